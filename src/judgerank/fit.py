@@ -1,0 +1,267 @@
+"""Comparisons + model + solver -> a frozen result that knows how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from judgerank.comparisons import Comparisons
+from judgerank.errors import ConfigError, DataError, NoMaximumError
+from judgerank.inference import covariance, information, interval_frame, normal_quantile, wald
+from judgerank.model import Model, Parameters, evaluate, get_model
+from judgerank.solvers import adam, newton
+from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.newton import NewtonSettings
+from judgerank.solvers.solution import Solution, Status
+
+Settings = NewtonSettings | AdamSettings
+PUBLISHED_ADAM_BTL = AdamSettings(step_scores=3e-3, epsilon=1e-8, tolerance=0.0, max_iterations=8_000)
+# name: (maximise, default settings, default settings for a model without judge blocks)
+SOLVERS = {
+    "newton": (newton.maximise, NewtonSettings(), NewtonSettings()),
+    "adam": (adam.maximise, AdamSettings(), PUBLISHED_ADAM_BTL),
+}
+PARAMETERS = {"log_discrimination": "discrimination", "slope": "slope"}  # what intervals call a block
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """A fitted member of the family.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+        The aggregated comparisons behind it.
+    model : Model
+    settings : NewtonSettings or AdamSettings
+    solution : Solution
+    """
+
+    comparisons: Comparisons
+    model: Model
+    settings: Settings
+    solution: Solution
+
+    @property
+    def status(self) -> Status:
+        return self.solution.status
+
+    @property
+    def converged(self) -> bool:
+        return self.status.converged
+
+    @property
+    def log_likelihood(self) -> float:
+        """Sum over raw comparisons (equation 5)."""
+        return self.solution.evaluation.log_likelihood
+
+    @property
+    def scores(self) -> pd.Series:
+        """Zero-sum scores by model."""
+        return pd.Series(self.solution.parameters.scores, index=list(self.comparisons.models), name="score")
+
+    @property
+    def ranks(self) -> pd.Series:
+        """Ranks by model, one for the highest score."""
+        return self.scores.rank(ascending=False, method="first").astype(int).rename("rank")
+
+    @property
+    def discrimination(self) -> pd.Series:
+        """Discriminations by judge, geometric mean one over the judges in play; one throughout for BTL."""
+        judges = self.solution.parameters.judges
+        gamma = np.exp(judges[0]) if len(judges) else np.ones(len(self.comparisons.judges))
+        return pd.Series(gamma, index=list(self.comparisons.judges), name="discrimination")
+
+    @property
+    def slope(self) -> pd.Series:
+        """Covariate slopes beta by judge; zero throughout unless the model frees them."""
+        judges = self.solution.parameters.judges
+        beta = judges[1] if self.model.has_slope else np.zeros(len(self.comparisons.judges))
+        return pd.Series(beta, index=list(self.comparisons.judges), name="slope")
+
+    @property
+    def judges_at_zero(self) -> tuple[str, ...]:
+        """Judges whose discrimination the closure gamma_k >= 0 puts at zero."""
+        return self._judges(~self.solution.parameters.in_play)
+
+    @property
+    def unbounded_judges(self) -> tuple[str, ...]:
+        """Judges whose discrimination runs off to infinity."""
+        return self._judges(list(self.solution.unbounded_judges))
+
+    def _judges(self, where) -> tuple[str, ...]:
+        return tuple(np.asarray(self.comparisons.judges, object)[where])
+
+    @cached_property
+    def _in_play(self) -> np.ndarray:
+        """Judges with free parameters: none for BTL."""
+        play = self.solution.parameters.in_play
+        return play if self.model.judge_blocks else np.zeros_like(play)
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """Covariance of (s, alpha[, beta]) over the judges in play, shape (D, D) with D = N + B K'."""
+        at_fit = evaluate(self.comparisons, self.model, self.solution.parameters, "expected")
+        info = information(at_fit, self._in_play)
+        return covariance(info, len(self.comparisons.models), int(self._in_play.sum()))
+
+    @cached_property
+    def covariance_discrimination(self) -> np.ndarray:
+        """Covariance of (s, gamma[, beta]) by the delta method (last display of the proof of theorem 3.4)."""
+        slopes = np.ones(len(self.covariance))
+        n, gamma = len(self.comparisons.models), self.discrimination.to_numpy()[self._in_play]
+        slopes[n : n + len(gamma)] = gamma
+        return self.covariance * np.outer(slopes, slopes)
+
+    def standard_errors(self) -> dict[str, pd.Series]:
+        """Standard errors by parameter (score, discrimination, slope) and name; NaN for judges at zero."""
+        spread = np.sqrt(np.diag(self.covariance_discrimination))
+        models, judges = list(self.comparisons.models), list(self.comparisons.judges)
+        errors = {"score": pd.Series(spread[: len(models)], index=models)}
+        by_judge = spread[len(models) :].reshape(len(self.model.judge_blocks), self._in_play.sum())
+        for block, values in zip(self.model.judge_blocks, by_judge, strict=True):
+            error = np.full(len(judges), np.nan)
+            error[self._in_play] = values
+            errors[PARAMETERS[block]] = pd.Series(error, index=judges)
+        return errors
+
+    def confidence_intervals(self, level: float = 0.95) -> pd.DataFrame:
+        """Wald intervals of every free parameter: ``parameter, name, estimate, low, high``.
+
+        `parameter` is ``score``, ``discrimination`` or ``slope``. Judges at zero have NaN for ends.
+        """
+        estimates = {"score": self.scores, "discrimination": self.discrimination, "slope": self.slope}
+        rows = [
+            interval_frame(name, estimates[name], error.to_numpy(), level)
+            for name, error in self.standard_errors().items()
+        ]
+        return pd.concat(rows, ignore_index=True)
+
+    def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> dict[str, float]:
+        """Estimate, standard error and Wald interval of a linear functional c' theta (section 3.3).
+
+        Parameters
+        ----------
+        weights : mapping of str to float
+            Weights of scores by model and of discriminations by judge in play; a name that is both means
+            the model.
+
+        Raises
+        ------
+        DataError
+            If a name is neither a model nor a judge in play.
+        """
+        names = list(self.comparisons.models)
+        names += [j for j in self._judges(self._in_play) if j not in set(names)]
+        values = np.r_[self.scores.to_numpy(), self.discrimination.to_numpy()[self._in_play]]
+        c = np.zeros(len(self.covariance))
+        for name, weight in weights.items():
+            if name not in names:
+                raise DataError(f"{name!r} is neither a model nor a judge with a free discrimination")
+            c[names.index(name)] = weight
+        estimate = float(c[: len(values)] @ values)
+        error = float(np.sqrt(c @ self.covariance_discrimination @ c))
+        low, high = wald(np.array(estimate), np.array(error), level)
+        return {"estimate": estimate, "standard_error": error, "low": float(low), "high": float(high)}
+
+    def separated_pairs(self, level: float = 0.95) -> int:
+        """Number of model pairs whose score difference has an interval that leaves out zero."""
+        n = len(self.comparisons.models)
+        s, v = self.scores.to_numpy(), self.covariance[:n, :n]
+        error = np.sqrt(np.maximum(np.add.outer(np.diag(v), np.diag(v)) - 2 * v, 0.0))
+        apart = np.abs(np.subtract.outer(s, s)) > normal_quantile(level) * error
+        return int(np.triu(apart, 1).sum())
+
+    def summary(self) -> str:
+        """A few lines that say what was fitted, how it ended, and the leaderboard."""
+        c = self.comparisons
+        lines = [
+            f"{self.model.name}: {len(c.models)} models, {len(c.judges)} judges, {c.n_comparisons:.0f} comparisons",
+            f"status {self.status} after {self.solution.iterations} iterations, log-likelihood "
+            f"{self.log_likelihood:.4f}, relative gradient {self.solution.evaluation.relative_gradient:.1e}",
+        ]
+        if self.judges_at_zero:
+            lines.append("judges at zero discrimination: " + ", ".join(self.judges_at_zero))
+        if self.unbounded_judges:
+            lines.append("judges with unbounded discrimination: " + ", ".join(self.unbounded_judges))
+        order = self.scores.sort_values(ascending=False, kind="stable")
+        return "\n".join(
+            lines + [f"{rank:4d}  {s: .3f}  {name}" for rank, (name, s) in enumerate(order.items(), 1)]
+        )
+
+    __str__ = summary
+
+
+def fit(
+    comparisons: Comparisons,
+    model: str = "judge_aware",
+    solver: str = "newton",
+    settings: Settings | None = None,
+) -> FitResult:
+    """Maximum likelihood of a member of the family.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    model : {"judge_aware", "btl", "length"}
+    solver : {"newton", "adam"}
+        The exact solver over gamma_k >= 0, or the paper's Algorithm 1 over gamma_k > 0.
+    settings : NewtonSettings or AdamSettings, optional
+        The solver's settings; the published ones for Adam by default.
+
+    Raises
+    ------
+    DataError
+        If a judge has no comparison, or the model needs a covariate that is not there.
+    DisconnectedError, NoMaximumError
+        If scores cannot be compared, or some run off to infinity; the models are named.
+    ConfigError
+        If the model or the solver is not known.
+    """
+    cells = comparisons.aggregate()
+    member = get_model(model, cells)
+    settings = _settings(member, solver, settings)
+    silent = np.flatnonzero(np.bincount(cells.judge, minlength=len(cells.judges)) == 0)
+    if silent.size:
+        raise DataError(f"judge {cells.judges[silent[0]]!r} has no comparison")
+    pooled = cells.pool_judges()
+    pooled.require_maximum()
+    maximise = SOLVERS[solver][0]
+    if member.judge_blocks:
+        result = FitResult(cells, member, settings, maximise(cells, member, settings))
+        _require_maximum_in_play(result)
+        return result
+    # judges do not matter: the pooled cells have the same likelihood, and there are fewer of them
+    solution = maximise(pooled, member, settings)
+    parameters = Parameters(solution.parameters.scores, np.zeros((0, len(cells.judges))))
+    return FitResult(cells, member, settings, replace(solution, parameters=parameters))
+
+
+def _settings(member: Model, solver: str, settings: Settings | None) -> Settings:
+    if solver not in SOLVERS:
+        raise ConfigError(f"there is no solver {solver!r} (known: {', '.join(SOLVERS)})")
+    if settings is None:
+        return SOLVERS[solver][1 if member.judge_blocks else 2]
+    if type(settings) is not type(SOLVERS[solver][1]):
+        raise ConfigError(f"solver {solver!r} cannot take {type(settings).__name__}")
+    return settings
+
+
+def _require_maximum_in_play(result: FitResult) -> None:
+    """Scores must be bounded by the judges in play alone: those at zero say nothing of them."""
+    if not result.judges_at_zero:
+        return
+    aside = set(result.judges_at_zero)
+    in_play = [judge for judge in result.comparisons.judges if judge not in aside]
+    if not in_play:
+        raise NoMaximumError("no judge's answers agree with any order of the models", ())
+    try:
+        result.comparisons.with_judges(in_play).pool_judges().require_maximum()
+    except NoMaximumError as error:
+        names = ", ".join(result.judges_at_zero)
+        message = f"with judges at zero discrimination ({names}) set aside, {error}"
+        raise type(error)(message, error.models) from None

@@ -1,0 +1,92 @@
+"""Plug-in information, covariance in the zero-sum coordinates, Wald intervals (paper, section 3.3, appendix A).
+
+Judges at zero discrimination are on the boundary of the parameter space, where the theory gives no interval:
+they carry no information on the scores, take no part in the covariance, and get NaN.
+"""
+
+from __future__ import annotations
+
+
+import numpy as np
+import pandas as pd
+from scipy.linalg import block_diag, helmert
+from scipy.stats import norm
+
+from judgerank.errors import ConfigError
+from judgerank.model import Evaluation
+
+
+def zero_sum_basis(size: int) -> np.ndarray:
+    """Orthonormal basis A of the zero-sum vectors, shape (size, size - 1)."""
+    return helmert(size).T if size > 1 else np.zeros((1, 0))
+
+
+def information(at_fit: Evaluation, in_play: np.ndarray) -> np.ndarray:
+    """Expected information J' diag(n p (1 - p)) J of (s, alpha, ...) over the judges in play.
+
+    Parameters
+    ----------
+    at_fit : Evaluation
+        With the expected information accumulated.
+    in_play : bool array, shape (K,)
+
+    Returns
+    -------
+    float array, shape (D, D), D = N + B K'
+        Ordered as scores, then one block of K' judges per free judge parameter.
+    """
+    n_blocks = len(at_fit.judge_gradient)
+    own = at_fit.judge_information[in_play]
+    judges = [[np.diag(own[:, b, b2]) for b2 in range(n_blocks)] for b in range(n_blocks)]
+    cross = [at_fit.cross_information[b, in_play] for b in range(n_blocks)]
+    rows = [[at_fit.score_information, *(block.T for block in cross)]]
+    rows += [[cross[b], *judges[b]] for b in range(n_blocks)]
+    return np.block(rows)
+
+
+def covariance(info: np.ndarray, n_models: int, n_judges: int) -> np.ndarray:
+    """Covariance J (J' I J)^-1 J' with J = blkdiag(A_s, A_alpha) (paper, proof of theorem 3.4).
+
+    Parameters
+    ----------
+    info : float array, shape (D, D)
+        Information of (s, alpha, ...); scores and log-discriminations sum to zero, further blocks are free.
+    n_models, n_judges : int
+        Sizes of the first block and of every other one.
+    """
+    basis = [zero_sum_basis(n_models)]
+    n_blocks = (len(info) - n_models) // n_judges if n_judges else 0
+    if n_blocks:
+        basis.append(zero_sum_basis(n_judges))
+        basis.extend(np.eye(n_judges) for _ in range(n_blocks - 1))
+    to_full = block_diag(*basis)
+    half = np.linalg.solve(np.linalg.cholesky(to_full.T @ info @ to_full), to_full.T)
+    return half.T @ half
+
+
+def normal_quantile(level: float) -> float:
+    """z_{1 - (1 - level) / 2}.
+
+    Raises
+    ------
+    ConfigError
+        If the level is not between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise ConfigError(f"a confidence level lies between 0 and 1, not at {level!r}")
+    return float(norm.ppf(0.5 + level / 2))
+
+
+def wald(estimate: np.ndarray, standard_error: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of the interval estimate -/+ z standard_error (paper, section 3.3)."""
+    reach = normal_quantile(level) * standard_error
+    return estimate - reach, estimate + reach
+
+
+def interval_frame(
+    parameter: str, estimate: pd.Series, standard_error: np.ndarray, level: float
+) -> pd.DataFrame:
+    """One row per name: ``parameter, name, estimate, low, high``."""
+    low, high = wald(estimate.to_numpy(), standard_error, level)
+    columns = {"parameter": parameter, "name": estimate.index, "estimate": estimate.to_numpy()}
+    return pd.DataFrame({**columns, "low": low, "high": high})

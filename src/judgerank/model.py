@@ -1,0 +1,245 @@
+"""One linear predictor for the whole family, with its likelihood, gradient and information.
+
+    eta = g (s_i - s_j),   g = exp(alpha_k + beta_k z),   P(first preferred) = sigmoid(eta)
+
+The Bradley-Terry-Luce model frees the scores s only (g = 1); the paper's judge-aware model, equation (1), frees
+the log-discrimination alpha too; the length-augmented model of the appendix adds the slope beta. A model is a
+choice of free blocks: nothing below depends on which member it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from judgerank.comparisons import Comparisons
+from judgerank.errors import ConfigError, DataError
+
+CHUNK = 1 << 14  # rows evaluated at a time: the temporaries stay in cache
+Curvature = Literal["expected", "observed"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A member of the family.
+
+    Attributes
+    ----------
+    name : str
+    judge_blocks : tuple of str
+        Free per-judge parameters, out of ``log_discrimination`` (alpha) and ``slope`` (beta).
+    """
+
+    name: str
+    judge_blocks: tuple[str, ...]
+
+    @property
+    def has_slope(self) -> bool:
+        return "slope" in self.judge_blocks
+
+
+BTL = Model("btl", ())
+JUDGE_AWARE = Model("judge_aware", ("log_discrimination",))
+LENGTH = Model("length", ("log_discrimination", "slope"))
+MODELS = {model.name: model for model in (BTL, JUDGE_AWARE, LENGTH)}
+
+
+def get_model(name: str, cells: Comparisons) -> Model:
+    """Look a member up by name and check that the comparisons carry what it needs.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such model.
+    DataError
+        If the model needs a covariate and the comparisons have none.
+    """
+    if name not in MODELS:
+        raise ConfigError(f"there is no model {name!r} (known: {', '.join(MODELS)})")
+    if MODELS[name].has_slope and cells.covariate is None:
+        raise DataError(f"model {name!r} needs a covariate, and the comparisons have none")
+    return MODELS[name]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A point in the parameter space.
+
+    Attributes
+    ----------
+    scores : float array, shape (N,)
+    judges : float array, shape (B, K)
+        One row per free judge block. A judge at zero discrimination has log-discrimination minus infinity.
+    """
+
+    scores: np.ndarray
+    judges: np.ndarray
+
+    @classmethod
+    def zeros(cls, model: Model, cells: Comparisons) -> Parameters:
+        return cls(np.zeros(len(cells.models)), np.zeros((len(model.judge_blocks), len(cells.judges))))
+
+    @property
+    def in_play(self) -> np.ndarray:
+        """Mask of the judges with positive discrimination, shape (K,)."""
+        return np.isfinite(self.judges[0]) if len(self.judges) else np.ones(self.judges.shape[1], bool)
+
+    def normalised(self) -> Parameters:
+        """The same probabilities with zero-sum scores and zero-sum log-discrimination in play (equation 3)."""
+        scores = self.scores - self.scores.mean()
+        if len(self.judges) == 0 or not self.in_play.any():
+            return Parameters(scores, self.judges)
+        level = self.judges[0, self.in_play].mean()
+        judges = self.judges.copy()
+        judges[0] -= level
+        return Parameters(scores * np.exp(level), judges)
+
+    def moved(self, step: Parameters, size: float) -> Parameters:
+        """The point `size` steps away; judges at zero stay there.
+
+        The first judge row of `step` is relative to gamma: a rise adds to log gamma, a fall to gamma itself,
+        so that each goes the way along which the log-likelihood is closer to a parabola.
+        """
+        judges = self.judges + size * step.judges
+        falling = step.judges[:1] < 0
+        judges[:1][falling] = self.judges[:1][falling] + np.log1p(size * step.judges[:1][falling])
+        return Parameters(self.scores + size * step.scores, judges)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one pass over the cells yields.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        Sum over raw comparisons, equation (5).
+    score_gradient : float array, shape (N,)
+    judge_gradient : float array, shape (B, K)
+    slope_at_zero : float array, shape (K,)
+        Derivative of the log-likelihood in gamma_k at gamma_k = 0, the scores (and beta) as they are.
+    score_information : float array, shape (N, N), or None
+    judge_information : float array, shape (K, B, B), or None
+    cross_information : float array, shape (B, K, N), or None
+    """
+
+    log_likelihood: float
+    score_gradient: np.ndarray
+    judge_gradient: np.ndarray
+    slope_at_zero: np.ndarray
+    score_information: np.ndarray | None = None
+    judge_information: np.ndarray | None = None
+    cross_information: np.ndarray | None = None
+
+    @property
+    def relative_gradient(self) -> float:
+        """Largest gradient component over the size of the log-likelihood."""
+        largest = max(np.abs(self.score_gradient).max(), np.abs(self.judge_gradient).max(initial=0.0))
+        return float(largest / max(1.0, abs(self.log_likelihood)))
+
+
+class _Sums:
+    """Running sums of one pass; every array is the total over the rows added so far."""
+
+    def __init__(self, cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None):
+        self.n_models, self.n_judges = len(cells.models), len(cells.judges)
+        self.blocks, self.at, self.curvature = range(len(model.judge_blocks)), at, curvature
+        self.gamma = np.exp(at.judges[0]) if self.blocks else None
+        self.has_slope = model.has_slope
+        self.log_likelihood = 0.0
+        self.score_gradient = np.zeros(self.n_models)
+        self.judge_gradient = np.zeros((len(self.blocks), self.n_judges))
+        self.slope_at_zero = np.zeros(self.n_judges)
+        if curvature:
+            self.pairs = np.zeros(self.n_models * self.n_models)
+            self.own = np.zeros((len(self.blocks), len(self.blocks), self.n_judges))
+            self.cross = np.zeros((len(self.blocks), self.n_judges * self.n_models))
+
+    def add(self, i, j, k, y, n, z) -> None:
+        """Add rows: models shown first and second, judge, mean outcome, count, covariate (or None)."""
+        d = self.at.scores.take(i) - self.at.scores.take(j)
+        g, h = self._discrimination(k, z)
+        eta = d if g is None else g * d
+        e = np.exp(-np.abs(eta))
+        q = 1.0 / (1.0 + e)
+        self.log_likelihood += np.dot(n, y * eta - np.maximum(eta, 0.0) - np.log1p(e))
+        r = n * (y - np.where(eta >= 0, q, e * q))
+        gr = r if g is None else g * r
+        self.score_gradient += np.bincount(i, gr, self.n_models)
+        self.score_gradient -= np.bincount(j, gr, self.n_models)
+        # d eta / d theta_b = c_b eta with c = 1 for alpha and z for beta
+        c = (None, z)
+        for b in self.blocks:
+            self.judge_gradient[b] += np.bincount(k, _times(r * eta, c[b]), self.n_judges)
+        if self.blocks:
+            self.slope_at_zero += np.bincount(k, _times(n * (y - 0.5) * d, h), self.n_judges)
+        if self.curvature:
+            self._add_curvature(i, j, k, g, eta, n * (e * q * q), r, c)
+
+    def _discrimination(self, k, z):
+        """g, and its shape h = exp(beta_k z) at unit gamma; None stands for one."""
+        if not self.blocks:
+            return None, None
+        g = self.gamma.take(k)
+        if not self.has_slope:
+            return g, None
+        h = np.exp(self.at.judges[1].take(k) * z)
+        return g * h, h
+
+    def _add_curvature(self, i, j, k, g, eta, w, r, c) -> None:
+        np.add.at(self.pairs, i * self.n_models + j, w if g is None else w * g * g)
+        if not self.blocks:
+            return
+        # the second derivatives of eta repeat its first ones, so the residual part only shifts w eta;
+        # eta is linear in gamma, so there is none between gamma and itself
+        straight = w * eta
+        curved = straight - r if self.curvature == "observed" else straight
+        flat = k * self.n_models
+        for b in self.blocks:
+            for b2 in self.blocks:
+                both = _times(_times(straight if b == b2 == 0 else curved, c[b]), c[b2])
+                self.own[b, b2] += np.bincount(k, both * eta, self.n_judges)
+            value = _times(curved * g, c[b])
+            np.add.at(self.cross[b], flat + i, value)
+            np.subtract.at(self.cross[b], flat + j, value)
+
+    def evaluation(self) -> Evaluation:
+        result = (self.log_likelihood, self.score_gradient, self.judge_gradient, self.slope_at_zero)
+        if not self.curvature:
+            return Evaluation(*result)
+        pairs = self.pairs.reshape(self.n_models, self.n_models)
+        laplacian = -(pairs + pairs.T)
+        np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
+        cross = self.cross.reshape(len(self.blocks), self.n_judges, self.n_models)
+        return Evaluation(*result, laplacian, self.own.transpose(2, 0, 1), cross)
+
+
+def _times(values: np.ndarray, factor: np.ndarray | None) -> np.ndarray:
+    return values if factor is None else values * factor
+
+
+def evaluate(
+    cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None = None
+) -> Evaluation:
+    """Log-likelihood, gradient and, on request, information in one pass over the cells.
+
+    Parameters
+    ----------
+    cells : Comparisons
+        Aggregated or raw; the result is the same up to rounding.
+    at : Parameters
+    curvature : {"expected", "observed"}, optional
+        Which information to accumulate: J' diag(n p (1 - p)) J in (s, alpha, beta), or minus the Hessian in
+        (s, gamma, beta) with the rows and columns of gamma_k multiplied by gamma_k. The Hessian is taken in
+        gamma because eta is linear there, which keeps Newton's method quick for weak judges; at a stationary
+        point the choice makes no difference.
+    """
+    sums = _Sums(cells, model, at, curvature)
+    for start in range(0, len(cells), CHUNK):
+        rows = slice(start, start + CHUNK)
+        z = cells.covariate[rows] if model.has_slope else None
+        indices = (column[rows].astype(np.intp) for column in (cells.first, cells.second, cells.judge))
+        sums.add(*indices, cells.outcome[rows], cells.count[rows], z)
+    return sums.evaluation()

@@ -1,0 +1,1 @@
+"""Ways to maximise the likelihood: newton (exact, the default) and adam (the paper's Algorithm 1)."""

@@ -1,0 +1,86 @@
+"""The paper's projected Adam (Algorithm 1), on aggregated comparisons and vectorised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgerank.comparisons import Comparisons
+from judgerank.model import Model, Parameters, evaluate
+from judgerank.solvers.solution import Solution, Status, separated_judges
+
+
+@dataclass(frozen=True)
+class AdamSettings:
+    """Settings of Algorithm 1; the defaults are those of the published judge-aware fits.
+
+    Attributes
+    ----------
+    step_scores, step_judges : float
+        Step sizes of s and of the judges' parameters.
+    beta1, beta2, epsilon : float
+        Decay rates of the moments, and the constant that keeps the division finite.
+    tolerance : float
+        Stop when the larger Euclidean norm of the two updates is at most this. (Algorithm 1 as printed takes
+        the maximum norm; the published code takes the Euclidean one.)
+    max_iterations : int
+    """
+
+    step_scores: float = 1e-2
+    step_judges: float = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-6
+    tolerance: float = 1e-5
+    max_iterations: int = 100_000
+
+
+class _Moments:
+    """Running moments of one block's gradient, and the step they give."""
+
+    def __init__(self, shape: tuple[int, ...], size: float, settings: AdamSettings):
+        self.first, self.second = np.zeros(shape), np.zeros(shape)
+        self.size, self.settings = size, settings
+
+    def step(self, gradient: np.ndarray, t: int) -> np.ndarray:
+        beta1, beta2 = self.settings.beta1, self.settings.beta2
+        self.first = beta1 * self.first + (1 - beta1) * gradient
+        self.second = beta2 * self.second + (1 - beta2) * gradient**2
+        first, second = self.first / (1 - beta1**t), self.second / (1 - beta2**t)
+        return self.size * first / (np.sqrt(second) + self.settings.epsilon)
+
+
+def iterates(
+    cells: Comparisons, model: Model, settings: AdamSettings, start: Parameters | None = None
+) -> Iterator[tuple[int, Parameters, float]]:
+    """Yield (iteration, parameters, norm of the update) until the stopping rule or the limit is met."""
+    at = start or Parameters.zeros(model, cells)
+    scores = _Moments(at.scores.shape, settings.step_scores, settings)
+    judges = _Moments(at.judges.shape, settings.step_judges, settings)
+    for t in range(1, settings.max_iterations + 1):
+        here = evaluate(cells, model, at)
+        s = at.scores + scores.step(here.score_gradient, t)
+        theta = at.judges + judges.step(here.judge_gradient, t)
+        s = s - s.mean()
+        # the projection centres s and alpha; further blocks, like beta, are free
+        theta[:1] -= theta[:1].mean(axis=1, keepdims=True)
+        change = max(np.linalg.norm(s - at.scores), np.linalg.norm(theta - at.judges))
+        at = Parameters(s, theta)
+        yield t, at, change
+        if change <= settings.tolerance:
+            return
+
+
+def maximise(
+    cells: Comparisons, model: Model, settings: AdamSettings, start: Parameters | None = None
+) -> Solution:
+    """Run Algorithm 1 to its stopping rule or its iteration limit."""
+    for iteration, at, change in iterates(cells, model, settings, start):
+        pass
+    status = Status.STOPPING_RULE if change <= settings.tolerance else Status.ITERATION_LIMIT
+    separated = separated_judges(cells, model, at)
+    if separated:
+        status = Status.UNBOUNDED
+    return Solution(at, evaluate(cells, model, at), status, iteration, separated)

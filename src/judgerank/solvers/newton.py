@@ -1,0 +1,187 @@
+"""Exact maximum likelihood over gamma_k >= 0: Newton's method with a Schur complement and a line search.
+
+The information of the judges' parameters is block-diagonal, so eliminating them leaves one N x N system. The
+likelihood does not change along two directions (a shift of the scores; scores against discrimination), which
+the system is made to leave alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from judgerank.comparisons import Comparisons
+from judgerank.model import BTL, Evaluation, Model, Parameters, evaluate
+from judgerank.solvers.solution import Solution, Status, separated_judges
+
+LARGEST_RISE, LARGEST_FALL = (
+    2.0,
+    0.9,
+)  # relative change of a discrimination in one step (see Parameters.moved)
+LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
+SUFFICIENT = 1e-4  # Armijo's constant
+ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
+
+
+@dataclass(frozen=True)
+class NewtonSettings:
+    """Settings of the exact solver.
+
+    Attributes
+    ----------
+    tolerance : float
+        Largest gradient component, over the size of the log-likelihood, at which the fit is done.
+    max_iterations : int
+        Newton steps, over all changes of the set of judges in play.
+    """
+
+    tolerance: float = 1e-10
+    max_iterations: int = 200
+
+
+def maximise(
+    cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters | None = None
+) -> Solution:
+    """Maximise the likelihood of aggregated comparisons; `start` defaults to the unweighted fit.
+
+    Judges whose slope at zero is not positive are set to gamma_k = 0 on the way (for scores as they are, that is
+    their best value) and taken back whenever their slope at the fit of the others turns positive, so that at
+    return the Karush-Kuhn-Tucker conditions hold for all of them.
+    """
+    at = (start or first_guess(cells, model, settings)).normalised()
+    here = evaluate(cells, model, at, "observed")
+    for iteration in range(settings.max_iterations):
+        at, here = _set_aside(cells, model, at, here)
+        if here.relative_gradient <= settings.tolerance:
+            back = _taken_back(at, here)
+            if back is None:
+                return _finished(cells, model, at, here, iteration)
+            at, here = back, evaluate(cells, model, back, "observed")
+        try:
+            step = newton_step(cells, model, at, here)
+            at, here = _line_search(cells, model, at, here, step)
+        except LinAlgError:
+            break
+    return _finished(cells, model, at, here, iteration, Status.ITERATION_LIMIT)
+
+
+def _finished(cells, model, at, here, iterations, status=None) -> Solution:
+    separated = separated_judges(cells, model, at)
+    if separated:
+        status = Status.UNBOUNDED
+    elif status is None:
+        status = Status.INTERIOR if at.in_play.all() else Status.BOUNDARY
+    return Solution(at, here, status, iterations, separated)
+
+
+def first_guess(cells: Comparisons, model: Model, settings: NewtonSettings) -> Parameters:
+    """Scores of the unweighted fit, and one step towards every judge's best gamma_k given those."""
+    zeros = Parameters.zeros(model, cells)
+    if not model.judge_blocks:
+        return zeros
+    unweighted = maximise(cells.pool_judges(), BTL, settings).parameters
+    at = replace(zeros, scores=unweighted.scores)
+    here = evaluate(cells, model, at, "expected")
+    at_zero, at_one, information = (
+        here.slope_at_zero,
+        here.judge_gradient[0],
+        here.judge_information[:, 0, 0],
+    )
+    # the slope falls in gamma: its root lies on the secant from zero to one, or a Newton step past one
+    gamma = np.zeros_like(at_zero)
+    between, past = (at_zero > 0) & (at_one <= 0), (at_one > 0)
+    gamma[between] = at_zero[between] / (at_zero[between] - at_one[between])
+    gamma[past] = 1.0 + np.minimum(at_one[past] / information[past], 9.0)
+    with np.errstate(divide="ignore"):
+        zeros.judges[0] = np.log(gamma)
+    return replace(at, judges=zeros.judges)
+
+
+def _set_aside(cells, model, at: Parameters, here: Evaluation) -> tuple[Parameters, Evaluation]:
+    """Put judges in play whose slope at zero is not positive at gamma_k = 0."""
+    if not model.judge_blocks:
+        return at, here
+    aside = at.in_play & (here.slope_at_zero <= 0)
+    if not aside.any():
+        return at, here
+    judges = at.judges.copy()
+    judges[0, aside] = -np.inf
+    judges[1:, aside] = 0.0
+    at = Parameters(at.scores, judges).normalised()
+    return at, evaluate(cells, model, at, "observed")
+
+
+def _taken_back(at: Parameters, here: Evaluation) -> Parameters | None:
+    """The point with judges at zero whose slope has turned positive put back in play; None if there are none."""
+    back = ~at.in_play & (here.slope_at_zero > 0)
+    if not back.any():
+        return None
+    judges = at.judges.copy()
+    judges[0, back] = judges[0, at.in_play].min(initial=0.0) - 2.0
+    return Parameters(at.scores, judges)
+
+
+def newton_step(cells: Comparisons, model: Model, at: Parameters, here: Evaluation) -> Parameters:
+    """Ascent direction: Newton's where minus the Hessian is positive definite, else Fisher scoring's."""
+    try:
+        return _solve(at, here)
+    except LinAlgError:
+        return _solve(at, evaluate(cells, model, at, "expected"))
+
+
+def _solve(at: Parameters, here: Evaluation) -> Parameters:
+    """Solve the information system by its Schur complement in the scores.
+
+    Raises
+    ------
+    LinAlgError
+        If the information is not positive definite on the complement of the invariant directions.
+    """
+    schur = here.score_information
+    right = here.score_gradient
+    level = np.trace(schur) / len(schur)
+    if len(at.judges) == 0:
+        return Parameters(_positive_solve(schur + level / len(schur), right), at.judges)
+    play = at.in_play
+    own = here.judge_information[play]
+    if np.linalg.eigvalsh(own).min(initial=np.inf) <= 0:
+        raise LinAlgError("a judge's information is not positive definite")
+    # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
+    own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, LARGEST_GAIN * own[:, 0, 0])
+    cross = here.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
+    weights = np.linalg.solve(own, np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2))
+    schur = schur - np.einsum("kbi,kbj->ij", cross, weights[:, :, :-1], optimize=True)
+    right = right - np.einsum("kbi,kb->i", cross, weights[:, :, -1])
+    s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
+    scores = _positive_solve(schur + level / len(schur) + level * np.outer(s, s), right)
+    judges = np.zeros_like(at.judges)
+    judges[:, play] = (weights[:, :, -1] - weights[:, :, :-1] @ scores).T
+    return Parameters(scores, judges)
+
+
+def _positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return cho_solve(cho_factor(matrix, lower=True), right)
+
+
+def _line_search(cells, model, at, here, step) -> tuple[Parameters, Evaluation]:
+    """Backtrack along the step until the log-likelihood rises enough.
+
+    Raises
+    ------
+    LinAlgError
+        If no step along it does.
+    """
+    rise = here.score_gradient @ step.scores + np.sum(here.judge_gradient * step.judges)
+    rising = step.judges.max(initial=0.0) / LARGEST_RISE
+    falling = -step.judges.min(initial=0.0) / LARGEST_FALL
+    size = 1.0 / max(1.0, rising, falling)
+    slack = ROUNDING * max(1.0, abs(here.log_likelihood))
+    for _ in range(50):
+        there = at.moved(step, size).normalised()
+        evaluation = evaluate(cells, model, there, "observed")
+        if evaluation.log_likelihood >= here.log_likelihood + SUFFICIENT * size * rise - slack:
+            return there, evaluation
+        size /= 2
+    raise LinAlgError("no ascent along the step")

@@ -1,0 +1,64 @@
+"""What a solver hands back, and the ways it can have ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from judgerank.comparisons import Comparisons
+from judgerank.model import CHUNK, Evaluation, Model, Parameters
+
+
+class Status(StrEnum):
+    """How a fit ended."""
+
+    INTERIOR = "interior"  # a stationary point with every discrimination positive
+    BOUNDARY = "boundary"  # the maximum over gamma >= 0 has judges at zero (certified by the KKT conditions)
+    STOPPING_RULE = "stopping_rule"  # the published algorithm's rule fired: the gradient is small, not zero
+    UNBOUNDED = "unbounded"  # some discrimination runs off to infinity: there is no maximum
+    ITERATION_LIMIT = "iteration_limit"  # stopped before the tolerance was met: not a maximum
+
+    @property
+    def converged(self) -> bool:
+        return self in (Status.INTERIOR, Status.BOUNDARY, Status.STOPPING_RULE)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where a solver ended.
+
+    Attributes
+    ----------
+    parameters : Parameters
+        Normalised as in equation (3), over the judges in play.
+    evaluation : Evaluation
+        Log-likelihood and gradient there.
+    status : Status
+    iterations : int
+    unbounded_judges : tuple of int
+        Indices of the judges whose discrimination has no finite maximum.
+    """
+
+    parameters: Parameters
+    evaluation: Evaluation
+    status: Status
+    iterations: int
+    unbounded_judges: tuple[int, ...] = ()
+
+
+def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
+    """Judges in play that never disagree with the order of the scores.
+
+    The likelihood rises in such a judge's discrimination without end, so no finite point is a maximum.
+    """
+    if not model.judge_blocks:
+        return ()
+    agrees = at.in_play.copy()
+    for start in range(0, len(cells), CHUNK):
+        rows = slice(start, start + CHUNK)
+        d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
+        against = np.where(d >= 0, cells.outcome[rows] < 1, cells.outcome[rows] > 0)
+        agrees[cells.judge[rows][against]] = False
+    return tuple(np.flatnonzero(agrees).tolist())
