@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from judgerank.errors import DataError, DisconnectedError, NoMaximumError
+from judgerank.errors import DataError
 
 COLUMNS = ("question_id", "model_a", "model_b", "judge_model", "judge_preferred_model", "judge_confidence")
 NEEDED = ("model_a", "model_b", "judge_model", "judge_preferred_model")
@@ -158,6 +155,13 @@ class Comparisons:
             key += code
         return key
 
+    def _rows(self, keep: np.ndarray, **changed) -> Comparisons:
+        """The rows under a mask or at indices, with `changed` columns in place of their own."""
+        for name in ("first", "second", "judge", "outcome", "count", "covariate"):
+            if name not in changed and getattr(self, name) is not None:
+                changed[name] = getattr(self, name)[keep]
+        return replace(self, **changed)
+
     def aggregate(self) -> Comparisons:
         """Merge rows with equal (first, second, judge, covariate), as in equation (5) of the paper.
 
@@ -169,50 +173,26 @@ class Comparisons:
         key = self._key()
         if np.all(key[1:] > key[:-1]):
             return self
-        order = None
+        order = slice(None)
         if np.any(key[1:] < key[:-1]):
             order = np.argsort(key)
             key = key[order]
         start = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
-        del key
-
-        def pick(values):
-            return values if order is None else values[order]
-
-        count = np.add.reduceat(pick(self.count), start)
+        del key  # at ten million rows every array counts towards the peak
+        count = np.add.reduceat(self.count[order], start)
         wins = self.outcome if self.count.strides == (0,) else self.outcome * self.count
-        outcome = np.add.reduceat(pick(wins), start)
+        outcome = np.add.reduceat(wins[order], start)
         outcome /= count
         # sums of rounded products may step outside [0, 1] by one unit in the last place
         np.clip(outcome, 0.0, 1.0, out=outcome)
-        row = start if order is None else order[start]
-        del order, start
-        return replace(
-            self,
-            first=self.first[row],
-            second=self.second[row],
-            judge=self.judge[row],
-            outcome=outcome,
-            count=count,
-            covariate=None if self.covariate is None else self.covariate[row],
-        )
+        row = start if isinstance(order, slice) else order[start]
+        del order, start, wins
+        return self._rows(row, outcome=outcome, count=count)
 
     def pool_judges(self) -> Comparisons:
         """Forget who judged: the data of the unweighted Bradley-Terry-Luce model, aggregated."""
         one = np.broadcast_to(np.int32(0), len(self))
         return replace(self, judges=(POOLED_JUDGE,), judge=one, covariate=None).aggregate()
-
-    def _rows(self, keep: np.ndarray) -> Comparisons:
-        z = None if self.covariate is None else self.covariate[keep]
-        return replace(
-            self,
-            first=self.first[keep],
-            second=self.second[keep],
-            judge=self.judge[keep],
-            outcome=self.outcome[keep],
-            count=self.count[keep],
-            covariate=z,
-        )
 
     def with_judges(self, names: Iterable[str]) -> Comparisons:
         """Keep the comparisons of these judges; models stay as they are.
@@ -242,63 +222,6 @@ class Comparisons:
         if np.any(self.count != 1):
             raise DataError("ties can be dropped from raw comparisons only, and these are aggregated")
         return self._rows(self.outcome != OUTCOMES["c"])
-
-    @cached_property
-    def _groups(self) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]:
-        """Weak components, and unbeaten or winless strong components, of the "preferred to" digraph."""
-        n = len(self.models)
-        won, lost = self.outcome > 0, self.outcome < 1
-        winner = np.r_[self.first[won], self.second[lost]]
-        loser = np.r_[self.second[won], self.first[lost]]
-        graph = coo_array((np.ones(len(winner), np.int8), (winner, loser)), shape=(n, n)).tocsr()
-        weak = self._named(connected_components(graph, directed=False)[1])
-        n_strong, label = connected_components(graph, connection="strong")
-        if n_strong == 1:
-            return weak, ()
-        across = label[winner] != label[loser]
-        beaten, winning = np.zeros(n_strong, bool), np.zeros(n_strong, bool)
-        beaten[label[loser[across]]] = True
-        winning[label[winner[across]]] = True
-        strong = self._named(label)
-        names = tuple(group for group in strong if not (beaten & winning)[label[self.models.index(group[0])]])
-        return weak, names
-
-    def _named(self, label: np.ndarray) -> tuple[tuple[str, ...], ...]:
-        groups = [tuple(np.array(self.models, object)[label == value]) for value in np.unique(label)]
-        return tuple(sorted(groups))
-
-    def components(self) -> tuple[tuple[str, ...], ...]:
-        """Connected components of the comparison graph, each a tuple of models."""
-        return self._groups[0]
-
-    def require_maximum(self) -> None:
-        """Check that scores of finite size can maximise the likelihood of these comparisons.
-
-        That holds when no group of models won, or lost, every comparison with the rest: the digraph
-        "was preferred at least once" is strongly connected (Ford, 1957).
-
-        Raises
-        ------
-        DisconnectedError
-            If the graph falls apart; the components are listed.
-        NoMaximumError
-            If a group of models won or lost everything; the groups are listed.
-        """
-        weak, runaway = self._groups
-        if len(weak) > 1:
-            listed = "; ".join("{" + ", ".join(group) + "}" for group in weak)
-            raise DisconnectedError(
-                f"the comparison graph is disconnected, so scores cannot be compared across its {len(weak)} "
-                f"components: {listed}",
-                weak,
-            )
-        if runaway:
-            listed = "; ".join("{" + ", ".join(group) + "}" for group in runaway)
-            raise NoMaximumError(
-                f"the likelihood has no maximum because these models won or lost every comparison with the "
-                f"others: {listed}",
-                runaway,
-            )
 
 
 def _outcome(answer: object) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
+from judgerank.connectivity import require_maximum
 from judgerank.errors import ConfigError, DataError, NoMaximumError
 from judgerank.inference import covariance, information, interval_frame, normal_quantile, wald
 from judgerank.model import Model, Parameters, evaluate, get_model
@@ -180,7 +181,8 @@ class FitResult:
         """A few lines that say what was fitted, how it ended, and the leaderboard."""
         c = self.comparisons
         lines = [
-            f"{self.model.name}: {len(c.models)} models, {len(c.judges)} judges, {c.n_comparisons:.0f} comparisons",
+            f"{self.model.name}: {len(c.models)} models, {len(c.judges)} judges, "
+            f"{c.n_comparisons:.0f} comparisons",
             f"status {self.status} after {self.solution.iterations} iterations, log-likelihood "
             f"{self.log_likelihood:.4f}, relative gradient {self.solution.evaluation.relative_gradient:.1e}",
         ]
@@ -229,7 +231,7 @@ def fit(
     if silent.size:
         raise DataError(f"judge {cells.judges[silent[0]]!r} has no comparison")
     pooled = cells.pool_judges()
-    pooled.require_maximum()
+    require_maximum(pooled)
     maximise = SOLVERS[solver][0]
     if member.judge_blocks:
         result = FitResult(cells, member, settings, maximise(cells, member, settings))
@@ -260,7 +262,7 @@ def _require_maximum_in_play(result: FitResult) -> None:
     if not in_play:
         raise NoMaximumError("no judge's answers agree with any order of the models", ())
     try:
-        result.comparisons.with_judges(in_play).pool_judges().require_maximum()
+        require_maximum(result.comparisons.with_judges(in_play).pool_judges())
     except NoMaximumError as error:
         names = ", ".join(result.judges_at_zero)
         message = f"with judges at zero discrimination ({names}) set aside, {error}"

@@ -1,11 +1,10 @@
-"""Plug-in information, covariance in the zero-sum coordinates, Wald intervals (paper, section 3.3, appendix A).
+"""Plug-in information, covariance in the zero-sum coordinates, Wald intervals (section 3.3, appendix A).
 
 Judges at zero discrimination are on the boundary of the parameter space, where the theory gives no interval:
 they carry no information on the scores, take no part in the covariance, and get NaN.
 """
 
 from __future__ import annotations
-
 
 import numpy as np
 import pandas as pd

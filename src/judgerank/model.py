@@ -2,9 +2,9 @@
 
     eta = g (s_i - s_j),   g = exp(alpha_k + beta_k z),   P(first preferred) = sigmoid(eta)
 
-The Bradley-Terry-Luce model frees the scores s only (g = 1); the paper's judge-aware model, equation (1), frees
-the log-discrimination alpha too; the length-augmented model of the appendix adds the slope beta. A model is a
-choice of free blocks: nothing below depends on which member it is.
+The Bradley-Terry-Luce model frees the scores s only (g = 1); the paper's judge-aware model, equation (1),
+frees the log-discrimination alpha too; the length-augmented model of the appendix adds the slope beta. A
+model is a choice of free blocks: nothing below depends on which member it is.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Parameters:
         return np.isfinite(self.judges[0]) if len(self.judges) else np.ones(self.judges.shape[1], bool)
 
     def normalised(self) -> Parameters:
-        """The same probabilities with zero-sum scores and zero-sum log-discrimination in play (equation 3)."""
+        """The same probabilities with zero-sum scores and, over judges in play, alpha (equation 3)."""
         scores = self.scores - self.scores.mean()
         if len(self.judges) == 0 or not self.in_play.any():
             return Parameters(scores, self.judges)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -77,8 +78,8 @@ def maximise(
     cells: Comparisons, model: Model, settings: AdamSettings, start: Parameters | None = None
 ) -> Solution:
     """Run Algorithm 1 to its stopping rule or its iteration limit."""
-    for iteration, at, change in iterates(cells, model, settings, start):
-        pass
+    (last,) = deque(iterates(cells, model, settings, start), maxlen=1)
+    iteration, at, change = last
     status = Status.STOPPING_RULE if change <= settings.tolerance else Status.ITERATION_LIMIT
     separated = separated_judges(cells, model, at)
     if separated:

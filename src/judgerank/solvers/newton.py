@@ -46,9 +46,9 @@ def maximise(
 ) -> Solution:
     """Maximise the likelihood of aggregated comparisons; `start` defaults to the unweighted fit.
 
-    Judges whose slope at zero is not positive are set to gamma_k = 0 on the way (for scores as they are, that is
-    their best value) and taken back whenever their slope at the fit of the others turns positive, so that at
-    return the Karush-Kuhn-Tucker conditions hold for all of them.
+    Judges whose slope at zero is not positive are set to gamma_k = 0 on the way (for the scores as they are,
+    that is their best value) and taken back whenever their slope at the fit of the others turns positive, so
+    that at return the Karush-Kuhn-Tucker conditions hold for all of them.
     """
     at = (start or first_guess(cells, model, settings)).normalised()
     here = evaluate(cells, model, at, "observed")
@@ -114,7 +114,7 @@ def _set_aside(cells, model, at: Parameters, here: Evaluation) -> tuple[Paramete
 
 
 def _taken_back(at: Parameters, here: Evaluation) -> Parameters | None:
-    """The point with judges at zero whose slope has turned positive put back in play; None if there are none."""
+    """The point with those judges at zero back in play whose slope has turned positive, or None."""
     back = ~at.in_play & (here.slope_at_zero > 0)
     if not back.any():
         return None

@@ -1,0 +1,78 @@
+"""When do comparisons determine every score? Components, and models that won or lost everything."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from judgerank.comparisons import Comparisons
+from judgerank.errors import DisconnectedError, NoMaximumError
+
+Groups = tuple[tuple[str, ...], ...]
+
+
+def components(cells: Comparisons) -> Groups:
+    """Connected components of the comparison graph, each a tuple of models (paper, section 5.1)."""
+    n = len(cells.models)
+    edges = coo_array((np.ones(len(cells), np.int8), (cells.first, cells.second)), shape=(n, n))
+    return _named(cells, connected_components(edges, directed=False)[1])
+
+
+def runaway_models(cells: Comparisons) -> Groups:
+    """Groups of models that won, or that lost, every comparison with the models outside the group.
+
+    They are the sources and sinks among the strong components of the digraph "was preferred at least once" (a
+    tie counts both ways); there are none exactly if that digraph is strongly connected.
+    """
+    n = len(cells.models)
+    won, lost = cells.outcome > 0, cells.outcome < 1
+    winner = np.r_[cells.first[won], cells.second[lost]]
+    loser = np.r_[cells.second[won], cells.first[lost]]
+    digraph = coo_array((np.ones(len(winner), np.int8), (winner, loser)), shape=(n, n))
+    n_strong, label = connected_components(digraph, connection="strong")
+    if n_strong == 1:
+        return ()
+    across = label[winner] != label[loser]
+    beaten, winning = np.zeros(n_strong, bool), np.zeros(n_strong, bool)
+    beaten[label[loser[across]]] = True
+    winning[label[winner[across]]] = True
+    bounded = beaten & winning
+    return _named(cells, np.where(bounded[label], -1, label))
+
+
+def _named(cells: Comparisons, label: np.ndarray) -> Groups:
+    names = np.array(cells.models, object)
+    return tuple(sorted(tuple(names[label == value]) for value in np.unique(label[label >= 0])))
+
+
+def require_maximum(cells: Comparisons) -> None:
+    """Check that scores of finite size maximise the likelihood of these comparisons, judges being alike.
+
+    That holds exactly if the digraph "was preferred at least once" is strongly connected (Ford, 1957).
+
+    Raises
+    ------
+    DisconnectedError
+        If the comparison graph falls apart; the components are listed.
+    NoMaximumError
+        If models won or lost everything; the groups are listed.
+    """
+    parts = components(cells)
+    if len(parts) > 1:
+        raise DisconnectedError(
+            f"the comparison graph is disconnected, so scores cannot be compared across its {len(parts)} "
+            f"components: {_listed(parts)}",
+            parts,
+        )
+    runaway = runaway_models(cells)
+    if runaway:
+        raise NoMaximumError(
+            f"the likelihood has no maximum because these models won or lost every comparison with the "
+            f"others: {_listed(runaway)}",
+            runaway,
+        )
+
+
+def _listed(groups: Groups) -> str:
+    return "; ".join("{" + ", ".join(group) + "}" for group in groups)
