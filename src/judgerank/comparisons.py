@@ -67,9 +67,7 @@ class Comparisons:
             object.__setattr__(self, name, index.astype(np.int32, copy=False))
         itself = np.flatnonzero(self.first == self.second)
         if itself.size:
-            raise DataError(
-                f"record {itself[0] + 1} compares {self.models[self.first[itself[0]]]!r} with itself"
-            )
+            raise DataError(f"record {itself[0] + 1} compares {self.models[self.first[itself[0]]]!r} with itself")
         for name, low, high in (("outcome", 0.0, 1.0), ("count", np.finfo(float).tiny, np.inf)):
             values = np.asarray(getattr(self, name), dtype=float)
             # the negated comparison also catches NaN
@@ -130,9 +128,26 @@ class Comparisons:
             "null": int((preferred == -1).sum()),
         }
         z = None if covariate is None else frame[covariate].to_numpy(float)[parsed]
-        return cls(
-            models, judges, first[parsed], second[parsed], judge[parsed], outcome[parsed], None, z, dropped
-        )
+        return cls(models, judges, first[parsed], second[parsed], judge[parsed], outcome[parsed], None, z, dropped)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Raw comparisons as a table that `from_frame` reads back.
+
+        Raises
+        ------
+        DataError
+            If the rows are aggregated.
+        """
+        self._require_raw()
+        answers = {outcome: letter for letter, outcome in OUTCOMES.items()}
+        columns = {"model_a": self.first, "model_b": self.second, "judge_model": self.judge}
+        labels = {"judge_model": self.judges}
+        frame = {name: np.array(labels.get(name, self.models))[index] for name, index in columns.items()}
+        return pd.DataFrame(frame | {"judge_preferred_model": pd.Series(self.outcome).map(answers)})
+
+    def _require_raw(self) -> None:
+        if np.any(self.count != 1):
+            raise DataError("this takes raw comparisons, and these are aggregated")
 
     @property
     def n_comparisons(self) -> float:
@@ -202,14 +217,15 @@ class Comparisons:
         DataError
             If a name is not among the judges.
         """
-        names = list(names)
-        missing = [name for name in names if name not in self.judges]
-        if missing:
-            raise DataError(f"there is no judge {missing[0]!r} among {', '.join(self.judges)}")
-        kept = tuple(name for name in self.judges if name in set(names))
-        new_index = np.array([kept.index(name) if name in kept else -1 for name in self.judges], np.int32)
-        rows = self._rows(new_index[self.judge] >= 0) if kept else self._rows(np.zeros(len(self), bool))
-        return replace(rows, judges=kept, judge=new_index[rows.judge])
+        chosen = set(names)
+        for name in chosen.difference(self.judges):
+            raise DataError(f"there is no judge {name!r} among {', '.join(self.judges)}")
+        kept = [k for k, name in enumerate(self.judges) if name in chosen]
+        new_index = np.full(len(self.judges), -1, np.int32)
+        new_index[kept] = np.arange(len(kept))
+        rows = new_index[self.judge] >= 0
+        judges = tuple(self.judges[k] for k in kept)
+        return replace(self._rows(rows, judge=new_index[self.judge[rows]]), judges=judges)
 
     def without_ties(self) -> Comparisons:
         """Drop tied comparisons (raw rows only: a mean outcome of one half need not be a tie).
@@ -219,8 +235,7 @@ class Comparisons:
         DataError
             If the rows are aggregated.
         """
-        if np.any(self.count != 1):
-            raise DataError("ties can be dropped from raw comparisons only, and these are aggregated")
+        self._require_raw()
         return self._rows(self.outcome != OUTCOMES["c"])
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from judgerank.comparisons import Comparisons
 from judgerank.connectivity import require_maximum
 from judgerank.errors import ConfigError, DataError, NoMaximumError
-from judgerank.inference import covariance, information, interval_frame, normal_quantile, wald
+from judgerank.inference import covariance, information, normal_quantile, wald
 from judgerank.model import Model, Parameters, evaluate, get_model
 from judgerank.solvers import adam, newton
 from judgerank.solvers.adam import AdamSettings
@@ -94,6 +94,16 @@ class FitResult:
         """Judges whose discrimination runs off to infinity."""
         return self._judges(list(self.solution.unbounded_judges))
 
+    @property
+    def judge_status(self) -> pd.Series:
+        """How each judge's discrimination ended: interior, zero, unbounded, or that of an unfinished fit."""
+        status = pd.Series(str(self.status), index=list(self.comparisons.judges), name="status")
+        if self.converged:
+            status[:] = str(Status.INTERIOR)
+        status[list(self.judges_at_zero)] = "zero"
+        status[list(self.unbounded_judges)] = str(Status.UNBOUNDED)
+        return status
+
     def _judges(self, where) -> tuple[str, ...]:
         return tuple(np.asarray(self.comparisons.judges, object)[where])
 
@@ -112,35 +122,37 @@ class FitResult:
 
     @cached_property
     def covariance_discrimination(self) -> np.ndarray:
-        """Covariance of (s, gamma[, beta]) by the delta method (last display of the proof of theorem 3.4)."""
+        """Covariance of (s, gamma[, beta]) by the delta method (last display of the proof of theorem 3.3)."""
         slopes = np.ones(len(self.covariance))
-        n, gamma = len(self.comparisons.models), self.discrimination.to_numpy()[self._in_play]
+        n, gamma = len(self.comparisons.models), np.exp(self.solution.parameters.judges[:1, self._in_play]).ravel()
         slopes[n : n + len(gamma)] = gamma
         return self.covariance * np.outer(slopes, slopes)
 
-    def standard_errors(self) -> dict[str, pd.Series]:
-        """Standard errors by parameter (score, discrimination, slope) and name; NaN for judges at zero."""
+    @cached_property
+    def standard_errors(self) -> np.ndarray:
+        """Standard errors of scores, discriminations[, slopes], shape (N + B K,); NaN for judges at zero."""
+        n, n_blocks = len(self.comparisons.models), len(self.model.judge_blocks)
         spread = np.sqrt(np.diag(self.covariance_discrimination))
-        models, judges = list(self.comparisons.models), list(self.comparisons.judges)
-        errors = {"score": pd.Series(spread[: len(models)], index=models)}
-        by_judge = spread[len(models) :].reshape(len(self.model.judge_blocks), self._in_play.sum())
-        for block, values in zip(self.model.judge_blocks, by_judge, strict=True):
-            error = np.full(len(judges), np.nan)
-            error[self._in_play] = values
-            errors[PARAMETERS[block]] = pd.Series(error, index=judges)
-        return errors
+        by_judge = np.full((n_blocks, len(self._in_play)), np.nan)
+        by_judge[:, self._in_play] = spread[n:].reshape(n_blocks, self._in_play.sum())
+        return np.concatenate([spread[:n], by_judge.ravel()])
 
     def confidence_intervals(self, level: float = 0.95) -> pd.DataFrame:
         """Wald intervals of every free parameter: ``parameter, name, estimate, low, high``.
 
         `parameter` is ``score``, ``discrimination`` or ``slope``. Judges at zero have NaN for ends.
         """
-        estimates = {"score": self.scores, "discrimination": self.discrimination, "slope": self.slope}
-        rows = [
-            interval_frame(name, estimates[name], error.to_numpy(), level)
-            for name, error in self.standard_errors().items()
-        ]
-        return pd.concat(rows, ignore_index=True)
+        models, judges = list(self.comparisons.models), list(self.comparisons.judges)
+        at = self.solution.parameters
+        parameters, names, estimates = ["score"] * len(models), list(models), [at.scores]
+        for block, values in zip(self.model.judge_blocks, at.judges, strict=True):
+            parameters += [PARAMETERS[block]] * len(judges)
+            names += judges
+            estimates.append(np.exp(values) if block == "log_discrimination" else values)
+        estimate = np.concatenate(estimates)
+        low, high = wald(estimate, self.standard_errors, level)
+        columns = {"parameter": parameters, "name": names, "estimate": estimate, "low": low, "high": high}
+        return pd.DataFrame(columns)
 
     def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> dict[str, float]:
         """Estimate, standard error and Wald interval of a linear functional c' theta (section 3.3).

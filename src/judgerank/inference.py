@@ -7,9 +7,8 @@ they carry no information on the scores, take no part in the covariance, and get
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from scipy.linalg import block_diag, helmert
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from judgerank.errors import ConfigError
 from judgerank.model import Evaluation
@@ -44,7 +43,7 @@ def information(at_fit: Evaluation, in_play: np.ndarray) -> np.ndarray:
 
 
 def covariance(info: np.ndarray, n_models: int, n_judges: int) -> np.ndarray:
-    """Covariance J (J' I J)^-1 J' with J = blkdiag(A_s, A_alpha) (paper, proof of theorem 3.4).
+    """Covariance J (J' I J)^-1 J' with J = blkdiag(A_s, A_alpha) (paper, proof of theorem 3.3).
 
     Parameters
     ----------
@@ -73,19 +72,10 @@ def normal_quantile(level: float) -> float:
     """
     if not 0 < level < 1:
         raise ConfigError(f"a confidence level lies between 0 and 1, not at {level!r}")
-    return float(norm.ppf(0.5 + level / 2))
+    return float(ndtri(0.5 + level / 2))
 
 
 def wald(estimate: np.ndarray, standard_error: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Ends of the interval estimate -/+ z standard_error (paper, section 3.3)."""
     reach = normal_quantile(level) * standard_error
     return estimate - reach, estimate + reach
-
-
-def interval_frame(
-    parameter: str, estimate: pd.Series, standard_error: np.ndarray, level: float
-) -> pd.DataFrame:
-    """One row per name: ``parameter, name, estimate, low, high``."""
-    low, high = wald(estimate.to_numpy(), standard_error, level)
-    columns = {"parameter": parameter, "name": estimate.index, "estimate": estimate.to_numpy()}
-    return pd.DataFrame({**columns, "low": low, "high": high})

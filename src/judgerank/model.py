@@ -220,9 +220,7 @@ def _times(values: np.ndarray, factor: np.ndarray | None) -> np.ndarray:
     return values if factor is None else values * factor
 
 
-def evaluate(
-    cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None = None
-) -> Evaluation:
+def evaluate(cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None = None) -> Evaluation:
     """Log-likelihood, gradient and, on request, information in one pass over the cells.
 
     Parameters

@@ -151,13 +151,15 @@ def _solve(at: Parameters, here: Evaluation) -> Parameters:
     # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
     own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, LARGEST_GAIN * own[:, 0, 0])
     cross = here.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
-    weights = np.linalg.solve(own, np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2))
-    schur = schur - np.einsum("kbi,kbj->ij", cross, weights[:, :, :-1], optimize=True)
-    right = right - np.einsum("kbi,kb->i", cross, weights[:, :, -1])
+    right_sides = np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2)
+    solved = np.linalg.solve(own, right_sides).reshape(-1, len(schur) + 1)
+    rows = cross.reshape(-1, len(schur))
+    schur = schur - rows.T @ solved[:, :-1]
+    right = right - rows.T @ solved[:, -1]
     s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
     scores = _positive_solve(schur + level / len(schur) + level * np.outer(s, s), right)
     judges = np.zeros_like(at.judges)
-    judges[:, play] = (weights[:, :, -1] - weights[:, :, :-1] @ scores).T
+    judges[:, play] = (solved[:, -1] - solved[:, :-1] @ scores).reshape(-1, len(judges)).T
     return Parameters(scores, judges)
 
 

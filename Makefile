@@ -1,0 +1,43 @@
+# make reproduce   install what the lock file names, then run every section
+# make test        lint and tests
+# make <section>   one section; ARGS="solver=adam level=0.9" overrides its config
+# make figures     redraw every figure from the stored tables, computing nothing
+# make bench       speed and memory as ratios measured in one run
+# make lock        resolve the lock file again (needs uv)
+
+SECTIONS := chatbot_arena benchmark_alignment judge_reliability
+PYTHON   ?= python3
+BIN      := .venv/bin
+ARGS     ?=
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: reproduce test figures bench lock environment $(SECTIONS)
+
+reproduce: $(SECTIONS)
+
+environment: .venv/installed
+
+.venv/installed: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+$(SECTIONS): environment
+	$(BIN)/python experiments/$@.py $(ARGS)
+
+figures: environment
+	for section in $(SECTIONS); do $(BIN)/python experiments/$$section.py draw_only=true || exit 1; done
+
+test: environment
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest $(ARGS)
+
+bench: environment
+	$(BIN)/python experiments/bench.py $(ARGS)
+
+lock:
+	uv pip compile pyproject.toml --extra bench --extra dev --universal --python-version 3.11 \
+	  --generate-hashes --no-header --quiet -o requirements.lock

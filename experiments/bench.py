@@ -1,0 +1,114 @@
+"""Speed and memory of the fits, as ratios measured in one run (make bench). Prints; stores nothing.
+
+python experiments/bench.py [solver.tolerance=1e-8] ...
+"""
+
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from statistics import median
+
+import choix
+import numpy as np
+import pandas as pd
+from omegaconf import DictConfig
+
+from judgerank import Comparisons, fit
+from judgerank.config import main, solver_settings
+from judgerank.model import JUDGE_AWARE, Parameters, evaluate
+from judgerank.outputs import load_section_data
+from judgerank.simulate import draw_outcomes, generator, uniform_triples
+
+
+def seconds(run: Callable[[], object], repeats: int) -> float:
+    """Median time of a call, after one that is not counted if there are several."""
+    times = []
+    for _ in range(repeats + (repeats > 1)):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return median(times[repeats > 1 :])
+
+
+def simulated(seed: int, n_models: int, n_judges: int, size: int) -> tuple[Comparisons, Parameters]:
+    """Comparisons on a uniform design with normal scores and log-normal discriminations, and their truth."""
+    rng = generator(seed, "bench", n_models, n_judges, size)
+    scores, alpha = rng.normal(size=n_models), rng.normal(size=n_judges)
+    truth = Parameters(scores - scores.mean(), (alpha - alpha.mean())[None, :])
+    i, j, k = uniform_triples(rng, n_models, n_judges, size).astype(np.int32)
+    eta = np.exp(truth.judges[0])[k] * (truth.scores[i] - truth.scores[j])
+    names = [tuple(f"{kind}{n:04d}" for n in range(many)) for kind, many in (("m", n_models), ("j", n_judges))]
+    return Comparisons(*names, i, j, k, draw_outcomes(rng, 1 / (1 + np.exp(-eta)))), truth
+
+
+def against_passes(cfg: DictConfig) -> Iterator[tuple]:
+    rows, truth = simulated(cfg.seed, 100, 20, 200_000)
+    cells = rows.aggregate()
+    one = seconds(lambda: evaluate(cells, JUDGE_AWARE, truth), 21)
+    whole = seconds(lambda: fit(cells, "judge_aware", *solver_settings(cfg.solver, "judge_aware")), 7)
+    yield "exact fit / likelihood-and-gradient pass, N=100 K=20 T=200,000", whole, one, "at most 40"
+
+
+def against_adam(cfg: DictConfig, comparisons: Comparisons, title: str, goal: int) -> Iterator[tuple]:
+    adam = fit(comparisons, solver="adam")
+    slow = seconds(lambda: fit(comparisons, solver="adam"), 1)
+    fast = seconds(lambda: fit(comparisons, "judge_aware", *solver_settings(cfg.solver, "judge_aware")), 21)
+    how = f"{title}, {adam.status} after {adam.solution.iterations} iterations"
+    yield f"Algorithm 1 / exact fit, {how}", slow, fast, f"at least {goal}"
+
+
+def against_choix(cfg: DictConfig, frame: pd.DataFrame, title: str) -> Iterator[tuple]:
+    def ours() -> None:
+        settings = solver_settings(cfg.solver, "judge_aware")
+        fit(Comparisons.from_frame(frame), "judge_aware", *settings).confidence_intervals(cfg.level)
+
+    def theirs() -> None:
+        codes, names = pd.factorize(pd.concat([frame["model_a"], frame["model_b"]]))
+        i, j = codes[: len(frame)], codes[len(frame) :]
+        y = frame["judge_preferred_model"].map({"a": 1.0, "b": 0.0, "c": 0.5}).to_numpy()
+        wins = np.zeros((len(names), len(names)))
+        np.add.at(wins, (i, j), y)
+        np.add.at(wins, (j, i), 1 - y)
+        choix.ilsr_pairwise_dense(wins)
+
+    label = f"judge-aware fit with intervals / choix unweighted fit, both from the frame, {title}"
+    yield label, seconds(ours, 51), seconds(theirs, 51), "at most 2"
+
+
+def at_scale(cfg: DictConfig) -> Iterator[tuple]:
+    tracemalloc.start()
+    rows, _ = simulated(cfg.seed, 1000, 100, 10_000_000)
+    tracemalloc.reset_peak()
+    arrays = (rows.first, rows.second, rows.judge, rows.outcome)
+    cells = fit(rows, "judge_aware", *solver_settings(cfg.solver, "judge_aware")).comparisons
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    arrays += (cells.first, cells.second, cells.judge, cells.outcome, cells.count)
+    size = sum(array.nbytes for array in arrays)
+    del cells
+    label = "N=1,000 K=100 T=10,000,000"
+    once = seconds(rows.aggregate, 3)
+    whole = seconds(lambda: fit(rows, "judge_aware", *solver_settings(cfg.solver, "judge_aware")), 3)
+    yield f"exact fit from rows / one aggregation, {label}", whole, once, "at most 4"
+    yield f"peak memory / arrays of rows and cells (bytes), {label}", float(peak), float(size), "at most 1.5"
+
+
+@main("bench")
+def run(cfg: DictConfig) -> None:
+    data, _ = load_section_data(cfg)
+    arena, mt_bench = data["chatbot_arena"], data["mt_bench"]
+    measures = (
+        against_passes(cfg),
+        against_adam(cfg, mt_bench.comparisons, mt_bench.title, 40),
+        against_adam(cfg, arena.comparisons, arena.title, 500),
+        against_choix(cfg, arena.comparisons.to_frame(), arena.title),
+        at_scale(cfg),
+    )
+    print("| measure | first | second | ratio | goal |\n|:--|--:|--:|--:|--:|")
+    for rows in measures:
+        for label, first, second, goal in rows:
+            print(f"| {label} | {first:.4g} | {second:.4g} | {first / second:.2f} | {goal} |", flush=True)
+
+
+if __name__ == "__main__":
+    run()

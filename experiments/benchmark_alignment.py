@@ -1,0 +1,87 @@
+"""Section 5.2 and appendix F.1: agreement with MT-Bench (Table 1) and UltraFeedback (its table and figure).
+
+python experiments/benchmark_alignment.py [solver=adam] [ratings=my_ratings.json] ...
+"""
+
+import logging
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank import FitResult, fit, plots, published
+from judgerank.config import main, solver_settings
+from judgerank.datasets import Judgments, ultrafeedback_ratings
+from judgerank.errors import DataUnavailableError
+from judgerank.outputs import run_section
+from judgerank.tables import Table, fit_rows, leaderboard
+
+log = logging.getLogger("judgerank")
+PRINTED = {"mt_bench": "Table 1", "ultrafeedback": "Table A.6"}
+FROM_ELSEWHERE = {
+    "mt_bench": ["mmlu", "truthfulqa", "mt_bench_score"],
+    "ultrafeedback": ["alpaca_eval", "evol_instruct", "ultrachat"],
+}
+SCORES = ["score_btl", "score_judge_aware"]
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    tables, fits, checks = {}, [], []
+    for name, place in PRINTED.items():
+        title = data[name].title
+        pair = [fit(data[name].comparisons, m, *solver_settings(cfg.solver, m)) for m in ("judge_aware", "btl")]
+        ranking = leaderboard(*pair, cfg.level).set_index("model")
+        checks.append(published.compare(name, ranking, SCORES, table=place))
+        for column in FROM_ELSEWHERE[name]:
+            ranking[column] = published.numbers(name, column)
+        note = _note(pair[0])
+        caption = f"{title}: scores with {cfg.level:.0%} intervals ({place}){note}"
+        tables[name] = Table(ranking.reset_index(), caption)
+        fits.append(fit_rows(pair, cfg.level, dataset=name))
+        for fitted in pair:
+            log.info("%s: %s%s", title, fitted, note if fitted is pair[0] else "")
+    check = pd.concat(checks, ignore_index=True)
+    log.info("printed scores reproduced: %d of %d", check["reproduced"].sum(), len(check))
+    tables["fits"] = Table(pd.concat(fits, ignore_index=True), "The fits", 4)
+    tables["paper_check"] = Table(check, "Every printed score beside ours")
+    try:
+        if cfg.ratings and "surrogate" not in data["ultrafeedback"].source:
+            rated = ultrafeedback_ratings(cfg.ratings)
+            tables["ratings"] = Table(rated, "UltraFeedback: mean rating of every model in four dimensions")
+    except DataUnavailableError as error:
+        log.info("the four-dimension figure is left out: %s", error)
+    return tables
+
+
+def _note(fitted: FitResult) -> str:
+    """What a reader must know of a fit that has no interior maximum, or has not reached one."""
+    if fitted.judges_at_zero:
+        return (
+            ". The likelihood has no interior maximum: over gamma >= 0 its maximum puts "
+            f"{', '.join(fitted.judges_at_zero)} at zero. The printed judge-aware column is where the published "
+            "iteration stopped, not a maximum"
+        )
+    if not fitted.converged:
+        return f". These are where the iteration stopped after {fitted.solution.iterations} steps, not a maximum"
+    return ""
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    mt, uf = tables["mt_bench"], tables["ultrafeedback"]
+    figures = {
+        "mt_bench": plots.agreement(mt, "mt_bench_score", "MT-Bench score", f"MT-Bench{suffix}"),
+        "ultrafeedback_leaderboard": plots.leaderboard(uf, f"UltraFeedback{suffix}"),
+    }
+    if "ratings" in tables:
+        rated = tables["ratings"].merge(uf[["model", "score_judge_aware"]], on="model")
+        figures["ultrafeedback_ratings"] = plots.ratings(rated, f"UltraFeedback ratings{suffix}")
+    return figures
+
+
+@main("benchmark_alignment")
+def run(cfg: DictConfig) -> None:
+    run_section("benchmark_alignment", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

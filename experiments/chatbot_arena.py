@@ -1,0 +1,64 @@
+"""Section 5.5: Chatbot Arena rankings, judge-aware against unweighted (Table 3).
+
+python experiments/chatbot_arena.py [level=0.9] [solver=adam] ...
+"""
+
+import logging
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+from scipy.stats import spearmanr
+
+from judgerank import fit, plots, published
+from judgerank.config import main, solver_settings
+from judgerank.datasets import Judgments
+from judgerank.outputs import run_section
+from judgerank.tables import Table, fit_rows, leaderboard
+
+log = logging.getLogger("judgerank")
+PRINTED = [
+    *("rank_judge_aware", "rank_btl", "score_judge_aware", "score_btl"),
+    *("low_judge_aware", "high_judge_aware", "low_btl", "high_btl"),
+]
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    arena = data["chatbot_arena"]
+    fits = {m: fit(arena.comparisons, m, *solver_settings(cfg.solver, m)) for m in ("judge_aware", "btl")}
+    ranking = leaderboard(fits["judge_aware"], fits["btl"], cfg.level)
+    elo = published.numbers("chatbot_arena_human", "elo")
+    summary = fit_rows(list(fits.values()), cfg.level, dataset=arena.name)
+    summary["spearman_human"] = [spearmanr(f.scores[elo.index], elo).statistic for f in fits.values()]
+    check = published.compare("chatbot_arena", ranking.set_index("model"), PRINTED, table="Table 3")
+    for fitted in fits.values():
+        log.info("%s", fitted)
+    log.info("printed numbers reproduced: %d of %d", check["reproduced"].sum(), len(check))
+    title = f"{arena.title}: scores with {cfg.level:.0%} intervals"
+    return {
+        "ranking": Table(ranking, f"{title} (Table 3)"),
+        "fits": Table(
+            summary, f"{arena.title}: the two fits; Spearman correlation with human Elo of June 2023", 4
+        ),
+        "human": Table(elo.rename_axis("model").reset_index(), "Human Elo, Chatbot Arena, 22 June 2023", 0),
+        "paper_check": Table(check, f"{arena.title}: every printed number of Table 3 beside ours"),
+    }
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    ranking = tables["ranking"].merge(tables["human"], on="model")
+    return {
+        "leaderboard": plots.leaderboard(ranking, f"Chatbot Arena{suffix}"),
+        "human_agreement": plots.agreement(
+            ranking, "elo", "human Elo, 22 June 2023", f"Chatbot Arena: agreement with people{suffix}"
+        ),
+    }
+
+
+@main("chatbot_arena")
+def run(cfg: DictConfig) -> None:
+    run_section("chatbot_arena", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

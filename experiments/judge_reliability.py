@@ -1,0 +1,109 @@
+"""Appendix F.5: the judges' discriminations, their table and three figures.
+
+python experiments/judge_reliability.py [level=0.9] [path_length=20000] ...
+
+The judge-aware likelihood of UltraFeedback has no interior maximum, so the printed column cannot be one. This
+section also follows the published algorithm iteration by iteration and shows where it passes the printed column.
+"""
+
+import logging
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank import FitResult, fit, plots, published
+from judgerank.config import main, solver_settings
+from judgerank.datasets import Judgments
+from judgerank.model import JUDGE_AWARE, evaluate
+from judgerank.outputs import run_section
+from judgerank.solvers.adam import AdamSettings, iterates
+from judgerank.tables import Table, discrimination, fit_rows
+
+log = logging.getLogger("judgerank")
+EVERY = 20  # iterations between the points of the path that are stored
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    settings = solver_settings(cfg.solver, "judge_aware")
+    fits = {name: fit(judgments.comparisons, "judge_aware", *settings) for name, judgments in data.items()}
+    table = pd.concat([discrimination(f, cfg.level, name) for name, f in fits.items()], ignore_index=True)
+    ours = table.pivot(index="judge", columns="dataset", values="discrimination")
+    check = published.compare("judge_discrimination", ours, ["mt_bench", "ultrafeedback"], table="Table A.8")
+    for column, rows in check.groupby("column"):
+        log.info("%s: printed numbers reproduced: %d of %d", column, rows["reproduced"].sum(), len(rows))
+    summary = pd.concat([fit_rows([f], cfg.level, dataset=name) for name, f in fits.items()], ignore_index=True)
+    path, nearest, stopped = follow(fits["ultrafeedback"], cfg.path_length)
+    at_zero = ", ".join(fits["ultrafeedback"].judges_at_zero) or "no judge"
+    note = (
+        f"{data['ultrafeedback'].title}: over gamma >= 0 the maximum puts {at_zero} at zero. The printed column "
+        "is where the published iteration stopped, not a maximum: Algorithm 1 comes nearest to it after "
+        f"{nearest} iterations (largest difference {path['largest_difference'].min():.3f}) and then moves on"
+    )
+    log.info("%s", note)
+    answers = pd.concat([judgments.judges for judgments in data.values()], ignore_index=True)
+    return {
+        "discrimination": Table(table, f"Discriminations with {cfg.level:.0%} intervals (Table A.8)"),
+        "answers": Table(answers, "What each judge answered: shares of a, b and ties, and unparsed answers"),
+        "fits": Table(summary, "The judge-aware fits", 4),
+        "paper_check": Table(check, "Every printed discrimination beside ours"),
+        "stopping_path": Table(path, "UltraFeedback: the path of Algorithm 1", 4),
+        "stopping_point": Table(stopped, note),
+    }
+
+
+def follow(fitted: FitResult, length: int) -> tuple[pd.DataFrame, int, pd.DataFrame]:
+    """Algorithm 1 on the cells of a fit.
+
+    Returns
+    -------
+    DataFrame
+        Its path: ``iteration, largest_difference`` (to the printed column), ``log_likelihood``.
+    int
+        The iteration nearest to the printed column.
+    DataFrame
+        ``judge, paper, nearest, ours``: the printed discriminations, the nearest ones, those of the fit.
+    """
+    cells = fitted.comparisons
+    printed = published.numbers("judge_discrimination", "ultrafeedback")[list(cells.judges)]
+    path, gammas = [], []
+    for iteration, at, _ in iterates(cells, JUDGE_AWARE, AdamSettings(tolerance=0.0, max_iterations=length)):
+        if iteration % EVERY == 0:
+            gammas.append(np.exp(at.judges[0]))
+            gap = float(np.abs(gammas[-1] - printed.to_numpy()).max())
+            path.append((iteration, gap, evaluate(cells, JUDGE_AWARE, at).log_likelihood))
+    frame = pd.DataFrame(path, columns=["iteration", "largest_difference", "log_likelihood"])
+    best = int(frame["largest_difference"].idxmin())
+    columns = {"paper": printed, "nearest": gammas[best], "ours": fitted.discrimination}
+    return frame, int(frame["iteration"][best]), pd.DataFrame(columns).rename_axis("judge").reset_index()
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    table, path = tables["discrimination"], tables["stopping_path"]
+    sizes = published.table("judge_discrimination")["size"].map(billions).rename("size")
+    sized = table[table["dataset"] == "ultrafeedback"].merge(sizes, left_on="judge", right_index=True)
+    supremum = tables["fits"].set_index("dataset").at["ultrafeedback", "log_likelihood"]
+    return {
+        "size_against_discrimination": plots.size_against_discrimination(
+            sized.dropna(subset=["size"]), f"UltraFeedback: judge size and discrimination{suffix}"
+        ),
+        "mt_bench_against_ultrafeedback": plots.discrimination_scatter(table, f"The same judges twice{suffix}"),
+        "discrimination": plots.discrimination_bars(table, f"Judges' discrimination{suffix}"),
+        "stopping_path": plots.stopping_path(path, supremum, f"UltraFeedback: Algorithm 1{suffix}"),
+    }
+
+
+def billions(printed: str) -> float:
+    """Billions of parameters from a printed size such as 8.4B or 1T; NaN for a dash."""
+    units = {"B": 1.0, "T": 1000.0}
+    return float(printed[:-1]) * units[printed[-1]] if printed[-1] in units else np.nan
+
+
+@main("judge_reliability")
+def run(cfg: DictConfig) -> None:
+    run_section("judge_reliability", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,160 @@
+"""Schemas of the configuration: an unknown key or a wrong type fails before anything is computed."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.config_store import ConfigStore
+from hydra.errors import HydraException
+from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from judgerank.errors import ConfigError, JudgerankError
+from judgerank.fit import Settings
+from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.newton import NewtonSettings
+
+ROOT = Path(__file__).resolve().parents[2]
+CONF = str(ROOT / "conf")
+
+
+class Surrogate(Enum):
+    """When a section runs on simulated stand-ins for its data."""
+
+    if_needed = "if_needed"
+    always = "always"
+    never = "never"
+
+
+@dataclass
+class Dataset:
+    """One set of judgments: where it is found, and how it is known to be the published one."""
+
+    name: str = MISSING
+    title: str = MISSING
+    file: str = MISSING
+    url: str | None = MISSING
+    sha256: str | None = MISSING
+    records: int = MISSING
+
+
+@dataclass
+class Newton:
+    name: str = "newton"
+    tolerance: float = MISSING
+    max_iterations: int = MISSING
+
+
+@dataclass
+class AdamUnweighted:
+    """What the published unweighted fit sets differently."""
+
+    step_scores: float = MISSING
+    epsilon: float = MISSING
+    tolerance: float = MISSING
+    max_iterations: int = MISSING
+
+
+@dataclass
+class Adam:
+    name: str = "adam"
+    step_scores: float = MISSING
+    step_judges: float = MISSING
+    beta1: float = MISSING
+    beta2: float = MISSING
+    epsilon: float = MISSING
+    tolerance: float = MISSING
+    max_iterations: int = MISSING
+    btl: AdamUnweighted = field(default_factory=AdamUnweighted)
+
+
+@dataclass
+class Section:
+    """What every section has."""
+
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    solver: Any = MISSING
+    level: float = MISSING
+    surrogate: Surrogate = MISSING
+    seed: int = MISSING
+    draw_only: bool = MISSING
+    results: str = MISSING
+    figures: str = MISSING
+
+
+@dataclass
+class BenchmarkAlignment(Section):
+    ratings: str | None = MISSING
+
+
+@dataclass
+class JudgeReliability(Section):
+    path_length: int = MISSING
+
+
+def _register() -> None:
+    store = ConfigStore.instance()
+    store.store(group="dataset", name="schema", node=Dataset)
+    store.store(group="solver", name="newton_schema", node=Newton)
+    store.store(group="solver", name="adam_schema", node=Adam)
+    for node in (Section, BenchmarkAlignment, JudgeReliability):
+        store.store(name=f"{node.__name__}Schema", node=node)
+
+
+_register()
+
+
+def solver_settings(solver: DictConfig, model: str) -> tuple[str, Settings]:
+    """Name and settings of the configured solver for a model."""
+    values = OmegaConf.to_container(solver)
+    name, unweighted = values.pop("name"), values.pop("btl", {})
+    if model == "btl":
+        values |= unweighted
+    kinds = {"newton": NewtonSettings, "adam": AdamSettings}
+    if name not in kinds:
+        raise ConfigError(f"there is no solver {name!r} (known: {', '.join(kinds)})")
+    return name, kinds[name](**values)
+
+
+def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[[], None]]:
+    """Turn a function of a composed config into a command.
+
+    Anything that is the input's or the configuration's fault ends in one sentence on standard error and exit
+    code 1; set ``HYDRA_FULL_ERROR=1`` for the traceback.
+    """
+
+    def decorate(run: Callable[[DictConfig], None]) -> Callable[[], None]:
+        command = hydra.main(version_base="1.3", config_path=CONF, config_name=config_name)(run)
+
+        def guarded() -> None:
+            if os.environ.get("HYDRA_FULL_ERROR") == "1":
+                command()
+                return
+            os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise instead of printing and exiting
+            logging.basicConfig(format="%(message)s", stream=sys.stdout)
+            logging.getLogger("judgerank").setLevel(logging.INFO)
+            try:
+                command()
+            except (JudgerankError, HydraException, OmegaConfBaseException) as error:
+                sys.exit(f"{config_name}: {_sentence(error)}")
+
+        return guarded
+
+    return decorate
+
+
+def _sentence(error: BaseException) -> str:
+    """The first line of what went wrong, and of its cause where hydra wraps one."""
+    lines = [str(error).strip().splitlines()[0]]
+    cause = error.__cause__
+    if isinstance(error, HydraException) and cause is not None:
+        lines.append(str(cause).strip().splitlines()[0])
+    return ": ".join(dict.fromkeys(line.rstrip(".") for line in lines))

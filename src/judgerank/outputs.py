@@ -1,0 +1,128 @@
+"""Where a section's tables, figures and provenance go: all of them written, or none."""
+
+from __future__ import annotations
+
+import json
+import logging
+import platform
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+import matplotlib
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig, OmegaConf
+
+from judgerank.config import ROOT, Surrogate
+from judgerank.datasets import Judgments, load_judgments, surrogate_judgments
+from judgerank.errors import DataUnavailableError
+from judgerank.tables import Table
+
+log = logging.getLogger("judgerank")
+VERSIONED = ("judgerank", "numpy", "scipy", "pandas", "matplotlib", "hydra-core", "joblib", "datasets")
+NOT_RESULTS = ("results", "figures", "draw_only")  # settings that change no number
+
+Compute = Callable[[DictConfig, dict[str, Judgments]], dict[str, Table]]
+Draw = Callable[[dict[str, pd.DataFrame], str], dict[str, Figure]]
+
+
+def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> None:
+    """Load the section's data, compute and store its tables, and draw its figures from what is stored.
+
+    Parameters
+    ----------
+    section : str
+        Its name: the script's, and that of its folders under results/ and figures/.
+    cfg : DictConfig
+    compute : callable
+        From the config and the data by name to tables by name.
+    draw : callable
+        From the stored tables by name and a suffix for titles to figures by name.
+    """
+    if cfg.draw_only:
+        variants = [kind for kind in ("", "surrogate") if (_folder(cfg.results, section, kind)).is_dir()]
+        if not variants:
+            raise DataUnavailableError(f"there are no stored tables of {section} to draw from")
+        for kind in variants:
+            _draw(section, cfg, draw, kind)
+        return
+    data, kind = load_section_data(cfg)
+    for judgments in data.values():
+        left_out = sum(judgments.comparisons.dropped.values())
+        count = f"{judgments.comparisons.n_comparisons:.0f} comparisons"
+        log.info("%s: %s, %d records dropped as unparsed", judgments.title, count, left_out)
+    tables = compute(cfg, data)
+    with _staged(_folder(cfg.results, section, kind)) as folder:
+        for name, table in tables.items():
+            table.write(folder, name)
+        (folder / "run.json").write_text(json.dumps(_provenance(section, cfg, data, kind), indent=2) + "\n")
+    _draw(section, cfg, draw, kind)
+
+
+def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
+    """The data sets, all real or all surrogates."""
+    if cfg.surrogate is not Surrogate.always:
+        try:
+            return {name: load_judgments(dataset) for name, dataset in cfg.datasets.items()}, ""
+        except DataUnavailableError as error:
+            if cfg.surrogate is Surrogate.never:
+                raise
+            log.info("%s: this is a surrogate run on simulated stand-ins", error)
+    return {name: surrogate_judgments(dataset, cfg.seed) for name, dataset in cfg.datasets.items()}, "surrogate"
+
+
+def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
+    stored = _folder(cfg.results, section, kind)
+    tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
+    target = _folder(cfg.figures, section, kind)
+    with matplotlib.rc_context(), _staged(target) as folder:
+        for name, figure in draw(tables, " (surrogate)" if kind else "").items():
+            # fixed metadata keep the files the same to the byte
+            figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "ModDate": None})
+            figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+            matplotlib.pyplot.close(figure)
+    label = f"{kind} " if kind else ""
+    log.info("%s: %stables in %s, figures in %s", section, label, _shown(stored), _shown(target))
+
+
+def _folder(base: str, section: str, kind: str) -> Path:
+    """results/section, or results/surrogate/section; relative to the project, wherever it is run from."""
+    return ROOT / base / kind / section
+
+
+def _shown(path: Path) -> Path:
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+@contextmanager
+def _staged(target: Path) -> Iterator[Path]:
+    """A folder that takes the target's place when the block ends well, and vanishes when it does not."""
+    staging = target.with_name(f".{target.name}.partial")
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir(parents=True)
+    try:
+        yield staging
+    except BaseException:
+        shutil.rmtree(staging)
+        raise
+    earlier = target.with_name(f".{target.name}.earlier.partial")
+    if target.exists():
+        target.replace(earlier)
+    staging.replace(target)
+    shutil.rmtree(earlier, ignore_errors=True)
+
+
+def _provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: str) -> dict:
+    """What it takes to run this again: data, configuration and versions."""
+    config = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
+    versions = {name: version(name) for name in VERSIONED}
+    return {
+        "section": section,
+        "surrogate": bool(kind),
+        "data": {name: judgments.source for name, judgments in data.items()},
+        "config": {key: value for key, value in config.items() if key not in NOT_RESULTS},
+        "versions": {"python": platform.python_version(), **versions},
+    }

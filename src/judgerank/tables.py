@@ -1,0 +1,101 @@
+"""How a result becomes a CSV, Markdown and LaTeX table, and how fits become rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from judgerank.fit import FitResult
+
+STORED_FORMAT = "%.9g"  # beyond any printed precision, short of the last bits that differ between machines
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table to be stored.
+
+    Attributes
+    ----------
+    frame : DataFrame
+    caption : str
+    digits : int
+        Decimals shown in the Markdown and LaTeX versions; the CSV keeps nine significant digits.
+    """
+
+    frame: pd.DataFrame
+    caption: str
+    digits: int = 3
+
+    def write(self, folder: Path, name: str) -> None:
+        """Write ``name.csv``, ``name.md`` and ``name.tex`` into a folder."""
+        self.frame.to_csv(folder / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
+        shown = self._shown()
+        markdown = shown.to_markdown(index=False, disable_numparse=True, colalign=self._alignment())
+        (folder / f"{name}.md").write_text(f"{self.caption}\n\n{markdown}\n")
+        style = shown.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
+        columns = "".join(side[0] for side in self._alignment())
+        latex = style.to_latex(hrules=True, column_format=columns, caption=_escaped(self.caption))
+        (folder / f"{name}.tex").write_text(latex)
+
+    def _shown(self) -> pd.DataFrame:
+        """Every cell as text, numbers rounded, what is missing as a dash."""
+        shown = self.frame.copy()
+        for name in shown.columns:
+            shown[name] = [self._text(value) for value in shown[name].tolist()]
+        return shown
+
+    def _text(self, value: object) -> str:
+        if pd.isna(value):
+            return "--"
+        return f"{value:.{self.digits}f}" if isinstance(value, float) else str(value)
+
+    def _alignment(self) -> list[str]:
+        numeric = [pd.api.types.is_numeric_dtype(kind) for kind in self.frame.dtypes]
+        return ["right" if is_number else "left" for is_number in numeric]
+
+
+def _escaped(text: str) -> str:
+    for character in "&%$#_":
+        text = text.replace(character, "\\" + character)
+    return text
+
+
+def leaderboard(judge_aware: FitResult, btl: FitResult, level: float) -> pd.DataFrame:
+    """Both fits by model, best judge-aware score first (the form of Table 3)."""
+    frame = pd.DataFrame({"rank_judge_aware": judge_aware.ranks, "rank_btl": btl.ranks})
+    ends = {}
+    for fitted in (judge_aware, btl):
+        intervals = fitted.confidence_intervals(level).query("parameter == 'score'").set_index("name")
+        frame[f"score_{fitted.model.name}"] = intervals["estimate"]
+        ends |= {f"{end}_{fitted.model.name}": intervals[end] for end in ("low", "high")}
+    frame = frame.assign(**ends).sort_values("rank_judge_aware")
+    return frame.rename_axis("model").reset_index()
+
+
+def fit_rows(fits: list[FitResult], level: float, **extra: object) -> pd.DataFrame:
+    """One row per fit: how it ended, its likelihood, the mean interval width of scores, pairs told apart."""
+    rows = []
+    for fitted in fits:
+        scores = fitted.confidence_intervals(level).query("parameter == 'score'")
+        row = {
+            **extra,
+            "fit": fitted.model.name,
+            "comparisons": int(fitted.comparisons.n_comparisons),
+            "status": str(fitted.status),
+            "iterations": fitted.solution.iterations,
+            "log_likelihood": fitted.log_likelihood,
+            "mean_width": float((scores["high"] - scores["low"]).mean()),
+            "separated_pairs": fitted.separated_pairs(level),
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def discrimination(fitted: FitResult, level: float, dataset: str) -> pd.DataFrame:
+    """Discriminations with intervals by judge: ``dataset, judge, discrimination, low, high, status``."""
+    rows = fitted.confidence_intervals(level).query("parameter == 'discrimination'")
+    frame = rows.rename(columns={"name": "judge", "estimate": "discrimination"}).reset_index(drop=True)
+    frame = frame.assign(dataset=dataset, status=fitted.judge_status.to_numpy())
+    return frame[["dataset", "judge", "discrimination", "low", "high", "status"]]
