@@ -31,7 +31,8 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         title = data[name].title
         pair = [fit(data[name].comparisons, m, *solver_settings(cfg.solver, m)) for m in ("judge_aware", "btl")]
         ranking = leaderboard(*pair, cfg.level).set_index("model")
-        checks.append(published.compare(name, ranking, SCORES, table=place))
+        if not data[name].is_surrogate:
+            checks.append(published.compare(name, ranking, SCORES, table=place))
         for column in FROM_ELSEWHERE[name]:
             ranking[column] = published.numbers(name, column)
         note = _note(pair[0])
@@ -40,12 +41,14 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         fits.append(fit_rows(pair, cfg.level, dataset=name))
         for fitted in pair:
             log.info("%s: %s%s", title, fitted, note if fitted is pair[0] else "")
+    tables["fits"] = Table(pd.concat(fits, ignore_index=True), "The fits", 4)
+    if not checks:
+        return tables
     check = pd.concat(checks, ignore_index=True)
     log.info("printed scores reproduced: %d of %d", check["reproduced"].sum(), len(check))
-    tables["fits"] = Table(pd.concat(fits, ignore_index=True), "The fits", 4)
     tables["paper_check"] = Table(check, "Every printed score beside ours")
     try:
-        if cfg.ratings and "surrogate" not in data["ultrafeedback"].source:
+        if cfg.ratings:
             rated = ultrafeedback_ratings(cfg.ratings)
             tables["ratings"] = Table(rated, "UltraFeedback: mean rating of every model in four dimensions")
     except DataUnavailableError as error:
@@ -56,10 +59,10 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 def _note(fitted: FitResult) -> str:
     """What a reader must know of a fit that has no interior maximum, or has not reached one."""
     if fitted.judges_at_zero:
+        names = ", ".join(fitted.judges_at_zero)
         return (
-            ". The likelihood has no interior maximum: over gamma >= 0 its maximum puts "
-            f"{', '.join(fitted.judges_at_zero)} at zero. The printed judge-aware column is where the published "
-            "iteration stopped, not a maximum"
+            f". The likelihood has no interior maximum: over gamma >= 0 its maximum puts {names} at zero. A judge-"
+            "aware column with every gamma positive, as printed, is where an iteration stopped, not a maximum"
         )
     if not fitted.converged:
         return f". These are where the iteration stopped after {fitted.solution.iterations} steps, not a maximum"

@@ -29,24 +29,35 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     settings = solver_settings(cfg.solver, "judge_aware")
     fits = {name: fit(judgments.comparisons, "judge_aware", *settings) for name, judgments in data.items()}
     table = pd.concat([discrimination(f, cfg.level, name) for name, f in fits.items()], ignore_index=True)
+    summary = pd.concat([fit_rows([f], cfg.level, dataset=name) for name, f in fits.items()], ignore_index=True)
+    answers = pd.concat([judgments.judges for judgments in data.values()], ignore_index=True)
+    tables = {
+        "discrimination": Table(table, f"Discriminations with {cfg.level:.0%} intervals (Table A.8)"),
+        "answers": Table(answers, "What each judge answered: shares of a, b and ties, and unparsed answers"),
+        "fits": Table(summary, "The judge-aware fits", 4),
+    }
+    for name, fitted in fits.items():
+        log.info("%s: %s, judges at zero: %s", name, fitted.status, ", ".join(fitted.judges_at_zero) or "none")
+    if not data["ultrafeedback"].is_surrogate:
+        tables |= against_paper(table, fits["ultrafeedback"], cfg.path_length)
+    return tables
+
+
+def against_paper(table: pd.DataFrame, ultrafeedback: FitResult, length: int) -> dict[str, Table]:
+    """The printed columns beside ours, and how UltraFeedback's came about."""
     ours = table.pivot(index="judge", columns="dataset", values="discrimination")
     check = published.compare("judge_discrimination", ours, ["mt_bench", "ultrafeedback"], table="Table A.8")
     for column, rows in check.groupby("column"):
         log.info("%s: printed numbers reproduced: %d of %d", column, rows["reproduced"].sum(), len(rows))
-    summary = pd.concat([fit_rows([f], cfg.level, dataset=name) for name, f in fits.items()], ignore_index=True)
-    path, nearest, stopped = follow(fits["ultrafeedback"], cfg.path_length)
-    at_zero = ", ".join(fits["ultrafeedback"].judges_at_zero) or "no judge"
+    path, nearest, stopped = follow(ultrafeedback, length)
     note = (
-        f"{data['ultrafeedback'].title}: over gamma >= 0 the maximum puts {at_zero} at zero. The printed column "
-        "is where the published iteration stopped, not a maximum: Algorithm 1 comes nearest to it after "
-        f"{nearest} iterations (largest difference {path['largest_difference'].min():.3f}) and then moves on"
+        f"UltraFeedback: over gamma >= 0 the maximum puts {', '.join(ultrafeedback.judges_at_zero) or 'no judge'} "
+        "at zero. The printed column is where the published iteration stopped, not a maximum: Algorithm 1 comes "
+        f"nearest to it after {nearest} iterations (largest difference {path['largest_difference'].min():.3f}) "
+        "and then moves on"
     )
     log.info("%s", note)
-    answers = pd.concat([judgments.judges for judgments in data.values()], ignore_index=True)
     return {
-        "discrimination": Table(table, f"Discriminations with {cfg.level:.0%} intervals (Table A.8)"),
-        "answers": Table(answers, "What each judge answered: shares of a, b and ties, and unparsed answers"),
-        "fits": Table(summary, "The judge-aware fits", 4),
         "paper_check": Table(check, "Every printed discrimination beside ours"),
         "stopping_path": Table(path, "UltraFeedback: the path of Algorithm 1", 4),
         "stopping_point": Table(stopped, note),
@@ -80,24 +91,21 @@ def follow(fitted: FitResult, length: int) -> tuple[pd.DataFrame, int, pd.DataFr
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    table, path = tables["discrimination"], tables["stopping_path"]
-    sizes = published.table("judge_discrimination")["size"].map(billions).rename("size")
-    sized = table[table["dataset"] == "ultrafeedback"].merge(sizes, left_on="judge", right_index=True)
-    supremum = tables["fits"].set_index("dataset").at["ultrafeedback", "log_likelihood"]
-    return {
+    table = tables["discrimination"]
+    ultrafeedback = table[table["dataset"] == "ultrafeedback"]
+    sized = ultrafeedback.merge(published.judge_sizes(), left_on="judge", right_index=True).dropna(subset=["size"])
+    figures = {
         "size_against_discrimination": plots.size_against_discrimination(
-            sized.dropna(subset=["size"]), f"UltraFeedback: judge size and discrimination{suffix}"
+            sized, f"UltraFeedback: judge size and discrimination{suffix}"
         ),
         "mt_bench_against_ultrafeedback": plots.discrimination_scatter(table, f"The same judges twice{suffix}"),
         "discrimination": plots.discrimination_bars(table, f"Judges' discrimination{suffix}"),
-        "stopping_path": plots.stopping_path(path, supremum, f"UltraFeedback: Algorithm 1{suffix}"),
     }
-
-
-def billions(printed: str) -> float:
-    """Billions of parameters from a printed size such as 8.4B or 1T; NaN for a dash."""
-    units = {"B": 1.0, "T": 1000.0}
-    return float(printed[:-1]) * units[printed[-1]] if printed[-1] in units else np.nan
+    if "stopping_path" in tables:
+        supremum = tables["fits"].set_index("dataset").at["ultrafeedback", "log_likelihood"]
+        title = f"UltraFeedback: Algorithm 1{suffix}"
+        figures["stopping_path"] = plots.stopping_path(tables["stopping_path"], supremum, title)
+    return figures
 
 
 @main("judge_reliability")

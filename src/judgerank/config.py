@@ -132,18 +132,27 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
     """
 
     def decorate(run: Callable[[DictConfig], None]) -> Callable[[], None]:
-        command = hydra.main(version_base="1.3", config_path=CONF, config_name=config_name)(run)
+        def job(cfg: DictConfig) -> None:
+            try:
+                run(cfg)
+            except JudgerankError as error:
+                if traceback_wanted:
+                    raise
+                # an exit passes through hydra, which would put a line of its own before an exception
+                sys.exit(f"{config_name}: {_sentence(error)}")
+
+        command = hydra.main(version_base="1.3", config_path=CONF, config_name=config_name)(job)
+        traceback_wanted = os.environ.get("HYDRA_FULL_ERROR") == "1"
 
         def guarded() -> None:
-            if os.environ.get("HYDRA_FULL_ERROR") == "1":
-                command()
-                return
             os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise instead of printing and exiting
             logging.basicConfig(format="%(message)s", stream=sys.stdout)
             logging.getLogger("judgerank").setLevel(logging.INFO)
             try:
                 command()
-            except (JudgerankError, HydraException, OmegaConfBaseException) as error:
+            except (HydraException, OmegaConfBaseException) as error:
+                if traceback_wanted:
+                    raise
                 sys.exit(f"{config_name}: {_sentence(error)}")
 
         return guarded

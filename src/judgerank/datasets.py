@@ -42,6 +42,10 @@ class Judgments:
     judges: pd.DataFrame
     source: dict
 
+    @property
+    def is_surrogate(self) -> bool:
+        return self.source.get("surrogate", False)
+
 
 def data_folders() -> list[Path]:
     """Where data are looked for, in order: the folder named by JUDGERANK_DATA, then data/."""

@@ -50,6 +50,9 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
             _draw(section, cfg, draw, kind)
         return
     data, kind = load_section_data(cfg)
+    if kind:
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(_Marked(f"{kind}: "))
     for judgments in data.values():
         left_out = sum(judgments.comparisons.dropped.values())
         count = f"{judgments.comparisons.n_comparisons:.0f} comparisons"
@@ -57,9 +60,20 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
     tables = compute(cfg, data)
     with _staged(_folder(cfg.results, section, kind)) as folder:
         for name, table in tables.items():
-            table.write(folder, name)
+            table.write(folder, name, f" ({kind})" if kind else "")
         (folder / "run.json").write_text(json.dumps(_provenance(section, cfg, data, kind), indent=2) + "\n")
     _draw(section, cfg, draw, kind)
+
+
+class _Marked(logging.Formatter):
+    """Puts a mark before every line, so that none can be quoted without it."""
+
+    def __init__(self, mark: str):
+        super().__init__("%(message)s")
+        self.mark = mark
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(self.mark + line for line in super().format(record).splitlines())
 
 
 def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
@@ -70,7 +84,7 @@ def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
         except DataUnavailableError as error:
             if cfg.surrogate is Surrogate.never:
                 raise
-            log.info("%s: this is a surrogate run on simulated stand-ins", error)
+            log.info("surrogate: %s, so this section runs on simulated stand-ins", error)
     return {name: surrogate_judgments(dataset, cfg.seed) for name, dataset in cfg.datasets.items()}, "surrogate"
 
 
@@ -84,8 +98,7 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
             figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "ModDate": None})
             figure.savefig(folder / f"{name}.png", metadata={"Software": None})
             matplotlib.pyplot.close(figure)
-    label = f"{kind} " if kind else ""
-    log.info("%s: %stables in %s, figures in %s", section, label, _shown(stored), _shown(target))
+    log.info("%s: tables in %s, figures in %s", section, _shown(stored), _shown(target))
 
 
 def _folder(base: str, section: str, kind: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+import numpy as np
 import pandas as pd
 
 TABLES = files("judgerank") / "published_tables"
@@ -22,6 +23,13 @@ def table(name: str) -> pd.DataFrame:
 def numbers(name: str, column: str) -> pd.Series:
     """A printed column as numbers; what the paper prints as a dash is NaN."""
     return pd.to_numeric(table(name)[column], errors="coerce")
+
+
+def judge_sizes() -> pd.Series:
+    """Billions of parameters by judge from printed sizes such as 8.4B or 1T; NaN for a dash."""
+    units = {"B": 1.0, "T": 1000.0}
+    printed = table("judge_discrimination")["size"]
+    return printed.map(lambda text: float(text[:-1]) * units[text[-1]] if text[-1] in units else np.nan)
 
 
 def as_printed(value: float, printed: str) -> str:

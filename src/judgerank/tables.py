@@ -28,15 +28,15 @@ class Table:
     caption: str
     digits: int = 3
 
-    def write(self, folder: Path, name: str) -> None:
-        """Write ``name.csv``, ``name.md`` and ``name.tex`` into a folder."""
+    def write(self, folder: Path, name: str, mark: str = "") -> None:
+        """Write ``name.csv``, ``name.md`` and ``name.tex`` into a folder, with `mark` after the caption."""
         self.frame.to_csv(folder / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
         shown = self._shown()
         markdown = shown.to_markdown(index=False, disable_numparse=True, colalign=self._alignment())
-        (folder / f"{name}.md").write_text(f"{self.caption}\n\n{markdown}\n")
+        (folder / f"{name}.md").write_text(f"{self.caption}{mark}\n\n{markdown}\n")
         style = shown.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
         columns = "".join(side[0] for side in self._alignment())
-        latex = style.to_latex(hrules=True, column_format=columns, caption=_escaped(self.caption))
+        latex = style.to_latex(hrules=True, column_format=columns, caption=_escaped(self.caption + mark))
         (folder / f"{name}.tex").write_text(latex)
 
     def _shown(self) -> pd.DataFrame:

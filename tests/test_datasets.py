@@ -1,0 +1,199 @@
+"""Loading: damage is named, checksums bind, downloads are verified, surrogates are faithful and reproducible."""
+
+import hashlib
+import http.server
+import json
+import threading
+
+import numpy as np
+import pytest
+
+from judgerank import datasets, fit
+from judgerank.config import Dataset
+from judgerank.errors import ChecksumError, DataError, DataUnavailableError
+
+GOOD = [
+    {
+        "question_id": question,
+        "model_a": a,
+        "model_b": b,
+        "judge_model": judge,
+        "judge_preferred_model": preferred,
+        "judge_confidence": 0.9,
+    }
+    for question, a, b, judge, preferred in [
+        ("q1", "x", "y", "j", "a"),
+        (7, "y", "z", "j", "b"),
+        (["file", 3], "z", "x", "k", "c"),
+        ("q4", "x", "z", "k", "unknown"),
+        ("q5", "x", "y", "k", None),
+    ]
+]
+
+
+def record(**changes):
+    return [GOOD[0], GOOD[1] | changes]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUDGERANK_DATA", str(tmp_path))
+    monkeypatch.setattr(datasets, "ROOT", tmp_path / "project")
+    return tmp_path
+
+
+def dataset(content: bytes, url: str | None = None) -> Dataset:
+    return Dataset("test", "Test", "test.json", url, hashlib.sha256(content).hexdigest(), 5)
+
+
+def test_records_are_read_with_what_was_dropped(folder):
+    content = json.dumps(GOOD).encode()
+    (folder / "test.json").write_bytes(content)
+    loaded = datasets.load_judgments(dataset(content))
+    assert loaded.comparisons.models == ("x", "y", "z")
+    assert loaded.comparisons.outcome.tolist() == [1.0, 0.0, 0.5]
+    assert loaded.source["dropped"] == {"unknown": 1, "null": 1}
+    row = loaded.judges.set_index("judge").loc["k"]
+    assert (row["comparisons"], row["share_tie"], row["unparsed"]) == (1, 1.0, 2)
+
+
+def test_questions_become_strings():
+    frame = datasets.read_records(json.dumps(GOOD).encode())
+    assert frame["question_id"].tolist() == ["q1", "7", "file/3", "q4", "q5"]
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        (b'[{"question_id": 1,', "line 1 column"),
+        (b"\xff\xfe", "not JSON"),
+        (b"{}", "not a JSON list"),
+        (b"[]", "empty"),
+        (json.dumps([GOOD[0], 3]).encode(), "record 2"),
+        (
+            json.dumps([GOOD[0], {k: v for k, v in GOOD[1].items() if k != "judge_model"}]).encode(),
+            "'judge_model'",
+        ),
+        (json.dumps(record(judge_preferred_model="d")).encode(), "record 2 has the unknown preference 'd'"),
+        (json.dumps(record(judge_preferred_model=1)).encode(), "record 2 has 1 as 'judge_preferred_model'"),
+        (json.dumps(record(model_b="y")).encode(), "record 2 compares 'y' with itself"),
+        (json.dumps(record(model_a=None)).encode(), "record 2 has None as 'model_a'"),
+        (json.dumps(record(judge_confidence="high")).encode(), "record 2 has 'high' as 'judge_confidence'"),
+        (json.dumps(record(judge_model="mute", judge_preferred_model=None)).encode(), "judge 'mute'"),
+    ],
+)
+def test_damage_is_named_in_one_line_even_before_the_checksum(folder, content, names):
+    (folder / "test.json").write_bytes(content)
+    with pytest.raises(DataError) as error:
+        datasets.load_judgments(dataset(b"something else"))
+    assert names in str(error.value)
+    assert str(error.value).startswith("test.json: ")
+    assert "\n" not in str(error.value)
+
+
+def test_a_well_formed_file_with_another_checksum_is_refused(folder):
+    (folder / "test.json").write_text(json.dumps(GOOD))
+    with pytest.raises(ChecksumError, match="not the published"):
+        datasets.load_judgments(dataset(b"another file"))
+
+
+def test_the_named_folder_comes_before_the_projects(folder):
+    (folder / "project/data").mkdir(parents=True)
+    (folder / "project/data/test.json").write_text("[]")
+    assert datasets.find_file("test.json") == folder / "project/data/test.json"
+    (folder / "test.json").write_text("[]")
+    assert datasets.find_file("test.json") == folder / "test.json"
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A web server on loopback that offers the files of a folder."""
+    (tmp_path / "web").mkdir()
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *arguments):
+            super().__init__(*arguments, directory=tmp_path / "web")
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield tmp_path / "web", f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+
+
+def test_absent_files_are_downloaded_once_into_the_projects_data(folder, server):
+    web, address = server
+    content = json.dumps(GOOD).encode()
+    (web / "test.json").write_bytes(content)
+    wanted = dataset(content, f"{address}/test.json")
+    assert datasets.load_judgments(wanted).source["records"] == 5
+    assert (folder / "project/data/test.json").read_bytes() == content
+    (web / "test.json").unlink()
+    assert datasets.load_judgments(wanted).source["records"] == 5
+
+
+def test_a_download_with_another_checksum_is_refused_and_leaves_nothing(folder, server):
+    web, address = server
+    (web / "test.json").write_text(json.dumps(GOOD))
+    with pytest.raises(ChecksumError, match="does not have the published SHA-256"):
+        datasets.load_judgments(dataset(b"another file", f"{address}/test.json"))
+    assert not list((folder / "project/data").glob("*"))
+
+
+@pytest.mark.parametrize("url", [None, "http://127.0.0.1:9/test.json"])
+def test_data_out_of_reach_are_reported_as_such(folder, url):
+    with pytest.raises(DataUnavailableError, match=r"test\.json"):
+        datasets.load_judgments(dataset(b"", url))
+
+
+@pytest.mark.parametrize("name", ["chatbot_arena", "mt_bench", "ultrafeedback"])
+def test_surrogates_have_the_published_size_and_the_stored_parameters(name):
+    wanted = Dataset(name, name, "", None, None, 10_000)
+    first, again = (datasets.surrogate_judgments(wanted, 2026) for _ in range(2))
+    assert np.array_equal(first.comparisons.outcome, again.comparisons.outcome)
+    other = datasets.surrogate_judgments(wanted, 2027)
+    assert not np.array_equal(first.comparisons.outcome, other.comparisons.outcome)
+    assert len(first.comparisons) == 10_000
+    assert "surrogate" in first.title
+    file = "chatbot_arena/ranking" if name == "chatbot_arena" else f"benchmark_alignment/{name}"
+    truth = datasets.pd.read_csv(datasets.STORED / f"{file}.csv").set_index("model")["score_judge_aware"]
+    # BTL's scale differs, the order of well separated models does not
+    assert np.corrcoef(fit(first.comparisons, "btl").scores[truth.index], truth)[0, 1] > 0.97
+
+
+def test_a_surrogate_without_a_stored_fit_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(datasets, "STORED", tmp_path)
+    with pytest.raises(DataUnavailableError, match="no surrogate of mt_bench"):
+        datasets.surrogate_judgments(Dataset("mt_bench", "MT-Bench", "", None, None, 10), 1)
+
+
+def rating(value: str) -> dict:
+    return {"Rating": value, "Rationale": "made up"}
+
+
+def test_ratings_are_averaged_and_missing_ones_counted(folder, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(folder / "hub"))
+    values = ["4", "N/A", "2"]
+    rows = [
+        {
+            "source": "made up",
+            "completions": [
+                {"model": model, "annotations": {dimension: rating(value) for dimension in datasets.DIMENSIONS}}
+                for model in ("x", "y")
+            ],
+        }
+        for value in values
+    ]
+    (folder / "ratings.json").write_text(json.dumps(rows))
+    table = datasets.ultrafeedback_ratings("ratings.json").set_index(["model", "dimension"])
+    assert len(table) == 8
+    assert table.loc[("x", "honesty")].to_dict() == {"rating": 3.0, "n": 2.0, "n_missing": 1.0}
+
+
+def test_ratings_in_another_form_are_refused(folder, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(folder / "hub"))
+    (folder / "ratings.json").write_text(json.dumps([{"completions": [{"model": "x"}]}]))
+    with pytest.raises(DataError, match="not in UltraFeedback's form"):
+        datasets.ultrafeedback_ratings("ratings.json")
