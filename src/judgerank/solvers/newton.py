@@ -21,6 +21,8 @@ LARGEST_RISE, LARGEST_FALL = (
     0.9,
 )  # relative change of a discrimination in one step (see Parameters.moved)
 LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
+LARGEST_LOG_ODDS = 1e3  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
+DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding
 SUFFICIENT = 1e-4  # Armijo's constant
 ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
 
@@ -54,6 +56,8 @@ def maximise(
     here = evaluate(cells, model, at, "observed")
     for iteration in range(settings.max_iterations):
         at, here = _set_aside(cells, model, at, here)
+        if unbounded_judges(model, at):
+            break
         if here.relative_gradient <= settings.tolerance:
             back = _taken_back(at, here)
             if back is None:
@@ -68,12 +72,22 @@ def maximise(
 
 
 def _finished(cells, model, at, here, iterations, status=None) -> Solution:
-    separated = separated_judges(cells, model, at)
-    if separated:
+    unbounded = unbounded_judges(model, at) or separated_judges(cells, model, at)
+    if unbounded:
         status = Status.UNBOUNDED
     elif status is None:
         status = Status.INTERIOR if at.in_play.all() else Status.BOUNDARY
-    return Solution(at, here, status, iterations, separated)
+    return Solution(at, here, status, iterations, unbounded)
+
+
+def unbounded_judges(model: Model, at: Parameters) -> tuple[int, ...]:
+    """Judges whose gamma has outgrown every sensible size: they order the models lexicographically.
+
+    Such a judge never errs between clusters of models whose scores collapse as its gamma grows.
+    """
+    if not model.judge_blocks:
+        return ()
+    return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.scores.std() > LARGEST_LOG_ODDS).tolist())
 
 
 def first_guess(cells: Comparisons, model: Model, settings: NewtonSettings) -> Parameters:
@@ -126,12 +140,12 @@ def _taken_back(at: Parameters, here: Evaluation) -> Parameters | None:
 def newton_step(cells: Comparisons, model: Model, at: Parameters, here: Evaluation) -> Parameters:
     """Ascent direction: Newton's where minus the Hessian is positive definite, else Fisher scoring's."""
     try:
-        return _solve(at, here)
+        return _solve(at, here, LARGEST_GAIN, 0.0)
     except LinAlgError:
-        return _solve(at, evaluate(cells, model, at, "expected"))
+        return _solve(at, evaluate(cells, model, at, "expected"), 0.0, DAMPING)
 
 
-def _solve(at: Parameters, here: Evaluation) -> Parameters:
+def _solve(at: Parameters, here: Evaluation, gain: float, damping: float) -> Parameters:
     """Solve the information system by its Schur complement in the scores.
 
     Raises
@@ -142,14 +156,15 @@ def _solve(at: Parameters, here: Evaluation) -> Parameters:
     schur = here.score_information
     right = here.score_gradient
     level = np.trace(schur) / len(schur)
+    schur = schur + damping * level * np.eye(len(schur))
     if len(at.judges) == 0:
         return Parameters(_positive_solve(schur + level / len(schur), right), at.judges)
     play = at.in_play
-    own = here.judge_information[play]
-    if np.linalg.eigvalsh(own).min(initial=np.inf) <= 0:
+    own = here.judge_information[play] + damping * level * np.eye(len(at.judges))
+    if np.linalg.eigvalsh(own).min(initial=np.inf) <= np.finfo(float).eps * level:
         raise LinAlgError("a judge's information is not positive definite")
     # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
-    own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, LARGEST_GAIN * own[:, 0, 0])
+    own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, gain * own[:, 0, 0])
     cross = here.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
     right_sides = np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2)
     solved = np.linalg.solve(own, right_sides).reshape(-1, len(schur) + 1)
