@@ -39,5 +39,5 @@ bench: environment
 	$(BIN)/python experiments/bench.py $(ARGS)
 
 lock:
-	uv pip compile pyproject.toml --extra bench --extra dev --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
 	  --generate-hashes --no-header --quiet -o requirements.lock

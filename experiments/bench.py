@@ -12,12 +12,13 @@ import choix
 import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
+from scipy.special import expit
 
 from judgerank import Comparisons, fit
 from judgerank.config import main, solver_settings
 from judgerank.model import JUDGE_AWARE, Parameters, evaluate
 from judgerank.outputs import load_section_data
-from judgerank.simulate import draw_outcomes, generator, uniform_triples
+from judgerank.simulate import draw_outcomes, draw_truth, generator, uniform_triples
 
 
 def seconds(run: Callable[[], object], repeats: int) -> float:
@@ -31,14 +32,13 @@ def seconds(run: Callable[[], object], repeats: int) -> float:
 
 
 def simulated(seed: int, n_models: int, n_judges: int, size: int) -> tuple[Comparisons, Parameters]:
-    """Comparisons on a uniform design with normal scores and log-normal discriminations, and their truth."""
+    """Raw comparisons on a uniform design under a drawn truth, and that truth."""
     rng = generator(seed, "bench", n_models, n_judges, size)
-    scores, alpha = rng.normal(size=n_models), rng.normal(size=n_judges)
-    truth = Parameters(scores - scores.mean(), (alpha - alpha.mean())[None, :])
+    truth = draw_truth(rng, n_models, n_judges, 1.0, 1.0)
     i, j, k = uniform_triples(rng, n_models, n_judges, size).astype(np.int32)
     eta = np.exp(truth.judges[0])[k] * (truth.scores[i] - truth.scores[j])
     names = [tuple(f"{kind}{n:04d}" for n in range(many)) for kind, many in (("m", n_models), ("j", n_judges))]
-    return Comparisons(*names, i, j, k, draw_outcomes(rng, 1 / (1 + np.exp(-eta)))), truth
+    return Comparisons(*names, i, j, k, draw_outcomes(rng, expit(eta))), truth
 
 
 def against_passes(cfg: DictConfig) -> Iterator[tuple]:

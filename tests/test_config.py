@@ -9,14 +9,21 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from judgerank.config import CONF, ROOT, solver_settings
+from judgerank.config import CONF, ROOT, simulation_settings, solver_settings
 from judgerank.errors import ConfigError
 from judgerank.fit import PUBLISHED_ADAM_BTL
 from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
 
-PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem != "common")
-SOLVERS = sorted(path.stem for path in Path(CONF, "solver").glob("*.yaml"))
+SHARED = {"common", "real_data", "simulation"}
+PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem not in SHARED)
+SIMULATIONS = ["ci_coverage", "convergence_mse"]
+REAL = [name for name in PRIMARY if name not in SIMULATIONS]
+
+
+def options(group: str) -> list[str]:
+    return sorted(path.stem for path in Path(CONF, group).glob("*.yaml"))
 
 
 def composed(name: str, *overrides: str):
@@ -24,12 +31,53 @@ def composed(name: str, *overrides: str):
         return compose(name, list(overrides))
 
 
-@pytest.mark.parametrize("name", PRIMARY)
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("solver", options("solver"))
 def test_every_config_composes_with_every_solver_and_leaves_nothing_open(name, solver):
     cfg = composed(name, f"solver={solver}")
     assert not OmegaConf.missing_keys(cfg)
     assert solver_settings(cfg.solver, "judge_aware")[0] == solver
+
+
+@pytest.mark.parametrize("name", SIMULATIONS)
+@pytest.mark.parametrize("estimator", options("estimator"))
+@pytest.mark.parametrize("parallel", options("parallel"))
+@pytest.mark.parametrize("profile", options("profile"))
+def test_every_simulation_composes_and_leaves_nothing_open(name, estimator, parallel, profile):
+    cfg = composed(name, f"estimator={estimator}", f"parallel={parallel}", f"profile={profile}")
+    assert not OmegaConf.missing_keys(cfg)
+    assert (cfg.estimator.name, cfg.parallel.backend) == (estimator, parallel)
+
+
+def test_the_grids_are_the_papers():
+    mse, coverage = (simulation_settings(composed(name)) for name in ("convergence_mse", "ci_coverage"))
+    for settings in (mse, coverage):
+        sizes = [(setting.n_models, setting.n_judges) for setting in settings.values()]
+        assert sizes == [(10, 5), (20, 10), (50, 20), (100, 20)]
+        assert [setting.sigma_discrimination for setting in settings.values()] == [1.5, 1.0, 1.0, 1.0]
+        assert {setting.sigma_scores for setting in settings.values()} == {1.0}
+    assert [setting.n_comparisons[0] for setting in mse.values()] == [100, 200, 1000, 1500]
+    for setting in mse.values():
+        assert setting.n_comparisons == [setting.n_comparisons[0] * 2**power for power in range(7)]
+    assert sum(len(setting.n_comparisons) for setting in coverage.values()) == 20
+
+
+@pytest.mark.parametrize(
+    ("override", "names"),
+    [
+        ("settings.n10_k5.n_models=x", "setting 'n10_k5': Value 'x'"),
+        ("+settings.n10_k5.judges=3", "setting 'n10_k5': Key 'judges'"),
+        ("+settings.mine={n_models: 3}", "setting 'mine': .*n_judges"),
+    ],
+)
+def test_settings_are_checked(override, names):
+    with pytest.raises(ConfigError, match=names):
+        simulation_settings(composed("convergence_mse", override))
+
+
+def test_a_setting_can_be_added():
+    added = "+settings.mine={n_models: 5, n_judges: 2, n_comparisons: [50, 100]}"
+    assert simulation_settings(composed("convergence_mse", added))["mine"].n_comparisons == [50, 100]
 
 
 def test_yaml_and_code_have_the_same_solver_settings():
@@ -38,6 +86,14 @@ def test_yaml_and_code_have_the_same_solver_settings():
     assert solver_settings(newton, "btl") == ("newton", NewtonSettings())
     assert solver_settings(adam, "judge_aware") == ("adam", AdamSettings())
     assert solver_settings(adam, "btl") == ("adam", PUBLISHED_ADAM_BTL)
+
+
+def test_yaml_and_code_have_the_same_estimator_settings():
+    localized = composed("convergence_mse").estimator
+    assert solver_settings(localized, "judge_aware") == ("localized", LocalizedSettings())
+    for name, expected in (("interior", NewtonSettings()), ("adam", AdamSettings())):
+        found = OmegaConf.to_container(composed("convergence_mse", f"estimator={name}").estimator)
+        assert {key: found[key] for key in dataclasses.asdict(expected)} == dataclasses.asdict(expected)
 
 
 def test_an_override_reaches_the_settings():

@@ -17,7 +17,7 @@ from judgerank.simulate import generator
 def clean_slate():
     with matplotlib.rc_context():
         yield
-    plots.plt.close("all")
+    plots.style.plt.close("all")
 
 
 def crowd(n: int) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -206,6 +207,10 @@ class Comparisons:
 
     def pool_judges(self) -> Comparisons:
         """Forget who judged: the data of the unweighted Bradley-Terry-Luce model, aggregated."""
+        return self._pooled
+
+    @cached_property
+    def _pooled(self) -> Comparisons:
         one = np.broadcast_to(np.int32(0), len(self))
         return replace(self, judges=(POOLED_JUDGE,), judge=one, covariate=None).aggregate()
 

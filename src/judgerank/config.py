@@ -20,6 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 from judgerank.errors import ConfigError, JudgerankError
 from judgerank.fit import Settings
 from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,13 +78,38 @@ class Adam:
 
 
 @dataclass
+class Localized:
+    name: str = "localized"
+    score_bound: float = MISSING
+    discrimination_bound: float = MISSING
+    tolerance: float = MISSING
+    max_iterations: int = MISSING
+
+
+@dataclass
+class Parallel:
+    """How replications are spread; `options` go to joblib's backend, or to dask's Client."""
+
+    backend: str = MISSING
+    n_jobs: int = MISSING
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Setting:
+    """One configuration of the simulation study and its grid of comparison budgets."""
+
+    n_models: int = MISSING
+    n_judges: int = MISSING
+    sigma_scores: float = 1.0
+    sigma_discrimination: float = 1.0
+    n_comparisons: list[int] = MISSING
+
+
+@dataclass
 class Section:
     """What every section has."""
 
-    datasets: dict[str, Dataset] = field(default_factory=dict)
-    solver: Any = MISSING
-    level: float = MISSING
-    surrogate: Surrogate = MISSING
     seed: int = MISSING
     draw_only: bool = MISSING
     results: str = MISSING
@@ -91,13 +117,43 @@ class Section:
 
 
 @dataclass
-class BenchmarkAlignment(Section):
+class RealData(Section):
+    """A section on the paper's judgments."""
+
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    solver: Any = MISSING
+    level: float = MISSING
+    surrogate: Surrogate = MISSING
+
+
+@dataclass
+class BenchmarkAlignment(RealData):
     ratings: str | None = MISSING
 
 
 @dataclass
-class JudgeReliability(Section):
+class JudgeReliability(RealData):
     path_length: int = MISSING
+
+
+@dataclass
+class Simulation(Section):
+    """A section of the simulation study."""
+
+    settings: dict[str, Any] = field(default_factory=dict)  # of Setting; see simulation_settings
+    estimator: Any = MISSING
+    parallel: Parallel = field(default_factory=Parallel)
+    replications: int = MISSING
+    draws: int = MISSING
+    draw_replications: int = MISSING
+    points: int | None = MISSING
+    block: int = MISSING
+    cache: str = MISSING
+
+
+@dataclass
+class CiCoverage(Simulation):
+    level: float = MISSING
 
 
 def _register() -> None:
@@ -105,7 +161,9 @@ def _register() -> None:
     store.store(group="dataset", name="schema", node=Dataset)
     store.store(group="solver", name="newton_schema", node=Newton)
     store.store(group="solver", name="adam_schema", node=Adam)
-    for node in (Section, BenchmarkAlignment, JudgeReliability):
+    for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
+        store.store(group="estimator", name=f"{name}_schema", node=node)
+    for node in (RealData, BenchmarkAlignment, JudgeReliability, Simulation, CiCoverage):
         store.store(name=f"{node.__name__}Schema", node=node)
 
 
@@ -118,10 +176,24 @@ def solver_settings(solver: DictConfig, model: str) -> tuple[str, Settings]:
     name, unweighted = values.pop("name"), values.pop("btl", {})
     if model == "btl":
         values |= unweighted
-    kinds = {"newton": NewtonSettings, "adam": AdamSettings}
+    kinds = {"newton": NewtonSettings, "adam": AdamSettings, "localized": LocalizedSettings}
     if name not in kinds:
         raise ConfigError(f"there is no solver {name!r} (known: {', '.join(kinds)})")
     return name, kinds[name](**values)
+
+
+def simulation_settings(cfg: DictConfig) -> dict[str, Setting]:
+    """The configured settings by name, checked against the schema.
+
+    The dictionary itself is left untyped so that a command line can add to it.
+    """
+    checked = {}
+    for name, setting in cfg.settings.items():
+        try:
+            checked[name] = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Setting), setting))
+        except OmegaConfBaseException as error:
+            raise ConfigError(f"setting {name!r}: {_sentence(error)}") from None
+    return checked
 
 
 def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[[], None]]:

@@ -58,6 +58,9 @@ def require_maximum(cells: Comparisons) -> None:
     NoMaximumError
         If models won or lost everything; the groups are listed.
     """
+    runaway = runaway_models(cells)
+    if not runaway:
+        return
     parts = components(cells)
     if len(parts) > 1:
         raise DisconnectedError(
@@ -65,13 +68,11 @@ def require_maximum(cells: Comparisons) -> None:
             f"components: {_listed(parts)}",
             parts,
         )
-    runaway = runaway_models(cells)
-    if runaway:
-        raise NoMaximumError(
-            f"the likelihood has no maximum because these models won or lost every comparison with the "
-            f"others: {_listed(runaway)}",
-            runaway,
-        )
+    raise NoMaximumError(
+        f"the likelihood has no maximum because these models won or lost every comparison with the "
+        f"others: {_listed(runaway)}",
+        runaway,
+    )
 
 
 def _listed(groups: Groups) -> str:

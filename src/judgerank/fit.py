@@ -14,17 +14,19 @@ from judgerank.connectivity import require_maximum
 from judgerank.errors import ConfigError, DataError, NoMaximumError
 from judgerank.inference import covariance, information, normal_quantile, wald
 from judgerank.model import Model, Parameters, evaluate, get_model
-from judgerank.solvers import adam, newton
+from judgerank.solvers import adam, localized, newton
 from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
 from judgerank.solvers.solution import Solution, Status
 
-Settings = NewtonSettings | AdamSettings
+Settings = NewtonSettings | AdamSettings | LocalizedSettings
 PUBLISHED_ADAM_BTL = AdamSettings(step_scores=3e-3, epsilon=1e-8, tolerance=0.0, max_iterations=8_000)
 # name: (maximise, default settings, default settings for a model without judge blocks)
 SOLVERS = {
     "newton": (newton.maximise, NewtonSettings(), NewtonSettings()),
     "adam": (adam.maximise, AdamSettings(), PUBLISHED_ADAM_BTL),
+    "localized": (localized.maximise, LocalizedSettings(), None),
 }
 PARAMETERS = {"log_discrimination": "discrimination", "slope": "slope"}  # what intervals call a block
 
@@ -38,7 +40,7 @@ class FitResult:
     comparisons : Comparisons
         The aggregated comparisons behind it.
     model : Model
-    settings : NewtonSettings or AdamSettings
+    settings : NewtonSettings, AdamSettings or LocalizedSettings
     solution : Solution
     """
 
@@ -116,7 +118,8 @@ class FitResult:
     @cached_property
     def covariance(self) -> np.ndarray:
         """Covariance of (s, alpha[, beta]) over the judges in play, shape (D, D) with D = N + B K'."""
-        at_fit = evaluate(self.comparisons, self.model, self.solution.parameters, "expected")
+        cells = self.comparisons if self.model.judge_blocks else self.comparisons.pool_judges()
+        at_fit = evaluate(cells, self.model, self.solution.parameters, "expected")
         info = information(at_fit, self._in_play)
         return covariance(info, len(self.comparisons.models), int(self._in_play.sum()))
 
@@ -222,9 +225,10 @@ def fit(
     ----------
     comparisons : Comparisons
     model : {"judge_aware", "btl", "length"}
-    solver : {"newton", "adam"}
-        The exact solver over gamma_k >= 0, or the paper's Algorithm 1 over gamma_k > 0.
-    settings : NewtonSettings or AdamSettings, optional
+    solver : {"newton", "adam", "localized"}
+        The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, or the exact solver over a
+        box (for the judge-aware model).
+    settings : NewtonSettings, AdamSettings or LocalizedSettings, optional
         The solver's settings; the published ones for Adam by default.
 
     Raises
@@ -242,9 +246,11 @@ def fit(
     silent = np.flatnonzero(np.bincount(cells.judge, minlength=len(cells.judges)) == 0)
     if silent.size:
         raise DataError(f"judge {cells.judges[silent[0]]!r} has no comparison")
+    maximise = SOLVERS[solver][0]
+    if solver == "localized":  # searches a compact set, where there always is a maximum
+        return FitResult(cells, member, settings, maximise(cells, member, settings))
     pooled = cells.pool_judges()
     require_maximum(pooled)
-    maximise = SOLVERS[solver][0]
     if member.judge_blocks:
         result = FitResult(cells, member, settings, maximise(cells, member, settings))
         _require_maximum_in_play(result)

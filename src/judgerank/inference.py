@@ -34,6 +34,8 @@ def information(at_fit: Evaluation, in_play: np.ndarray) -> np.ndarray:
         Ordered as scores, then one block of K' judges per free judge parameter.
     """
     n_blocks = len(at_fit.judge_gradient)
+    if n_blocks == 0:
+        return at_fit.score_information
     own = at_fit.judge_information[in_play]
     judges = [[np.diag(own[:, b, b2]) for b2 in range(n_blocks)] for b in range(n_blocks)]
     cross = [at_fit.cross_information[b, in_play] for b in range(n_blocks)]

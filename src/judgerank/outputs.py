@@ -23,7 +23,7 @@ from judgerank.tables import Table
 
 log = logging.getLogger("judgerank")
 VERSIONED = ("judgerank", "numpy", "scipy", "pandas", "matplotlib", "hydra-core", "joblib", "datasets")
-NOT_RESULTS = ("results", "figures", "draw_only")  # settings that change no number
+NOT_RESULTS = ("results", "figures", "draw_only", "cache", "parallel", "block")  # settings that change no number
 
 Compute = Callable[[DictConfig, dict[str, Judgments]], dict[str, Table]]
 Draw = Callable[[dict[str, pd.DataFrame], str], dict[str, Figure]]
@@ -49,7 +49,7 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
         for kind in variants:
             _draw(section, cfg, draw, kind)
         return
-    data, kind = load_section_data(cfg)
+    data, kind = load_section_data(cfg) if "datasets" in cfg else ({}, "")
     if kind:
         for handler in logging.getLogger().handlers:
             handler.setFormatter(_Marked(f"{kind}: "))

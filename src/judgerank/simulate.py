@@ -8,6 +8,8 @@ import numpy as np
 from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
+from judgerank.errors import ConfigError
+from judgerank.model import Parameters
 
 
 def generator(seed: int, *names: str | int) -> np.random.Generator:
@@ -21,6 +23,42 @@ def uniform_triples(rng: np.random.Generator, n_models: int, n_judges: int, size
     first, second = np.triu_indices(n_models, 1)
     pair = rng.integers(len(first), size=size)
     return np.stack([first[pair], second[pair], rng.integers(n_judges, size=size)])
+
+
+def draw_truth(
+    rng: np.random.Generator, n_models: int, n_judges: int, sigma_scores: float, sigma_discrimination: float
+) -> Parameters:
+    """Zero-sum normal scores and zero-sum normal log-discriminations (appendix C.1)."""
+    scores = rng.normal(0.0, sigma_scores, n_models)
+    alpha = rng.normal(0.0, sigma_discrimination, n_judges)
+    return Parameters(scores - scores.mean(), (alpha - alpha.mean())[None, :])
+
+
+def draw_comparisons(rng: np.random.Generator, truth: Parameters, size: int) -> Comparisons:
+    """Aggregated comparisons on the design of appendix C.2: a random spanning tree, then uniform triples.
+
+    Raises
+    ------
+    ConfigError
+        If `size` is too small for the tree.
+    """
+    n_models, n_judges = len(truth.scores), truth.judges.shape[1]
+    if size < n_models - 1:
+        raise ConfigError(f"{size} comparisons cannot connect {n_models} models")
+    first, second = np.triu_indices(n_models, 1)
+    child = np.arange(1, n_models)
+    parent = rng.integers(child)
+    # pairs are numbered as triu_indices lists them
+    pair = parent * (2 * n_models - parent - 1) // 2 + child - parent - 1
+    tree = pair * n_judges + rng.integers(n_judges, size=n_models - 1)
+    rest = rng.integers(len(first) * n_judges, size=size - len(tree))
+    count = np.bincount(np.concatenate([tree, rest]), minlength=len(first) * n_judges)
+    observed = np.flatnonzero(count)
+    pair, k = np.divmod(observed, n_judges)
+    i, j, n = first[pair], second[pair], count[observed]
+    p = expit(np.exp(truth.judges[0])[k] * (truth.scores[i] - truth.scores[j]))
+    names = [tuple(f"{kind}{x:04d}" for x in range(many)) for kind, many in (("m", n_models), ("j", n_judges))]
+    return Comparisons(*names, i, j, k, rng.binomial(n, p) / n, n)
 
 
 def draw_outcomes(rng: np.random.Generator, probability: np.ndarray, split: np.ndarray | float = 0.0):

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dposv
 
 from judgerank.comparisons import Comparisons
 from judgerank.model import BTL, Evaluation, Model, Parameters, evaluate
@@ -158,7 +159,7 @@ def _solve(at: Parameters, here: Evaluation, gain: float, damping: float) -> Par
     level = np.trace(schur) / len(schur)
     schur = schur + damping * level * np.eye(len(schur))
     if len(at.judges) == 0:
-        return Parameters(_positive_solve(schur + level / len(schur), right), at.judges)
+        return Parameters(positive_solve(schur + level / len(schur), right), at.judges)
     play = at.in_play
     own = here.judge_information[play] + damping * level * np.eye(len(at.judges))
     if np.linalg.eigvalsh(own).min(initial=np.inf) <= np.finfo(float).eps * level:
@@ -172,14 +173,24 @@ def _solve(at: Parameters, here: Evaluation, gain: float, damping: float) -> Par
     schur = schur - rows.T @ solved[:, :-1]
     right = right - rows.T @ solved[:, -1]
     s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
-    scores = _positive_solve(schur + level / len(schur) + level * np.outer(s, s), right)
+    scores = positive_solve(schur + level / len(schur) + level * np.outer(s, s), right)
     judges = np.zeros_like(at.judges)
     judges[:, play] = (solved[:, -1] - solved[:, :-1] @ scores).reshape(-1, len(judges)).T
     return Parameters(scores, judges)
 
 
-def _positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return cho_solve(cho_factor(matrix, lower=True), right)
+def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve a symmetric system by Cholesky.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrix is not positive definite.
+    """
+    _, solution, failed = dposv(matrix, right, lower=True)
+    if failed:
+        raise LinAlgError("the matrix is not positive definite")
+    return solution
 
 
 def _line_search(cells, model, at, here, step) -> tuple[Parameters, Evaluation]:

@@ -16,13 +16,14 @@ class Status(StrEnum):
 
     INTERIOR = "interior"  # a stationary point with every discrimination positive
     BOUNDARY = "boundary"  # the maximum over gamma >= 0 has judges at zero (certified by the KKT conditions)
+    LOCALIZED = "localized"  # on the surface of the compact set searched: there is no maximum inside it
     STOPPING_RULE = "stopping_rule"  # the published algorithm's rule fired: the gradient is small, not zero
     UNBOUNDED = "unbounded"  # some discrimination runs off to infinity: there is no maximum
     ITERATION_LIMIT = "iteration_limit"  # stopped before the tolerance was met: not a maximum
 
     @property
     def converged(self) -> bool:
-        return self in (Status.INTERIOR, Status.BOUNDARY, Status.STOPPING_RULE)
+        return self not in (Status.UNBOUNDED, Status.ITERATION_LIMIT)
 
 
 @dataclass(frozen=True)

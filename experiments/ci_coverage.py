@@ -1,0 +1,75 @@
+"""Section 4.2: coverage and width of confidence intervals (Figure 2, Table A.2).
+
+python experiments/ci_coverage.py [profile=smoke] [level=0.9] [estimator=adam estimator.max_iterations=5000] ...
+"""
+
+import logging
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank import plots
+from judgerank.config import main
+from judgerank.outputs import run_section
+from judgerank.simulation import endings_of, failures_of, grid, interval_coverage, place_of, records_of, study_of
+from judgerank.tables import Table
+
+log = logging.getLogger("judgerank")
+METHODS = ("judge_aware", "btl", "btl_rescaled")
+
+
+def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
+    study = study_of(cfg, "ci_coverage", interval_coverage)
+    study.run(cfg.parallel)
+    coverage = pd.DataFrame(
+        {**place_of(setting, size), "draw": draw, "method": method, **summary(records, method)}
+        for name, setting, size in grid(cfg)
+        for draw in range(cfg.draws + 1)
+        for records in [records_of(study, name, size, draw)]
+        for method in METHODS
+    )
+    failures = failures_of(study)
+    log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
+    level = f"{cfg.level:.0%}"
+    caption = f"Coverage and mean width of {level} intervals of the scores"
+    return {
+        "coverage": Table(coverage.query("draw == 0").drop(columns="draw"), f"{caption} (Figure 2)", 4),
+        "coverage_draws": Table(coverage.query("draw > 0"), f"{caption} under further draws of the truth", 4),
+        "endings": Table(endings_of(study, cfg), "How the judge-aware fits ended, as shares"),
+        "failures": Table(failures, "Replications without a result"),
+        "level": Table(pd.DataFrame({"level": [float(cfg.level)]}), "The nominal level"),
+    }
+
+
+def summary(records: pd.DataFrame, method: str) -> dict:
+    """Coverage with its Monte Carlo standard error over replications, width, and width over spread of scores."""
+    columns = [f"{method}_{name}" for name in ("coverage", "width", "spread")]
+    known = records.reindex(columns=columns).dropna()
+    covered, width, spread = (known[name] for name in columns)
+    return {
+        "coverage": covered.mean(),
+        "coverage_se": covered.std() / np.sqrt(len(known)),
+        "width": width.mean(),
+        "n_replications": len(known),
+        "relative_width": (width / spread).mean(),
+        "n_interior": int((records["status"] == "interior").sum()),
+    }
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    level = tables["level"].at[0, "level"]
+    return {
+        "coverage": plots.coverage(tables["coverage"], level, f"{level:.0%} intervals of the scores{suffix}"),
+        "coverage_draws": plots.coverage_draws(tables["coverage_draws"], tables["coverage"], level),
+    }
+
+
+@main("ci_coverage")
+def run(cfg: DictConfig) -> None:
+    run_section("ci_coverage", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

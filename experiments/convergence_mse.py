@@ -1,0 +1,99 @@
+"""Section 4.1: mean squared error against the number of comparisons (Figure 1, Tables A.1 and A.3).
+
+python experiments/convergence_mse.py [profile=smoke] [estimator=interior] [settings.n10_k5.sigma_discrimination=1]
+"""
+
+import logging
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank import plots, published
+from judgerank.config import main
+from judgerank.outputs import run_section
+from judgerank.simulation import endings_of, failures_of, grid, place_of, records_of, squared_error, study_of
+from judgerank.tables import Table
+
+log = logging.getLogger("judgerank")
+PARAMETERS = ("score", "log_discrimination")
+LAST = 5  # grid points that the paper fits its slopes to
+SETTING = ["n_models", "n_judges"]
+
+
+def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
+    study = study_of(cfg, "convergence_mse", squared_error)
+    study.run(cfg.parallel)
+    errors = pd.DataFrame(
+        {**place_of(setting, size), "draw": draw, "parameter": parameter, **_summary(records, parameter)}
+        for name, setting, size in grid(cfg)
+        for draw in range(cfg.draws + 1)
+        for records in [records_of(study, name, size, draw)]
+        for parameter in PARAMETERS
+    )
+    lines = errors.groupby([*SETTING, "draw", "parameter"], sort=False)
+    slopes = lines.apply(slope, include_groups=False).reset_index()
+    failures = failures_of(study)
+    log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
+    mine = slopes.query("draw == 0").drop(columns="draw")
+    return {
+        "mse": Table(errors.query("draw == 0").drop(columns="draw"), "Mean squared error (Figure 1)", 4),
+        "slopes": Table(_beside_paper(mine, slopes), "Log-log slopes of the last five points (Table A.3)"),
+        "draws": Table(slopes, "Slopes under every draw of the truth"),
+        "mse_draws": Table(errors.query("draw > 0"), "Mean squared error under further draws of the truth", 4),
+        "endings": Table(endings_of(study, cfg), "How the fits ended, as shares"),
+        "failures": Table(failures, "Replications without a result"),
+    }
+
+
+def _summary(records: pd.DataFrame, parameter: str) -> dict:
+    values = records[parameter].dropna() if parameter in records else pd.Series(dtype=float)
+    return {
+        "mean": values.mean(),
+        "q25": values.quantile(0.25),
+        "q75": values.quantile(0.75),
+        "n_replications": len(values),
+        "n_interior": int((records["status"] == "interior").sum()),
+        "standard_error": values.std() / np.sqrt(len(values)) if len(values) > 1 else np.nan,
+    }
+
+
+def slope(line: pd.DataFrame) -> pd.Series:
+    """Least-squares slope of log mean on log T over the last points, and its Monte Carlo standard error."""
+    last = line.dropna(subset=["mean"]).tail(LAST)
+    x = np.log(last["n_comparisons"].to_numpy(float))
+    weights = (x - x.mean()) / np.sum((x - x.mean()) ** 2)
+    relative = (last["standard_error"] / last["mean"]).to_numpy()
+    return pd.Series(
+        {"slope": weights @ np.log(last["mean"]), "slope_se": np.sqrt(np.sum((weights * relative) ** 2))}
+    )
+
+
+def _beside_paper(mine: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:
+    """Our slopes with the printed ones and with the spread over all draws of the truth."""
+    spread = draws.groupby([*SETTING, "parameter"])["slope"].agg(["mean", "min", "max"])
+    printed = published.table("slopes")
+    printed.index = pd.MultiIndex.from_tuples(
+        [tuple(map(int, name.strip("()").split(","))) for name in printed["printed_name"]], names=SETTING
+    )
+    paper = pd.to_numeric(printed[list(PARAMETERS)].rename_axis(columns="parameter").stack()).rename("paper")
+    frame = mine.merge(paper.reset_index(), on=[*SETTING, "parameter"], how="left")
+    return frame.merge(spread.add_prefix("draws_").reset_index(), on=[*SETTING, "parameter"])
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    title = f"Mean squared error against comparisons{suffix}"
+    return {
+        "mse": plots.mse(tables["mse"], title),
+        "mse_draws": plots.mse_draws(tables["mse_draws"], tables["mse"]),
+    }
+
+
+@main("convergence_mse")
+def run(cfg: DictConfig) -> None:
+    run_section("convergence_mse", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

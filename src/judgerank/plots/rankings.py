@@ -1,0 +1,56 @@
+"""Leaderboards, and scores against what others measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas, label_points
+
+
+def leaderboard(frame: pd.DataFrame, title: str) -> Figure:
+    """Scores of both fits with their intervals, best judge-aware score on top."""
+    figure, (axes,) = canvas(PAGE * 0.75, 0.6 + 0.19 * len(frame))
+    height = -np.arange(len(frame))
+    for fit, shift in (("judge_aware", 0.16), ("btl", -0.16)):
+        score = frame[f"score_{fit}"]
+        reach = np.abs(frame[[f"low_{fit}", f"high_{fit}"]].to_numpy().T - score.to_numpy())
+        style = {"fmt": MARKERS[fit], "color": COLOURS[fit], "elinewidth": 0.9, "capsize": 1.5}
+        axes.errorbar(score, height + shift, xerr=reach, label=NAMES[fit], **style)
+    axes.set_yticks(height, frame["model"])
+    axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
+    axes.set(title=title, xlabel="score (log-odds at discrimination one; each fit on its own scale)")
+    axes.margins(y=0.02)
+    axes.legend(loc="lower right")
+    return figure
+
+
+def agreement(frame: pd.DataFrame, reference: str, label: str, title: str) -> Figure:
+    """Scores of both fits against a reference column, with the model named once."""
+    figure, panels = canvas(PAGE, 3.1, 1, 2)
+    known = frame.dropna(subset=[reference])
+    for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
+        axes.plot(known[reference], known[f"score_{fit}"], MARKERS[fit], color=COLOURS[fit])
+        axes.set(xlabel=label, ylabel=f"score, {NAMES[fit]}")
+        axes.margins(0.12)
+    figure.suptitle(title, fontsize=8)
+    for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
+        label_points(axes, known[reference], known[f"score_{fit}"], known["model"])
+    return figure
+
+
+def ratings(frame: pd.DataFrame, title: str) -> Figure:
+    """Judge-aware score against the mean rating in each of the four dimensions."""
+    dimensions = sorted(frame["dimension"].unique())
+    figure, panels = canvas(PAGE, 5.2, 2, 2)
+    for axes, dimension in zip(panels, dimensions, strict=True):
+        rows = frame[frame["dimension"] == dimension]
+        axes.plot(rows["score_judge_aware"], rows["rating"], "o", color=COLOURS["judge_aware"])
+        axes.set(title=dimension.replace("_", " "), xlabel="score, judge-aware", ylabel="mean rating (1 to 5)")
+        axes.margins(0.12)
+    figure.suptitle(title, fontsize=8)
+    for axes, dimension in zip(panels, dimensions, strict=True):
+        rows = frame[frame["dimension"] == dimension]
+        label_points(axes, rows["score_judge_aware"], rows["rating"], rows["model"])
+    return figure

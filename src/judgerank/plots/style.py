@@ -1,0 +1,78 @@
+"""The look of every figure: sizes, colours, markers, and labels that do not overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import textalloc
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+COLUMN, PAGE = 3.25, 6.75  # widths of the paper's column and page, in inches
+# Okabe and Ito's palette, told apart by colour-blind readers; markers tell them apart in grey print
+COLOURS = {
+    "judge_aware": "#0072B2",
+    "btl": "#D55E00",
+    "mt_bench": "#009E73",
+    "ultrafeedback": "#CC79A7",
+    "chatbot_arena": "#E69F00",
+    "reference": "#7F7F7F",
+}
+MARKERS = {"judge_aware": "o", "btl": "s", "mt_bench": "o", "ultrafeedback": "D", "chatbot_arena": "^"}
+NAMES = {
+    "judge_aware": "judge-aware",
+    "btl": "unweighted BTL",
+    "mt_bench": "MT-Bench",
+    "ultrafeedback": "UltraFeedback",
+    "chatbot_arena": "Chatbot Arena",
+}
+STYLE = {
+    "font.size": 7,
+    "axes.titlesize": 8,
+    "axes.labelsize": 7.5,
+    "legend.fontsize": 7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E3E3E3",
+    "grid.linewidth": 0.5,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.0,
+    "lines.markersize": 3.5,
+    "legend.frameon": False,
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "judgerank",
+}
+
+
+def canvas(width: float, height: float, rows: int = 1, columns: int = 1, **options) -> tuple[Figure, np.ndarray]:
+    """A figure in the project's style, with its axes as a flat array."""
+    plt.rcParams.update(STYLE)
+    figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, **options)
+    return figure, axes.ravel()
+
+
+def label_points(
+    axes: Axes, x: Iterable[float], y: Iterable[float], names: Iterable[str], reach: Iterable[float] | None = None
+) -> None:
+    """Name points where no name covers another, a point, or a vertical bar of half-length `reach`.
+
+    Call when the layout is final.
+    """
+    x, y = list(x), list(y)
+    axes.figure.draw_without_rendering()
+    bars = {}
+    if reach is not None:
+        ends = [(b - r, b + r) for b, r in zip(y, reach, strict=True)]
+        bars = {"x_lines": [(a, a) for a in x], "y_lines": ends}
+    line = {"linecolor": "#9A9A9A", "linewidth": 0.4}
+    where = {"min_distance": 0.012, "max_distance": 0.4, "margin": 0.006, "nbr_candidates": 600}
+    textalloc.allocate(axes, x, y, list(names), x_scatter=x, y_scatter=y, textsize=5.5, **where, **line, **bars)

@@ -1,0 +1,149 @@
+"""Many replications: keyed seeds, joblib, checkpoints, progress.
+
+A study is a task (a function of one cell's settings and a generator) over cells of settings. Replications run in
+blocks; each finished block becomes one file, written whole, named by everything that determines its content. So a
+killed study loses the blocks in flight and nothing else, a finished one has nothing to do, and neither the number
+of workers nor their order can change a byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import joblib
+from joblib import delayed
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from judgerank.config import Parallel
+from judgerank.errors import ConfigError, JudgerankError
+from judgerank.simulate import generator
+
+log = logging.getLogger("judgerank")
+Settings = dict[str, Any]
+Record = dict[str, Any]
+Task = Callable[[Settings, Any], Record]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Replications of a task over cells.
+
+    Attributes
+    ----------
+    name : str
+        The section; part of every seed.
+    task : callable
+        From a cell's settings and a numpy Generator to a record of plain numbers and strings. A function of a
+        module, so that workers can import it.
+    cells : dict of str to dict
+        Settings by name of the cell; the name is part of the cell's seeds.
+    replications : dict of str to int
+        How many replications of each cell.
+    seed : int
+    folder : Path
+        Where finished blocks are kept.
+    block : int
+        Replications in a block.
+    """
+
+    name: str
+    task: Task
+    cells: dict[str, Settings]
+    replications: dict[str, int]
+    seed: int
+    folder: Path
+    block: int = 25
+
+    def run(self, parallel: Parallel) -> int:
+        """Compute the blocks that are missing and return how many replications that took."""
+        missing = [job for job in self._jobs() if not self._path(*job).exists()]
+        total = sum(stop - start for _, start, stop in missing)
+        if not missing:
+            log.info("%s: every replication was computed before", self.name)
+            return 0
+        jobs = (
+            delayed(_run_block)(self.task, self.name, cell, self.cells[cell], self.seed, start, stop)
+            for cell, start, stop in missing
+        )
+        with _backend(parallel), tqdm(total=total, desc=self.name, unit="rep", smoothing=0.05) as progress:
+            for cell, start, stop, lines in joblib.Parallel(return_as="generator_unordered")(jobs):
+                _write(self._path(cell, start, stop), lines)
+                progress.update(stop - start)
+        log.info("%s: %d replications computed", self.name, total)
+        return total
+
+    def records(self, cell: str) -> Iterator[Record]:
+        """The cell's records in the order of their replications, failures among them."""
+        for _, start, stop in self._jobs(cell):
+            with self._path(cell, start, stop).open() as file:
+                yield from map(json.loads, file)
+
+    def _jobs(self, only: str | None = None) -> list[tuple[str, int, int]]:
+        return [
+            (cell, start, min(start + self.block, many))
+            for cell, many in self.replications.items()
+            if only in (None, cell)
+            for start in range(0, many, self.block)
+        ]
+
+    def _path(self, cell: str, start: int, stop: int) -> Path:
+        determined_by = [self.name, self.task.__qualname__, self.cells[cell], self.seed, _code_digest()]
+        key = hashlib.sha256(json.dumps(determined_by, sort_keys=True).encode()).hexdigest()[:16]
+        return self.folder / self.name / f"{cell}-{key}" / f"{start:06d}-{stop:06d}.jsonl"
+
+
+def _run_block(task: Task, study: str, cell: str, settings: Settings, seed: int, start: int, stop: int):
+    """Records of replications start to stop, as JSON lines."""
+    lines = []
+    with threadpool_limits(1):  # so that sums are the same however many workers share the machine
+        for replication in range(start, stop):
+            try:
+                record = task(settings, generator(seed, study, cell, replication))
+            except (JudgerankError, ArithmeticError, ValueError) as error:
+                record = {"failure": f"{type(error).__name__}: {error}"}
+            lines.append(json.dumps({"replication": replication, **record}))
+    return cell, start, stop, "".join(line + "\n" for line in lines)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    with partial.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+@cache
+def _code_digest() -> str:
+    """Digest of the package's source: results of other code are not taken for this one's."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@contextmanager
+def _backend(parallel: Parallel) -> Iterator[None]:
+    if parallel.backend != "dask":
+        with joblib.parallel_config(parallel.backend, n_jobs=parallel.n_jobs, **parallel.options):
+            yield
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ConfigError("the dask backend needs the optional extra 'dask'") from None
+    with Client(**parallel.options), joblib.parallel_config("dask"):
+        yield

@@ -1,0 +1,183 @@
+"""The simulation study (section 4): its cells, and one replication of each of its two parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from omegaconf import DictConfig, OmegaConf
+from scipy.special import expit
+
+from judgerank.comparisons import Comparisons
+from judgerank.config import ROOT, Setting, simulation_settings
+from judgerank.errors import NoMaximumError
+from judgerank.fit import SOLVERS, FitResult, Settings, fit
+from judgerank.inference import wald
+from judgerank.model import JUDGE_AWARE, Parameters
+from judgerank.replicate import Record, Study, Task
+from judgerank.simulate import draw_comparisons, draw_truth, generator
+from judgerank.solvers.solution import Status
+
+
+@lru_cache(maxsize=64)
+def truth_of(
+    seed: int, draw: int, n_models: int, n_judges: int, sigma_scores: float, sigma_discrimination: float
+) -> Parameters:
+    """A ground truth, the same in every section that asks for this draw."""
+    rng = generator(seed, "truth", n_models, n_judges, draw)
+    return draw_truth(rng, n_models, n_judges, sigma_scores, sigma_discrimination)
+
+
+def drawn(settings: dict, rng: np.random.Generator) -> tuple[Parameters, Comparisons]:
+    """The truth of a cell, and one data set."""
+    names = ("draw", "n_models", "n_judges", "sigma_scores", "sigma_discrimination")
+    truth = truth_of(settings["seed"], *(settings[name] for name in names))
+    return truth, draw_comparisons(rng, truth, settings["n_comparisons"])
+
+
+def estimate(cells: Comparisons, solver: str, settings: Settings) -> FitResult:
+    """The judge-aware fit by a solver, whether or not the likelihood is known to have a maximum."""
+    return FitResult(cells, JUDGE_AWARE, settings, SOLVERS[solver][0](cells, JUDGE_AWARE, settings))
+
+
+def fitted(settings: dict, cells: Comparisons) -> tuple[FitResult | None, str]:
+    """The estimate a cell asks for, if it exists, and how the fit ended.
+
+    The estimator ``interior`` takes interior maxima only; the others always give an estimate.
+    """
+    name, solver_settings = settings["estimator"]
+    if name != "interior":
+        result = estimate(cells, name, SOLVERS[name][1].__class__(**solver_settings))
+        return result, str(result.status)
+    try:
+        result = fit(cells, settings=SOLVERS["newton"][1].__class__(**solver_settings))
+    except NoMaximumError:
+        return None, "no_maximum"
+    return (result if result.status is Status.INTERIOR else None), str(result.status)
+
+
+def squared_error(settings: dict, rng: np.random.Generator) -> Record:
+    """One replication of section 4.1: mean squared errors of the scores and of the log-discriminations."""
+    truth, cells = drawn(settings, rng)
+    result, status = fitted(settings, cells)
+    if result is None:
+        return {"status": status}
+    at = result.solution.parameters
+    return {
+        "status": status,
+        "score": float(np.mean((at.scores - truth.scores) ** 2)),
+        "log_discrimination": float(np.mean((at.judges - truth.judges) ** 2)),
+    }
+
+
+@lru_cache(maxsize=64)
+def btl_scale(*identity) -> float:
+    """Best constant c with c s_0 near the scores that BTL converges to under uniform triples.
+
+    Those are its scores on the expected outcomes of every triple; `identity` is that of `truth_of`.
+    """
+    truth = truth_of(*identity)
+    n, k = len(truth.scores), truth.judges.shape[1]
+    first, second = np.triu_indices(n, 1)
+    i, j = np.repeat(first, k), np.repeat(second, k)
+    judge = np.tile(np.arange(k), len(first))
+    p = expit(np.exp(truth.judges[0])[judge] * (truth.scores[i] - truth.scores[j]))
+    names = tuple(map(str, range(n))), tuple(map(str, range(k)))
+    limit = fit(Comparisons(*names, i, j, judge, p), "btl").solution.parameters.scores
+    return float(limit @ truth.scores / (truth.scores @ truth.scores))
+
+
+def interval_coverage(settings: dict, rng: np.random.Generator) -> Record:
+    """One replication of section 4.2: shares of scores covered, and mean widths, by both models.
+
+    BTL's intervals are held against the truth, as in the paper, and against the truth on BTL's own scale.
+    """
+    truth, cells = drawn(settings, rng)
+    result, status = fitted(settings, cells)
+    record: Record = {"status": status}
+    names = ("draw", "n_models", "n_judges", "sigma_scores", "sigma_discrimination")
+    scale = btl_scale(settings["seed"], *(settings[name] for name in names))
+    targets = {"btl": [("btl", 1.0), ("btl_rescaled", scale)], "judge_aware": [("judge_aware", 1.0)]}
+    for fit_result in filter(None, (result, fit(cells, "btl"))):
+        scores = fit_result.solution.parameters.scores
+        errors = fit_result.standard_errors[: len(scores)]
+        low, high = wald(scores, errors, settings["level"])
+        for method, factor in targets[fit_result.model.name]:
+            target = factor * truth.scores
+            record[f"{method}_coverage"] = float(np.mean((low <= target) & (target <= high)))
+            record[f"{method}_width"] = float(np.mean(high - low))
+            record[f"{method}_spread"] = float(scores.std())
+    return record
+
+
+def grid(cfg: DictConfig) -> Iterator[tuple[str, Setting, int]]:
+    """Name of the setting, setting, and number of comparisons of every grid point that the config keeps."""
+    for name, setting in simulation_settings(cfg).items():
+        for size in setting.n_comparisons[: cfg.points]:
+            yield name, setting, size
+
+
+def place_of(setting: Setting, size: int) -> dict[str, int]:
+    """The columns that name a grid point in a table."""
+    return {"n_models": setting.n_models, "n_judges": setting.n_judges, "n_comparisons": size}
+
+
+def cell_name(setting: str, size: int, draw: int) -> str:
+    return f"{setting}-t{size}-draw{draw}"
+
+
+def study_of(cfg: DictConfig, section: str, task: Task) -> Study:
+    """The configured study: every grid point under the main draw of the truth (0) and under the further ones."""
+    estimator = OmegaConf.to_container(cfg.estimator)
+    estimator.pop("btl", None)
+    name = estimator.pop("name")
+    cells, replications = {}, {}
+    for setting_name, setting, size in grid(cfg):
+        for draw in range(cfg.draws + 1):
+            cell = cell_name(setting_name, size, draw)
+            sigmas = {"sigma_scores": setting.sigma_scores, "sigma_discrimination": setting.sigma_discrimination}
+            cells[cell] = {
+                "seed": cfg.seed,
+                "draw": draw,
+                **place_of(setting, size),
+                **sigmas,
+                "estimator": [name, estimator],
+            }
+            if "level" in cfg:
+                cells[cell]["level"] = cfg.level
+            replications[cell] = cfg.draw_replications if draw else cfg.replications
+    return Study(section, task, cells, replications, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+
+
+def records_of(study: Study, setting: str, size: int, draw: int) -> pd.DataFrame:
+    """A cell's records, one row per replication; a failed replication has its reason in ``failure``."""
+    frame = pd.DataFrame(study.records(cell_name(setting, size, draw)))
+    return frame if "failure" in frame else frame.assign(failure=np.nan)
+
+
+def failures_of(study: Study) -> pd.DataFrame:
+    """Every failed replication with its reason: ``cell, replication, failure``."""
+    rows = [
+        {"cell": cell, "replication": record["replication"], "failure": record["failure"]}
+        for cell in study.cells
+        for record in study.records(cell)
+        if "failure" in record
+    ]
+    return pd.DataFrame(rows, columns=["cell", "replication", "failure"])
+
+
+def endings_of(study: Study, cfg: DictConfig) -> pd.DataFrame:
+    """How the fits of every grid point ended, as shares, main draw and further draws apart."""
+    rows = []
+    for name, setting, size in grid(cfg):
+        for draws, label in ((range(1), "main"), (range(1, cfg.draws + 1), "further")):
+            frames = [records_of(study, name, size, draw) for draw in draws]
+            if frames:
+                shares = pd.concat(frames)["status"].value_counts(normalize=True)
+                rows.append({**place_of(setting, size), "draws": label, **shares.to_dict()})
+    frame = pd.DataFrame(rows)
+    statuses = sorted(set(frame.columns) - {"n_models", "n_judges", "n_comparisons", "draws"})
+    return frame[["n_models", "n_judges", "n_comparisons", "draws", *statuses]].fillna(0.0)

@@ -1,0 +1,198 @@
+"""Maximum likelihood over a compact set, as the paper's theory has it (appendix A, proposition A.1).
+
+The set is a box in the normalised parameters: |s_i| <= score_bound, |alpha_k| <= discrimination_bound, sum s =
+sum alpha = 0. Where the likelihood has a maximum inside, that is the answer; otherwise a primal active-set Newton
+method walks along the faces of the box. It is dense, in the zero-sum coordinates of the free parameters: it
+serves panels of hundreds, not thousands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, block_diag
+
+from judgerank.comparisons import Comparisons
+from judgerank.connectivity import require_maximum
+from judgerank.errors import ConfigError, NoMaximumError
+from judgerank.inference import information, zero_sum_basis
+from judgerank.model import JUDGE_AWARE, Evaluation, Model, Parameters, evaluate
+from judgerank.solvers import newton
+from judgerank.solvers.newton import NewtonSettings
+from judgerank.solvers.solution import Solution, Status
+
+
+@dataclass(frozen=True)
+class LocalizedSettings:
+    """Settings of the localised fit.
+
+    Attributes
+    ----------
+    score_bound, discrimination_bound : float
+        Largest |s_i| and |alpha_k| = |log gamma_k|.
+    tolerance, max_iterations : float, int
+        As in NewtonSettings; at a face of the box they apply to the gradient along it.
+    """
+
+    score_bound: float = 5.0
+    discrimination_bound: float = 5.0
+    tolerance: float = 1e-10
+    max_iterations: int = 500
+
+
+def maximise(
+    cells: Comparisons, model: Model, settings: LocalizedSettings, start: Parameters | None = None
+) -> Solution:
+    """Maximise the judge-aware likelihood over the box.
+
+    The status is interior for a maximum of the likelihood inside the box, localized for one on its surface.
+
+    Raises
+    ------
+    ConfigError
+        If the model is not the judge-aware one.
+    """
+    if model != JUDGE_AWARE:
+        raise ConfigError(f"the localised fit is for the judge-aware model, not {model.name!r}")
+    box = _Box(cells, settings)
+    if start is None:
+        start = Parameters.zeros(model, cells)
+        try:
+            require_maximum(cells.pool_judges())
+            exact = newton.maximise(cells, model, NewtonSettings(settings.tolerance))
+            if exact.status is Status.INTERIOR and box.holds(_stacked(exact.parameters)):
+                return exact
+            start = box.pulled_inside(exact.parameters)
+        except NoMaximumError:
+            pass
+    return box.maximise(start)
+
+
+def _stacked(at: Parameters) -> np.ndarray:
+    return np.concatenate([at.scores, at.judges[0]])
+
+
+class _Box:
+    """The active-set method. Coordinates are (s, alpha) in one vector x; `face` marks those held at a bound."""
+
+    def __init__(self, cells: Comparisons, settings: LocalizedSettings):
+        self.cells, self.settings = cells, settings
+        self.sizes = len(cells.models), len(cells.judges)
+        self.bound = np.repeat([settings.score_bound, settings.discrimination_bound], self.sizes)
+
+    def holds(self, x: np.ndarray) -> bool:
+        return bool(np.all(np.abs(x) < self.bound))
+
+    def pulled_inside(self, at: Parameters) -> Parameters:
+        """A point of the box near a point that may have run off in some parameters."""
+        blocks = []
+        for values, bound in zip(self._blocks(_stacked(at)), self._blocks(self.bound), strict=True):
+            near = np.clip(values, -bound, bound)
+            near = near - near.mean()
+            blocks.append(near / max(1.0, np.abs(near / bound).max()))
+        return Parameters(blocks[0], blocks[1][None, :])
+
+    def maximise(self, start: Parameters) -> Solution:
+        x = _stacked(start.normalised())
+        face = np.zeros(len(x), bool)
+        here = self._evaluate(x)
+        for iteration in range(self.settings.max_iterations):
+            basis = self._basis(face)
+            gradient = self._gradient(here)
+            along = basis.T @ gradient
+            if np.abs(along).max(initial=0.0) <= self.settings.tolerance * max(1.0, abs(here.log_likelihood)):
+                release = self._release(x, face, gradient)
+                if release is None:
+                    return self._solution(x, here, Status.LOCALIZED, iteration)
+                face[release] = False
+                continue
+            try:
+                step = basis @ self._direction(x, here, basis, along)
+                x, here, hit = self._move(x, here, step, gradient @ step)
+            except LinAlgError:
+                break
+            if hit is not None:
+                face[hit] = True
+        return self._solution(x, here, Status.ITERATION_LIMIT, iteration)
+
+    def _solution(self, x: np.ndarray, here: Evaluation, status: Status, iterations: int) -> Solution:
+        if status is Status.LOCALIZED and self.holds(x):
+            status = Status.INTERIOR
+        return Solution(self._parameters(x), here, status, iterations)
+
+    def _parameters(self, x: np.ndarray) -> Parameters:
+        return Parameters(x[: self.sizes[0]], x[self.sizes[0] :][None, :])
+
+    def _evaluate(self, x: np.ndarray) -> Evaluation:
+        return evaluate(self.cells, JUDGE_AWARE, self._parameters(x), "observed")
+
+    def _gradient(self, here: Evaluation) -> np.ndarray:
+        return np.concatenate([here.score_gradient, here.judge_gradient[0]])
+
+    def _blocks(self, values: np.ndarray) -> list[np.ndarray]:
+        return [values[: self.sizes[0]], values[self.sizes[0] :]]
+
+    def _basis(self, face: np.ndarray) -> np.ndarray:
+        """Orthonormal basis of the directions that keep both sums at zero and held parameters in place."""
+        blocks = []
+        for held in self._blocks(face):
+            free = np.flatnonzero(~held)
+            block = np.zeros((len(held), max(len(free) - 1, 0)))
+            if len(free) > 1:
+                block[free] = zero_sum_basis(len(free))
+            blocks.append(block)
+        return block_diag(*blocks)
+
+    def _release(self, x: np.ndarray, face: np.ndarray, gradient: np.ndarray) -> int | None:
+        """The held parameter that most wants to come back inside, or None at a maximum.
+
+        The multiplier of a sum is the free parameters' common gradient; a held one stays if it would rise
+        further than that would buy.
+        """
+        wish = np.zeros(len(x))
+        for part in (slice(0, self.sizes[0]), slice(self.sizes[0], None)):
+            free = ~face[part]
+            common = gradient[part][free].mean() if free.any() else 0.0
+            wish[part] = np.where(face[part], -np.sign(x[part]) * (gradient[part] - common), 0.0)
+        slack = self.settings.tolerance * np.abs(gradient).sum()
+        return int(wish.argmax()) if wish.max() > slack else None
+
+    def _direction(self, x: np.ndarray, here: Evaluation, basis: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """Newton's direction along the face if minus the Hessian is positive definite, else Fisher scoring's."""
+        everyone = np.ones(self.sizes[1], bool)
+        observed = information(here, everyone)
+        # from gamma to alpha = log gamma the second derivative gains the first
+        judges = np.arange(self.sizes[0], len(x))
+        observed[judges, judges] -= here.judge_gradient[0]
+        try:
+            return newton.positive_solve(basis.T @ observed @ basis, along)
+        except LinAlgError:
+            here = evaluate(self.cells, JUDGE_AWARE, self._parameters(x), "expected")
+            matrix = basis.T @ information(here, everyone) @ basis
+            level = np.trace(matrix) / len(matrix)
+            return newton.positive_solve(matrix + newton.DAMPING * level * np.eye(len(matrix)), along)
+
+    def _move(self, x, here, step, rise) -> tuple[np.ndarray, Evaluation, int | None]:
+        """Backtrack from the nearest bound or the full step; name the parameter that reached its bound.
+
+        Raises
+        ------
+        LinAlgError
+            If no step along the direction raises the log-likelihood.
+        """
+        with np.errstate(divide="ignore"):
+            room = np.where(step == 0, np.inf, (self.bound - np.sign(step) * x) / np.abs(step))
+        hit = int(room.argmin())
+        length = min(1.0, newton.LARGEST_RISE / np.abs(step).max(), room[hit])
+        slack = newton.ROUNDING * max(1.0, abs(here.log_likelihood))
+        for _ in range(50):
+            there = x + length * step
+            reached = length == room[hit]
+            if reached:
+                there[hit] = np.sign(step[hit]) * self.bound[hit]
+            evaluation = self._evaluate(there)
+            if evaluation.log_likelihood >= here.log_likelihood + newton.SUFFICIENT * length * rise - slack:
+                return there, evaluation, hit if reached else None
+            length /= 2
+        raise LinAlgError("no ascent along the step")
