@@ -17,6 +17,7 @@ from judgerank.simulation import endings_of, failures_of, grid, place_of, record
 from judgerank.tables import Table
 
 log = logging.getLogger("judgerank")
+SUBSETS = ("all", "interior")
 PARAMETERS = ("score", "log_discrimination")
 LAST = 5  # grid points that the paper fits its slopes to
 SETTING = ["n_models", "n_judges"]
@@ -26,67 +27,85 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
     study = study_of(cfg, "convergence_mse", squared_error)
     study.run(cfg.parallel)
     errors = pd.DataFrame(
-        {**place_of(setting, size), "draw": draw, "parameter": parameter, **_summary(records, parameter)}
+        {
+            **place_of(setting, size),
+            "draw": draw,
+            "subset": subset,
+            "parameter": parameter,
+            **_summary(records, parameter, subset),
+        }
         for name, setting, size in grid(cfg)
         for draw in range(cfg.draws + 1)
         for records in [records_of(study, name, size, draw)]
+        for subset in SUBSETS
         for parameter in PARAMETERS
     )
-    lines = errors.groupby([*SETTING, "draw", "parameter"], sort=False)
+    lines = errors.groupby([*SETTING, "draw", "subset", "parameter"], sort=False)
     slopes = lines.apply(slope, include_groups=False).reset_index()
     failures = failures_of(study)
     log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
-    mine = slopes.query("draw == 0").drop(columns="draw")
+    main_draw = errors.query("draw == 0").drop(columns="draw")
+    every, interior = (main_draw[main_draw["subset"] == subset].drop(columns="subset") for subset in SUBSETS)
     return {
-        "mse": Table(errors.query("draw == 0").drop(columns="draw"), "Mean squared error (Figure 1)", 4),
-        "slopes": Table(_beside_paper(mine, slopes), "Log-log slopes of the last five points (Table A.3)"),
-        "draws": Table(slopes, "Slopes under every draw of the truth"),
+        "mse": Table(every, "Mean squared error (Figure 1)", 4),
+        "mse_interior": Table(interior, "Mean squared error over replications with an interior maximum", 4),
         "mse_draws": Table(errors.query("draw > 0"), "Mean squared error under further draws of the truth", 4),
+        "slopes": Table(_beside_paper(slopes), "Log-log slopes of the last five points (Table A.3)"),
+        "slopes_draws": Table(slopes, "Slopes under every draw of the truth"),
         "endings": Table(endings_of(study, cfg), "How the fits ended, as shares"),
         "failures": Table(failures, "Replications without a result"),
     }
 
 
-def _summary(records: pd.DataFrame, parameter: str) -> dict:
-    values = records[parameter].dropna() if parameter in records else pd.Series(dtype=float)
+def _summary(records: pd.DataFrame, parameter: str, subset: str) -> dict:
+    is_interior = records["status"] == "interior"
+    values = records.reindex(columns=[parameter]).loc[is_interior | (subset == "all"), parameter].dropna()
     return {
         "mean": values.mean(),
         "q25": values.quantile(0.25),
         "q75": values.quantile(0.75),
         "n_replications": len(values),
-        "n_interior": int((records["status"] == "interior").sum()),
+        "n_interior": int(is_interior.sum()),
         "standard_error": values.std() / np.sqrt(len(values)) if len(values) > 1 else np.nan,
     }
 
 
 def slope(line: pd.DataFrame) -> pd.Series:
     """Least-squares slope of log mean on log T over the last points, and its Monte Carlo standard error."""
-    last = line.dropna(subset=["mean"]).tail(LAST)
-    x = np.log(last["n_comparisons"].to_numpy(float))
+    points = line.tail(LAST).dropna(subset=["mean"])
+    if len(points) < 2:
+        return pd.Series({"slope": np.nan, "slope_se": np.nan})
+    x = np.log(points["n_comparisons"].to_numpy(float))
     weights = (x - x.mean()) / np.sum((x - x.mean()) ** 2)
-    relative = (last["standard_error"] / last["mean"]).to_numpy()
+    relative = (points["standard_error"] / points["mean"]).to_numpy()
     return pd.Series(
-        {"slope": weights @ np.log(last["mean"]), "slope_se": np.sqrt(np.sum((weights * relative) ** 2))}
+        {"slope": weights @ np.log(points["mean"]), "slope_se": np.sqrt(np.sum((weights * relative) ** 2))}
     )
 
 
-def _beside_paper(mine: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:
-    """Our slopes with the printed ones and with the spread over all draws of the truth."""
-    spread = draws.groupby([*SETTING, "parameter"])["slope"].agg(["mean", "min", "max"])
+def _beside_paper(slopes: pd.DataFrame) -> pd.DataFrame:
+    """Slopes of the main draw, over all and over interior replications, with their ranges over all draws."""
+    place = [*SETTING, "parameter"]
     printed = published.table("slopes")
     printed.index = pd.MultiIndex.from_tuples(
         [tuple(map(int, name.strip("()").split(","))) for name in printed["printed_name"]], names=SETTING
     )
     paper = pd.to_numeric(printed[list(PARAMETERS)].rename_axis(columns="parameter").stack()).rename("paper")
-    frame = mine.merge(paper.reset_index(), on=[*SETTING, "parameter"], how="left")
-    return frame.merge(spread.add_prefix("draws_").reset_index(), on=[*SETTING, "parameter"])
+    frame = slopes.query("draw == 0 and subset == 'all'")[place].merge(paper.reset_index(), on=place, how="left")
+    for subset in SUBSETS:
+        rows = slopes[slopes["subset"] == subset]
+        spread = rows.groupby(place)["slope"].agg(draws_min="min", draws_max="max").reset_index()
+        both = rows[rows["draw"] == 0].drop(columns=["draw", "subset"]).merge(spread, on=place)
+        prefix = "" if subset == "all" else "interior_"
+        frame = frame.merge(both.set_index(place).add_prefix(prefix).reset_index(), on=place)
+    return frame
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     title = f"Mean squared error against comparisons{suffix}"
     return {
         "mse": plots.mse(tables["mse"], title),
-        "mse_draws": plots.mse_draws(tables["mse_draws"], tables["mse"]),
+        "mse_draws": plots.mse_draws(tables["mse_draws"].query("subset == 'all'"), tables["mse"]),
     }
 
 

@@ -10,11 +10,8 @@ import numpy as np
 import pandas as pd
 
 from judgerank.errors import DataError
+from judgerank.frames import NEEDED, OUTCOMES, codes, finite, outcomes, require_columns
 
-COLUMNS = ("question_id", "model_a", "model_b", "judge_model", "judge_preferred_model", "judge_confidence")
-NEEDED = ("model_a", "model_b", "judge_model", "judge_preferred_model")
-OUTCOMES = {"a": 1.0, "b": 0.0, "c": 0.5}
-UNPARSED = "unknown"
 POOLED_JUDGE = "all judges"
 
 
@@ -58,22 +55,25 @@ class Comparisons:
         if size == 0:
             raise DataError("there are no comparisons: the set is empty")
         if len(self.models) < 2:
-            raise DataError(f"there is only one model, {self.models[0]!r}: nothing to rank it against")
+            raise DataError(f"there is only one model, {', '.join(self.models)!r}: nothing to rank it against")
+        for labels in (self.models, self.judges):
+            if len(set(labels)) < len(labels):
+                raise DataError(f"a label is there twice: {max(labels, key=labels.count)!r}")
         if self.count is None:
             object.__setattr__(self, "count", np.broadcast_to(1.0, size))
         for name, labels in (("first", self.models), ("second", self.models), ("judge", self.judges)):
             index = np.asarray(getattr(self, name))
-            if len(index) != size or index.min() < 0 or index.max() >= len(labels):
-                raise DataError(f"column {name!r} must hold {size} indices below {len(labels)}")
+            if index.dtype.kind not in "iu" or len(index) != size or index.min() < 0 or index.max() >= len(labels):
+                raise DataError(f"column {name!r} must hold {size} whole numbers below {len(labels)}")
             object.__setattr__(self, name, index.astype(np.int32, copy=False))
-        itself = np.flatnonzero(self.first == self.second)
-        if itself.size:
-            raise DataError(f"record {itself[0] + 1} compares {self.models[self.first[itself[0]]]!r} with itself")
-        for name, low, high in (("outcome", 0.0, 1.0), ("count", np.finfo(float).tiny, np.inf)):
+        _refuse_itself(self.models, self.first, self.second)
+        numbers = np.finfo(float)
+        ranges = {"outcome": (0.0, 1.0, "from 0 to 1"), "count": (numbers.tiny, numbers.max, "above zero")}
+        for name, (low, high, words) in ranges.items():
             values = np.asarray(getattr(self, name), dtype=float)
             # the negated comparison also catches NaN
             if len(values) != size or not (values.min() >= low and values.max() <= high):
-                raise DataError(f"column {name!r} must hold {size} numbers from {low:g} to {high:g}")
+                raise DataError(f"column {name!r} must hold {size} numbers {words}")
             object.__setattr__(self, name, values)
         if self.covariate is not None:
             covariate = np.asarray(self.covariate, dtype=float)
@@ -99,37 +99,23 @@ class Comparisons:
         DataError
             Naming the record (counted from 1) or the judge at fault.
         """
-        _require_columns(frame, (*NEEDED, covariate) if covariate else NEEDED)
+        require_columns(frame, NEEDED if covariate is None else (*NEEDED, covariate))
         size = len(frame)
         if size == 0:
             raise DataError("there are no comparisons: the set is empty")
-        preferred, answers = pd.factorize(frame["judge_preferred_model"])
-        values = np.array([_outcome(answer) for answer in answers] + [np.nan])
-        if (bad := np.flatnonzero(np.isinf(values))).size:
-            position = int(np.flatnonzero(preferred == bad[0])[0])
-            raise DataError(
-                f"record {position + 1} has the unknown preference {answers[bad[0]]!r} "
-                f"(known: a, b, c, unknown or null)"
-            )
-        outcome = values[preferred]
-        pair, models = _labels(frame, ["model_a", "model_b"])
-        judge, judges = _labels(frame, ["judge_model"])
+        outcome, dropped = outcomes(frame)
+        pair, models = codes(frame, ["model_a", "model_b"])
+        judge, judges = codes(frame, ["judge_model"])
         first, second = pair[:size], pair[size:]
-        itself = np.flatnonzero(first == second)
-        if itself.size:
-            raise DataError(f"record {itself[0] + 1} compares {models[first[itself[0]]]!r} with itself")
+        _refuse_itself(models, first, second)
         parsed = ~np.isnan(outcome)
-        silent = np.bincount(judge, minlength=len(judges)) > 0
-        silent &= np.bincount(judge[parsed], minlength=len(judges)) == 0
+        silent = np.bincount(judge[parsed], minlength=len(judges)) == 0
         if silent.any():
-            name = judges[np.flatnonzero(silent)[0]]
+            name = judges[int(silent.argmax())]
             raise DataError(f"judge {name!r} has no usable record: none of its answers could be parsed")
-        dropped = {
-            UNPARSED: int(sum((preferred == code).sum() for code in np.flatnonzero(np.isnan(values[:-1])))),
-            "null": int((preferred == -1).sum()),
-        }
-        z = None if covariate is None else frame[covariate].to_numpy(float)[parsed]
-        return cls(models, judges, first[parsed], second[parsed], judge[parsed], outcome[parsed], None, z, dropped)
+        z = None if covariate is None else finite(frame[covariate], parsed)
+        rows = first[parsed], second[parsed], judge[parsed], outcome[parsed]
+        return cls(models, judges, *rows, None, z, dropped)
 
     def to_frame(self) -> pd.DataFrame:
         """Raw comparisons as a table that `from_frame` reads back.
@@ -196,7 +182,8 @@ class Comparisons:
         start = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
         del key  # at ten million rows every array counts towards the peak
         count = np.add.reduceat(self.count[order], start)
-        wins = self.outcome if self.count.strides == (0,) else self.outcome * self.count
+        alike = self.count.strides == (0,) and self.count[0] == 1  # counts of one, held as one number
+        wins = self.outcome if alike else self.outcome * self.count
         outcome = np.add.reduceat(wins[order], start)
         outcome /= count
         # sums of rounded products may step outside [0, 1] by one unit in the last place
@@ -222,9 +209,10 @@ class Comparisons:
         DataError
             If a name is not among the judges.
         """
-        chosen = set(names)
-        for name in chosen.difference(self.judges):
-            raise DataError(f"there is no judge {name!r} among {', '.join(self.judges)}")
+        chosen = dict.fromkeys(names)
+        for name in chosen:
+            if name not in self.judges:
+                raise DataError(f"there is no judge {name!r} among {', '.join(self.judges)}")
         kept = [k for k, name in enumerate(self.judges) if name in chosen]
         new_index = np.full(len(self.judges), -1, np.int32)
         new_index[kept] = np.arange(len(kept))
@@ -244,32 +232,8 @@ class Comparisons:
         return self._rows(self.outcome != OUTCOMES["c"])
 
 
-def _outcome(answer: object) -> float:
-    """Outcome of an answer; NaN for one that could not be parsed, infinity for one that is not known."""
-    if answer == UNPARSED:
-        return np.nan
-    return OUTCOMES.get(answer, np.inf) if isinstance(answer, str) else np.inf
-
-
-def _require_columns(frame: pd.DataFrame, columns: Iterable[str]) -> None:
-    missing = [name for name in columns if name not in frame.columns]
-    if missing:
-        found = ", ".join(map(str, frame.columns))
-        raise DataError(f"the table has no column {missing[0]!r} (it has: {found})")
-
-
-def _labels(frame: pd.DataFrame, columns: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Codes into sorted labels, columns one after the other."""
-    values = frame[columns[0]] if len(columns) == 1 else pd.concat([frame[name] for name in columns])
-    codes, labels = pd.factorize(values)
-    if (missing := np.flatnonzero(codes < 0)).size:
-        column, position = divmod(int(missing[0]), len(frame))
-        raise DataError(f"record {position + 1} has no {columns[column]!r}")
-    for code, label in enumerate(labels):
-        if not isinstance(label, str) or not label:
-            column, position = divmod(int(np.flatnonzero(codes == code)[0]), len(frame))
-            raise DataError(f"record {position + 1} has {label!r} as {columns[column]!r}, not a name")
-    order = np.argsort(np.asarray(labels, object))
-    rank = np.empty(len(labels), np.int32)
-    rank[order] = np.arange(len(labels), dtype=np.int32)
-    return rank[codes], tuple(np.asarray(labels, object)[order])
+def _refuse_itself(models: tuple[str, ...], first: np.ndarray, second: np.ndarray) -> None:
+    itself = first == second
+    if itself.any():
+        row = int(itself.argmax())
+        raise DataError(f"record {row + 1} compares {models[first[row]]!r} with itself")

@@ -12,9 +12,10 @@ import pandas as pd
 import pooch
 import requests
 
-from judgerank.comparisons import COLUMNS, Comparisons
+from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT, Dataset
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
+from judgerank.frames import COLUMNS
 from judgerank.simulate import draw_panel, generator
 
 STORED = ROOT / "results"  # the fits of the real data that surrogates are drawn from

@@ -40,3 +40,7 @@ class NoMaximumError(JudgerankError):
 
 class DisconnectedError(NoMaximumError):
     """The comparison graph falls into components whose scores cannot be compared."""
+
+
+class NoIntervalError(JudgerankError):
+    """A fit at which no covariance exists."""

@@ -11,7 +11,7 @@ import pandas as pd
 
 from judgerank.comparisons import Comparisons
 from judgerank.connectivity import require_maximum
-from judgerank.errors import ConfigError, DataError, NoMaximumError
+from judgerank.errors import ConfigError, DataError, NoIntervalError, NoMaximumError
 from judgerank.inference import covariance, information, normal_quantile, wald
 from judgerank.model import Model, Parameters, evaluate, get_model
 from judgerank.solvers import adam, localized, newton
@@ -117,11 +117,23 @@ class FitResult:
 
     @cached_property
     def covariance(self) -> np.ndarray:
-        """Covariance of (s, alpha[, beta]) over the judges in play, shape (D, D) with D = N + B K'."""
+        """Covariance of (s, alpha[, beta]) over the judges in play, shape (D, D) with D = N + B K'.
+
+        Raises
+        ------
+        NoIntervalError
+            If a discrimination is unbounded, or the information is singular.
+        """
+        if self.status is Status.UNBOUNDED:
+            names = ", ".join(self.unbounded_judges)
+            raise NoIntervalError(f"there are no intervals: the discrimination of {names} is unbounded")
         cells = self.comparisons if self.model.judge_blocks else self.comparisons.pool_judges()
         at_fit = evaluate(cells, self.model, self.solution.parameters, "expected")
         info = information(at_fit, self._in_play)
-        return covariance(info, len(self.comparisons.models), int(self._in_play.sum()))
+        try:
+            return covariance(info, len(self.comparisons.models), int(self._in_play.sum()))
+        except np.linalg.LinAlgError:
+            raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})") from None
 
     @cached_property
     def covariance_discrimination(self) -> np.ndarray:
@@ -171,14 +183,13 @@ class FitResult:
         DataError
             If a name is neither a model nor a judge in play.
         """
-        names = list(self.comparisons.models)
-        names += [j for j in self._judges(self._in_play) if j not in set(names)]
+        names = [*self.comparisons.models, *self._judges(self._in_play)]
         values = np.r_[self.scores.to_numpy(), self.discrimination.to_numpy()[self._in_play]]
         c = np.zeros(len(self.covariance))
         for name, weight in weights.items():
             if name not in names:
                 raise DataError(f"{name!r} is neither a model nor a judge with a free discrimination")
-            c[names.index(name)] = weight
+            c[names.index(name)] = weight  # models come first
         estimate = float(c[: len(values)] @ values)
         error = float(np.sqrt(c @ self.covariance_discrimination @ c))
         low, high = wald(np.array(estimate), np.array(error), level)
@@ -278,7 +289,7 @@ def _require_maximum_in_play(result: FitResult) -> None:
     aside = set(result.judges_at_zero)
     in_play = [judge for judge in result.comparisons.judges if judge not in aside]
     if not in_play:
-        raise NoMaximumError("no judge's answers agree with any order of the models", ())
+        raise NoMaximumError("every judge's answers are even between the models: there is no order to find", ())
     try:
         require_maximum(result.comparisons.with_judges(in_play).pool_judges())
     except NoMaximumError as error:

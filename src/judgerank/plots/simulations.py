@@ -21,7 +21,7 @@ def settings_in(frame: pd.DataFrame) -> list[tuple[str, str, str, pd.DataFrame]]
 
 def mse(frame: pd.DataFrame, title: str) -> Figure:
     """Figure 1: mean squared errors with interquartile bands, and how often there was an interior maximum."""
-    figure, panels = canvas(PAGE, 2.6, 1, 3, width_ratios=(1, 1, 0.8))
+    figure, panels = canvas(PAGE, 2.9, 1, 3, width_ratios=(1, 1, 0.8))
     for axes, (parameter, label) in zip(panels, ERROR_LABELS.items(), strict=False):
         for name, colour, marker, rows in settings_in(frame[frame["parameter"] == parameter]):
             axes.loglog(rows["n_comparisons"], rows["mean"], marker=marker, color=colour, label=name)
@@ -29,7 +29,7 @@ def mse(frame: pd.DataFrame, title: str) -> Figure:
                 rows["n_comparisons"], rows["q25"], rows["q75"], color=colour, alpha=0.2, linewidth=0
             )
         axes.set(xlabel="comparisons T", ylabel=label)
-    panels[0].legend(loc="lower left")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     for _, colour, marker, rows in settings_in(frame[frame["parameter"] == "score"]):
         share = rows["n_interior"] / rows["n_replications"].max()
         panels[2].semilogx(rows["n_comparisons"], share, marker=marker, color=colour)
@@ -40,7 +40,7 @@ def mse(frame: pd.DataFrame, title: str) -> Figure:
 
 def mse_draws(further: pd.DataFrame, main: pd.DataFrame) -> Figure:
     """Mean squared errors under further draws of the truth (thin) beside the main one (thick)."""
-    figure, panels = canvas(PAGE, 2.6, 1, 2)
+    figure, panels = canvas(PAGE, 2.9, 1, 2)
     for axes, (parameter, label) in zip(panels, ERROR_LABELS.items(), strict=True):
         for name, colour, marker, rows in settings_in(main[main["parameter"] == parameter]):
             axes.loglog(rows["n_comparisons"], rows["mean"], marker=marker, color=colour, label=name)
@@ -49,7 +49,7 @@ def mse_draws(further: pd.DataFrame, main: pd.DataFrame) -> Figure:
             for _, line in further[same].groupby("draw"):
                 axes.loglog(line["n_comparisons"], line["mean"], color=colour, linewidth=0.5, alpha=0.7)
         axes.set(xlabel="comparisons T", ylabel=label)
-    panels[0].legend(loc="lower left")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     figure.suptitle("The same study under further draws of the truth (thin lines)", fontsize=8)
     return figure
 

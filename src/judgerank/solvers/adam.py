@@ -10,7 +10,7 @@ import numpy as np
 
 from judgerank.comparisons import Comparisons
 from judgerank.model import Model, Parameters, evaluate
-from judgerank.solvers.solution import Solution, Status, separated_judges
+from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,9 @@ class AdamSettings:
     epsilon: float = 1e-6
     tolerance: float = 1e-5
     max_iterations: int = 100_000
+
+    def __post_init__(self):
+        require_positive(self, "max_iterations")
 
 
 class _Moments:

@@ -20,7 +20,7 @@ from judgerank.inference import information, zero_sum_basis
 from judgerank.model import JUDGE_AWARE, Evaluation, Model, Parameters, evaluate
 from judgerank.solvers import newton
 from judgerank.solvers.newton import NewtonSettings
-from judgerank.solvers.solution import Solution, Status
+from judgerank.solvers.solution import Solution, Status, require_positive
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,9 @@ class LocalizedSettings:
     discrimination_bound: float = 5.0
     tolerance: float = 1e-10
     max_iterations: int = 500
+
+    def __post_init__(self):
+        require_positive(self, "max_iterations")
 
 
 def maximise(

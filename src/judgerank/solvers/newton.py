@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dposv
 
 from judgerank.comparisons import Comparisons
 from judgerank.model import BTL, Evaluation, Model, Parameters, evaluate
-from judgerank.solvers.solution import Solution, Status, separated_judges
+from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
 
 LARGEST_RISE, LARGEST_FALL = (
     2.0,
@@ -43,27 +43,53 @@ class NewtonSettings:
     tolerance: float = 1e-10
     max_iterations: int = 200
 
+    def __post_init__(self):
+        require_positive(self, "max_iterations")
+
 
 def maximise(
     cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters | None = None
 ) -> Solution:
-    """Maximise the likelihood of aggregated comparisons; `start` defaults to the unweighted fit.
+    """Maximise the likelihood of aggregated comparisons.
 
     Judges whose slope at zero is not positive are set to gamma_k = 0 on the way (for the scores as they are,
     that is their best value) and taken back whenever their slope at the fit of the others turns positive, so
-    that at return the Karush-Kuhn-Tucker conditions hold for all of them.
+    that at return the Karush-Kuhn-Tucker conditions hold for all of them; with a covariate, at beta_k = 0.
+
+    Without a `start` the climb begins at the unweighted scores. Should it end with judges at zero, it is tried
+    again from the judges' main direction of agreement, both ways round, and the best end counts.
     """
-    at = (start or first_guess(cells, model, settings)).normalised()
+    if start is not None:
+        return _climb(cells, model, settings, start)
+    if not model.judge_blocks:
+        return _climb(cells, model, settings, Parameters.zeros(model, cells))
+    unweighted = maximise(cells.pool_judges(), BTL, settings).parameters.scores
+    found = _climb(cells, model, settings, _guess(cells, model, unweighted))
+    if found.status is not Status.BOUNDARY:
+        return found
+    agreed = _main_direction(cells)
+    others = (_climb(cells, model, settings, _guess(cells, model, way * agreed)) for way in (1.0, -1.0))
+    return max([found, *(other for other in others if other.status.converged)], key=_height)
+
+
+def _height(solution: Solution) -> float:
+    return solution.evaluation.log_likelihood
+
+
+def _climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters) -> Solution:
+    at = start.normalised()
     here = evaluate(cells, model, at, "observed")
-    for iteration in range(settings.max_iterations):
+    for iteration in range(settings.max_iterations + 1):
         at, here = _set_aside(cells, model, at, here)
         if unbounded_judges(model, at):
             break
         if here.relative_gradient <= settings.tolerance:
-            back = _taken_back(at, here)
+            back = _taken_back(cells, at, here, settings.tolerance)
             if back is None:
                 return _finished(cells, model, at, here, iteration)
             at, here = back, evaluate(cells, model, back, "observed")
+        if iteration == settings.max_iterations:
+            break
         try:
             step = newton_step(cells, model, at, here)
             at, here = _line_search(cells, model, at, here, step)
@@ -91,34 +117,46 @@ def unbounded_judges(model: Model, at: Parameters) -> tuple[int, ...]:
     return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.scores.std() > LARGEST_LOG_ODDS).tolist())
 
 
-def first_guess(cells: Comparisons, model: Model, settings: NewtonSettings) -> Parameters:
-    """Scores of the unweighted fit, and one step towards every judge's best gamma_k given those."""
+def _guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
+    """These scores, and one step towards every judge's best gamma_k given them."""
     zeros = Parameters.zeros(model, cells)
-    if not model.judge_blocks:
-        return zeros
-    unweighted = maximise(cells.pool_judges(), BTL, settings).parameters
-    at = replace(zeros, scores=unweighted.scores)
+    at = replace(zeros, scores=scores)
     here = evaluate(cells, model, at, "expected")
-    at_zero, at_one, information = (
-        here.slope_at_zero,
-        here.judge_gradient[0],
-        here.judge_information[:, 0, 0],
-    )
+    at_zero, at_one = _slopes(cells, at, here), here.judge_gradient[0]
     # the slope falls in gamma: its root lies on the secant from zero to one, or a Newton step past one
     gamma = np.zeros_like(at_zero)
-    between, past = (at_zero > 0) & (at_one <= 0), (at_one > 0)
+    between, past = (at_zero > 0) & (at_one <= 0), (at_zero > 0) & (at_one > 0)
     gamma[between] = at_zero[between] / (at_zero[between] - at_one[between])
-    gamma[past] = 1.0 + np.minimum(at_one[past] / information[past], 9.0)
+    gamma[past] = 1.0 + np.minimum(at_one[past] / here.judge_information[past, 0, 0], 9.0)
     with np.errstate(divide="ignore"):
         zeros.judges[0] = np.log(gamma)
     return replace(at, judges=zeros.judges)
+
+
+def _main_direction(cells: Comparisons) -> np.ndarray:
+    """Leading right singular vector of the judges' net wins by model, at unit standard deviation.
+
+    Near gamma = 0 a judge's net wins are proportional to gamma_k, with one pattern over models for all judges.
+    """
+    n, k = len(cells.models), len(cells.judges)
+    net = cells.count * (cells.outcome - 0.5)
+    row = cells.judge.astype(np.intp) * n
+    wins = np.bincount(row + cells.first, net, k * n) - np.bincount(row + cells.second, net, k * n)
+    direction = np.linalg.svd(wins.reshape(k, n), full_matrices=False)[2][0]
+    return direction / max(direction.std(), np.finfo(float).tiny)
+
+
+def _slopes(cells: Comparisons, at: Parameters, here: Evaluation) -> np.ndarray:
+    """Slopes at zero, those within rounding of zero being zero."""
+    terms = np.bincount(cells.judge, cells.count, len(cells.judges)) * np.ptp(at.scores)
+    return np.where(np.abs(here.slope_at_zero) <= 4 * np.finfo(float).eps * terms, 0.0, here.slope_at_zero)
 
 
 def _set_aside(cells, model, at: Parameters, here: Evaluation) -> tuple[Parameters, Evaluation]:
     """Put judges in play whose slope at zero is not positive at gamma_k = 0."""
     if not model.judge_blocks:
         return at, here
-    aside = at.in_play & (here.slope_at_zero <= 0)
+    aside = at.in_play & (_slopes(cells, at, here) <= 0)
     if not aside.any():
         return at, here
     judges = at.judges.copy()
@@ -128,9 +166,15 @@ def _set_aside(cells, model, at: Parameters, here: Evaluation) -> tuple[Paramete
     return at, evaluate(cells, model, at, "observed")
 
 
-def _taken_back(at: Parameters, here: Evaluation) -> Parameters | None:
-    """The point with those judges at zero back in play whose slope has turned positive, or None."""
-    back = ~at.in_play & (here.slope_at_zero > 0)
+def _taken_back(cells, at: Parameters, here: Evaluation, tolerance: float) -> Parameters | None:
+    """The point with those judges at zero back in play whose slope has turned positive, or None.
+
+    A slope is a gradient in gamma, so it counts as zero where a gradient would.
+    """
+    if at.in_play.all():
+        return None
+    level = tolerance * max(1.0, abs(here.log_likelihood))
+    back = ~at.in_play & (_slopes(cells, at, here) > level)
     if not back.any():
         return None
     judges = at.judges.copy()
@@ -162,10 +206,10 @@ def _solve(at: Parameters, here: Evaluation, gain: float, damping: float) -> Par
         return Parameters(positive_solve(schur + level / len(schur), right), at.judges)
     play = at.in_play
     own = here.judge_information[play] + damping * level * np.eye(len(at.judges))
+    # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
+    own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
     if np.linalg.eigvalsh(own).min(initial=np.inf) <= np.finfo(float).eps * level:
         raise LinAlgError("a judge's information is not positive definite")
-    # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
-    own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, gain * own[:, 0, 0])
     cross = here.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
     right_sides = np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2)
     solved = np.linalg.solve(own, right_sides).reshape(-1, len(schur) + 1)
@@ -176,7 +220,15 @@ def _solve(at: Parameters, here: Evaluation, gain: float, damping: float) -> Par
     scores = positive_solve(schur + level / len(schur) + level * np.outer(s, s), right)
     judges = np.zeros_like(at.judges)
     judges[:, play] = (solved[:, -1] - solved[:, :-1] @ scores).reshape(-1, len(judges)).T
-    return Parameters(scores, judges)
+    step = Parameters(scores, judges)
+    if _rise(here, step) < 0:
+        raise LinAlgError("the direction goes downhill")
+    return step
+
+
+def _rise(here: Evaluation, step: Parameters) -> float:
+    """Directional derivative of the log-likelihood along a step."""
+    return float(here.score_gradient @ step.scores + np.sum(here.judge_gradient * step.judges))
 
 
 def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -201,7 +253,7 @@ def _line_search(cells, model, at, here, step) -> tuple[Parameters, Evaluation]:
     LinAlgError
         If no step along it does.
     """
-    rise = here.score_gradient @ step.scores + np.sum(here.judge_gradient * step.judges)
+    rise = _rise(here, step)
     rising = step.judges.max(initial=0.0) / LARGEST_RISE
     falling = -step.judges.min(initial=0.0) / LARGEST_FALL
     size = 1.0 / max(1.0, rising, falling)

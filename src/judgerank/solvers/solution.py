@@ -8,14 +8,21 @@ from enum import StrEnum
 import numpy as np
 
 from judgerank.comparisons import Comparisons
+from judgerank.errors import ConfigError
 from judgerank.model import CHUNK, Evaluation, Model, Parameters
+
+EQUAL = 1e-12  # scores closer than this, relative to their range, count as equal
 
 
 class Status(StrEnum):
-    """How a fit ended."""
+    """How a fit ended.
+
+    The likelihood is not concave in scores and discriminations together: a maximum is the one reached from the
+    solver's starts, on the boundary or not.
+    """
 
     INTERIOR = "interior"  # a stationary point with every discrimination positive
-    BOUNDARY = "boundary"  # the maximum over gamma >= 0 has judges at zero (certified by the KKT conditions)
+    BOUNDARY = "boundary"  # the maximum over gamma >= 0 has judges at zero (KKT conditions certified)
     LOCALIZED = "localized"  # on the surface of the compact set searched: there is no maximum inside it
     STOPPING_RULE = "stopping_rule"  # the published algorithm's rule fired: the gradient is small, not zero
     UNBOUNDED = "unbounded"  # some discrimination runs off to infinity: there is no maximum
@@ -56,10 +63,21 @@ def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[
     """
     if not model.judge_blocks:
         return ()
-    agrees = at.in_play.copy()
+    level = EQUAL * np.ptp(at.scores)
+    errs, decides = np.zeros((2, len(cells.judges)), bool)
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)
         d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
-        against = np.where(d >= 0, cells.outcome[rows] < 1, cells.outcome[rows] > 0)
-        agrees[cells.judge[rows][against]] = False
-    return tuple(np.flatnonzero(agrees).tolist())
+        apart = np.abs(d) > level  # between equal scores there is nothing to agree with
+        against = np.where(d > 0, cells.outcome[rows] < 1, cells.outcome[rows] > 0) & apart
+        errs[cells.judge[rows][against]] = True
+        decides[cells.judge[rows][apart]] = True
+    return tuple(np.flatnonzero(at.in_play & decides & ~errs).tolist())
+
+
+def require_positive(settings: object, *names: str) -> None:
+    """Refuse settings that would leave a solver nothing to do."""
+    for name in names:
+        value = getattr(settings, name)
+        if value <= 0:
+            raise ConfigError(f"{name} must be positive, not {value!r}")

@@ -1,0 +1,74 @@
+"""Columns of a table of judgments as numbers; what cannot be read is named by its record, counted from 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from judgerank.errors import DataError
+
+COLUMNS = ("question_id", "model_a", "model_b", "judge_model", "judge_preferred_model", "judge_confidence")
+NEEDED = ("model_a", "model_b", "judge_model", "judge_preferred_model")
+OUTCOMES = {"a": 1.0, "b": 0.0, "c": 0.5}
+UNPARSED = "unknown"
+
+
+def require_columns(frame: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Refuse a table that lacks a column."""
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        found = ", ".join(map(str, frame.columns))
+        raise DataError(f"the table has no column {missing[0]!r} (it has: {found})")
+
+
+def outcomes(frame: pd.DataFrame) -> tuple[np.ndarray, dict[str, int]]:
+    """Outcome of every record, NaN for an answer that could not be parsed, and how many there are of those."""
+    answer, letters = _factorized(frame, ["judge_preferred_model"])
+    for code, letter in enumerate(letters):
+        if letter != UNPARSED and letter not in OUTCOMES:
+            raise DataError(
+                f"record {int((answer == code).argmax()) + 1} has the unknown preference {letter!r} "
+                "(known: a, b, c, unknown or null)"
+            )
+    values = np.array([OUTCOMES.get(letter, np.nan) for letter in letters] + [np.nan])
+    unparsed = [code for code, letter in enumerate(letters) if letter == UNPARSED]
+    return values[answer], {UNPARSED: int(np.isin(answer, unparsed).sum()), "null": int((answer == -1).sum())}
+
+
+def codes(frame: pd.DataFrame, columns: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Codes into sorted labels, columns one after the other."""
+    code, labels = _factorized(frame, columns)
+    odd = [number for number, label in enumerate(labels) if not isinstance(label, str) or not label]
+    for number in (-1, *odd):
+        found = code == number
+        if found.any():
+            column, position = divmod(int(found.argmax()), len(frame))
+            what = f"has {labels[number]!r} as" if number >= 0 else "has no"
+            raise DataError(f"record {position + 1} {what} {columns[column]!r}{', not a name' * (number >= 0)}")
+    order = np.argsort(np.asarray(labels, object))
+    rank = np.empty(len(labels), np.int32)
+    rank[order] = np.arange(len(labels), dtype=np.int32)
+    return rank[code], tuple(np.asarray(labels, object)[order])
+
+
+def finite(column: pd.Series, used: np.ndarray) -> np.ndarray:
+    """The numbers of the records that are used, which must be finite."""
+    values = pd.to_numeric(column, errors="coerce").to_numpy(float)
+    bad = used & ~np.isfinite(values)
+    if bad.any():
+        row = int(bad.argmax())
+        raise DataError(f"record {row + 1} has {column.iloc[row]!r} as {column.name!r}, not a finite number")
+    return values[used]
+
+
+def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[np.ndarray, pd.Index]:
+    values = frame[columns[0]] if len(columns) == 1 else pd.concat([frame[name] for name in columns])
+    try:
+        return pd.factorize(values)
+    except TypeError:  # a list or another value that cannot be hashed
+        row = next(n for n, value in enumerate(values) if isinstance(value, list | dict | set))
+        column, position = divmod(row, len(frame))
+        value = values.iloc[row]
+        raise DataError(f"record {position + 1} has {value!r} as {columns[column]!r}, not a name") from None

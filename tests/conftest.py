@@ -1,0 +1,125 @@
+"""Builders shared by the core tests. They are session fixtures so that hypothesis tests may take them too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import settings
+from scipy.special import expit, log_expit
+
+from judgerank import Comparisons
+from judgerank.model import Parameters
+
+settings.register_profile("core", deadline=None, derandomize=True, max_examples=60)
+settings.load_profile("core")
+
+
+def _frame(*rows: tuple) -> pd.DataFrame:
+    """Judgments from tuples (model_a, model_b, judge_model, judge_preferred_model)."""
+    columns = ["model_a", "model_b", "judge_model", "judge_preferred_model"]
+    return pd.DataFrame(list(rows), columns=columns, dtype=object)
+
+
+def _cells(*rows: tuple, judges: tuple[str, ...] | None = None) -> Comparisons:
+    """Aggregated rows from tuples (first, second, judge, wins of the first, losses[, covariate])."""
+    models = tuple(sorted({name for row in rows for name in row[:2]}))
+    judges = judges or tuple(sorted({row[2] for row in rows}))
+    count = np.array([row[3] + row[4] for row in rows], float)
+    return Comparisons(
+        models,
+        judges,
+        np.array([models.index(row[0]) for row in rows]),
+        np.array([models.index(row[1]) for row in rows]),
+        np.array([judges.index(row[2]) for row in rows]),
+        np.array([row[3] for row in rows]) / count,
+        count,
+        np.array([row[5] for row in rows], float) if len(rows[0]) > 5 else None,
+    )
+
+
+def _simulated(seed, scores, gamma, size, *, slope=None, ties=0.0) -> Comparisons:
+    """Raw rows drawn from the model: pairs in random order, judges and pairs uniform, a share of ties.
+
+    A negative gamma makes a contrarian judge. With `slope`, rows carry a covariate of plus or minus one.
+    """
+    rng = np.random.default_rng(seed)
+    scores, gamma = np.asarray(scores, float), np.asarray(gamma, float)
+    n, k = len(scores), len(gamma)
+    first = rng.integers(n, size=size)
+    second = (first + rng.integers(1, n, size=size)) % n
+    judge = rng.integers(k, size=size)
+    z = None if slope is None else rng.choice([-1.0, 1.0], size)
+    g = gamma[judge] * (1.0 if slope is None else np.exp(np.asarray(slope)[judge] * z))
+    outcome = (rng.random(size) < expit(g * (scores[first] - scores[second]))).astype(float)
+    outcome[rng.random(size) < ties] = 0.5
+    models, judges = (tuple(f"{label}{i}" for i in range(m)) for label, m in (("m", n), ("j", k)))
+    return Comparisons(models, judges, first, second, judge, outcome, None, z)
+
+
+def _log_likelihood(cells: Comparisons, scores, gamma=None, slope=None) -> float:
+    """Equation (5), written without the package; gamma may be zero or negative."""
+    gamma = np.ones(len(cells.judges)) if gamma is None else gamma
+    g = gamma[cells.judge]
+    if slope is not None:
+        g = g * np.exp(slope[cells.judge] * cells.covariate)
+    eta = g * (scores[cells.first] - scores[cells.second])
+    y = cells.outcome
+    return float(np.sum(cells.count * (y * log_expit(eta) + (1 - y) * log_expit(-eta))))
+
+
+def _dense_information(cells: Comparisons, at: Parameters) -> np.ndarray:
+    """J' diag(n p (1 - p)) J in (s, alpha, beta) over all judges, with J built row by row."""
+    blocks, n, k = len(at.judges), len(at.scores), at.judges.shape[1]
+    total = np.zeros((n + blocks * k, n + blocks * k))
+    for t in range(len(cells)):
+        i, j, judge = cells.first[t], cells.second[t], cells.judge[t]
+        z = cells.covariate[t] if blocks > 1 else 0.0
+        g = np.exp(at.judges[0, judge]) if blocks else 1.0
+        g = g * np.exp(at.judges[1, judge] * z) if blocks > 1 else g
+        d = at.scores[i] - at.scores[j]
+        row = np.zeros(len(total))
+        row[i], row[j] = g, -g
+        for b in range(blocks):
+            row[n + b * k + judge] = g * d * (1.0, z)[b]
+        p = expit(g * d)
+        total += cells.count[t] * p * (1 - p) * np.outer(row, row)
+    return total
+
+
+def _swapped(cells: Comparisons) -> Comparisons:
+    """The same comparisons with the other model shown first."""
+    outcome = 1 - cells.outcome
+    return Comparisons(
+        cells.models, cells.judges, cells.second, cells.first, cells.judge, outcome, cells.count, cells.covariate
+    )
+
+
+@pytest.fixture(scope="session")
+def frame():
+    return _frame
+
+
+@pytest.fixture(scope="session")
+def cells_of():
+    return _cells
+
+
+@pytest.fixture(scope="session")
+def simulated():
+    return _simulated
+
+
+@pytest.fixture(scope="session")
+def log_likelihood():
+    return _log_likelihood
+
+
+@pytest.fixture(scope="session")
+def dense_information():
+    return _dense_information
+
+
+@pytest.fixture(scope="session")
+def swapped():
+    return _swapped

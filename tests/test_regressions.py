@@ -1,0 +1,146 @@
+"""Defects that were, each with its smallest reproducer."""
+
+import contextlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgerank import Comparisons, Status, fit
+from judgerank.errors import ConfigError, JudgerankError, NoIntervalError
+from judgerank.model import LENGTH, Parameters, evaluate
+from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.localized import LocalizedSettings
+from judgerank.solvers.newton import NewtonSettings, maximise, newton_step
+
+GOOD = (("a", "b", "x", 70, 30), ("b", "c", "x", 65, 35), ("a", "c", "x", 80, 20))
+
+
+def test_a_contrast_of_a_judge_is_its_own_if_another_judge_is_also_a_model(cells_of):
+    found = fit(cells_of(("A", "B", "A", 30, 10), ("A", "B", "J", 35, 5), ("A", "B", "Z", 25, 15)))
+    assert found.contrast({"J": 1})["estimate"] == pytest.approx(found.discrimination["J"])
+
+
+def test_every_newton_step_goes_uphill(simulated):
+    """The log-gamma correction comes after the check that `own` is positive definite: length steps may descend."""
+    cells = simulated(
+        11, (1.2, 0.3, -0.5, -1.0), (0.5, 1.0, 2.0), 900, slope=(0.3, -0.2, 0.1), ties=0.05
+    ).aggregate()
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        judges = 0.5 * rng.normal(size=(2, 3))
+        at = Parameters(rng.normal(size=4), judges).normalised()
+        here = evaluate(cells, LENGTH, at, "observed")
+        step = newton_step(cells, LENGTH, at, here)
+        assert here.score_gradient @ step.scores + np.sum(here.judge_gradient * step.judges) > 0
+
+
+@pytest.mark.parametrize("half", [5_000, 50_000])
+def test_a_weak_judge_with_many_comparisons_converges(cells_of, half):
+    weak = [("a", "b", "w", half + 0.5, half - 0.5), ("b", "c", "w", half, half), ("a", "c", "w", half, half)]
+    found = fit(cells_of(*GOOD, *weak))
+    assert found.status is Status.INTERIOR
+
+
+def test_a_length_fit_from_a_moderate_start_converges(simulated):
+    cells = simulated(
+        11, (1.2, 0.3, -0.5, -1.0), (0.5, 1.0, 2.0), 900, slope=(0.3, -0.2, 0.1), ties=0.05
+    ).aggregate()
+    found = maximise(cells, LENGTH, NewtonSettings()).parameters
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        scores = 0.7 * found.scores + 0.2 * rng.normal(size=4)
+        start = Parameters(scores, found.judges + 0.2 * rng.normal(size=found.judges.shape))
+        assert maximise(cells, LENGTH, NewtonSettings(), start).status is Status.INTERIOR
+
+
+def test_a_balanced_judge_is_at_zero_whatever_the_rounding(cells_of):
+    """j0 and j2 are split evenly; a slope of 1e-17 instead of zero kept them in play with gamma 1e-6 and 5e10."""
+    found = fit(
+        cells_of(
+            *(("a", "b", "j0", 3.0, 2.0), ("b", "a", "j0", 1.5, 0.5)),
+            *(("a", "b", "j1", 0.5, 6.5), ("b", "a", "j1", 1.5, 4.5)),
+            *(("a", "b", "j2", 3.0, 2.0), ("b", "a", "j2", 2.5, 1.5)),
+        )
+    )
+    assert found.judges_at_zero == ("j0", "j2")
+    assert found.discrimination["j1"] == pytest.approx(1.0)
+
+
+def test_a_judge_that_ties_models_with_equal_scores_is_unbounded(cells_of):
+    rows = [("a", "b", "x", 10, 10), ("a", "c", "x", 14, 6), ("b", "c", "x", 14, 6)]
+    firm = [("a", "b", "firm", 5, 5), ("a", "c", "firm", 10, 0), ("b", "c", "firm", 10, 0)]
+    assert fit(cells_of(*rows, *firm)).status is Status.UNBOUNDED
+
+
+def test_a_judge_whose_difference_shrinks_as_it_runs_off_is_unbounded(cells_of):
+    """The panel mildly prefers b to a, `firm` a to b, and both beat c always: gamma -> inf, s_a - s_b -> 0."""
+    rows = [("a", "b", "x", 45, 55), ("a", "c", "x", 70, 30), ("b", "c", "x", 70, 30)]
+    firm = [("a", "b", "firm", 14, 6), ("a", "c", "firm", 10, 0), ("b", "c", "firm", 10, 0)]
+    assert fit(cells_of(*rows, *firm)).status is Status.UNBOUNDED
+
+
+def test_intervals_of_an_unbounded_fit_are_missing_or_refused_by_name():
+    first = np.array([0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 4, 4, 5, 5, 5])
+    second = np.array([2, 2, 3, 3, 5, 1, 5, 2, 4, 0, 0, 1, 2, 1, 4, 4])
+    judge = np.array([0, 1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1])
+    outcome = np.array([0, 0, 0, 0, 0, 1, 1, 0.5, 0, 0, 1, 0, 0, 1, 1, 0.25])
+    count = np.where(np.arange(16) == 15, 2.0, 1.0)
+    found = fit(Comparisons(tuple("abcdef"), ("j0", "j1"), first, second, judge, outcome, count))
+    assert found.status is Status.UNBOUNDED
+    with pytest.raises(NoIntervalError, match="unbounded"):
+        found.confidence_intervals()
+
+
+def test_opposed_judges_are_not_told_that_nobody_agrees_with_an_order(cells_of):
+    """Two equally good maxima, and the start is the saddle between them."""
+    found = fit(cells_of(("a", "b", "x", 8, 2), ("a", "b", "y", 2, 8)))
+    assert found.status is Status.BOUNDARY
+    assert len(found.judges_at_zero) == 1
+    assert abs(found.scores["a"] - found.scores["b"]) == pytest.approx(np.log(4))
+
+
+def test_a_broadcast_count_is_a_count():
+    zeros = np.zeros(2, int)
+    rows = Comparisons(tuple("ab"), ("j",), zeros, zeros + 1, zeros, np.array([1.0, 0.0]), np.broadcast_to(2.0, 2))
+    assert rows.aggregate().outcome.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("settings", [NewtonSettings, AdamSettings, LocalizedSettings])
+def test_no_iterations_are_a_setting_that_is_refused(settings):
+    with pytest.raises(ConfigError, match="max_iterations"):
+        settings(max_iterations=0)
+
+
+def test_the_last_newton_step_may_be_the_one_that_converges(cells_of):
+    cells = cells_of(("a", "b", "x", 60, 20), ("a", "b", "y", 50, 30))
+    needed = fit(cells).solution.iterations
+    found = fit(cells, settings=replace(NewtonSettings(), max_iterations=needed))
+    assert found.converged
+
+
+def test_a_covariate_that_is_not_finite_is_refused_by_record_and_column(frame):
+    rows = frame(("a", "b", "x", "a"), ("b", "a", "x", "a")).assign(z=[0.0, np.nan])
+    with pytest.raises(JudgerankError, match=r"record 2 .*'z'"):
+        Comparisons.from_frame(rows, covariate="z")
+
+
+def test_a_covariate_of_words_is_a_data_error(frame):
+    with pytest.raises(JudgerankError):
+        Comparisons.from_frame(frame(("a", "b", "x", "a")).assign(z=["long"]), covariate="z")
+
+
+@pytest.mark.parametrize("seed", [327, 3187, 4284, 5146])
+def test_no_small_panel_crashes(seed):
+    """RuntimeWarning in matmul , or ValueError of cho_factor: infinities reach the solve."""
+    rng = np.random.default_rng(seed)
+    n, k, size = rng.integers(2, 7), rng.integers(1, 6), rng.integers(10, 81)
+    s, g = rng.normal(size=n), rng.normal(0.6, 0.8, size=k)
+    i = rng.integers(n, size=size)
+    j = (i + rng.integers(1, n, size=size)) % n
+    judge = rng.integers(k, size=size)
+    y = (rng.random(size) < 1 / (1 + np.exp(-g[judge] * (s[i] - s[j])))).astype(float)
+    y[rng.random(size) < 0.1] = 0.5
+    names = tuple(f"m{x}" for x in range(n)), tuple(f"j{x}" for x in range(k))
+    with contextlib.suppress(JudgerankError):
+        fit(Comparisons(*names, i, j, judge, y))
