@@ -5,7 +5,7 @@
 # make bench       speed and memory as ratios measured in one run
 # make lock        resolve the lock file again (needs uv)
 
-SECTIONS := chatbot_arena benchmark_alignment judge_reliability
+SECTIONS := chatbot_arena benchmark_alignment judge_reliability convergence_mse ci_coverage
 PYTHON   ?= python3
 BIN      := .venv/bin
 ARGS     ?=

@@ -11,14 +11,17 @@ from statistics import median
 import choix
 import numpy as np
 import pandas as pd
+from hydra import compose
 from omegaconf import DictConfig
 from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
 from judgerank import Comparisons, fit
 from judgerank.config import main, solver_settings
 from judgerank.model import JUDGE_AWARE, Parameters, evaluate
 from judgerank.outputs import load_section_data
 from judgerank.simulate import draw_outcomes, draw_truth, generator, uniform_triples
+from judgerank.simulation import drawn, interval_coverage, squared_error, study_of
 
 
 def seconds(run: Callable[[], object], repeats: int) -> float:
@@ -93,8 +96,35 @@ def at_scale(cfg: DictConfig) -> Iterator[tuple]:
     yield f"peak memory / arrays of rows and cells (bytes), {label}", float(peak), float(size), "at most 1.5"
 
 
+def against_drawing(cfg: DictConfig) -> Iterator[tuple]:
+    """The two studies of section 4 against drawing their data, on a share of their replications."""
+    totals = np.zeros(2)
+    for section, task in (("convergence_mse", squared_error), ("ci_coverage", interval_coverage)):
+        study = study_of(compose(section, ["draws=0"]), section, task)
+        by_size: dict[str, list] = {}
+        for cell, settings in study.cells.items():
+            many = max(2, round(cfg.study_share * study.replications[cell]))
+            times = [seconds_a_replication(run, settings, cell, many, cfg.seed) for run in (task, drawn)]
+            size = f"N={settings['n_models']} K={settings['n_judges']}"
+            by_size.setdefault(size, []).append(times)
+            totals += study.replications[cell] * np.array(times)
+        for size, times in by_size.items():
+            label = f"{section}, one replication / drawing its data, {size}, mean over T"
+            yield label, *np.mean(times, axis=0), ""
+    label = f"both studies / drawing their data, from {cfg.study_share:.0%} of the replications"
+    yield label, *totals, "at most 6"
+
+
+def seconds_a_replication(run: Callable, settings: dict, cell: str, many: int, seed: int) -> float:
+    start = time.perf_counter()
+    for replication in range(many):
+        run(settings, generator(seed, cell, replication))
+    return (time.perf_counter() - start) / many
+
+
 @main("bench")
 def run(cfg: DictConfig) -> None:
+    threadpool_limits(1)
     data, _ = load_section_data(cfg)
     arena, mt_bench = data["chatbot_arena"], data["mt_bench"]
     measures = (
@@ -103,6 +133,7 @@ def run(cfg: DictConfig) -> None:
         against_adam(cfg, arena.comparisons, arena.title, 500),
         against_choix(cfg, arena.comparisons.to_frame(), arena.title),
         at_scale(cfg),
+        against_drawing(cfg),
     )
     print("| measure | first | second | ratio | goal |\n|:--|--:|--:|--:|--:|")
     for rows in measures:

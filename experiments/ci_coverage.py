@@ -23,24 +23,28 @@ METHODS = ("judge_aware", "btl", "btl_rescaled")
 def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
     study = study_of(cfg, "ci_coverage", interval_coverage)
     study.run(cfg.parallel)
-    coverage = pd.DataFrame(
-        {**place_of(setting, size), "draw": draw, "method": method, **summary(records, method)}
-        for name, setting, size in grid(cfg)
-        for draw in range(cfg.draws + 1)
-        for records in [records_of(study, name, size, draw)]
-        for method in METHODS
+    main_draw, further, beyond = (
+        pd.DataFrame(
+            {**place_of(setting, size), "draw": draw, "method": method, **summary(records, method)}
+            for name, setting, size in grid(cfg, beyond=past)
+            for draw in draws
+            for records in [records_of(study, name, size, draw)]
+            for method in METHODS
+        )
+        for draws, past in (([0], False), (range(1, cfg.draws + 1), False), ([0], True))
     )
     failures = failures_of(study)
     log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
-    level = f"{cfg.level:.0%}"
-    caption = f"Coverage and mean width of {level} intervals of the scores"
-    return {
-        "coverage": Table(coverage.query("draw == 0").drop(columns="draw"), f"{caption} (Figure 2)", 4),
-        "coverage_draws": Table(coverage.query("draw > 0"), f"{caption} under further draws of the truth", 4),
+    caption = f"Coverage and mean width of {cfg.level:.0%} intervals of the scores"
+    tables = {
+        "coverage": Table(main_draw.drop(columns="draw"), f"{caption} (Figure 2)", 4),
+        "coverage_draws": Table(further, f"{caption} under further draws of the truth", 4),
+        "coverage_beyond": Table(beyond, f"{caption} beyond the paper's grid", 4),
         "endings": Table(endings_of(study, cfg), "How the judge-aware fits ended, as shares"),
         "failures": Table(failures, "Replications without a result"),
         "level": Table(pd.DataFrame({"level": [float(cfg.level)]}), "The nominal level"),
     }
+    return {name: table for name, table in tables.items() if len(table.frame.columns)}
 
 
 def summary(records: pd.DataFrame, method: str) -> dict:
@@ -54,16 +58,18 @@ def summary(records: pd.DataFrame, method: str) -> dict:
         "width": width.mean(),
         "n_replications": len(known),
         "relative_width": (width / spread).mean(),
-        "n_interior": int((records["status"] == "interior").sum()),
+        "n_interior": int(records["interior"].eq(True).sum()),
     }
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     level = tables["level"].at[0, "level"]
-    return {
-        "coverage": plots.coverage(tables["coverage"], level, f"{level:.0%} intervals of the scores{suffix}"),
-        "coverage_draws": plots.coverage_draws(tables["coverage_draws"], tables["coverage"], level),
+    figures = {
+        "coverage": plots.coverage(tables["coverage"], level, f"{level:.0%} intervals of the scores{suffix}")
     }
+    if "coverage_draws" in tables:
+        figures["coverage_draws"] = plots.coverage_draws(tables["coverage_draws"], tables["coverage"], level)
+    return figures
 
 
 @main("ci_coverage")

@@ -20,6 +20,7 @@ log = logging.getLogger("judgerank")
 SUBSETS = ("all", "interior")
 PARAMETERS = ("score", "log_discrimination")
 LAST = 5  # grid points that the paper fits its slopes to
+FEWEST = 10  # replications a mean must rest on to count for a slope, where any mean does
 SETTING = ["n_models", "n_judges"]
 
 
@@ -58,7 +59,7 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
 
 
 def _summary(records: pd.DataFrame, parameter: str, subset: str) -> dict:
-    is_interior = records["status"] == "interior"
+    is_interior = records["interior"].eq(True)
     values = records.reindex(columns=[parameter]).loc[is_interior | (subset == "all"), parameter].dropna()
     return {
         "mean": values.mean(),
@@ -73,6 +74,7 @@ def _summary(records: pd.DataFrame, parameter: str, subset: str) -> dict:
 def slope(line: pd.DataFrame) -> pd.Series:
     """Least-squares slope of log mean on log T over the last points, and its Monte Carlo standard error."""
     points = line.tail(LAST).dropna(subset=["mean"])
+    points = points[points["n_replications"] >= min(FEWEST, line["n_replications"].max())]
     if len(points) < 2:
         return pd.Series({"slope": np.nan, "slope_se": np.nan})
     x = np.log(points["n_comparisons"].to_numpy(float))

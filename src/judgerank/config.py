@@ -104,6 +104,7 @@ class Setting:
     sigma_scores: float = 1.0
     sigma_discrimination: float = 1.0
     n_comparisons: list[int] = MISSING
+    beyond: list[int] = field(default_factory=list)  # budgets past the paper's, reported apart
 
 
 @dataclass
@@ -137,6 +138,11 @@ class JudgeReliability(RealData):
 
 
 @dataclass
+class Bench(RealData):
+    study_share: float = MISSING
+
+
+@dataclass
 class Simulation(Section):
     """A section of the simulation study."""
 
@@ -163,7 +169,7 @@ def _register() -> None:
     store.store(group="solver", name="adam_schema", node=Adam)
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
         store.store(group="estimator", name=f"{name}_schema", node=node)
-    for node in (RealData, BenchmarkAlignment, JudgeReliability, Simulation, CiCoverage):
+    for node in (RealData, BenchmarkAlignment, JudgeReliability, Bench, Simulation, CiCoverage):
         store.store(name=f"{node.__name__}Schema", node=node)
 
 

@@ -19,6 +19,9 @@ from judgerank.inference import wald
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.replicate import Record, Study, Task
 from judgerank.simulate import draw_comparisons, draw_truth, generator
+from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.localized import LocalizedSettings
+from judgerank.solvers.newton import NewtonSettings
 from judgerank.solvers.solution import Status
 
 
@@ -43,31 +46,41 @@ def estimate(cells: Comparisons, solver: str, settings: Settings) -> FitResult:
     return FitResult(cells, JUDGE_AWARE, settings, SOLVERS[solver][0](cells, JUDGE_AWARE, settings))
 
 
-def fitted(settings: dict, cells: Comparisons) -> tuple[FitResult | None, str]:
-    """The estimate a cell asks for, if it exists, and how the fit ended.
+def interior_maximum(cells: Comparisons, settings: NewtonSettings) -> tuple[FitResult | None, str]:
+    """The exact fit if it is an interior maximum, and how the fit ended."""
+    try:
+        exact = fit(cells, settings=settings)
+    except NoMaximumError:
+        return None, "no_maximum"
+    return exact if exact.status is Status.INTERIOR else None, str(exact.status)
+
+
+def fitted(settings: dict, cells: Comparisons) -> tuple[FitResult | None, Record]:
+    """The estimate a cell asks for, if there is one, how it ended, and whether there is an interior maximum.
 
     The estimator ``interior`` takes interior maxima only; the others always give an estimate.
     """
-    name, solver_settings = settings["estimator"]
-    if name != "interior":
-        result = estimate(cells, name, SOLVERS[name][1].__class__(**solver_settings))
-        return result, str(result.status)
-    try:
-        result = fit(cells, settings=SOLVERS["newton"][1].__class__(**solver_settings))
-    except NoMaximumError:
-        return None, "no_maximum"
-    return (result if result.status is Status.INTERIOR else None), str(result.status)
+    name, values = settings["estimator"]
+    if name == "interior":
+        result, status = interior_maximum(cells, NewtonSettings(**values))
+        return result, {"status": status, "interior": result is not None}
+    if name == "localized":
+        result = estimate(cells, name, LocalizedSettings(**values))
+        return result, {"status": str(result.status), "interior": result.status is Status.INTERIOR}
+    result = estimate(cells, name, AdamSettings(**values))
+    exact, _ = interior_maximum(cells, NewtonSettings())
+    return result, {"status": str(result.status), "interior": exact is not None}
 
 
 def squared_error(settings: dict, rng: np.random.Generator) -> Record:
     """One replication of section 4.1: mean squared errors of the scores and of the log-discriminations."""
     truth, cells = drawn(settings, rng)
-    result, status = fitted(settings, cells)
+    result, record = fitted(settings, cells)
     if result is None:
-        return {"status": status}
+        return record
     at = result.solution.parameters
     return {
-        "status": status,
+        **record,
         "score": float(np.mean((at.scores - truth.scores) ** 2)),
         "log_discrimination": float(np.mean((at.judges - truth.judges) ** 2)),
     }
@@ -96,8 +109,7 @@ def interval_coverage(settings: dict, rng: np.random.Generator) -> Record:
     BTL's intervals are held against the truth, as in the paper, and against the truth on BTL's own scale.
     """
     truth, cells = drawn(settings, rng)
-    result, status = fitted(settings, cells)
-    record: Record = {"status": status}
+    result, record = fitted(settings, cells)
     names = ("draw", "n_models", "n_judges", "sigma_scores", "sigma_discrimination")
     scale = btl_scale(settings["seed"], *(settings[name] for name in names))
     targets = {"btl": [("btl", 1.0), ("btl_rescaled", scale)], "judge_aware": [("judge_aware", 1.0)]}
@@ -113,10 +125,16 @@ def interval_coverage(settings: dict, rng: np.random.Generator) -> Record:
     return record
 
 
-def grid(cfg: DictConfig) -> Iterator[tuple[str, Setting, int]]:
-    """Name of the setting, setting, and number of comparisons of every grid point that the config keeps."""
+def grid(cfg: DictConfig, beyond: bool = False) -> Iterator[tuple[str, Setting, int]]:
+    """Name of the setting, setting, and number of comparisons of every grid point that the config keeps.
+
+    With `beyond`, the points past the paper's grid instead (none where `points` cuts the grid short).
+    """
     for name, setting in simulation_settings(cfg).items():
-        for size in setting.n_comparisons[: cfg.points]:
+        sizes = setting.n_comparisons[: cfg.points]
+        if beyond:
+            sizes = setting.beyond if cfg.points is None else []
+        for size in sizes:
             yield name, setting, size
 
 
@@ -130,13 +148,17 @@ def cell_name(setting: str, size: int, draw: int) -> str:
 
 
 def study_of(cfg: DictConfig, section: str, task: Task) -> Study:
-    """The configured study: every grid point under the main draw of the truth (0) and under the further ones."""
+    """The configured study: every grid point under the main draw of the truth (0) and under the further ones.
+
+    Points beyond the paper's grid are taken under the main draw only.
+    """
     estimator = OmegaConf.to_container(cfg.estimator)
     estimator.pop("btl", None)
     name = estimator.pop("name")
     cells, replications = {}, {}
-    for setting_name, setting, size in grid(cfg):
-        for draw in range(cfg.draws + 1):
+    points = [(*point, cfg.draws) for point in grid(cfg)] + [(*point, 0) for point in grid(cfg, beyond=True)]
+    for setting_name, setting, size, draws in points:
+        for draw in range(draws + 1):
             cell = cell_name(setting_name, size, draw)
             sigmas = {"sigma_scores": setting.sigma_scores, "sigma_discrimination": setting.sigma_discrimination}
             cells[cell] = {
@@ -155,7 +177,8 @@ def study_of(cfg: DictConfig, section: str, task: Task) -> Study:
 def records_of(study: Study, setting: str, size: int, draw: int) -> pd.DataFrame:
     """A cell's records, one row per replication; a failed replication has its reason in ``failure``."""
     frame = pd.DataFrame(study.records(cell_name(setting, size, draw)))
-    return frame if "failure" in frame else frame.assign(failure=np.nan)
+    always = [name for name in ("status", "interior", "failure") if name not in frame]
+    return frame.assign(**dict.fromkeys(always))
 
 
 def failures_of(study: Study) -> pd.DataFrame:

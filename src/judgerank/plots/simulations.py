@@ -81,7 +81,7 @@ def coverage(frame: pd.DataFrame, level: float, title: str) -> Figure:
             axes.minorticks_off()
             axes.yaxis.set_major_formatter("{x:.2g}")
         column[2].set_xticks([x.min(), x.max()], [f"{value / 1000:g}K" for value in (x.min(), x.max())])
-    for axes, label in zip(panels[:, 0], ("coverage", "mean width", "mean width / spread of scores"), strict=True):
+    for axes, label in zip(panels[:, 0], ("coverage", "mean width", "mean width over spread"), strict=True):
         axes.set_ylabel(label)
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.suptitle(title, fontsize=8)

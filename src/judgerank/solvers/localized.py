@@ -63,7 +63,7 @@ def maximise(
         start = Parameters.zeros(model, cells)
         try:
             require_maximum(cells.pool_judges())
-            exact = newton.maximise(cells, model, NewtonSettings(settings.tolerance))
+            exact = newton.climb_from_unweighted(cells, model, NewtonSettings(settings.tolerance))
             if exact.status is Status.INTERIOR and box.holds(_stacked(exact.parameters)):
                 return exact
             start = box.pulled_inside(exact.parameters)

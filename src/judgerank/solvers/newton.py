@@ -63,13 +63,19 @@ def maximise(
         return _climb(cells, model, settings, start)
     if not model.judge_blocks:
         return _climb(cells, model, settings, Parameters.zeros(model, cells))
-    unweighted = maximise(cells.pool_judges(), BTL, settings).parameters.scores
-    found = _climb(cells, model, settings, _guess(cells, model, unweighted))
+    found = climb_from_unweighted(cells, model, settings)
     if found.status is not Status.BOUNDARY:
         return found
     agreed = _main_direction(cells)
     others = (_climb(cells, model, settings, _guess(cells, model, way * agreed)) for way in (1.0, -1.0))
     return max([found, *(other for other in others if other.status.converged)], key=_height)
+
+
+def climb_from_unweighted(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution:
+    """One climb, from the unweighted scores."""
+    pooled = cells.pool_judges()
+    unweighted = _climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
+    return _climb(cells, model, settings, _guess(cells, model, unweighted))
 
 
 def _height(solution: Solution) -> float:

@@ -1,0 +1,59 @@
+"""Toy tasks of tests/test_replicate.py, in a module of their own so that workers can import them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from pathlib import Path
+
+from threadpoolctl import threadpool_info
+
+from judgerank.errors import NoMaximumError
+from judgerank.simulation import interval_coverage, squared_error
+
+
+def numbers(settings, rng):
+    return {"normal": rng.normal(settings["mean"]), "whole": int(rng.integers(2**62)), "word": "plain"}
+
+
+def other_numbers(settings, rng):
+    return {"normal": rng.normal(settings["mean"], 2.0), "whole": int(rng.integers(2**62)), "word": "other"}
+
+
+def both_sections(settings, rng):
+    return squared_error(settings, rng) | interval_coverage(settings, rng)
+
+
+def blas_threads(settings, rng):
+    return {"threads": max(library["num_threads"] for library in threadpool_info())}
+
+
+def process(settings, rng):
+    return {"process": multiprocessing.current_process().name}
+
+
+def wordy(settings, rng):
+    return {"text": "x" * 1000}
+
+
+def failing(settings, rng):
+    """Fails in one of three ways in most replications."""
+    draw = rng.random()
+    if draw < 0.2:
+        raise ValueError(f"{draw:.3f} is too small,\nfar too small")
+    if draw < 0.4:
+        raise NoMaximumError(f"{draw:.3f} has no maximum", (("x",), ("y",)))
+    if draw < 0.6:
+        raise ZeroDivisionError(f"{draw:.3f} is divided by nothing")
+    return {"draw": draw}
+
+
+def buggy(settings, rng):
+    """As long as a marker exists, a bug: it shows once enough blocks beside it are finished."""
+    if settings["marker"] and Path(settings["marker"]).exists():
+        deadline = time.monotonic() + 30
+        while len(list(Path(settings["folder"]).rglob("*.jsonl"))) < settings["finished"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        raise {"KeyError": KeyError, "TypeError": TypeError}[settings["kind"]]("a bug")
+    return {"draw": rng.random()}

@@ -1,0 +1,360 @@
+"""Maximum likelihood over a box: against the exact solver, the KKT conditions and scipy's SLSQP."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+
+from judgerank import Comparisons, Status, fit
+from judgerank.errors import ConfigError, DataError, DisconnectedError, NoMaximumError
+from judgerank.model import JUDGE_AWARE, Parameters
+from judgerank.solvers import newton
+from judgerank.solvers.localized import LocalizedSettings, maximise
+from judgerank.solvers.newton import NewtonSettings
+
+SCORES, GAMMA = (1.2, 0.3, -0.5, -1.0), (0.5, 1.0, 2.0)
+# a relative gradient of 1e-10 of a log-likelihood near 500 over an information above 5
+SAME = {"rtol": 0, "atol": 1e-8}
+
+
+@pytest.fixture(scope="module")
+def cells(simulated) -> Comparisons:
+    """Four models and three good judges: a maximum well inside the default box."""
+    return simulated(11, SCORES, GAMMA, 900, ties=0.05).aggregate()
+
+
+BOX = LocalizedSettings(4.0, 1.5)
+GOOD = [("a", "b", "x", 70, 30), ("b", "c", "x", 65, 35), ("a", "c", "x", 80, 20)]
+OTHER = [("a", "b", "y", 60, 40), ("b", "c", "y", 75, 25), ("a", "c", "y", 85, 15)]
+APART = [("d", "e", "x", 7, 2), ("d", "e", "y", 5, 1)]
+NO_MAXIMUM_INSIDE = {
+    "a contrarian judge": [("a", "b", "z", 30, 70), ("b", "c", "z", 40, 60), ("a", "c", "z", 35, 65)],
+    "a judge that guesses": [("a", "b", "z", 50, 50), ("b", "c", "z", 49, 51), ("a", "c", "z", 50, 50)],
+    "a consistent judge": [("a", "b", "z", 6, 0), ("b", "c", "z", 5, 0), ("a", "c", "z", 7, 0)],
+    "two consistent judges": [row for z in "vz" for row in (("a", "b", z, 6, 0), ("b", "c", z, 5, 0))],
+    "a model that wins everything": [("w", "a", "x", 3, 0), ("w", "b", "y", 4, 0)],
+    "a model that loses everything": [("l", "a", "x", 0, 3), ("l", "b", "y", 0, 4)],
+    "groups that only a contrarian links": [
+        *APART,
+        ("a", "b", "z", 2, 8),
+        ("d", "e", "z", 3, 7),
+        ("c", "d", "z", 1, 1),
+    ],
+    "groups of which one wins": [*APART, ("c", "d", "x", 1, 0)],
+    "groups without a link": [*APART, ("f", "e", "x", 2, 0)],
+}
+
+
+@pytest.fixture(params=NO_MAXIMUM_INSIDE)
+def open_ended(request, cells_of) -> Comparisons:
+    """Three models, two good judges, and what leaves BOX without a maximum inside."""
+    return cells_of(*GOOD, *OTHER, *NO_MAXIMUM_INSIDE[request.param])
+
+
+def large_panel(seed, simulated) -> Comparisons:
+    """2 to 5 models, 1 to 4 judges better than guessing, and rows enough for a single maximum over a box.
+
+    With fewer rows the likelihood has several, and no local method finds the highest one every time.
+    """
+    rng = np.random.default_rng(seed)
+    n, k = rng.integers(2, 6), rng.integers(1, 5)
+    size = int(rng.integers(100, 301))
+    return simulated(seed + 5000, rng.normal(size=n), rng.uniform(0.5, 2.0, k), size, ties=0.1).aggregate()
+
+
+def small_panel(seed, simulated) -> Comparisons:
+    """2 to 8 models, up to 6 judges of any quality, 8 to 120 rows; silent judges left out."""
+    rng = np.random.default_rng(seed)
+    n, k, size = rng.integers(2, 9), rng.integers(1, 7), rng.integers(8, 121)
+    cells = simulated(seed + 3000, rng.normal(size=n), rng.normal(0.6, 0.8, k), size, ties=0.1).aggregate()
+    return cells.with_judges([cells.judges[judge] for judge in np.unique(cells.judge)])
+
+
+def stacked(at: Parameters) -> np.ndarray:
+    return np.r_[at.scores, at.judges[0]]
+
+
+def objective(cells: Comparisons, x: np.ndarray) -> tuple[float, np.ndarray]:
+    """Log-likelihood and its gradient in (s, alpha), written without the package."""
+    n, k = len(cells.models), len(cells.judges)
+    d = x[cells.first] - x[cells.second]
+    gamma = np.exp(x[n:])[cells.judge]
+    y, eta = cells.outcome, gamma * d
+    value = np.sum(cells.count * (y * log_expit(eta) + (1 - y) * log_expit(-eta)))
+    r = cells.count * (y - expit(eta))
+    scores = np.bincount(cells.first, r * gamma, n) - np.bincount(cells.second, r * gamma, n)
+    return float(value), np.r_[scores, np.bincount(cells.judge, r * eta, k)]
+
+
+def climbed(cells: Comparisons, settings: LocalizedSettings, start: np.ndarray) -> float:
+    """Log-likelihood that SLSQP over the box reaches from a start."""
+    n, k = len(cells.models), len(cells.judges)
+    sums, bound = np.repeat(np.eye(2), [n, k], axis=1), bounds(cells, settings)
+    inside = np.concatenate([part - part.mean() for part in np.split(start, [n])])
+    inside /= max(1.0, np.abs(inside / bound).max())
+
+    def loss(x):
+        value, gradient = objective(cells, x)
+        return -value, -gradient
+
+    found = minimize(
+        loss,
+        inside,
+        jac=True,
+        method="SLSQP",
+        bounds=np.c_[-bound, bound],
+        constraints={"type": "eq", "fun": lambda x: sums @ x, "jac": lambda x: sums},
+        options={"maxiter": 1000, "ftol": 1e-13},
+    )
+    feasible = np.abs(sums @ found.x).max() < 1e-9 and np.all(np.abs(found.x) < bound + 1e-9)
+    return -found.fun if feasible else -np.inf
+
+
+def bounds(cells: Comparisons, settings: LocalizedSettings) -> np.ndarray:
+    sizes = len(cells.models), len(cells.judges)
+    return np.repeat([settings.score_bound, settings.discrimination_bound], sizes)
+
+
+def assert_in_box(at: Parameters, settings: LocalizedSettings) -> None:
+    """Sums of zero and bounds, up to the rounding of sums of numbers near five."""
+    assert abs(at.scores.sum()) < 1e-12
+    assert abs(at.judges.sum()) < 1e-12
+    assert np.abs(at.scores).max() < settings.score_bound + 1e-12
+    assert np.abs(at.judges).max() < settings.discrimination_bound + 1e-12
+
+
+def assert_kkt(cells: Comparisons, at: Parameters, settings: LocalizedSettings) -> None:
+    """In each block, one multiplier that no gradient below the upper bound, or above the lower one, may cross."""
+    value, gradient = objective(cells, stacked(at))
+    tolerance = 1e-8 * max(1.0, abs(value))  # the solver's, with room for ten parameters
+    blocks = np.split(stacked(at), [len(at.scores)]), np.split(gradient, [len(at.scores)])
+    for x, g, bound in zip(*blocks, (settings.score_bound, settings.discrimination_bound), strict=True):
+        upper, lower = x >= bound - 1e-12, x <= -bound + 1e-12
+        assert g[~upper].max(initial=-np.inf) <= g[~lower].min(initial=np.inf) + tolerance
+
+
+def at_a_bound(cells: Comparisons, at: Parameters, settings: LocalizedSettings) -> np.ndarray:
+    return np.abs(stacked(at)) >= bounds(cells, settings)
+
+
+# a maximum inside the box
+
+
+def test_a_maximum_inside_the_box_is_the_exact_fit(cells):
+    found = maximise(cells, JUDGE_AWARE, LocalizedSettings())
+    exact = newton.maximise(cells, JUDGE_AWARE, NewtonSettings())
+    assert found.status is exact.status is Status.INTERIOR
+    assert_allclose(stacked(found.parameters), stacked(exact.parameters), **SAME)
+
+
+def test_the_active_set_method_finds_the_maximum_inside_by_itself(cells):
+    exact = newton.maximise(cells, JUDGE_AWARE, NewtonSettings()).parameters
+    found = maximise(cells, JUDGE_AWARE, LocalizedSettings(), Parameters.zeros(JUDGE_AWARE, cells))
+    assert found.status is Status.INTERIOR
+    assert_allclose(stacked(found.parameters), stacked(exact), **SAME)
+
+
+@pytest.mark.parametrize("bound", [2.0, 50.0, 1e6])
+def test_the_size_of_the_box_does_not_matter_to_a_maximum_inside(cells, bound):
+    found = maximise(cells, JUDGE_AWARE, LocalizedSettings(bound, bound))
+    assert found.status is Status.INTERIOR
+    assert_allclose(stacked(found.parameters), stacked(fit(cells).solution.parameters), **SAME)
+
+
+@pytest.mark.parametrize(("settings", "held"), [((1.0, 5.0), [0]), ((5.0, 0.3), [4, 6]), ((0.9, 0.3), [0, 4, 6])])
+def test_a_box_that_leaves_the_maximum_out_holds_what_would_leave_it(cells, settings, held):
+    settings = LocalizedSettings(*settings)
+    found = maximise(cells, JUDGE_AWARE, settings)
+    assert found.status is Status.LOCALIZED
+    assert_in_box(found.parameters, settings)
+    assert_kkt(cells, found.parameters, settings)
+    assert np.flatnonzero(at_a_bound(cells, found.parameters, settings)).tolist() == held
+
+
+# no maximum inside the box
+
+
+def test_without_a_maximum_inside_some_parameter_is_at_its_bound(open_ended):
+    found = maximise(open_ended, JUDGE_AWARE, BOX)
+    assert found.status is Status.LOCALIZED
+    assert found.status.converged
+    assert_in_box(found.parameters, BOX)
+    assert at_a_bound(open_ended, found.parameters, BOX).any()
+
+
+@pytest.mark.parametrize("box", [BOX, LocalizedSettings(0.5, 0.5), LocalizedSettings()], ids=str)
+def test_without_a_maximum_inside_the_kkt_conditions_hold(open_ended, box):
+    found = maximise(open_ended, JUDGE_AWARE, box)
+    assert_in_box(found.parameters, box)
+    assert_kkt(open_ended, found.parameters, box)
+
+
+def test_the_kkt_conditions_hold_wherever_the_method_starts(open_ended):
+    rng = np.random.default_rng(1)
+    n, k = len(open_ended.models), len(open_ended.judges)
+    for _ in range(5):
+        scores, alpha = rng.uniform(-1, 1, n), rng.uniform(-0.7, 0.7, (1, k))
+        start = Parameters(scores - scores.mean(), alpha - alpha.mean())
+        found = maximise(open_ended, JUDGE_AWARE, BOX, start)
+        assert found.status is Status.LOCALIZED
+        assert_in_box(found.parameters, BOX)
+        assert_kkt(open_ended, found.parameters, BOX)
+
+
+def test_the_log_likelihood_is_that_of_the_parameters(open_ended):
+    found = maximise(open_ended, JUDGE_AWARE, BOX)
+    expected = objective(open_ended, stacked(found.parameters))[0]
+    assert_allclose(found.evaluation.log_likelihood, expected, rtol=1e-13)
+
+
+def test_groups_without_a_link_end_inside_if_each_has_a_maximum(cells_of):
+    cells = cells_of(*GOOD, *OTHER, *APART)
+    found = maximise(cells, JUDGE_AWARE, BOX)
+    assert found.status.converged
+    assert_in_box(found.parameters, BOX)
+    assert_kkt(cells, found.parameters, BOX)
+
+
+def test_a_model_that_always_beats_another_is_as_far_above_it_as_the_box_allows(cells_of):
+    found = maximise(cells_of(("a", "b", "x", 4, 0)), JUDGE_AWARE, LocalizedSettings(1.5))
+    assert found.parameters.scores.tolist() == [1.5, -1.5]
+    assert_allclose(found.evaluation.log_likelihood, 4 * np.log(expit(3.0)), rtol=1e-13)
+
+
+def test_two_judges_that_disagree_are_as_far_apart_as_the_box_allows(cells_of):
+    cells = cells_of(("a", "b", "x", 9, 1), ("a", "b", "y", 3, 7))
+    found = maximise(cells, JUDGE_AWARE, LocalizedSettings(discrimination_bound=2.0))
+    assert found.parameters.judges.tolist() == [[2.0, -2.0]]
+    grid = np.linspace(0, 2, 20_001)[:, None] * np.exp([2.0, -2.0])
+    best = (np.array([9, 3]) * log_expit(grid) + np.array([1, 7]) * log_expit(-grid)).sum(axis=1).max()
+    # half a grid step is 5e-5, and the curvature in d is below 150
+    assert best - 1e-12 <= found.evaluation.log_likelihood <= best + 2e-7
+
+
+# scipy
+
+
+@pytest.mark.parametrize(("bound", "usual"), [(5.0, Status.INTERIOR), (0.7, Status.LOCALIZED)])
+def test_no_start_of_slsqp_ends_higher(simulated, bound, usual):
+    rng, statuses, box = np.random.default_rng(2), Counter(), LocalizedSettings(bound, bound)
+    for seed in range(15):
+        cells = large_panel(seed, simulated)
+        found = maximise(cells, JUDGE_AWARE, box)
+        statuses[found.status] += 1
+        size = len(cells.models) + len(cells.judges)
+        reached = [climbed(cells, box, rng.normal(size=size)) for _ in range(6)]
+        # SLSQP stops at a relative change of 1e-13, its gradient then being near 1e-5
+        assert_allclose(max(reached), found.evaluation.log_likelihood, rtol=0, atol=1e-6)
+    assert statuses[usual] > 10
+
+
+def test_no_start_of_slsqp_ends_higher_without_a_maximum_inside(open_ended):
+    rng = np.random.default_rng(3)
+    found = maximise(open_ended, JUDGE_AWARE, BOX).evaluation.log_likelihood
+    size = len(open_ended.models) + len(open_ended.judges)
+    assert_allclose(
+        max(climbed(open_ended, BOX, rng.normal(size=size)) for _ in range(8)), found, rtol=0, atol=1e-6
+    )
+
+
+def test_slsqp_does_not_climb_from_nearby(simulated):
+    rng, box = np.random.default_rng(4), LocalizedSettings()
+    for seed in range(60):
+        cells = small_panel(seed, simulated)
+        found = maximise(cells, JUDGE_AWARE, box)
+        x = stacked(found.parameters)
+        assert climbed(cells, box, x + 0.01 * rng.normal(size=len(x))) <= found.evaluation.log_likelihood + 1e-6
+
+
+# many panels
+
+
+def test_a_wider_box_never_lowers_the_maximum(simulated):
+    for seed in range(40):
+        cells = large_panel(seed, simulated)
+        boxes = (LocalizedSettings(bound, bound) for bound in (0.5, 1.0, 2.0, 4.0, 6.0))
+        values = [maximise(cells, JUDGE_AWARE, box).evaluation.log_likelihood for box in boxes]
+        # a relative gradient of 1e-10 of a log-likelihood of some hundreds, over an information above one
+        assert min(np.diff(values)) > -1e-8
+
+
+def test_small_panels_always_end_in_a_maximum_over_the_box(simulated):
+    ends, box = Counter(), LocalizedSettings()
+    for seed in range(200):
+        cells = small_panel(seed, simulated)
+        found = maximise(cells, JUDGE_AWARE, box)
+        ends[found.status] += 1
+        assert_in_box(found.parameters, box)
+        assert_kkt(cells, found.parameters, box)
+        held = at_a_bound(cells, found.parameters, box)
+        assert (found.status is Status.LOCALIZED) == held.any()
+        assert np.all(np.abs(stacked(found.parameters))[~held] < 5.0 - 1e-9)
+    assert ends[Status.INTERIOR] + ends[Status.LOCALIZED] == 200
+    assert min(ends[Status.INTERIOR], ends[Status.LOCALIZED]) > 50
+
+
+# symmetries
+
+
+def test_presentation_order_changes_nothing(open_ended, swapped):
+    sides = open_ended, swapped(open_ended).aggregate()
+    one, other = (maximise(cells, JUDGE_AWARE, BOX).evaluation.log_likelihood for cells in sides)
+    assert_allclose(other, one, rtol=1e-10)
+
+
+def test_doubling_all_counts_doubles_the_log_likelihood(open_ended):
+    sides = open_ended, replace(open_ended, count=2 * open_ended.count)
+    one, other = (maximise(cells, JUDGE_AWARE, BOX).evaluation.log_likelihood for cells in sides)
+    assert_allclose(other, 2 * one, rtol=1e-10)
+
+
+# the front door
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("a model that wins everything", NoMaximumError),
+        ("a model that loses everything", NoMaximumError),
+        ("groups that only a contrarian links", NoMaximumError),
+        ("groups of which one wins", NoMaximumError),
+        ("groups without a link", DisconnectedError),
+    ],
+)
+def test_sets_that_the_exact_fit_refuses_are_fitted(cells_of, name, error):
+    cells = cells_of(*GOOD, *OTHER, *NO_MAXIMUM_INSIDE[name])
+    with pytest.raises(error):
+        fit(cells)
+    found = fit(cells, solver="localized")
+    assert found.status is Status.LOCALIZED
+    assert found.converged
+    assert set(found.judge_status) == {"interior"}
+
+
+def test_settings_reach_the_solver(cells_of):
+    cells = cells_of(*GOOD, *OTHER, *NO_MAXIMUM_INSIDE["a model that wins everything"])
+    assert fit(cells, solver="localized").scores["w"] == 5.0
+    assert fit(cells, solver="localized", settings=LocalizedSettings(2.5)).scores["w"] == 2.5
+
+
+@pytest.mark.parametrize("model", ["btl", "length"])
+def test_other_models_are_refused(simulated, model):
+    cells = simulated(11, SCORES, GAMMA, 200, slope=(0.1, 0.2, 0.3))
+    with pytest.raises(ConfigError, match=f"for the judge-aware model, not '{model}'"):
+        fit(cells, model, solver="localized")
+
+
+def test_a_judge_without_comparisons_is_refused(cells_of):
+    with pytest.raises(DataError, match="judge 'z' has no comparison"):
+        fit(cells_of(*GOOD, *OTHER, judges=("x", "y", "z")), solver="localized")
+
+
+def test_an_unfinished_fit_says_so(cells_of):
+    cells = cells_of(*GOOD, *OTHER, *NO_MAXIMUM_INSIDE["a model that wins everything"])
+    found = maximise(cells, JUDGE_AWARE, LocalizedSettings(max_iterations=1))
+    assert found.status is Status.ITERATION_LIMIT
+    assert not found.status.converged

@@ -1,0 +1,535 @@
+"""The replication engine: seeds, checkpoints, kills, failures, progress, memory, and the scripts built on it."""
+
+import json
+import logging
+import os
+import resource
+import runpy
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hydra import compose, initialize_config_dir
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+import judgerank
+from judgerank.config import CONF, ROOT, Parallel
+from judgerank.outputs import run_section
+from judgerank.replicate import Study
+from judgerank.simulate import generator
+from judgerank.simulation import failures_of, interval_coverage, study_of
+from tests.replicate_tasks import (
+    blas_threads,
+    both_sections,
+    buggy,
+    failing,
+    numbers,
+    other_numbers,
+    process,
+    wordy,
+)
+
+SECTIONS = ["convergence_mse", "ci_coverage"]
+SEQUENTIAL = Parallel("sequential", 1)
+LOKY = Parallel("loky", 2)
+DASK = Parallel("dask", -1, {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None})
+CELLS = {"a": {"mean": 0.0, "unused": 1}, "b": {"mean": 5.0, "unused": 2}, "c": {"mean": -5.0, "unused": 3}}
+
+
+def toy(folder: Path, many: int = 7, **changes) -> Study:
+    cells = changes.get("cells", CELLS)
+    replications = dict.fromkeys(cells, many)
+    usual = {"name": "toy", "task": numbers, "cells": cells, "replications": replications, "seed": 1, "block": 3}
+    return Study(folder=folder, **(usual | changes))
+
+
+def composed(section: str, *overrides: str):
+    with initialize_config_dir(CONF, version_base="1.3"):
+        return compose(section, list(overrides))
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def stamps(folder: Path, pattern: str = "*") -> dict[str, tuple[int, int]]:
+    """What changes when a file is written or replaced, though its content may not."""
+    files = [path for path in folder.rglob(pattern) if path.is_file()]
+    return {str(path.relative_to(folder)): (path.stat().st_ino, path.stat().st_mtime_ns) for path in files}
+
+
+def values(study: Study, cell: str) -> list[tuple]:
+    study.run(SEQUENTIAL)
+    return [(record["normal"], record["whole"]) for record in study.records(cell)]
+
+
+@pytest.fixture(scope="module")
+def study_in():
+    """Both sections' replications, on the first grid point of every setting, kept in a folder."""
+    small = ["points=1", "replications=4", "draws=1", "draw_replications=2", "block=2"]
+    return lambda folder: study_of(composed("ci_coverage", *small, f"cache={folder}"), "both", both_sections)
+
+
+@pytest.fixture(scope="module")
+def one_after_another(study_in, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sequential")
+    study = study_in(folder)
+    assert study.run(SEQUENTIAL) == 24
+    return tree(folder), {cell: list(study.records(cell)) for cell in study.cells}
+
+
+@pytest.mark.parametrize("parallel", [LOKY, Parallel("loky", 1), DASK], ids=["loky 2", "loky 1", "dask"])
+def test_neither_the_number_of_workers_nor_the_backend_changes_a_byte(
+    parallel, study_in, one_after_another, tmp_path
+):
+    study = study_in(tmp_path)
+    assert study.run(parallel) == 24
+    assert (tree(tmp_path), {cell: list(study.records(cell)) for cell in study.cells}) == one_after_another
+
+
+@pytest.mark.parametrize(
+    ("parallel", "name"), [(SEQUENTIAL, "MainProcess"), (LOKY, "LokyProcess"), (DASK, "Dask Worker")]
+)
+def test_the_backend_that_is_asked_for_does_the_work(parallel, name, tmp_path):
+    study = toy(tmp_path, task=process)
+    study.run(parallel)
+    assert all(record["process"].startswith(name) for cell in CELLS for record in study.records(cell))
+
+
+@pytest.mark.parametrize("parallel", [SEQUENTIAL, LOKY], ids=["sequential", "loky"])
+def test_the_order_of_cells_and_of_their_settings_changes_no_byte(parallel, tmp_path):
+    turned = {cell: dict(reversed(CELLS[cell].items())) for cell in reversed(CELLS)}
+    toy(tmp_path / "one").run(SEQUENTIAL)
+    other = toy(tmp_path / "other", cells=turned)
+    other.run(parallel)
+    assert tree(tmp_path / "one") == tree(tmp_path / "other")
+
+
+def test_a_task_computes_with_one_blas_thread(tmp_path):
+    study = toy(tmp_path, task=blas_threads)
+    with threadpool_limits(2):
+        study.run(SEQUENTIAL)
+    assert {record["threads"] for record in study.records("a")} == {1}
+
+
+def test_a_record_is_the_task_under_the_generator_of_its_section_cell_and_replication(tmp_path):
+    study = toy(tmp_path)
+    study.run(SEQUENTIAL)
+    for cell, of_cell in CELLS.items():
+        expected = [{"replication": r, **numbers(of_cell, generator(1, "toy", cell, r))} for r in range(7)]
+        assert list(study.records(cell)) == expected
+
+
+@settings(max_examples=25)
+@given(block=st.integers(1, 12), many=st.integers(1, 12))
+def test_a_record_depends_neither_on_the_block_nor_on_how_many_were_asked_for(block, many):
+    with tempfile.TemporaryDirectory() as folder:
+        all_twelve = values(toy(Path(folder, "usual"), 12), "a")
+        assert values(toy(Path(folder, "other"), many, block=block), "a") == all_twelve[:many]
+
+
+def test_a_cell_does_not_depend_on_the_other_cells(tmp_path):
+    toy(tmp_path / "all").run(SEQUENTIAL)
+    toy(tmp_path / "one", cells={"b": CELLS["b"]}).run(SEQUENTIAL)
+    alone, among = tree(tmp_path / "one"), tree(tmp_path / "all")
+    assert len(alone) == 3
+    assert alone == {name: content for name, content in among.items() if name in alone}
+
+
+def test_section_cell_replication_and_seed_all_give_other_numbers(tmp_path):
+    same = dict.fromkeys(CELLS, CELLS["a"])
+    studies = [toy(tmp_path, cells=same, name=name, seed=seed) for name in ("toy", "toys") for seed in (1, 2)]
+    drawn = [value for study in studies for cell in same for value in values(study, cell)]
+    assert len({normal for normal, _ in drawn}) == len({whole for _, whole in drawn}) == 2 * 2 * 3 * 7
+
+
+@settings(max_examples=15)
+@given(lost=st.sets(st.integers(0, 8), min_size=1))
+def test_only_blocks_that_are_missing_are_computed(lost):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        toy(folder).run(SEQUENTIAL)
+        whole, files = tree(folder), sorted(folder.rglob("*.jsonl"))
+        for position in lost:
+            files[position].unlink()
+        left = stamps(folder)
+        assert len(left) == 9 - len(lost)
+        lines = sum(whole[str(files[position].relative_to(folder))].count(b"\n") for position in lost)
+        assert toy(folder).run(SEQUENTIAL) == lines
+        assert tree(folder) == whole
+        assert left.items() <= stamps(folder).items()
+
+
+def test_a_finished_study_has_nothing_to_do(tmp_path, caplog, capfd):
+    with caplog.at_level(logging.INFO, "judgerank"):
+        assert toy(tmp_path).run(LOKY) == 21
+        before = stamps(tmp_path)
+        capfd.readouterr()
+        assert toy(tmp_path).run(LOKY) == 0
+    assert stamps(tmp_path) == before
+    assert caplog.messages == ["toy: 21 replications computed", "toy: every replication was computed before"]
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "computed"),
+    [
+        ({"cells": CELLS | {"b": CELLS["b"] | {"mean": 5.5}}}, 7),
+        ({"cells": CELLS | {"b": CELLS["b"] | {"added": None}}}, 7),
+        ({"cells": CELLS | {"d": CELLS["a"]}}, 7),
+        ({"seed": 2}, 21),
+        ({"task": other_numbers}, 21),
+        ({"name": "toys"}, 21),
+    ],
+    ids=["setting", "added setting", "added cell", "seed", "task", "section"],
+)
+def test_what_determines_a_record_is_computed_anew_when_it_changes(changes, computed, tmp_path):
+    toy(tmp_path).run(SEQUENTIAL)
+    before = stamps(tmp_path)
+    changed = toy(tmp_path, **changes)
+    assert changed.run(SEQUENTIAL) == computed
+    fresh = toy(tmp_path / "fresh", **changes)
+    fresh.run(SEQUENTIAL)
+    for cell in changed.cells:
+        assert list(changed.records(cell)) == list(fresh.records(cell))
+    assert before.items() <= stamps(tmp_path).items()
+    assert toy(tmp_path).run(SEQUENTIAL) == 0
+
+
+def test_records_of_other_code_are_computed_anew(tmp_path):
+    code = tmp_path / "code"
+    shutil.copytree(Path(judgerank.__file__).parent, code / "judgerank")
+    program = """if True:
+        from pathlib import Path
+        from judgerank.replicate import Parallel, Study
+        from tests.replicate_tasks import numbers
+        print(Study("toy", numbers, {"a": {"mean": 0}}, {"a": 7}, 1, Path("cache")).run(Parallel("sequential", 1)))
+    """
+
+    def computed() -> int:
+        environment = os.environ | {"PYTHONPATH": f"{code}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout)
+
+    assert (computed(), computed()) == (7, 0)
+    with (code / "judgerank" / "solvers" / "newton.py").open("a") as file:
+        file.write("# changed\n")
+    assert computed() == 7
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "seed=7",
+        "level=0.9",
+        "estimator=interior",
+        "estimator.score_bound=4",
+        "+settings.n10_k5.sigma_scores=0.5",
+        "settings.n10_k5.n_judges=4",
+    ],
+)
+def test_an_override_that_changes_numbers_computes_anew(override, tmp_path):
+    few = ["points=1", "replications=2", "draws=0", f"cache={tmp_path}"]
+    few += ["~settings.n20_k10", "~settings.n50_k20", "~settings.n100_k20"]
+    usual = study_of(composed("ci_coverage", *few), "ci_coverage", interval_coverage)
+    changed = study_of(composed("ci_coverage", *few, override), "ci_coverage", interval_coverage)
+    assert (usual.run(SEQUENTIAL), changed.run(SEQUENTIAL), usual.run(SEQUENTIAL)) == (2, 2, 0)
+
+
+def test_more_replications_keep_the_earlier_full_blocks(tmp_path):
+    earlier, more = toy(tmp_path, 7), toy(tmp_path, 12)
+    earlier.run(SEQUENTIAL)
+    before, first = stamps(tmp_path), list(earlier.records("a"))
+    assert more.run(SEQUENTIAL) == 3 * (12 - 6)  # blocks 0-3 and 3-6 are there, 6-7 is no block of twelve
+    assert before.items() <= stamps(tmp_path).items()
+    assert list(more.records("a"))[:7] == first
+    assert [record["replication"] for record in more.records("a")] == list(range(12))
+
+
+def test_a_partial_file_is_not_taken_for_a_result(tmp_path):
+    toy(tmp_path).run(SEQUENTIAL)
+    whole = tree(tmp_path)
+    for path in sorted(tmp_path.rglob("*.jsonl"))[::2]:
+        path.with_suffix(".partial").write_bytes(path.read_bytes()[:40])
+        path.unlink()
+    assert toy(tmp_path).run(SEQUENTIAL) > 0
+    assert tree(tmp_path) == whole
+
+
+def test_a_block_that_cannot_be_written_whole_is_not_written_at_all(tmp_path):
+    study = toy(tmp_path, 40, cells={"a": {}}, task=wordy, block=40)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))  # as on a disk that is full
+    try:
+        with pytest.raises(OSError, match="too large"):
+            study.run(SEQUENTIAL)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(tmp_path.rglob("*.jsonl"))
+    assert study.run(SEQUENTIAL) == 40
+    assert [path.name for path in tmp_path.rglob("*.*")] == ["000000-000040.jsonl"]
+    assert len(list(study.records("a"))) == 40
+
+
+@pytest.mark.parametrize("parallel", [SEQUENTIAL, LOKY], ids=["sequential", "loky"])
+def test_failures_are_recorded_with_their_reasons_and_do_not_stop_the_others(parallel, tmp_path):
+    study = toy(tmp_path, 20, task=failing)
+    assert study.run(parallel) == 60
+    expected, reasons = [], set()
+    for cell in CELLS:
+        for replication in range(20):
+            try:
+                record = failing({}, generator(1, "toy", cell, replication))
+            except Exception as error:
+                record = {"failure": f"{type(error).__name__}: {error}"}
+                reasons.add(type(error).__name__)
+            expected.append((cell, {"replication": replication, **record}))
+    assert reasons == {"ValueError", "NoMaximumError", "ZeroDivisionError"}
+    assert [(cell, record) for cell in CELLS for record in study.records(cell)] == expected
+    failed = [(cell, record["replication"], record["failure"]) for cell, record in expected if "failure" in record]
+    assert list(failures_of(study).itertuples(index=False, name=None)) == failed
+    assert study.run(parallel) == 0
+
+
+@pytest.mark.parametrize("kind", [KeyError, TypeError])
+@pytest.mark.parametrize("parallel", [SEQUENTIAL, LOKY], ids=["sequential", "loky"])
+def test_a_bug_stops_the_study_keeps_finished_blocks_and_a_rerun_goes_on(kind, parallel, tmp_path):
+    marker, cache = tmp_path / "marker", tmp_path / "cache"
+    common = {"folder": str(cache), "finished": 3, "kind": kind.__name__}
+    cells = {"well": {"marker": None, **common}, "ill": {"marker": str(marker), **common}}
+    study = toy(cache, 12, cells=cells, task=buggy)
+    marker.touch()
+    with pytest.raises(kind, match="a bug"):
+        study.run(parallel)
+    before = stamps(cache)
+    assert len(before) >= 3
+    assert all(name.startswith("toy/well-") for name in before)
+    marker.unlink()
+    assert study.run(parallel) == 24 - 3 * len(before)
+    assert before.items() <= stamps(cache).items()
+    drawn = [record["draw"] for cell in cells for record in study.records(cell)]
+    assert drawn == [
+        generator(1, "toy", cell, replication).random() for cell in cells for replication in range(12)
+    ]
+
+
+def test_progress_is_shown_on_standard_error_with_the_studys_name(tmp_path, capfd):
+    toy(tmp_path).run(SEQUENTIAL)
+    shown = capfd.readouterr()
+    assert "toy: 100%" in shown.err
+    assert "21/21" in shown.err
+    assert shown.out == ""
+
+
+def test_memory_does_not_grow_with_the_number_of_replications(tmp_path):
+    def peak(many: int) -> int:
+        study = toy(tmp_path / str(many), many, cells={"a": {}}, task=wordy, block=25)
+        tracemalloc.start()
+        assert study.run(SEQUENTIAL) == many
+        assert sum(len(record["text"]) for record in study.records("a")) == 1000 * many
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return highest
+
+    peak(50)  # what is imported and cached once is not counted
+    few, many = peak(200), peak(4000)
+    assert abs(many - few) < 500_000  # the records take four million bytes
+
+
+def start(section: str, folder: Path, *overrides: str) -> subprocess.Popen:
+    """A script as a user runs it, in a process group of its own."""
+    outputs = [f"{kind}={folder / kind}" for kind in ("results", "figures", "cache")]
+    command = [sys.executable, "-W", "error::RuntimeWarning", f"experiments/{section}.py", *outputs, *overrides]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, cwd=ROOT, start_new_session=True, **pipes)
+
+
+def outputs_of(process: subprocess.Popen) -> tuple[str, str]:
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    return out, err
+
+
+def kill(process: subprocess.Popen, reached: Callable[[], bool]) -> None:
+    """Kill a process and its workers as soon as they are seen to have come so far."""
+    while not reached():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+
+
+BLOCKS = 24
+KILLED = ["convergence_mse", "draws=0", "replications=120", "block=5", "parallel=loky", "parallel.n_jobs=2"]
+KILLED += ["~settings.n10_k5", "~settings.n50_k20", "~settings.n100_k20", "settings.n20_k10.n_comparisons=[200]"]
+
+
+@pytest.fixture(scope="module")
+def resumed(tmp_path_factory):
+    """Folders of a study that ran through and of one killed four times, and that one's blocks at every kill."""
+    whole, folder = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("killed")
+    section, *overrides = KILLED
+    undisturbed = start(section, whole, *overrides)
+
+    def blocks() -> dict[str, tuple[int, int]]:
+        return stamps(folder / "cache", "*.jsonl")
+
+    at_kills = []
+    for more in (1, 2, 5):
+        before = len(blocks())
+        kill(start(section, folder, *overrides), lambda target=before + more: len(blocks()) >= target)
+        at_kills.append(blocks())
+    kill(start(section, folder, *overrides), (folder / "results").exists)
+    at_kills.append(blocks())
+    outputs_of(start(section, folder, *overrides))
+    outputs_of(undisturbed)
+    return whole, folder, at_kills
+
+
+def test_a_killed_study_ends_in_the_same_bytes(resumed):
+    whole, folder, _ = resumed
+    files = tree(whole)
+    assert {name.split("/")[0] for name in files} == {"results", "figures", "cache"}
+    assert tree(folder) == files
+
+
+def test_a_killed_study_loses_no_finished_block(resumed):
+    _, folder, at_kills = resumed
+    assert 1 <= len(at_kills[0]) < len(at_kills[1]) < len(at_kills[2]) < len(at_kills[3]) == BLOCKS
+    at_end = stamps(folder / "cache")
+    assert len(at_end) == BLOCKS
+    for blocks in at_kills:
+        assert blocks.items() <= at_end.items()
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    """Both sections' smoke runs: once, once more, and in other blocks without workers."""
+    folder, other = tmp_path_factory.mktemp("smoke"), tmp_path_factory.mktemp("smoke_otherwise")
+
+    def run(folder: Path, *overrides: str):
+        processes = [start(section, folder, "profile=smoke", *overrides) for section in SECTIONS]
+        outputs = dict(zip(SECTIONS, map(outputs_of, processes), strict=True))
+        return outputs, {kind: tree(folder / kind) for kind in ("results", "figures")}, stamps(folder / "cache")
+
+    return run(folder), run(folder), run(other, "block=3", "parallel.backend=sequential")
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_smoke_run_shows_its_progress_and_writes_tables_and_figures(section, smoke):
+    (outputs, files, _), *_ = smoke
+    out, err = outputs[section]
+    assert f"{section}: 100%" in err
+    assert f"{section}: 48 replications computed" in out
+    assert "replications that failed: 0" in out
+    for kind in files.values():
+        assert any(name.startswith(f"{section}/") for name in kind)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_second_smoke_run_computes_nothing(section, smoke):
+    (_, files, blocks), (outputs, files_again, blocks_again), _ = smoke
+    assert f"{section}: every replication was computed before" in outputs[section][0]
+    assert blocks_again == blocks
+    assert files_again == files
+
+
+def test_neither_blocks_nor_backend_change_a_byte_of_tables_figures_and_provenance(smoke):
+    (_, files, blocks), _, (_, otherwise, other_blocks) = smoke
+    assert {Path(name).name for name in blocks} != {Path(name).name for name in other_blocks}
+    assert otherwise == files
+
+
+TINY = ["draws=0", "points=2", "replications=6", "block=4", "parallel=sequential"]
+TINY += ["~settings.n50_k20", "~settings.n100_k20"]
+MINE = "+settings.mine={n_models: 4, n_judges: 2, sigma_scores: 0.5, n_comparisons: [30, 60, 90]}"
+PLACE = ["n_models", "n_judges", "n_comparisons"]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Stored tables of section 4.1, by overrides of a tiny study."""
+    section = "convergence_mse"
+    script = runpy.run_path(str(ROOT / "experiments" / f"{section}.py"))
+
+    def run(*overrides: str) -> dict[str, pd.DataFrame]:
+        folder = tmp_path_factory.mktemp("extended")
+        outputs = [f"{kind}={folder / kind}" for kind in ("results", "figures", "cache")]
+        run_section(section, composed(section, *TINY, *outputs, *overrides), script["compute"], script["draw"])
+        assert tree(folder / "figures")
+        assert json.loads((folder / "results" / section / "run.json").read_text())["config"]["replications"] == 6
+        return {path.stem: pd.read_csv(path) for path in (folder / "results" / section).glob("*.csv")}
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def usual(tables):
+    return tables()["mse"]
+
+
+def places(mse: pd.DataFrame) -> list[tuple[int, int, int]]:
+    return list(dict.fromkeys(mse[PLACE].itertuples(index=False, name=None)))
+
+
+def test_the_tiny_study_has_its_grid_points(usual):
+    assert places(usual) == [(10, 5, 100), (10, 5, 200), (20, 10, 200), (20, 10, 400)]
+    assert set(usual["n_replications"]) == {6}
+    assert np.isfinite(usual["mean"]).all()
+
+
+def test_a_grid_can_be_overridden(tables, usual):
+    mse = tables("settings.n10_k5.n_comparisons=[60,200,300]")["mse"]
+    assert places(mse)[:2] == [(10, 5, 60), (10, 5, 200)]  # two points are kept
+    kept = mse.query("n_comparisons == 200 or n_models == 20").reset_index(drop=True)
+    pd.testing.assert_frame_equal(kept, usual.query("n_comparisons != 100").reset_index(drop=True))
+
+
+def test_a_sigma_can_be_overridden(tables, usual):
+    mse = tables("settings.n10_k5.sigma_discrimination=0.3")["mse"]
+    assert places(mse) == places(usual)
+    small = mse["n_models"] == 10
+    pd.testing.assert_frame_equal(mse[~small], usual[~small])
+    assert (mse.loc[small, "mean"] != usual.loc[small, "mean"]).all()
+
+
+def test_a_setting_can_be_added(tables, usual):
+    mse = tables(
+        MINE, "points=null", "settings.n10_k5.n_comparisons=[100]", "settings.n20_k10.n_comparisons=[200]"
+    )
+    assert places(mse["mse"]) == [(10, 5, 100), (20, 10, 200), (4, 2, 30), (4, 2, 60), (4, 2, 90)]
+    kept = mse["mse"].query("n_models != 4").merge(usual[[*PLACE, "parameter"]])
+    pd.testing.assert_frame_equal(kept, usual.merge(kept[[*PLACE, "parameter"]]))
+    assert set(mse["mse"]["n_replications"]) == {6}
+    assert mse["slopes"].query("n_models == 4")["slope"].notna().all()
+
+
+def test_the_interior_estimator_counts_interior_maxima_only(tables):
+    found = tables(MINE, "estimator=interior", "~settings.n10_k5", "~settings.n20_k10")
+    mse = found["mse"]
+    assert (mse["n_replications"] == mse["n_interior"]).all()
+    assert 0 < mse["n_replications"].min() < 6
+    shares = found["endings"].set_index("n_comparisons")["interior"]
+    assert (mse["n_comparisons"].map(shares) * 6).round().astype(int).tolist() == mse["n_interior"].tolist()
+
+
+def test_the_published_algorithm_can_estimate_within_its_iterations(tables, usual):
+    found = tables("estimator=adam", "estimator.max_iterations=200")
+    assert places(found["mse"]) == places(usual)
+    assert set(found["mse"]["n_replications"]) == {6}
+    assert (found["mse"]["mean"] != usual["mean"]).all()
+    assert found["endings"]["iteration_limit"].max() > 0

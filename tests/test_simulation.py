@@ -1,0 +1,629 @@
+"""The simulation study: its cells, one replication of each part by hand, and the summaries behind the figures."""
+
+import importlib.util
+import json
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+from hydra import compose, initialize_config_dir
+from numpy.testing import assert_allclose, assert_array_equal
+from omegaconf import DictConfig
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logit
+
+from judgerank import fit
+from judgerank.config import CONF, ROOT
+from judgerank.simulate import draw_comparisons, draw_truth, generator
+from judgerank.simulation import (
+    btl_scale,
+    cell_name,
+    drawn,
+    endings_of,
+    failures_of,
+    fitted,
+    interval_coverage,
+    records_of,
+    squared_error,
+    study_of,
+    truth_of,
+)
+
+GRIDS = {
+    "convergence_mse": {
+        (10, 5): [100, 200, 400, 800, 1600, 3200, 6400],
+        (20, 10): [200, 400, 800, 1600, 3200, 6400, 12800],
+        (50, 20): [1000, 2000, 4000, 8000, 16000, 32000, 64000],
+        (100, 20): [1500, 3000, 6000, 12000, 24000, 48000, 96000],
+    },
+    "ci_coverage": {
+        (10, 5): [1600, 3000, 5000, 8000, 13000],
+        (20, 10): [9000, 15000, 23000, 34000, 45000],
+        (50, 20): [38000, 60000, 90000, 140000, 190000],
+        (100, 20): [40000, 65000, 100000, 150000, 200000],
+    },
+}
+TASKS = {"convergence_mse": squared_error, "ci_coverage": interval_coverage}
+BOX = ["localized", {"score_bound": 5.0, "discrimination_bound": 5.0, "tolerance": 1e-10, "max_iterations": 500}]
+ADAM = ["adam", {"max_iterations": 50}]
+EXACT = ["interior", {"tolerance": 1e-10, "max_iterations": 200}]
+SIZES = {"n_models": 5, "n_judges": 3, "sigma_scores": 1.0, "sigma_discrimination": 0.7}
+CELL = {"seed": 3, "draw": 1, **SIZES, "n_comparisons": 600, "level": 0.9, "estimator": BOX}
+SECTIONS = pytest.mark.parametrize("section", GRIDS)
+
+
+def composed(section: str, *overrides: str) -> DictConfig:
+    with initialize_config_dir(CONF, version_base="1.3"):
+        return compose(section, list(overrides))
+
+
+def tiny(section: str, folder, sizes: list[int], *overrides: str, beyond: tuple[int, ...] = ()) -> DictConfig:
+    """A section with four models, two judges, and a dozen replications of every grid point."""
+    counts = ["replications=12", "draws=2", "draw_replications=5", "block=4"]
+    cfg = composed(section, "parallel=sequential", f"cache={folder}", *counts, *overrides)
+    cfg.settings = {"tiny": {"n_models": 4, "n_judges": 2, "n_comparisons": sizes, "beyond": list(beyond)}}
+    return cfg
+
+
+def script(section: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(section, ROOT / "experiments" / f"{section}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def identity(settings: dict) -> tuple:
+    return tuple(
+        settings[name] for name in ("seed", "draw", "n_models", "n_judges", "sigma_scores", "sigma_discrimination")
+    )
+
+
+def flaky(settings: dict, rng: np.random.Generator) -> dict:
+    """A task that fails about one time in four."""
+    u = rng.random()
+    if u < 0.25:
+        raise ValueError(f"bad luck {settings['n_comparisons']}")
+    return {"status": "interior" if u < 0.5 else "localized", "interior": u < 0.5}
+
+
+# truth
+
+
+def test_both_sections_ask_for_the_same_truths():
+    truths = []
+    for section, task in TASKS.items():
+        cells = study_of(composed(section), section, task).cells.values()
+        asked = ({**cell, "n_comparisons": 100} for cell in cells if cell["n_models"] <= 20)
+        drawn_here = {identity(cell): drawn(cell, generator(1, section))[0] for cell in asked}
+        truths.append({key: (truth.scores.tolist(), truth.judges.tolist()) for key, truth in drawn_here.items()})
+    assert truths[0] == truths[1]
+    assert len(truths[0]) >= 10
+
+
+def test_truths_differ_between_draws_seeds_and_sizes():
+    keys = [(seed, draw, n, k) for seed in (1, 2) for draw in range(4) for n, k in ((10, 5), (10, 6), (11, 5))]
+    truths = [truth_of(*key, 1.0, 1.0) for key in keys]
+    assert len({truth.scores[:3].tobytes() for truth in truths}) == len(keys)
+    assert len({truth.judges[0, :3].tobytes() for truth in truths}) == len(keys)
+
+
+def test_a_truth_does_not_depend_on_which_were_asked_for_before():
+    first = truth_of(5, 0, 10, 5, 1.0, 1.0)
+    truth_of.cache_clear()
+    truth_of(5, 1, 10, 5, 1.0, 1.0)
+    again = truth_of(5, 0, 10, 5, 1.0, 1.0)
+    assert_array_equal(again.scores, first.scores)
+    assert_array_equal(again.judges, first.judges)
+
+
+def test_standard_deviations_scale_the_truth():
+    one, other = truth_of(5, 0, 10, 5, 1.0, 1.0), truth_of(5, 0, 10, 5, 2.0, 0.5)
+    assert_allclose(other.scores, 2 * one.scores, rtol=0, atol=1e-14)
+    assert_allclose(other.judges, one.judges / 2, rtol=0, atol=1e-14)
+
+
+def test_drawn_pairs_the_truth_with_comparisons_under_it():
+    truth, cells = drawn(CELL, generator(9, "x"))
+    again = draw_truth(generator(3, "truth", 5, 3, 1), 5, 3, 1.0, 0.7)
+    assert_array_equal(truth.scores, again.scores)
+    assert cells.n_comparisons == 600
+    assert (len(cells.models), len(cells.judges)) == (5, 3)
+
+
+# cells
+
+
+@SECTIONS
+def test_the_study_has_the_papers_cells_under_every_draw(section):
+    cfg = composed(section)
+    study = study_of(cfg, section, TASKS[section])
+    expected = {
+        cell_name(f"n{n}_k{k}", size, draw): (draw, n, k, size, 1.0, 1.5 if (n, k) == (10, 5) else 1.0)
+        for (n, k), sizes in GRIDS[section].items()
+        for size in sizes
+        for draw in range(cfg.draws + 1)
+    }
+    assert len(expected) == (cfg.draws + 1) * sum(map(len, GRIDS[section].values()))
+    names = ("draw", "n_models", "n_judges", "n_comparisons", "sigma_scores", "sigma_discrimination")
+    found = {name: tuple(study.cells[name][key] for key in names) for name in expected}
+    assert found == expected
+
+
+@SECTIONS
+def test_the_main_draw_has_the_papers_replications_and_the_others_their_own(section):
+    cfg = composed(section)
+    study = study_of(cfg, section, TASKS[section])
+    assert set(study.replications) == set(study.cells)
+    by_draw = {(cell["draw"] > 0, study.replications[name]) for name, cell in study.cells.items()}
+    assert by_draw == {
+        (False, {"convergence_mse": 100, "ci_coverage": 500}[section]),
+        (True, cfg.draw_replications),
+    }
+
+
+@SECTIONS
+def test_settings_hold_the_seed_the_estimator_and_for_coverage_the_level(section):
+    study = study_of(composed(section, "seed=7"), section, TASKS[section])
+    assert study.seed == 7
+    for cell in study.cells.values():
+        assert cell["seed"] == 7
+        assert cell["estimator"] == BOX
+        assert ("level" in cell) == (section == "ci_coverage")
+    assert {cell.get("level") for cell in study.cells.values()} <= {None, 0.95}
+
+
+@SECTIONS
+@pytest.mark.parametrize("estimator", ["localized", "interior", "adam"])
+def test_settings_are_plain_values_that_the_estimator_takes(section, estimator, tmp_path):
+    short = ["estimator.max_iterations=50"] if estimator == "adam" else []
+    cfg = tiny(section, tmp_path, [300], f"estimator={estimator}", *short)
+    (cell, *_) = study_of(cfg, section, TASKS[section]).cells.values()
+    assert json.loads(json.dumps(cell)) == cell
+    assert TASKS[section](cell, generator(1, 0))["status"] in ("interior", "iteration_limit")
+
+
+def test_points_keeps_the_first_grid_points():
+    cells = study_of(composed("convergence_mse", "points=2"), "convergence_mse", squared_error).cells.values()
+    kept = {
+        (n, k): sorted({c["n_comparisons"] for c in cells if c["n_models"] == n}) for n, k in ((10, 5), (50, 20))
+    }
+    assert kept == {(10, 5): [100, 200], (50, 20): [1000, 2000]}
+
+
+def test_points_beyond_the_papers_grid_are_taken_under_the_main_draw_unless_the_grid_is_cut(tmp_path):
+    for points, kept in (("null", {(20, 0), (20, 1), (20, 2), (90, 0)}), ("1", {(20, 0), (20, 1), (20, 2)})):
+        cfg = tiny("ci_coverage", tmp_path, [20], f"points={points}", beyond=(90,))
+        cells = study_of(cfg, "ci_coverage", interval_coverage).cells.values()
+        assert {(cell["n_comparisons"], cell["draw"]) for cell in cells} == kept
+
+
+# section 4.1
+
+
+def test_squared_error_is_the_mean_squared_error_by_hand():
+    record = squared_error(CELL, generator(9, "x"))
+    truth = truth_of(*identity(CELL))
+    found = fit(draw_comparisons(generator(9, "x"), truth, 600))
+    score = sum((found.scores.iloc[i] - truth.scores[i]) ** 2 for i in range(5)) / 5
+    gamma = [np.log(found.discrimination.iloc[k]) - truth.judges[0, k] for k in range(3)]
+    assert record["status"] == "interior"
+    assert_allclose(record["score"], score, rtol=1e-8)
+    assert_allclose(record["log_discrimination"], sum(x**2 for x in gamma) / 3, rtol=1e-8)
+    assert set(record) == {"status", "interior", "score", "log_discrimination"}
+
+
+def test_the_interior_estimator_agrees_where_there_is_an_interior_maximum():
+    one, other = (squared_error({**CELL, "estimator": by}, generator(9, "x")) for by in (BOX, EXACT))
+    assert one["status"] == other["status"] == "interior"
+    assert_allclose(one["score"], other["score"], rtol=1e-8)
+    assert_allclose(one["log_discrimination"], other["log_discrimination"], rtol=1e-8)
+
+
+GOOD = [("a", "b", "x", 70, 30), ("b", "c", "x", 65, 35), ("a", "c", "x", 80, 20)]
+OTHER = [("a", "b", "y", 60, 40), ("b", "c", "y", 75, 25), ("a", "c", "y", 85, 15)]
+WITHOUT_INTERIOR = {
+    "boundary": [("a", "b", "z", 30, 70), ("b", "c", "z", 40, 60), ("a", "c", "z", 35, 65)],
+    "unbounded": [("a", "b", "z", 6, 0), ("b", "c", "z", 5, 0), ("a", "c", "z", 7, 0)],
+    "no_maximum": [("w", "a", "x", 3, 0), ("w", "b", "y", 4, 0)],
+}
+
+
+@pytest.mark.parametrize("status", WITHOUT_INTERIOR)
+def test_the_interior_estimator_gives_nothing_but_the_reason_without_an_interior_maximum(cells_of, status):
+    cells = cells_of(*GOOD, *OTHER, *WITHOUT_INTERIOR[status])
+    assert fitted({"estimator": EXACT}, cells) == (None, {"status": status, "interior": False})
+    assert fitted({"estimator": BOX}, cells)[0].converged
+
+
+@pytest.mark.parametrize("estimator", [BOX, EXACT, ADAM], ids=lambda estimator: estimator[0])
+@pytest.mark.parametrize(("rows", "interior"), [([], True), (WITHOUT_INTERIOR["boundary"], False)])
+def test_every_estimator_tells_whether_there_is_an_interior_maximum(cells_of, estimator, rows, interior):
+    result, record = fitted({"estimator": estimator}, cells_of(*GOOD, *OTHER, *rows))
+    assert record["interior"] is interior
+    assert result is not None or not interior
+
+
+def test_a_replication_without_an_interior_maximum_has_no_error_entries():
+    few = {**CELL, "n_comparisons": 6, "estimator": EXACT}
+    assert squared_error(few, generator(9, "x")) == {"status": "no_maximum", "interior": False}
+    assert squared_error({**few, "estimator": BOX}, generator(9, "x"))["score"] > 0
+
+
+def test_the_mean_squared_error_falls_like_one_over_the_comparisons():
+    means, errors = [], []
+    for size in (1000, 4000):
+        values = [
+            squared_error({**CELL, "n_comparisons": size}, generator(4, size, r))["score"] for r in range(80)
+        ]
+        means.append(np.mean(values))
+        errors.append(np.std(values, ddof=1) / np.sqrt(len(values)) / means[-1])
+    # three standard errors of the log ratio; terms of order 1/T are below that
+    assert abs(np.log(means[0] / means[1]) - np.log(4)) < 3 * np.hypot(*errors)
+
+
+# section 4.2
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_interval_coverage_is_the_share_of_truths_inside_by_hand(level):
+    record = interval_coverage({**CELL, "level": level}, generator(9, "x"))
+    truth, scale = truth_of(*identity(CELL)).scores, btl_scale(*identity(CELL))
+    cells = draw_comparisons(generator(9, "x"), truth_of(*identity(CELL)), 600)
+    expected = {}
+    for method, model, target in (
+        ("judge_aware", "judge_aware", truth),
+        ("btl", "btl", truth),
+        ("btl_rescaled", "btl", scale * truth),
+    ):
+        intervals = fit(cells, model).confidence_intervals(level).query("parameter == 'score'")
+        low, high = intervals["low"].to_numpy(), intervals["high"].to_numpy()
+        inside = [low[i] <= target[i] <= high[i] for i in range(5)]
+        expected[f"{method}_coverage"] = sum(inside) / 5
+        expected[f"{method}_width"] = (high - low).mean()
+        expected[f"{method}_spread"] = np.sqrt(np.mean(intervals["estimate"] ** 2))
+    assert (record.pop("status"), record.pop("interior")) == ("interior", True)
+    assert record == pytest.approx(expected, rel=1e-8)
+
+
+def test_without_an_interior_maximum_only_btl_has_intervals():
+    cell = {**CELL, "n_comparisons": 60, "estimator": EXACT}
+    records = [interval_coverage(cell, generator(9, replication)) for replication in range(20)]
+    known = [set(record) for record in records if record["status"] == "interior"]
+    others = [set(record) for record in records if record["status"] != "interior"]
+    btl = {f"{method}_{name}" for method in ("btl", "btl_rescaled") for name in ("coverage", "width", "spread")}
+    judge_aware = {f"judge_aware_{name}" for name in ("coverage", "width", "spread")}
+    assert known
+    assert others
+    assert all(names == {"status", "interior"} | btl | judge_aware for names in known)
+    assert all(names == {"status", "interior"} | btl for names in others)
+
+
+@pytest.fixture(scope="module")
+def coverage():
+    """150 replications under a truth that BTL shrinks by a sixth."""
+    cell = {**CELL, "seed": 5, "draw": 0, "n_models": 6, "sigma_discrimination": 1.0}
+    cell |= {"n_comparisons": 10_000, "level": 0.95}
+    records = pd.DataFrame(interval_coverage(cell, generator(5, "end to end", r)) for r in range(150))
+    assert set(records["status"]) == {"interior"}
+    return records.filter(like="coverage")
+
+
+def z_score(values: pd.Series) -> float:
+    """Mean over its Monte Carlo standard error; scores are dependent, so replications are what is counted."""
+    return values.mean() * np.sqrt(len(values)) / values.std()
+
+
+def test_coverage_of_the_judge_aware_model_is_nominal(coverage):
+    assert abs(z_score(coverage["judge_aware_coverage"] - 0.95)) < 3
+
+
+def test_coverage_of_btl_is_lower(coverage):
+    assert z_score(coverage["judge_aware_coverage"] - coverage["btl_coverage"]) > 10
+
+
+def test_coverage_of_btl_on_its_own_scale_is_higher(coverage):
+    assert z_score(coverage["btl_rescaled_coverage"] - coverage["btl_coverage"]) > 10
+
+
+# the scale of BTL
+
+
+def test_the_scale_of_two_models_has_a_closed_form():
+    truth = truth_of(5, 0, 2, 4, 1.0, 1.0)
+    d = truth.scores[0] - truth.scores[1]
+    share = expit(np.exp(truth.judges[0]) * d).mean()
+    assert_allclose(btl_scale(5, 0, 2, 4, 1.0, 1.0), logit(share) / d, rtol=1e-8)
+
+
+def test_the_scale_is_the_least_squares_slope_of_the_scores_that_maximise_the_expected_likelihood():
+    key = (5, 0, 6, 3, 1.0, 1.5)
+    truth, i, j = truth_of(*key), *np.triu_indices(6, 1)
+    share = expit(np.exp(truth.judges[0])[:, None] * (truth.scores[i] - truth.scores[j])).mean(axis=0)
+
+    def loss(free):
+        d = np.subtract.outer(scores := np.r_[free, -free.sum()], scores)[i, j]
+        return -np.sum(share * log_expit(d) + (1 - share) * log_expit(-d))
+
+    free = minimize(loss, truth.scores[:5], options={"gtol": 1e-8}).x
+    limit = np.r_[free, -free.sum()]
+    slope, offset = np.polynomial.polynomial.polyfit(truth.scores, limit, 1)[::-1]
+    # BFGS with differences of a sum near ten: gradients are good to about 1e-7
+    assert_allclose(btl_scale(*key), slope, rtol=0, atol=1e-5)
+    assert np.std(limit - slope * truth.scores - offset) > 0.05
+
+
+def test_the_scale_is_one_where_all_judges_are_alike():
+    # a relative gradient of 1e-10 over an information above a tenth
+    assert_allclose(btl_scale(5, 0, 8, 4, 1.0, 0.0), 1.0, rtol=0, atol=1e-8)
+
+
+def test_the_scale_is_the_slope_of_a_btl_fit_to_many_comparisons():
+    key = (5, 0, 6, 3, 1.0, 1.0)
+    truth, scale = truth_of(*key), btl_scale(*key)
+    slopes = []
+    for replication in range(12):
+        cells = draw_comparisons(generator(6, "scale", replication), truth, 400_000)
+        slopes.append(np.polynomial.polynomial.polyfit(truth.scores, fit(cells, "btl").scores, 1)[1])
+    assert abs(np.mean(slopes) - scale) < 4 * np.std(slopes, ddof=1) / np.sqrt(len(slopes))
+    assert abs(scale - 1) > 20 * np.std(slopes)
+
+
+# slopes
+
+
+def line(means, relative, sizes=(100, 200, 400, 800, 1600, 3200, 6400), many=100) -> pd.DataFrame:
+    means = np.asarray(means, float)
+    columns = {"n_comparisons": sizes, "mean": means, "standard_error": relative * means, "n_replications": many}
+    return pd.DataFrame(columns)
+
+
+def test_the_slope_of_a_power_law_is_its_exponent():
+    sizes = np.array([100, 200, 400, 800, 1600, 3200, 6400])
+    found = script("convergence_mse").slope(line(3.0 * sizes**-1.1, 0.0))
+    assert_allclose(found["slope"], -1.1, rtol=1e-12)
+    assert found["slope_se"] == 0
+
+
+def test_the_slope_is_that_of_the_last_five_points():
+    sizes = np.array([100, 200, 400, 800, 1600, 3200, 6400])
+    means = 3.0 * sizes**-1.1
+    means[:2] = 50.0, 0.01
+    assert_allclose(script("convergence_mse").slope(line(means, 0.0))["slope"], -1.1, rtol=1e-12)
+    means[2] *= 2
+    assert script("convergence_mse").slope(line(means, 0.0))["slope"] < -1.15
+
+
+def test_points_without_a_mean_are_left_out_of_the_slope():
+    sizes = np.array([100, 200, 400, 800, 1600, 3200, 6400])
+    means = 3.0 * sizes**-1.1
+    means[[0, 1, 3]] = np.nan
+    assert_allclose(script("convergence_mse").slope(line(means, 0.01))["slope"], -1.1, rtol=1e-12)
+
+
+def test_means_of_few_replications_are_left_out_of_the_slope_unless_all_are():
+    slope, sizes = script("convergence_mse").slope, np.array([100, 200, 400, 800, 1600, 3200, 6400])
+    means = 3.0 * sizes**-1.1
+    means[3] = 50.0
+    counts = np.array([100, 100, 100, 9, 10, 80, 100])
+    assert_allclose(slope(line(means, 0.01, many=counts))["slope"], -1.1, rtol=1e-12)
+    counts[3] = 10
+    assert slope(line(means, 0.01, many=counts))["slope"] < -1.2
+    assert_allclose(slope(line(3.0 * sizes**-1.1, 0.01, many=4))["slope"], -1.1, rtol=1e-12)
+
+
+def test_fewer_than_two_points_have_no_slope():
+    assert script("convergence_mse").slope(line([0.5], 0.1, [100])).isna().all()
+
+
+def test_the_standard_error_of_the_slope_is_what_repetition_shows():
+    slope, rng, many = script("convergence_mse").slope, generator(7), 1500
+    sizes = np.array([100, 200, 400, 800, 1600, 3200, 6400])
+    relative = np.array([0.5, 0.5, 0.04, 0.01, 0.02, 0.01, 0.05])
+    exact = line(3.0 / sizes, relative)
+    noisy = (exact.assign(mean=exact["mean"] * (1 + relative * rng.normal(size=7))) for _ in range(many))
+    found = np.std([slope(each)["slope"] for each in noisy])
+    # terms of second order in errors of 5% are below a tenth of the four standard errors allowed
+    assert abs(found / slope(exact)["slope_se"] - 1) < 4 / np.sqrt(2 * many)
+
+
+# summaries
+
+
+@pytest.fixture(scope="module")
+def mse(tmp_path_factory):
+    """The tables of a tiny section 4.1, its study, and its config."""
+    cfg = tiny("convergence_mse", tmp_path_factory.mktemp("mse"), [25, 60, 200])
+    module = script("convergence_mse")
+    return module.compute(cfg, {}), study_of(cfg, "convergence_mse", squared_error), cfg
+
+
+@pytest.mark.parametrize("parameter", ["score", "log_discrimination"])
+@pytest.mark.parametrize("size", [25, 60, 200])
+def test_mean_squared_errors_are_summarised_over_replications(mse, parameter, size):
+    tables, study, _ = mse
+    records = pd.DataFrame(study.records(cell_name("tiny", size, 0)))
+    values = np.sort(records[parameter])
+    assert len(values) == 12
+    (row,) = (
+        tables["mse"].frame.query(f"n_comparisons == {size} and parameter == '{parameter}'").to_dict("records")
+    )
+    assert_allclose(row["mean"], values.sum() / 12, rtol=1e-12)
+    # positions 2.75 and 8.25 of twelve values
+    assert_allclose(row["q25"], values[2] + 0.75 * (values[3] - values[2]), rtol=1e-12)
+    assert_allclose(row["q75"], values[8] + 0.25 * (values[9] - values[8]), rtol=1e-12)
+    variance = ((values - values.mean()) ** 2).sum() / 11
+    assert_allclose(row["standard_error"], np.sqrt(variance / 12), rtol=1e-12)
+
+
+def test_every_replication_is_summarised_and_interior_ones_are_counted(mse):
+    tables, study, _ = mse
+    for row in tables["mse"].frame.to_dict("records"):
+        records = pd.DataFrame(study.records(cell_name("tiny", row["n_comparisons"], 0)))
+        assert row["n_replications"] == 12
+        assert row["n_interior"] == records["interior"].sum()
+    assert 0 < tables["mse"].frame["n_interior"].min() < 12
+
+
+def test_interior_replications_are_summarised_apart(mse):
+    tables, study, _ = mse
+    values = [record["score"] for record in study.records(cell_name("tiny", 25, 0)) if record["interior"]]
+    (row,) = tables["mse_interior"].frame.query("n_comparisons == 25 and parameter == 'score'").to_dict("records")
+    assert 1 < len(values) < 12
+    assert row["n_replications"] == row["n_interior"] == len(values)
+    assert_allclose(row["mean"], np.mean(values), rtol=1e-12)
+
+
+def test_further_draws_are_summarised_apart(mse):
+    tables, study, _ = mse
+    frame = tables["mse_draws"].frame.query("n_comparisons == 200 and draw == 2 and parameter == 'score'")
+    values = [record["score"] for record in study.records(cell_name("tiny", 200, 2))]
+    assert len(values) == 5
+    assert np.isclose(frame["mean"], np.mean(values), rtol=1e-12).any()
+    assert set(tables["mse_draws"].frame["draw"]) == {1, 2}
+
+
+def test_endings_are_the_shares_of_statuses_by_main_and_further_draws(mse):
+    _, study, cfg = mse
+    shares = endings_of(study, cfg).set_index(["n_comparisons", "draws"])
+    for size in (25, 60, 200):
+        for label, draws in (("main", [0]), ("further", [1, 2])):
+            statuses = [
+                record["status"] for draw in draws for record in study.records(cell_name("tiny", size, draw))
+            ]
+            assert_allclose(shares.loc[(size, label), "interior"], np.mean(np.array(statuses) == "interior"))
+            columns = shares.columns.difference(["n_models", "n_judges"])
+            assert_allclose(shares.loc[(size, label), columns].sum(), 1.0)
+    assert len(shares) == 6
+
+
+def test_the_interior_estimator_is_summarised_over_interior_maxima_only(tmp_path):
+    cfg = tiny("convergence_mse", tmp_path, [25], "estimator=interior")
+    module = script("convergence_mse")
+    frame = module.compute(cfg, {})["mse"].frame
+    records = list(study_of(cfg, "convergence_mse", squared_error).records(cell_name("tiny", 25, 0)))
+    values = [record["score"] for record in records if record["status"] == "interior"]
+    assert 1 < len(values) < 12
+    (row,) = frame.query("parameter == 'score'").to_dict("records")
+    assert row["n_replications"] == row["n_interior"] == len(values)
+    assert_allclose(row["mean"], np.mean(values), rtol=1e-12)
+
+
+def test_coverage_is_summarised_over_replications():
+    records = pd.DataFrame(
+        {
+            "interior": [True, False, True, True],
+            "judge_aware_coverage": [1.0, 0.8, 0.9, 1.0],
+            "judge_aware_width": [1.0, 2.0, 3.0, 4.0],
+            "judge_aware_spread": [2.0, 2.0, 2.0, 8.0],
+        }
+    )
+    found = script("ci_coverage").summary(records, "judge_aware")
+    assert found["coverage"] == pytest.approx(0.925, rel=1e-12)
+    # squared deviations from 0.925: 0.005625 twice, 0.015625 and 0.000625
+    assert found["coverage_se"] == pytest.approx(np.sqrt(0.0275 / 3 / 4), rel=1e-12)
+    assert found["width"] == pytest.approx(2.5, rel=1e-12)
+    assert found["relative_width"] == pytest.approx((0.5 + 1.0 + 1.5 + 0.5) / 4, rel=1e-12)
+    assert (found["n_replications"], found["n_interior"]) == (4, 3)
+
+
+def test_replications_without_intervals_are_left_out_of_coverage_but_not_of_the_others():
+    names = [f"{method}_{name}" for method in ("btl", "judge_aware") for name in ("coverage", "width", "spread")]
+    records = pd.DataFrame([[0.5] * 6, [1.0, 1.0, 1.0, np.nan, np.nan, np.nan]], columns=names)
+    records = records.assign(interior=[True, False])
+    summary = script("ci_coverage").summary
+    aware, btl, missing = (summary(records, method) for method in ("judge_aware", "btl", "btl_rescaled"))
+    assert (aware["n_replications"], aware["n_interior"], aware["coverage"]) == (1, 1, 0.5)
+    assert (btl["n_replications"], btl["n_interior"], btl["coverage"]) == (2, 1, 0.75)
+    assert missing["n_replications"] == 0
+    assert np.isnan(missing["coverage"])
+
+
+def test_the_coverage_section_tabulates_every_method_at_every_point(tmp_path):
+    cfg = tiny("ci_coverage", tmp_path, [200, 400], "replications=4", "draw_replications=2")
+    tables = script("ci_coverage").compute(cfg, {})
+    keys = tables["coverage"].frame[["n_comparisons", "method"]].to_numpy().tolist()
+    methods = ("judge_aware", "btl", "btl_rescaled")
+    assert keys == [[size, method] for size in (200, 400) for method in methods]
+    record = pd.DataFrame(study_of(cfg, "ci_coverage", interval_coverage).records(cell_name("tiny", 400, 0)))
+    (row,) = tables["coverage"].frame.query("n_comparisons == 400 and method == 'btl'").to_dict("records")
+    assert_allclose(row["coverage"], record["btl_coverage"].mean(), rtol=1e-12)
+
+
+def test_points_beyond_the_papers_grid_have_a_table_of_their_own(tmp_path):
+    cfg = tiny("ci_coverage", tmp_path, [200], "replications=4", "draws=0", beyond=(300,))
+    tables = script("ci_coverage").compute(cfg, {})
+    assert set(tables["coverage"].frame["n_comparisons"]) == {200}
+    assert set(tables["coverage_beyond"].frame["n_comparisons"]) == {300}
+
+
+# failures
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory):
+    cfg = tiny("convergence_mse", tmp_path_factory.mktemp("failing"), [40, 80], "replications=40")
+    study = study_of(cfg, "flaky", flaky)
+    study.run(cfg.parallel)
+    return study, cfg
+
+
+def test_every_failure_is_listed_with_its_reason(failing):
+    study, _ = failing
+    expected = [
+        (cell, replication, f"ValueError: bad luck {settings['n_comparisons']}")
+        for cell, settings in study.cells.items()
+        for replication in range(study.replications[cell])
+        if generator(study.seed, "flaky", cell, replication).random() < 0.25
+    ]
+    assert len(expected) > 10
+    assert list(failures_of(study).itertuples(index=False, name=None)) == expected
+
+
+def test_failures_do_not_shift_the_shares_of_the_other_endings(failing):
+    study, cfg = failing
+    shares = endings_of(study, cfg).set_index(["n_comparisons", "draws"])
+    records = pd.DataFrame(study.records(cell_name("tiny", 80, 0)))
+    assert records["status"].isna().any()
+    interior, localized = ((records["status"] == status).sum() for status in ("interior", "localized"))
+    row = shares.loc[(80, "main")]
+    assert_allclose(row["interior"] / row["localized"], interior / localized, rtol=1e-12)
+
+
+def test_records_carry_their_replication_and_a_reason_if_they_failed(failing):
+    study, _ = failing
+    records = records_of(study, "tiny", 80, 0)
+    assert_array_equal(records["replication"], np.arange(40))
+    assert_array_equal(records["failure"].isna(), records["status"].notna())
+
+
+def test_records_without_a_failure_have_an_empty_reason(mse):
+    assert records_of(mse[1], "tiny", 60, 0)["failure"].isna().all()
+
+
+def test_a_study_without_failures_lists_none(mse):
+    failures = failures_of(mse[1])
+    assert failures.empty
+    assert list(failures.columns) == ["cell", "replication", "failure"]
+
+
+def test_a_cell_that_cannot_be_drawn_fails_in_every_replication_and_the_others_go_on(tmp_path):
+    cfg = tiny("convergence_mse", tmp_path, [2, 60])
+    study = study_of(cfg, "convergence_mse", squared_error)
+    study.run(cfg.parallel)
+    failures = failures_of(study)
+    assert set(failures["failure"]) == {"ConfigError: 2 comparisons cannot connect 4 models"}
+    assert failures["cell"].value_counts().to_dict() == {cell_name("tiny", 2, d): 5 if d else 12 for d in range(3)}
+    assert records_of(study, "tiny", 60, 0)["score"].notna().all()
+    shares = endings_of(study, cfg).set_index(["n_comparisons", "draws"])[["interior", "localized"]].sum(axis=1)
+    assert_allclose(shares.loc[60], 1.0)
+    assert_allclose(shares.loc[2], 0.0)
+
+
+def test_a_cell_that_cannot_be_drawn_is_tabulated_without_a_mean(tmp_path):
+    tables = script("convergence_mse").compute(tiny("convergence_mse", tmp_path, [2, 60, 90]), {})
+    rows = tables["mse"].frame.set_index("n_comparisons")[["n_replications", "mean"]]
+    assert (rows.loc[2, "n_replications"] == 0).all()
+    assert rows.loc[2, "mean"].isna().all()
+    assert rows.loc[[60, 90], "mean"].notna().all()
+    assert tables["slopes"].frame["slope"].notna().all()
