@@ -14,7 +14,7 @@ from judgerank.model import Parameters
 
 def generator(seed: int, *names: str | int) -> np.random.Generator:
     """A generator keyed by names, so that no stream depends on the order in which others are drawn."""
-    key = tuple(name if isinstance(name, int) else zlib.crc32(name.encode()) for name in names)
+    key = tuple(int(name) if isinstance(name, int | np.integer) else zlib.crc32(name.encode()) for name in names)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
@@ -86,6 +86,6 @@ def draw_panel(
     ties = np.array([tie_share[name] for name in judges])
     p = expit(gamma[k] * (s[i] - s[j]))
     # two half votes cancel with probability 2 p (1 - p); a judge cannot tie more often than that
-    cancel = np.bincount(k, 2 * p * (1 - p), len(judges)) / np.bincount(k, minlength=len(judges))
-    split = np.minimum(1.0, ties / cancel)
+    cancel = np.bincount(k, 2 * p * (1 - p), len(judges)) / np.maximum(np.bincount(k, minlength=len(judges)), 1)
+    split = np.minimum(1.0, ties / np.where(cancel > 0, cancel, 1.0))
     return Comparisons(models, judges, i, j, k, draw_outcomes(rng, p, split[k]))

@@ -8,7 +8,7 @@ serves panels of hundreds, not thousands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError, block_diag
@@ -20,7 +20,7 @@ from judgerank.inference import information, zero_sum_basis
 from judgerank.model import JUDGE_AWARE, Evaluation, Model, Parameters, evaluate
 from judgerank.solvers import newton
 from judgerank.solvers.newton import NewtonSettings
-from judgerank.solvers.solution import Solution, Status, require_positive
+from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class LocalizedSettings:
     max_iterations: int = 500
 
     def __post_init__(self):
-        require_positive(self, "max_iterations")
+        require_positive(self, "max_iterations", "score_bound", "discrimination_bound")
 
 
 def maximise(
@@ -49,7 +49,9 @@ def maximise(
 ) -> Solution:
     """Maximise the judge-aware likelihood over the box.
 
-    The status is interior for a maximum of the likelihood inside the box, localized for one on its surface.
+    The status is interior where the exact fit is interior and inside the box, and localized otherwise. As
+    everywhere, a maximum is the one reached from the start: near the end of the exact fit unless a `start` is
+    given.
 
     Raises
     ------
@@ -59,17 +61,23 @@ def maximise(
     if model != JUDGE_AWARE:
         raise ConfigError(f"the localised fit is for the judge-aware model, not {model.name!r}")
     box = _Box(cells, settings)
-    if start is None:
-        start = Parameters.zeros(model, cells)
-        try:
-            require_maximum(cells.pool_judges())
-            exact = newton.climb_from_unweighted(cells, model, NewtonSettings(settings.tolerance))
+    # zero scores would be a saddle point wherever the judges' answers cancel
+    near = start or replace(Parameters.zeros(model, cells), scores=newton.main_direction(cells))
+    exists = False
+    try:
+        require_maximum(cells.pool_judges())
+        exists = start is not None
+        if start is None:
+            exact = newton.maximise(cells, model, NewtonSettings(settings.tolerance))
             if exact.status is Status.INTERIOR and box.holds(_stacked(exact.parameters)):
                 return exact
-            start = box.pulled_inside(exact.parameters)
-        except NoMaximumError:
-            pass
-    return box.maximise(start)
+            near = exact.parameters
+    except NoMaximumError:
+        pass
+    found = box.maximise(box.pulled_inside(near))
+    if found.status is Status.INTERIOR and (not exists or separated_judges(cells, model, found.parameters)):
+        return replace(found, status=Status.LOCALIZED)
+    return found
 
 
 def _stacked(at: Parameters) -> np.ndarray:

@@ -66,7 +66,7 @@ def maximise(
     found = climb_from_unweighted(cells, model, settings)
     if found.status is not Status.BOUNDARY:
         return found
-    agreed = _main_direction(cells)
+    agreed = main_direction(cells)
     others = (_climb(cells, model, settings, _guess(cells, model, way * agreed)) for way in (1.0, -1.0))
     return max([found, *(other for other in others if other.status.converged)], key=_height)
 
@@ -139,7 +139,7 @@ def _guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
     return replace(at, judges=zeros.judges)
 
 
-def _main_direction(cells: Comparisons) -> np.ndarray:
+def main_direction(cells: Comparisons) -> np.ndarray:
     """Leading right singular vector of the judges' net wins by model, at unit standard deviation.
 
     Near gamma = 0 a judge's net wins are proportional to gamma_k, with one pattern over models for all judges.

@@ -79,5 +79,5 @@ def require_positive(settings: object, *names: str) -> None:
     """Refuse settings that would leave a solver nothing to do."""
     for name in names:
         value = getattr(settings, name)
-        if value <= 0:
-            raise ConfigError(f"{name} must be positive, not {value!r}")
+        if not 0 < value < np.inf:
+            raise ConfigError(f"{name} must be positive and finite, not {value!r}")
