@@ -68,6 +68,18 @@ def test_the_grids_are_the_papers():
         ("settings.n10_k5.n_models=x", "setting 'n10_k5': Value 'x'"),
         ("+settings.n10_k5.judges=3", "setting 'n10_k5': Key 'judges'"),
         ("+settings.mine={n_models: 3}", "setting 'mine': .*n_judges"),
+        (
+            "+settings.mine={n_models: 10, n_judges: 5, n_comparisons: [30]}",
+            "another one has 10 models and 5 judges",
+        ),
+        ("+settings.mine={n_models: 1, n_judges: 5, n_comparisons: [30]}", "setting 'mine': it takes two models"),
+        ("settings.n10_k5.n_comparisons=[5]", "budgets must differ and connect 10 models"),
+        ("settings.n10_k5.n_comparisons=[100,100]", "budgets must differ"),
+        ("block=0", "block must be at least 1, not 0"),
+        ("replications=0", "replications must be at least 1"),
+        ("draws=-1", "draws must be at least 0"),
+        ("seed=-1", "seed must be at least 0"),
+        ("points=0", "points must be at least 1"),
     ],
 )
 def test_settings_are_checked(override, names):

@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 
 import judgerank
 from judgerank.config import CONF, ROOT, Parallel
+from judgerank.errors import ConfigError
 from judgerank.outputs import run_section
 from judgerank.replicate import Study
 from judgerank.simulate import generator
@@ -237,7 +238,7 @@ def test_records_of_other_code_are_computed_anew(tmp_path):
         "level=0.9",
         "estimator=interior",
         "estimator.score_bound=4",
-        "+settings.n10_k5.sigma_scores=0.5",
+        "settings.n10_k5.sigma_scores=0.5",
         "settings.n10_k5.n_judges=4",
     ],
 )
@@ -535,3 +536,21 @@ def test_the_published_algorithm_can_estimate_within_its_iterations(tables, usua
         assert (found["mse"]["mean"] != usual["mean"]).all()
         assert found["endings"]["iteration_limit"].max() > 0
     assert (few["mse"]["mean"] != more["mse"]["mean"]).any()
+
+
+def test_an_unknown_backend_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="no backend 'threads'"):
+        toy(tmp_path).run(Parallel("threads", 1))
+
+
+def test_runs_that_share_a_cache_do_not_get_in_each_others_way(tmp_path):
+    script = (
+        "import sys; from pathlib import Path; from tests.test_replicate import SEQUENTIAL, toy; "
+        "toy(Path(sys.argv[1]), 150, block=1).run(SEQUENTIAL)"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "shared")]
+    runs = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [(run.wait(), "Error" in run.stderr.read()) for run in runs] == [(0, False)] * 3
+    toy(tmp_path / "alone", 150, block=1).run(SEQUENTIAL)
+    shared, alone = (sorted((tmp_path / name).rglob("*.*")) for name in ("shared", "alone"))
+    assert [path.read_bytes() for path in shared] == [path.read_bytes() for path in alone]

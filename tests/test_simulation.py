@@ -15,6 +15,7 @@ from scipy.special import expit, log_expit, logit
 
 from judgerank import fit
 from judgerank.config import CONF, ROOT
+from judgerank.errors import ConfigError
 from judgerank.simulate import draw_comparisons, draw_truth, generator
 from judgerank.simulation import (
     btl_scale,
@@ -284,6 +285,13 @@ def test_interval_coverage_is_the_share_of_truths_inside_by_hand(level):
         expected[f"{method}_spread"] = np.sqrt(np.mean(intervals["estimate"] ** 2))
     assert (record.pop("status"), record.pop("interior")) == ("interior", True)
     assert record == pytest.approx(expected, rel=1e-8)
+
+
+def test_without_an_unweighted_maximum_only_the_judge_aware_model_has_intervals():
+    few = {**CELL, "n_comparisons": 6, "level": 0.95}
+    record = interval_coverage(few, generator(9, "x"))
+    assert "judge_aware_coverage" in record
+    assert not [name for name in record if name.startswith("btl")]
 
 
 def test_without_an_interior_maximum_only_btl_has_intervals():
@@ -607,23 +615,17 @@ def test_a_study_without_failures_lists_none(mse):
     assert list(failures.columns) == ["cell", "replication", "failure"]
 
 
-def test_a_cell_that_cannot_be_drawn_fails_in_every_replication_and_the_others_go_on(tmp_path):
-    cfg = tiny("convergence_mse", tmp_path, [2, 60])
-    study = study_of(cfg, "convergence_mse", squared_error)
-    study.run(cfg.parallel)
-    failures = failures_of(study)
-    assert set(failures["failure"]) == {"ConfigError: 2 comparisons cannot connect 4 models"}
-    assert failures["cell"].value_counts().to_dict() == {cell_name("tiny", 2, d): 5 if d else 12 for d in range(3)}
-    assert records_of(study, "tiny", 60, 0)["score"].notna().all()
-    shares = endings_of(study, cfg).set_index(["n_comparisons", "draws"])[["interior", "localized"]].sum(axis=1)
-    assert_allclose(shares.loc[60], 1.0)
-    assert_allclose(shares.loc[2], 0.0)
+def test_a_budget_that_cannot_connect_the_models_is_refused_before_anything_runs(tmp_path):
+    with pytest.raises(ConfigError, match="setting 'tiny': budgets must differ and connect 4 models"):
+        study_of(tiny("convergence_mse", tmp_path, [2, 60]), "convergence_mse", squared_error)
 
 
-def test_a_cell_that_cannot_be_drawn_is_tabulated_without_a_mean(tmp_path):
-    tables = script("convergence_mse").compute(tiny("convergence_mse", tmp_path, [2, 60, 90]), {})
+def test_a_cell_without_a_result_is_tabulated_without_a_mean(tmp_path):
+    # three comparisons of four models are a tree: somebody won everything
+    cfg = tiny("convergence_mse", tmp_path, [3, 300, 900], "estimator=interior")
+    tables = script("convergence_mse").compute(cfg, {})
     rows = tables["mse"].frame.set_index("n_comparisons")[["n_replications", "mean"]]
-    assert (rows.loc[2, "n_replications"] == 0).all()
-    assert rows.loc[2, "mean"].isna().all()
-    assert rows.loc[[60, 90], "mean"].notna().all()
+    assert (rows.loc[3, "n_replications"] == 0).all()
+    assert rows.loc[3, "mean"].isna().all()
+    assert rows.loc[[300, 900], "mean"].notna().all()
     assert tables["slopes"].frame["slope"].notna().all()

@@ -189,16 +189,34 @@ def solver_settings(solver: DictConfig, model: str) -> tuple[str, Settings]:
 
 
 def simulation_settings(cfg: DictConfig) -> dict[str, Setting]:
-    """The configured settings by name, checked against the schema.
+    """The configured settings by name, checked against the schema and against what the study can tell apart.
 
     The dictionary itself is left untyped so that a command line can add to it.
+
+    Raises
+    ------
+    ConfigError
+        Naming the setting or the key at fault.
     """
-    checked = {}
+    least = {"replications": 1, "draw_replications": 1, "block": 1, "draws": 0, "seed": 0, "points": 1}
+    for key, low in least.items():
+        if cfg[key] is not None and cfg[key] < low:
+            raise ConfigError(f"{key} must be at least {low}, not {cfg[key]}")
+    checked: dict[str, Setting] = {}
     for name, setting in cfg.settings.items():
         try:
             checked[name] = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Setting), setting))
         except OmegaConfBaseException as error:
             raise ConfigError(f"setting {name!r}: {_sentence(error)}") from None
+    sizes = [(setting.n_models, setting.n_judges) for setting in checked.values()]
+    for (name, setting), size in zip(checked.items(), sizes, strict=True):
+        budgets = [*setting.n_comparisons, *setting.beyond]
+        if sizes.count(size) > 1:
+            raise ConfigError(f"setting {name!r}: another one has {size[0]} models and {size[1]} judges too")
+        if min(size) < 1 or size[0] < 2 or not setting.n_comparisons:
+            raise ConfigError(f"setting {name!r}: it takes two models, a judge and a number of comparisons")
+        if len(set(budgets)) < len(budgets) or min(budgets) < setting.n_models - 1:
+            raise ConfigError(f"setting {name!r}: budgets must differ and connect {setting.n_models} models")
     return checked
 
 

@@ -29,6 +29,7 @@ from judgerank.errors import ConfigError, JudgerankError
 from judgerank.simulate import generator
 
 log = logging.getLogger("judgerank")
+BACKENDS = ("loky", "sequential", "dask")
 Settings = dict[str, Any]
 Record = dict[str, Any]
 Task = Callable[[Settings, Any], Record]
@@ -97,7 +98,8 @@ class Study:
         ]
 
     def _path(self, cell: str, start: int, stop: int) -> Path:
-        determined_by = [self.name, self.task.__qualname__, self.cells[cell], self.seed, _code_digest()]
+        task = f"{self.task.__module__}.{self.task.__qualname__}"
+        determined_by = [self.name, task, self.cells[cell], self.seed, _code_digest()]
         key = hashlib.sha256(json.dumps(determined_by, sort_keys=True).encode()).hexdigest()[:16]
         return self.folder / self.name / f"{cell}-{key}" / f"{start:06d}-{stop:06d}.jsonl"
 
@@ -118,7 +120,7 @@ def _run_block(task: Task, study: str, cell: str, settings: Settings, seed: int,
 def _write(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
+    partial = path.with_suffix(f".{os.getpid()}.partial")  # several runs may share a cache
     with partial.open("w") as file:
         file.write(text)
         file.flush()
@@ -137,6 +139,8 @@ def _code_digest() -> str:
 
 @contextmanager
 def _backend(parallel: Parallel) -> Iterator[None]:
+    if parallel.backend not in BACKENDS:
+        raise ConfigError(f"there is no backend {parallel.backend!r} (known: {', '.join(BACKENDS)})")
     if parallel.backend != "dask":
         with joblib.parallel_config(parallel.backend, n_jobs=parallel.n_jobs, **parallel.options):
             yield

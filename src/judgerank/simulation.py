@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT, Setting, simulation_settings
-from judgerank.errors import NoMaximumError
+from judgerank.errors import JudgerankError, NoMaximumError
 from judgerank.fit import SOLVERS, FitResult, Settings, fit
 from judgerank.inference import wald
 from judgerank.model import JUDGE_AWARE, Parameters
@@ -112,8 +112,12 @@ def interval_coverage(settings: dict, rng: np.random.Generator) -> Record:
     result, record = fitted(settings, cells)
     names = ("draw", "n_models", "n_judges", "sigma_scores", "sigma_discrimination")
     scale = btl_scale(settings["seed"], *(settings[name] for name in names))
+    try:
+        unweighted = fit(cells, "btl")
+    except JudgerankError:  # no maximum: no intervals, as for the judge-aware estimator
+        unweighted = None
     targets = {"btl": [("btl", 1.0), ("btl_rescaled", scale)], "judge_aware": [("judge_aware", 1.0)]}
-    for fit_result in filter(None, (result, fit(cells, "btl"))):
+    for fit_result in filter(None, (result, unweighted)):
         scores = fit_result.solution.parameters.scores
         errors = fit_result.standard_errors[: len(scores)]
         low, high = wald(scores, errors, settings["level"])
