@@ -80,6 +80,9 @@ class Study:
             for cell, start, stop, lines in joblib.Parallel(return_as="generator_unordered")(jobs):
                 _write(self._path(cell, start, stop), lines)
                 progress.update(stop - start)
+        for folder in {self._path(*job).parent for job in missing}:
+            for left in folder.glob("*.partial"):  # by a run that was killed
+                left.unlink(missing_ok=True)
         log.info("%s: %d replications computed", self.name, total)
         return total
 
@@ -125,7 +128,11 @@ def _write(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        partial.replace(path)
+    except FileNotFoundError:  # swept by another run of the study, which has then written the block itself
+        if not path.exists():
+            raise
 
 
 @cache
