@@ -12,16 +12,9 @@ from judgerank.simulate import generator
 from judgerank.solvers import newton
 from judgerank.solvers.adam import AdamSettings
 from judgerank.tables import discrimination, leaderboard
+from tests.real_data import FILES, needs_data
 
-FILES = {
-    "chatbot_arena": "judge_results_10k_chatbot_arena.json",
-    "mt_bench": "judge_results_10k_mtbench.json",
-    "ultrafeedback": "judge_results_10k_ultrafeedback.json",
-}
-pytestmark = pytest.mark.skipif(
-    not all(find_file(name) for name in FILES.values()),
-    reason="the paper's judgments are not at hand (JUDGERANK_DATA)",
-)
+pytestmark = needs_data
 
 
 @pytest.fixture(scope="module")

@@ -11,18 +11,9 @@ import pandas as pd
 import pytest
 
 from judgerank.config import ROOT
-from judgerank.datasets import find_file
+from tests.real_data import FILES, needs_data
 
 SECTIONS = ["chatbot_arena", "benchmark_alignment", "judge_reliability"]
-FILES = {
-    "chatbot_arena": "judge_results_10k_chatbot_arena.json",
-    "mt_bench": "judge_results_10k_mtbench.json",
-    "ultrafeedback": "judge_results_10k_ultrafeedback.json",
-}
-needs_data = pytest.mark.skipif(
-    not all(find_file(name) for name in FILES.values()),
-    reason="the paper's judgments are not at hand (JUDGERANK_DATA)",
-)
 
 
 def run(section: str, folder: Path, *overrides: str, **environment: str) -> subprocess.CompletedProcess:

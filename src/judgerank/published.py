@@ -14,7 +14,8 @@ def table(name: str) -> pd.DataFrame:
     """A printed table, as text so that the printed precision stays; indexed by the name used in the data.
 
     Known tables: ``mt_bench`` (Table 1), ``ultrafeedback``, ``chatbot_arena`` (Table 3), ``judge_discrimination``,
-    and ``chatbot_arena_human`` (Elo of the Chatbot Arena leaderboard of 22 June 2023, lmsys.org/blog).
+    ``slopes`` (Table A.3), and ``chatbot_arena_human`` (Elo of the Chatbot Arena leaderboard of 22 June 2023,
+    lmsys.org/blog).
     """
     with (TABLES / f"{name}.csv").open() as file:
         return pd.read_csv(file, dtype=str, index_col=0, keep_default_na=False)

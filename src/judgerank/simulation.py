@@ -34,10 +34,15 @@ def truth_of(
     return draw_truth(rng, n_models, n_judges, sigma_scores, sigma_discrimination)
 
 
+def identity_of(settings: dict) -> tuple:
+    """What determines a cell's truth: the arguments of `truth_of` and `btl_scale`."""
+    names = ("seed", "draw", "n_models", "n_judges", "sigma_scores", "sigma_discrimination")
+    return tuple(settings[name] for name in names)
+
+
 def drawn(settings: dict, rng: np.random.Generator) -> tuple[Parameters, Comparisons]:
     """The truth of a cell, and one data set."""
-    names = ("draw", "n_models", "n_judges", "sigma_scores", "sigma_discrimination")
-    truth = truth_of(settings["seed"], *(settings[name] for name in names))
+    truth = truth_of(*identity_of(settings))
     return truth, draw_comparisons(rng, truth, settings["n_comparisons"])
 
 
@@ -110,8 +115,7 @@ def interval_coverage(settings: dict, rng: np.random.Generator) -> Record:
     """
     truth, cells = drawn(settings, rng)
     result, record = fitted(settings, cells)
-    names = ("draw", "n_models", "n_judges", "sigma_scores", "sigma_discrimination")
-    scale = btl_scale(settings["seed"], *(settings[name] for name in names))
+    scale = btl_scale(*identity_of(settings))
     try:
         unweighted = fit(cells, "btl")
     except JudgerankError:  # no maximum: no intervals, as for the judge-aware estimator

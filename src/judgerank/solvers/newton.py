@@ -17,10 +17,8 @@ from judgerank.comparisons import Comparisons
 from judgerank.model import BTL, Evaluation, Model, Parameters, evaluate
 from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
 
-LARGEST_RISE, LARGEST_FALL = (
-    2.0,
-    0.9,
-)  # relative change of a discrimination in one step (see Parameters.moved)
+# relative change of a discrimination in one step (see Parameters.moved)
+LARGEST_RISE, LARGEST_FALL = 2.0, 0.9
 LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
 LARGEST_LOG_ODDS = 1e3  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
 DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding

@@ -1,0 +1,15 @@
+"""The paper's judgments, for the tests that need them."""
+
+import pytest
+
+from judgerank.datasets import find_file
+
+FILES = {
+    "chatbot_arena": "judge_results_10k_chatbot_arena.json",
+    "mt_bench": "judge_results_10k_mtbench.json",
+    "ultrafeedback": "judge_results_10k_ultrafeedback.json",
+}
+needs_data = pytest.mark.skipif(
+    not all(find_file(name) for name in FILES.values()),
+    reason="the paper's judgments are not at hand (JUDGERANK_DATA)",
+)
