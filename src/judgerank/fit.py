@@ -97,11 +97,22 @@ class FitResult:
         return self._judges(list(self.solution.unbounded_judges))
 
     @property
+    def slopes_at_bound(self) -> tuple[str, ...]:
+        """Judges whose covariate slope lies on the solver's bound, where it has no interval."""
+        return self._judges(self._slope_held)
+
+    @property
+    def _slope_held(self) -> np.ndarray:
+        bound = getattr(self.settings, "slope_bound", np.inf)
+        return np.abs(self.slope.to_numpy()) >= bound
+
+    @property
     def judge_status(self) -> pd.Series:
-        """How each judge's discrimination ended: interior, zero, unbounded, or that of an unfinished fit."""
+        """How each judge ended: interior, zero, unbounded, slope_bound, or that of an unfinished fit."""
         status = pd.Series(str(self.status), index=list(self.comparisons.judges), name="status")
         if self.converged:
             status[:] = str(Status.INTERIOR)
+        status[list(self.slopes_at_bound)] = "slope_bound"
         status[list(self.judges_at_zero)] = "zero"
         status[list(self.unbounded_judges)] = str(Status.UNBOUNDED)
         return status
@@ -110,14 +121,17 @@ class FitResult:
         return tuple(np.asarray(self.comparisons.judges, object)[where])
 
     @cached_property
-    def _in_play(self) -> np.ndarray:
-        """Judges with free parameters: none for BTL."""
-        play = self.solution.parameters.in_play
-        return play if self.model.judge_blocks else np.zeros_like(play)
+    def _free(self) -> np.ndarray:
+        """The judges' free parameters, shape (B, K)."""
+        in_play = self.solution.parameters.in_play
+        masks = {"log_discrimination": in_play, "slope": in_play & ~self._slope_held}
+        return np.array([masks[block] for block in self.model.judge_blocks]).reshape(-1, len(in_play))
 
     @cached_property
     def covariance(self) -> np.ndarray:
-        """Covariance of (s, alpha[, beta]) over the judges in play, shape (D, D) with D = N + B K'.
+        """Covariance of (s, alpha[, beta]) over the judges in play, shape (D, D) with D = N + K'[+ K''].
+
+        Slopes on their bound (K' - K'' of them) are taken as given.
 
         Raises
         ------
@@ -129,27 +143,30 @@ class FitResult:
             raise NoIntervalError(f"there are no intervals: the discrimination of {names} is unbounded")
         cells = self.comparisons if self.model.judge_blocks else self.comparisons.pool_judges()
         at_fit = evaluate(cells, self.model, self.solution.parameters, "expected")
-        info = information(at_fit, self._in_play)
+        info = information(at_fit, self._free)
         try:
-            return covariance(info, len(self.comparisons.models), int(self._in_play.sum()))
+            return covariance(info, len(self.comparisons.models), int(self._free[:1].sum()))
         except np.linalg.LinAlgError:
             raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})") from None
 
     @cached_property
     def covariance_discrimination(self) -> np.ndarray:
         """Covariance of (s, gamma[, beta]) by the delta method (last display of the proof of theorem 3.3)."""
-        slopes = np.ones(len(self.covariance))
-        n, gamma = len(self.comparisons.models), np.exp(self.solution.parameters.judges[:1, self._in_play]).ravel()
-        slopes[n : n + len(gamma)] = gamma
-        return self.covariance * np.outer(slopes, slopes)
+        factor = np.ones(len(self.covariance))
+        n, gamma = len(self.comparisons.models), np.exp(self.solution.parameters.judges[:1][self._free[:1]])
+        factor[n : n + len(gamma)] = gamma
+        return self.covariance * np.outer(factor, factor)
 
     @cached_property
     def standard_errors(self) -> np.ndarray:
-        """Standard errors of scores, discriminations[, slopes], shape (N + B K,); NaN for judges at zero."""
-        n, n_blocks = len(self.comparisons.models), len(self.model.judge_blocks)
+        """Standard errors of scores, discriminations[, slopes], shape (N + B K,).
+
+        NaN for judges at zero and for slopes on their bound.
+        """
+        n = len(self.comparisons.models)
         spread = np.sqrt(np.diag(self.covariance_discrimination))
-        by_judge = np.full((n_blocks, len(self._in_play)), np.nan)
-        by_judge[:, self._in_play] = spread[n:].reshape(n_blocks, self._in_play.sum())
+        by_judge = np.full(self._free.shape, np.nan)
+        by_judge[self._free] = spread[n:]
         return np.concatenate([spread[:n], by_judge.ravel()])
 
     def confidence_intervals(self, level: float = 0.95) -> pd.DataFrame:
@@ -183,8 +200,9 @@ class FitResult:
         DataError
             If a name is neither a model nor a judge in play.
         """
-        names = [*self.comparisons.models, *self._judges(self._in_play)]
-        values = np.r_[self.scores.to_numpy(), self.discrimination.to_numpy()[self._in_play]]
+        in_play = self._free[:1].any(axis=0)  # none for BTL
+        names = [*self.comparisons.models, *self._judges(in_play)]
+        values = np.r_[self.scores.to_numpy(), self.discrimination.to_numpy()[in_play]]
         c = np.zeros(len(self.covariance))
         for name, weight in weights.items():
             if name not in names:
@@ -216,6 +234,8 @@ class FitResult:
             lines.append("judges at zero discrimination: " + ", ".join(self.judges_at_zero))
         if self.unbounded_judges:
             lines.append("judges with unbounded discrimination: " + ", ".join(self.unbounded_judges))
+        if self.slopes_at_bound:
+            lines.append("judges whose slope is on its bound: " + ", ".join(self.slopes_at_bound))
         order = self.scores.sort_values(ascending=False, kind="stable")
         return "\n".join(
             lines + [f"{rank:4d}  {s: .3f}  {name}" for rank, (name, s) in enumerate(order.items(), 1)]
@@ -251,8 +271,10 @@ def fit(
     ConfigError
         If the model or the solver is not known.
     """
+    member = get_model(model, comparisons)
+    if comparisons.covariate is not None and not member.has_slope:  # rows that differ in it alone merge
+        comparisons = replace(comparisons, covariate=None)
     cells = comparisons.aggregate()
-    member = get_model(model, cells)
     settings = _settings(member, solver, settings)
     silent = np.flatnonzero(np.bincount(cells.judge, minlength=len(cells.judges)) == 0)
     if silent.size:

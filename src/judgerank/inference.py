@@ -19,29 +19,28 @@ def zero_sum_basis(size: int) -> np.ndarray:
     return helmert(size).T if size > 1 else np.zeros((1, 0))
 
 
-def information(at_fit: Evaluation, in_play: np.ndarray) -> np.ndarray:
-    """Expected information J' diag(n p (1 - p)) J of (s, alpha, ...) over the judges in play.
+def information(at_fit: Evaluation, free: np.ndarray) -> np.ndarray:
+    """Expected information J' diag(n p (1 - p)) J of (s, alpha, ...) over the judges' free parameters.
 
     Parameters
     ----------
     at_fit : Evaluation
         With the expected information accumulated.
-    in_play : bool array, shape (K,)
+    free : bool array, shape (B, K)
 
     Returns
     -------
-    float array, shape (D, D), D = N + B K'
-        Ordered as scores, then one block of K' judges per free judge parameter.
+    float array, shape (D, D), D = N + free.sum()
+        Ordered as scores, then the free parameters block by block.
     """
-    n_blocks = len(at_fit.judge_gradient)
+    n_blocks = len(free)
     if n_blocks == 0:
         return at_fit.score_information
-    own = at_fit.judge_information[in_play]
-    judges = [[np.diag(own[:, b, b2]) for b2 in range(n_blocks)] for b in range(n_blocks)]
-    cross = [at_fit.cross_information[b, in_play] for b in range(n_blocks)]
-    rows = [[at_fit.score_information, *(block.T for block in cross)]]
-    rows += [[cross[b], *judges[b]] for b in range(n_blocks)]
-    return np.block(rows)
+    own = at_fit.judge_information
+    judges = np.block([[np.diag(own[:, b, b2]) for b2 in range(n_blocks)] for b in range(n_blocks)])
+    chosen = free.ravel()
+    cross = at_fit.cross_information.reshape(len(chosen), -1)[chosen]
+    return np.block([[at_fit.score_information, cross.T], [cross, judges[np.ix_(chosen, chosen)]]])
 
 
 def covariance(info: np.ndarray, n_models: int, n_judges: int) -> np.ndarray:
@@ -50,16 +49,14 @@ def covariance(info: np.ndarray, n_models: int, n_judges: int) -> np.ndarray:
     Parameters
     ----------
     info : float array, shape (D, D)
-        Information of (s, alpha, ...); scores and log-discriminations sum to zero, further blocks are free.
+        Information of (s, alpha, ...); scores and log-discriminations sum to zero, further parameters are free.
     n_models, n_judges : int
-        Sizes of the first block and of every other one.
+        Sizes of the first two blocks; no judges for BTL.
     """
     basis = [zero_sum_basis(n_models)]
-    n_blocks = (len(info) - n_models) // n_judges if n_judges else 0
-    if n_blocks:
+    if n_judges:
         basis.append(zero_sum_basis(n_judges))
-        basis.extend(np.eye(n_judges) for _ in range(n_blocks - 1))
-    to_full = block_diag(*basis)
+    to_full = block_diag(*basis, np.eye(len(info) - n_models - n_judges))
     half = np.linalg.solve(np.linalg.cholesky(to_full.T @ info @ to_full), to_full.T)
     return half.T @ half
 

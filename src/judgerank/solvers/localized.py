@@ -171,7 +171,7 @@ class _Box:
 
     def _direction(self, x: np.ndarray, here: Evaluation, basis: np.ndarray, along: np.ndarray) -> np.ndarray:
         """Newton's direction along the face if minus the Hessian is positive definite, else Fisher scoring's."""
-        everyone = np.ones(self.sizes[1], bool)
+        everyone = np.ones((1, self.sizes[1]), bool)
         observed = information(here, everyone)
         # from gamma to alpha = log gamma the second derivative gains the first
         judges = np.arange(self.sizes[0], len(x))

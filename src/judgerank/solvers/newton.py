@@ -14,7 +14,7 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dposv
 
 from judgerank.comparisons import Comparisons
-from judgerank.model import BTL, Evaluation, Model, Parameters, evaluate
+from judgerank.model import BTL, Curvature, Evaluation, Model, Parameters, evaluate
 from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
 
 # relative change of a discrimination in one step (see Parameters.moved)
@@ -24,6 +24,7 @@ LARGEST_LOG_ODDS = 1e3  # of a typical pair under one judge; beyond it that judg
 DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding
 SUFFICIENT = 1e-4  # Armijo's constant
 ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
+SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,17 @@ class NewtonSettings:
         Largest gradient component, over the size of the log-likelihood, at which the fit is done.
     max_iterations : int
         Newton steps, over all changes of the set of judges in play.
+    slope_bound : float
+        Largest |beta_k|. Without a bound the length-augmented likelihood seldom has a maximum when a judge is
+        weak: its discrimination falls to zero but for the questions at one end, and its slope runs off.
     """
 
     tolerance: float = 1e-10
     max_iterations: int = 200
+    slope_bound: float = 2.0
 
     def __post_init__(self):
-        require_positive(self, "max_iterations")
+        require_positive(self, "max_iterations", "slope_bound")
 
 
 def maximise(
@@ -52,7 +57,7 @@ def maximise(
 
     Judges whose slope at zero is not positive are set to gamma_k = 0 on the way (for the scores as they are,
     that is their best value) and taken back whenever their slope at the fit of the others turns positive, so
-    that at return the Karush-Kuhn-Tucker conditions hold for all of them; with a covariate, at beta_k = 0.
+    that at return the Karush-Kuhn-Tucker conditions hold for all of them (with a covariate, at every beta_k tried).
 
     Without a `start` the climb begins at the unweighted scores. Should it end with judges at zero, it is tried
     again from the judges' main direction of agreement, both ways round, and the best end counts.
@@ -81,31 +86,45 @@ def _height(solution: Solution) -> float:
 
 
 def _climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters) -> Solution:
-    at = start.normalised()
-    here = evaluate(cells, model, at, "observed")
+    at, bound = start.normalised(), settings.slope_bound
+    here = _look(cells, model, at, bound)
     for iteration in range(settings.max_iterations + 1):
-        at, here = _set_aside(cells, model, at, here)
+        at, here = _set_aside(cells, model, at, here, bound)
         if unbounded_judges(model, at):
             break
         if here.relative_gradient <= settings.tolerance:
-            back = _taken_back(cells, at, here, settings.tolerance)
+            back = _taken_back(cells, at, here, settings)
             if back is None:
-                return _finished(cells, model, at, here, iteration)
-            at, here = back, evaluate(cells, model, back, "observed")
+                return _finished(cells, model, at, here, iteration, bound)
+            at, here = back, _look(cells, model, back, bound)
         if iteration == settings.max_iterations:
             break
         try:
-            step = newton_step(cells, model, at, here)
-            at, here = _line_search(cells, model, at, here, step)
+            step = newton_step(cells, model, at, here, bound)
+            at, here = _line_search(cells, model, at, here, step, bound)
         except LinAlgError:
             break
-    return _finished(cells, model, at, here, iteration, Status.ITERATION_LIMIT)
+    return _finished(cells, model, at, here, iteration, bound, Status.ITERATION_LIMIT)
 
 
-def _finished(cells, model, at, here, iterations, status=None) -> Solution:
+def _look(cells, model, at: Parameters, bound: float, curvature: Curvature = "observed") -> Evaluation:
+    """The evaluation as the climb sees it: slopes at their bound that would go beyond are held there."""
+    here = evaluate(cells, model, at, curvature)
+    if not model.has_slope:
+        return here
+    held = (np.abs(at.judges[1]) >= bound) & (at.judges[1] * here.judge_gradient[1] > 0)
+    here.judge_gradient[1, held] = 0.0
+    here.cross_information[1, held] = 0.0
+    here.judge_information[held, 0, 1] = here.judge_information[held, 1, 0] = 0.0
+    return here
+
+
+def _finished(cells, model, at, here, iterations, bound, status=None) -> Solution:
     unbounded = unbounded_judges(model, at) or separated_judges(cells, model, at)
     if unbounded:
         status = Status.UNBOUNDED
+    elif status is None and model.has_slope and np.any(np.abs(at.judges[1]) >= bound):
+        status = Status.LOCALIZED
     elif status is None:
         status = Status.INTERIOR if at.in_play.all() else Status.BOUNDARY
     return Solution(at, here, status, iterations, unbounded)
@@ -156,7 +175,7 @@ def _slopes(cells: Comparisons, at: Parameters, here: Evaluation) -> np.ndarray:
     return np.where(np.abs(here.slope_at_zero) <= 4 * np.finfo(float).eps * terms, 0.0, here.slope_at_zero)
 
 
-def _set_aside(cells, model, at: Parameters, here: Evaluation) -> tuple[Parameters, Evaluation]:
+def _set_aside(cells, model, at: Parameters, here: Evaluation, bound: float) -> tuple[Parameters, Evaluation]:
     """Put judges in play whose slope at zero is not positive at gamma_k = 0."""
     if not model.judge_blocks:
         return at, here
@@ -167,31 +186,49 @@ def _set_aside(cells, model, at: Parameters, here: Evaluation) -> tuple[Paramete
     judges[0, aside] = -np.inf
     judges[1:, aside] = 0.0
     at = Parameters(at.scores, judges).normalised()
-    return at, evaluate(cells, model, at, "observed")
+    return at, _look(cells, model, at, bound)
 
 
-def _taken_back(cells, at: Parameters, here: Evaluation, tolerance: float) -> Parameters | None:
+def _taken_back(cells, at: Parameters, here: Evaluation, settings: NewtonSettings) -> Parameters | None:
     """The point with those judges at zero back in play whose slope has turned positive, or None.
 
     A slope is a gradient in gamma, so it counts as zero where a gradient would.
     """
     if at.in_play.all():
         return None
-    level = tolerance * max(1.0, abs(here.log_likelihood))
+    level = settings.tolerance * max(1.0, abs(here.log_likelihood))
     back = ~at.in_play & (_slopes(cells, at, here) > level)
-    if not back.any():
-        return None
     judges = at.judges.copy()
     judges[0, back] = judges[0, at.in_play].min(initial=0.0) - 2.0
-    return Parameters(at.scores, judges)
+    if len(judges) > 1:
+        for k in np.flatnonzero(~at.in_play):
+            judges[:, k] = _best_from_zero(cells, at.scores, k, settings.slope_bound, level)
+    return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
 
 
-def newton_step(cells: Comparisons, model: Model, at: Parameters, here: Evaluation) -> Parameters:
+def _best_from_zero(cells, scores, k: int, bound: float, level: float) -> tuple[float, float]:
+    """Log-discrimination and slope from which a judge at zero can climb, or minus infinity and zero.
+
+    Near gamma_k = 0 the log-likelihood is gamma_k sum n (y - 1/2) e^{beta z} d - gamma_k^2 sum n e^{2 beta z} d^2 / 8.
+    """
+    rows = cells.judge == k
+    d, n, z = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows], cells.covariate[rows]
+    slopes = np.linspace(-bound, bound, SLOPES_TRIED)
+    shape = np.exp(np.outer(slopes, z))
+    rise = shape @ (n * (cells.outcome[rows] - 0.5) * d)
+    curvature = shape**2 @ (n * d**2 / 4)
+    best = int(np.argmax(np.where(rise > level, rise**2 / curvature, 0.0)))
+    return (np.log(rise[best] / curvature[best]), slopes[best]) if rise[best] > level else (-np.inf, 0.0)
+
+
+def newton_step(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, slope_bound: float = np.inf
+) -> Parameters:
     """Ascent direction: Newton's where minus the Hessian is positive definite, else Fisher scoring's."""
     try:
         return _solve(at, here, LARGEST_GAIN, 0.0)
     except LinAlgError:
-        return _solve(at, evaluate(cells, model, at, "expected"), 0.0, DAMPING)
+        return _solve(at, _look(cells, model, at, slope_bound, "expected"), 0.0, DAMPING)
 
 
 def _solve(at: Parameters, here: Evaluation, gain: float, damping: float) -> Parameters:
@@ -249,7 +286,7 @@ def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return solution
 
 
-def _line_search(cells, model, at, here, step) -> tuple[Parameters, Evaluation]:
+def _line_search(cells, model, at, here, step, bound) -> tuple[Parameters, Evaluation]:
     """Backtrack along the step until the log-likelihood rises enough.
 
     Raises
@@ -264,7 +301,8 @@ def _line_search(cells, model, at, here, step) -> tuple[Parameters, Evaluation]:
     slack = ROUNDING * max(1.0, abs(here.log_likelihood))
     for _ in range(50):
         there = at.moved(step, size).normalised()
-        evaluation = evaluate(cells, model, there, "observed")
+        np.clip(there.judges[1:], -bound, bound, out=there.judges[1:])
+        evaluation = _look(cells, model, there, bound)
         if evaluation.log_likelihood >= here.log_likelihood + SUFFICIENT * size * rise - slack:
             return there, evaluation
         size /= 2

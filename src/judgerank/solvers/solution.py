@@ -23,7 +23,7 @@ class Status(StrEnum):
 
     INTERIOR = "interior"  # a stationary point with every discrimination positive
     BOUNDARY = "boundary"  # the maximum over gamma >= 0 has judges at zero (KKT conditions certified)
-    LOCALIZED = "localized"  # a maximum over a compact set, where the exact fit has none inside it
+    LOCALIZED = "localized"  # a maximum over a compact set (a box, bounded slopes) that lies on its edge
     STOPPING_RULE = "stopping_rule"  # the published algorithm's rule fired: the gradient is small, not zero
     UNBOUNDED = "unbounded"  # some discrimination runs off to infinity: there is no maximum
     ITERATION_LIMIT = "iteration_limit"  # stopped before the tolerance was met: not a maximum
