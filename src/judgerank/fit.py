@@ -125,7 +125,7 @@ class FitResult:
         """The judges' free parameters, shape (B, K)."""
         in_play = self.solution.parameters.in_play
         masks = {"log_discrimination": in_play, "slope": in_play & ~self._slope_held}
-        return np.array([masks[block] for block in self.model.judge_blocks]).reshape(-1, len(in_play))
+        return np.array([masks[block] for block in self.model.judge_blocks], bool).reshape(-1, len(in_play))
 
     @cached_property
     def covariance(self) -> np.ndarray:
