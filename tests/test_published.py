@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -13,32 +14,145 @@ PAPER = os.environ.get("JUDGERANK_PAPER")
 needs_paper = pytest.mark.skipif(not PAPER, reason="the paper's TeX source is not at hand (JUDGERANK_PAPER)")
 LABELS = {
     "mt_bench": "tab:model-evaluation",
-    "ultrafeedback": "tab:model-evaluation-ultra",
+    "mixed_judges": "tab:heterogeneous-gammas",
     "chatbot_arena": "tab:ca",
+    "mse_settings": "app:sim-details-mse",
+    "ci_settings": "app:sim-details-ci",
+    "slopes": "tab:slopes-mse-vs-comparisons",
+    "data_sizes": "tab:data-comparison-num",
+    "judge_llms": "tab:judge_models",
+    "ultrafeedback": "tab:model-evaluation-ultra",
+    "complete_ranking": "tab:ranking-comparison",
     "judge_discrimination": "tab:judges",
+    "sparsity": "tab:sparsity",
 }
+TABLES = sorted(Path(file.name).stem for file in published.TABLES.iterdir())
+SETTINGS = ["mse_settings", "ci_settings", "slopes"]
+NOT_NUMBERS = {"printed_name", "place", "unit", "statement"}
+DASHED = {"size", "tokens", "truthfulqa"}
+WORDS = {
+    "one": "1",
+    "first": "1",
+    "two": "2",
+    "three": "3",
+    "third": "3",
+    "four": "4",
+    "quartet": "4",
+    "five": "5",
+}
+NUMBER = r"-?\d+(?:\.\d+)?"
+TOKEN = re.compile(rf"(?<![\w.])(?<!\w-){NUMBER}K?(?!\w|\.\d)|\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
+BRACES = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 
 
-def tex_rows(label: str) -> set[tuple[str, ...]]:
-    """Rows of a tabular as sets of cells without markup (column order differs in Table 3)."""
+def tex_rows(label: str) -> list[list[str]]:
+    """Rows of a tabular as cells without markup, empty cells left out."""
     source = Path(PAPER).read_text()
     body = source[source.index(f"\\label{{{label}}}") :]
     body = body[body.index("\\midrule") + len("\\midrule") : body.index("\\bottomrule")]
-    plain = re.sub(r"\\(?:textbf|underline|texttt)\{([^}]*)\}", r"\1", body)
-    rows = (tuple(sorted(cell.strip() for cell in row.split("&") if cell.strip())) for row in plain.split("\\\\"))
-    return {row for row in rows if row}
+    plain = re.sub(r"\\(?:textbf|underline|texttt)\{([^}]*)\}|\$", r"\1", body)
+    plain = re.sub(r"\\\{(.*)\\\}", lambda budgets: budgets[1].replace(",", ""), plain)
+    rows = ([cell.strip() for cell in row.split("&") if cell.strip()] for row in plain.split("\\\\"))
+    return [row for row in rows if row]
+
+
+def tex_places() -> dict[str, str]:
+    """The text of each numbered section without its subsections and floats, of each caption and each footnote."""
+    source = re.sub(r"\\(?:\w*ref|label|cite\w*|url)\{[^}]*\}", " ", Path(PAPER).read_text())
+    note = rf"\\footnote{BRACES}"
+    places = {f"footnote {number}": text for number, text in enumerate(re.findall(note, source), 1)}
+    source = re.sub(note, " ", source)
+    for part, kind, prefix in zip(source.split("\\appendix"), ("section", "appendix"), ("", "A."), strict=True):
+        for environment in ("figure", "table"):
+            floats = rf"(?s)\\begin\{{{environment}\*?\}}.*?\\end\{{{environment}\*?\}}"
+            for number, text in enumerate(re.findall(floats, part), 1):
+                caption = re.search(rf"\\caption{BRACES}", text)[1]
+                places[f"caption of {environment.title()} {prefix}{number}"] = caption
+            part = re.sub(floats, " ", part)
+        pieces = re.split(r"\\((?:sub)*)section\{", part)
+        numbering = [0, 0, 0]
+        for subs, text in zip(pieces[1::2], pieces[2::2], strict=True):
+            level = len(subs) // len("sub")
+            numbering = [*numbering[:level], numbering[level] + 1, 0, 0]
+            top = chr(ord("A") + numbering[0] - 1) if kind == "appendix" else numbering[0]
+            places[f"{kind} " + ".".join(map(str, [top, *numbering[1 : level + 1]]))] = text
+    return places
+
+
+def tex_numbers(text: str) -> Counter[str]:
+    """How often each number is printed, small ones perhaps as words; digits inside names are none."""
+    plain = re.sub(r"\\[A-Za-z]+|\$", " ", text)
+    return Counter(WORDS.get(token.lower(), token) for token in TOKEN.findall(plain))
+
+
+def of_two_digits(numbers: Counter[str]) -> Counter[str]:
+    """Without the single digits, most of which are notation."""
+    return Counter({number: count for number, count in numbers.items() if re.search(r"\d\.?\d", number)})
+
+
+def in_text_numbers() -> dict[str, Counter[str]]:
+    """The numbers in running text, by place; a footnote's section is not part of its place."""
+    table = published.table("in_text")
+    places = table["place"].str.partition(",")[0]
+    return {place: Counter(printed) for place, printed in table["printed"].groupby(places)}
 
 
 @needs_paper
 @pytest.mark.parametrize("name", LABELS)
 def test_tables_are_those_of_the_tex_source(name):
     table = published.table(name)
-    assert {tuple(sorted(row)) for row in table.to_numpy()} == tex_rows(LABELS[name])
+    columns = list(table.columns)
+    if name == "chatbot_arena":  # prints the name after the ranks
+        columns = ["rank_judge_aware", "rank_btl", *columns[:1], *columns[3:]]
+    if name in {"mse_settings", "ci_settings"}:  # print no name
+        columns.remove("printed_name")
+    assert table[columns].to_numpy().tolist() == tex_rows(LABELS[name])
 
 
-@pytest.mark.parametrize("name", [*LABELS, "chatbot_arena_human"])
+@needs_paper
+def test_numbers_in_text_stand_where_they_are_said_to_stand():
+    places = tex_places()
+    for place, numbers in in_text_numbers().items():
+        assert numbers <= tex_numbers(places[place]), place
+
+
+@needs_paper
+def test_no_number_of_two_digits_in_text_is_missing():
+    listed, places = in_text_numbers(), tex_places()
+    for place in places.keys() - {"appendix A.3"}:  # theorem numbers of a book, a fraction
+        assert of_two_digits(listed.get(place, Counter())) == of_two_digits(tex_numbers(places[place])), place
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_names_are_unique(name):
     assert published.table(name).index.is_unique
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_other_cell_is_a_number_or_a_dash_where_one_is_printed(name):
+    table = published.table(name).drop(columns=NOT_NUMBERS, errors="ignore")
+    for column, cells in table.items():
+        number = rf"{NUMBER}(?: {NUMBER})*" if column == "n_comparisons" else rf"{NUMBER}[KMBT]?"
+        assert cells.str.fullmatch(f"{number}|--" if column in DASHED else number).all(), column
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_are_named_by_their_sizes(name):
+    table = published.table(name)
+    sizes = table["printed_name"].str.extract(r"^\((\d+),(\d+)\)$")
+    assert list(table.index) == list("n" + sizes[0] + "_k" + sizes[1])
+    if name != "slopes":
+        assert (table[["n_models", "n_judges"]].to_numpy() == sizes.to_numpy()).all()
+
+
+@pytest.mark.parametrize("name", ["chatbot_arena", "complete_ranking"])
+def test_printed_rankings_are_rankings_with_scores_inside_their_intervals(name):
+    table = published.table(name).drop(columns="printed_name").apply(pd.to_numeric)
+    for model in ("judge_aware", "btl"):
+        assert sorted(table[f"rank_{model}"]) == list(range(1, len(table) + 1))
+        assert table[f"score_{model}"].between(table[f"low_{model}"], table[f"high_{model}"]).all()
+    if "rank_difference" in table:
+        assert (table["rank_difference"] == table["rank_btl"] - table["rank_judge_aware"]).all()
 
 
 @pytest.mark.parametrize(
