@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import FitResult, fit, plots, published
-from judgerank.config import main, solver_settings
+from judgerank import FitResult, plots, published
+from judgerank.config import both_fits, main
 from judgerank.datasets import Judgments, ultrafeedback_ratings
 from judgerank.errors import DataUnavailableError
 from judgerank.outputs import run_section
@@ -29,7 +29,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     tables, fits, checks = {}, [], []
     for name, place in PRINTED.items():
         title = data[name].title
-        pair = [fit(data[name].comparisons, m, *solver_settings(cfg.solver, m)) for m in ("judge_aware", "btl")]
+        pair = list(both_fits(cfg.solver, data[name].comparisons).values())
         ranking = leaderboard(*pair, cfg.level).set_index("model")
         if not data[name].is_surrogate:
             checks.append(published.compare(name, ranking, SCORES, table=place))

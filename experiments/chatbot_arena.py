@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 from scipy.stats import spearmanr
 
-from judgerank import fit, plots, published
-from judgerank.config import main, solver_settings
+from judgerank import plots, published
+from judgerank.config import both_fits, main
 from judgerank.datasets import Judgments
 from judgerank.outputs import run_section
 from judgerank.tables import Table, fit_rows, leaderboard
@@ -25,7 +25,7 @@ PRINTED = [
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     arena = data["chatbot_arena"]
-    fits = {m: fit(arena.comparisons, m, *solver_settings(cfg.solver, m)) for m in ("judge_aware", "btl")}
+    fits = both_fits(cfg.solver, arena.comparisons)
     ranking = leaderboard(fits["judge_aware"], fits["btl"], cfg.level)
     elo = published.numbers("chatbot_arena_human", "elo")
     summary = fit_rows(list(fits.values()), cfg.level, dataset=arena.name)

@@ -16,7 +16,7 @@ from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
 
-SHARED = {"common", "real_data", "simulation"}
+SHARED = {"common", "real_data", "each_set", "resampled", "simulation"}
 PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem not in SHARED)
 SIMULATIONS = ["ci_coverage", "convergence_mse"]
 REAL = [name for name in PRIMARY if name not in SIMULATIONS]

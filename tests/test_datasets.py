@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from judgerank import datasets, fit
+from judgerank import datasets, fit, surrogates
 from judgerank.config import Dataset
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
 
@@ -151,9 +151,9 @@ def test_data_out_of_reach_are_reported_as_such(folder, url):
 @pytest.mark.parametrize("name", ["chatbot_arena", "mt_bench", "ultrafeedback"])
 def test_surrogates_have_the_published_size_and_the_stored_parameters(name):
     wanted = Dataset(name, name, "", None, None, 10_000)
-    first, again = (datasets.surrogate_judgments(wanted, 2026) for _ in range(2))
+    first, again = (surrogates.surrogate_judgments(wanted, 2026) for _ in range(2))
     assert np.array_equal(first.comparisons.outcome, again.comparisons.outcome)
-    other = datasets.surrogate_judgments(wanted, 2027)
+    other = surrogates.surrogate_judgments(wanted, 2027)
     assert not np.array_equal(first.comparisons.outcome, other.comparisons.outcome)
     assert len(first.comparisons) == 10_000
     assert "surrogate" in first.title
@@ -166,7 +166,7 @@ def test_surrogates_have_the_published_size_and_the_stored_parameters(name):
 def test_a_surrogate_without_a_stored_fit_is_refused(monkeypatch, tmp_path):
     monkeypatch.setattr(datasets, "STORED", tmp_path)
     with pytest.raises(DataUnavailableError, match="no surrogate of mt_bench"):
-        datasets.surrogate_judgments(Dataset("mt_bench", "MT-Bench", "", None, None, 10), 1)
+        surrogates.surrogate_judgments(Dataset("mt_bench", "MT-Bench", "", None, None, 10), 1)
 
 
 def rating(value: str) -> dict:

@@ -192,6 +192,10 @@ class Comparisons:
         del order, start, wins
         return self._rows(row, outcome=outcome, count=count)
 
+    def __getstate__(self) -> dict:
+        """Without what can be computed again: small to send, and the same whether it was computed or not."""
+        return {name: value for name, value in vars(self).items() if name != "_pooled"}
+
     def pool_judges(self) -> Comparisons:
         """Forget who judged: the data of the unweighted Bradley-Terry-Luce model, aggregated."""
         return self._pooled
@@ -200,6 +204,12 @@ class Comparisons:
     def _pooled(self) -> Comparisons:
         one = np.broadcast_to(np.int32(0), len(self))
         return replace(self, judges=(POOLED_JUDGE,), judge=one, covariate=None).aggregate()
+
+    def take(self, rows: np.ndarray) -> Comparisons:
+        """The rows at these indices (repeats allowed), with the judges they have; models stay as they are."""
+        part = self._rows(rows)
+        seen = np.bincount(part.judge, minlength=len(self.judges)) > 0
+        return part.with_judges(name for name, there in zip(self.judges, seen, strict=True) if there)
 
     def with_judges(self, names: Iterable[str]) -> Comparisons:
         """Keep the comparisons of these judges; models stay as they are.

@@ -17,8 +17,9 @@ from hydra.errors import HydraException
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, JudgerankError
-from judgerank.fit import Settings
+from judgerank.fit import FitResult, Settings, fit
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
@@ -36,15 +37,29 @@ class Surrogate(Enum):
 
 
 @dataclass
+class StandIn:
+    """What a surrogate has beyond the fit or the printed tables that it is drawn from."""
+
+    n_questions: int = MISSING
+    log_length_mean: float = 5.5  # of the questions, in log characters: a median of 245
+    log_length_sd: float = 1.0
+    tie_share: float | None = None  # null: each judge's own share
+    slopes: dict[str, float] = field(default_factory=dict)  # of some judges' discrimination in length
+
+
+@dataclass
 class Dataset:
     """One set of judgments: where it is found, and how it is known to be the published one."""
 
     name: str = MISSING
     title: str = MISSING
-    file: str = MISSING
+    file: str | None = MISSING  # null: there is only the surrogate
     url: str | None = MISSING
     sha256: str | None = MISSING
     records: int = MISSING
+    git_blob: str | None = None  # the file's id in its repository, where its SHA-256 is not known
+    questions: str | None = None  # file of the questions' texts, for their lengths
+    stand_in: StandIn = field(default_factory=lambda: StandIn(n_questions=1000))
 
 
 @dataclass
@@ -52,6 +67,7 @@ class Newton:
     name: str = "newton"
     tolerance: float = MISSING
     max_iterations: int = MISSING
+    slope_bound: float = 2.0
 
 
 @dataclass
@@ -118,13 +134,71 @@ class Section:
 
 
 @dataclass
-class RealData(Section):
-    """A section on the paper's judgments."""
+class Judged(Section):
+    """A section on judgments."""
 
-    datasets: dict[str, Dataset] = field(default_factory=dict)
     solver: Any = MISSING
     level: float = MISSING
     surrogate: Surrogate = MISSING
+
+
+@dataclass
+class RealData(Judged):
+    """A section on fixed sets of the paper's judgments."""
+
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+
+
+@dataclass
+class OneSet(Judged):
+    """A section on one set at a time, chosen by ``dataset=``."""
+
+    dataset: Dataset = field(default_factory=Dataset)
+
+
+@dataclass
+class LengthCovariate(OneSet):
+    curves: list[str] | None = MISSING
+    adam_iterations: int = MISSING
+
+
+@dataclass
+class Resampled(OneSet):
+    """A section that refits random parts of a set."""
+
+    parallel: Parallel = field(default_factory=lambda: Parallel())
+    repeats: int = MISSING
+    paper_repeats: int = MISSING
+    block: int = MISSING
+    cache: str = MISSING
+
+
+@dataclass
+class SubsamplingEfficiency(Resampled):
+    n_judges: list[int] = MISSING
+    n_comparisons: list[int] = MISSING
+
+
+@dataclass
+class MixedJudges(Resampled):
+    pool: list[str] = MISSING
+    n_weak: int = MISSING
+    n_strong: int = MISSING
+    panel: int = MISSING
+    n_comparisons: int = MISSING
+
+
+class Redraw(Enum):
+    """Where the comparisons of a thinned design come from."""
+
+    resample = "resample"
+    simulate = "simulate"
+
+
+@dataclass
+class Sparsity(Resampled):
+    trees: list[int] = MISSING
+    redraw: list[Redraw] = MISSING
 
 
 @dataclass
@@ -169,7 +243,8 @@ def _register() -> None:
     store.store(group="solver", name="adam_schema", node=Adam)
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
         store.store(group="estimator", name=f"{name}_schema", node=node)
-    for node in (RealData, BenchmarkAlignment, JudgeReliability, Bench, Simulation, CiCoverage):
+    sections = (RealData, BenchmarkAlignment, JudgeReliability, Bench, Simulation, CiCoverage)
+    for node in (*sections, OneSet, LengthCovariate, SubsamplingEfficiency, MixedJudges, Sparsity):
         store.store(name=f"{node.__name__}Schema", node=node)
 
 
@@ -186,6 +261,11 @@ def solver_settings(solver: DictConfig, model: str) -> tuple[str, Settings]:
     if name not in kinds:
         raise ConfigError(f"there is no solver {name!r} (known: {', '.join(kinds)})")
     return name, kinds[name](**values)
+
+
+def both_fits(solver: DictConfig, comparisons: Comparisons) -> dict[str, FitResult]:
+    """The judge-aware and the unweighted fit by the configured solver."""
+    return {m: fit(comparisons, m, *solver_settings(solver, m)) for m in ("judge_aware", "btl")}
 
 
 def simulation_settings(cfg: DictConfig) -> dict[str, Setting]:

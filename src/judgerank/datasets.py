@@ -1,13 +1,15 @@
-"""Judgments and ratings from disk, by download or from the hub, and surrogates where there are none."""
+"""Judgments, questions and ratings from disk, by download or from the hub."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pooch
 import requests
@@ -15,10 +17,8 @@ import requests
 from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT, Dataset
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
-from judgerank.frames import COLUMNS
-from judgerank.simulate import draw_panel, generator
+from judgerank.frames import COLUMNS, OUTCOMES
 
-STORED = ROOT / "results"  # the fits of the real data that surrogates are drawn from
 DIMENSIONS = ("instruction_following", "honesty", "truthfulness", "helpfulness")
 
 
@@ -30,22 +30,70 @@ class Judgments:
     ----------
     name, title : str
         The title says `surrogate` if the data are.
+    frame : DataFrame
+        The records, one row each, in the published columns.
     comparisons : Comparisons
-    judges : DataFrame
-        One row per judge: ``dataset, judge, comparisons, share_a, share_b, share_tie, unparsed``.
+        Those of them that could be parsed, in the same order.
     source : dict
         Where the data came from, for run.json.
+    lengths : Series, optional
+        Characters by question, where the questions' texts are known.
+    truth : DataFrame, optional
+        What a surrogate was drawn from: ``parameter, name, value``.
     """
 
     name: str
     title: str
+    frame: pd.DataFrame
     comparisons: Comparisons
-    judges: pd.DataFrame
     source: dict
+    lengths: pd.Series | None = None
+    truth: pd.DataFrame | None = None
 
     @property
     def is_surrogate(self) -> bool:
         return self.source.get("surrogate", False)
+
+    @cached_property
+    def judges(self) -> pd.DataFrame:
+        """What each judge answered: ``dataset, judge, comparisons, share_a, share_b, share_tie, unparsed``."""
+        answer = self.frame["judge_preferred_model"]
+        answer = answer.where(answer.isin(list(OUTCOMES)))
+        groups = answer.groupby(self.frame["judge_model"])
+        share = groups.value_counts(normalize=True).unstack(fill_value=0.0)
+        share = share.reindex(columns=["a", "b", "c"], fill_value=0.0)
+        columns = {"dataset": self.name, "judge": share.index, "comparisons": groups.count().to_numpy()}
+        table = pd.DataFrame(columns)
+        table[["share_a", "share_b", "share_tie"]] = share.to_numpy()
+        table["unparsed"] = (groups.size() - groups.count()).to_numpy()
+        return table
+
+    def with_lengths(self) -> Comparisons:
+        """The comparisons with their questions' standardised log lengths for covariate (appendix F.6.1).
+
+        z = (l - mean l) / sd l over the comparisons, l = log(1 + characters).
+
+        Raises
+        ------
+        DataUnavailableError
+            If the lengths are not known.
+        DataError
+            If a question has none, or all are equally long.
+        """
+        if self.lengths is None:
+            raise DataUnavailableError(
+                f"{self.title}: the questions' lengths are not known (dataset.questions=FILE, JSON Lines with "
+                "question_id and turns, gives their texts)"
+            )
+        parsed = self.frame["judge_preferred_model"].isin(list(OUTCOMES)).to_numpy()
+        asked = self.frame["question_id"][parsed]
+        unknown = asked[~asked.isin(self.lengths.index)]
+        if len(unknown):
+            raise DataError(f"{self.title}: the text of question {unknown.iloc[0]!r} is not known")
+        log_length = np.log1p(self.lengths[asked].to_numpy(float))
+        if np.ptp(log_length) == 0:
+            raise DataError(f"{self.title}: all questions are equally long")
+        return replace(self.comparisons, covariate=(log_length - log_length.mean()) / log_length.std())
 
 
 def data_folders() -> list[Path]:
@@ -71,6 +119,8 @@ def load_judgments(dataset: Dataset) -> Judgments:
     DataUnavailableError
         If it is neither on disk nor reachable.
     """
+    if not dataset.file:
+        raise DataUnavailableError(f"{dataset.title}: no file is configured")
     path = find_file(dataset.file) or _download(dataset)
     content = path.read_bytes()
     try:
@@ -79,16 +129,49 @@ def load_judgments(dataset: Dataset) -> Judgments:
     except DataError as error:
         raise DataError(f"{path.name}: {error}") from None
     # after the contents, so that a damaged file is described by its damage
-    digest = hashlib.sha256(content).hexdigest()
-    if dataset.sha256 and digest != dataset.sha256:
-        raise ChecksumError(f"{path.name}: its SHA-256 is {digest}, not the published {dataset.sha256}")
+    _require_published(path.name, content, dataset)
     source = {
         "file": path.name,
-        "sha256": digest,
+        "sha256": hashlib.sha256(content).hexdigest(),
         "records": len(frame),
         "dropped": dict(comparisons.dropped),
     }
-    return Judgments(dataset.name, dataset.title, comparisons, _judge_table(dataset.name, frame), source)
+    questions = find_file(dataset.questions) if dataset.questions else None
+    lengths = question_lengths(questions) if questions else None
+    return Judgments(dataset.name, dataset.title, frame, comparisons, source, lengths)
+
+
+def _require_published(name: str, content: bytes, dataset: Dataset) -> None:
+    found = {
+        "SHA-256": (hashlib.sha256(content).hexdigest(), dataset.sha256),
+        "git blob id": (hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest(), dataset.git_blob),
+    }
+    for kind, (digest, published) in found.items():
+        if published and digest != published:
+            raise ChecksumError(f"{name}: its {kind} is {digest}, not the published {published}")
+
+
+def question_lengths(path: Path) -> pd.Series:
+    """Characters by question, all turns together, from JSON Lines with ``question_id`` and ``turns``.
+
+    Raises
+    ------
+    DataError
+        Naming the line at fault.
+    """
+    lengths = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            row = json.loads(line)
+            lengths[question_name(row["question_id"])] = sum(map(len, row["turns"]))
+        except (json.JSONDecodeError, KeyError, TypeError):
+            raise DataError(f"{path.name}: line {number} is not an object with question_id and turns") from None
+    return pd.Series(lengths, name="characters")
+
+
+def question_name(question: object) -> str:
+    """A question's id as one string (in-house ones are lists of mixed types)."""
+    return "/".join(map(str, question)) if isinstance(question, list) else str(question)
 
 
 def _download(dataset: Dataset) -> Path:
@@ -97,13 +180,19 @@ def _download(dataset: Dataset) -> Path:
         raise DataUnavailableError(f"{dataset.file} is not in {folders}, and has no address to fetch it from")
     known = f"sha256:{dataset.sha256}" if dataset.sha256 else None
     try:
-        return Path(pooch.retrieve(dataset.url, known, dataset.file, ROOT / "data", progressbar=True))
+        path = Path(pooch.retrieve(dataset.url, known, dataset.file, ROOT / "data", progressbar=True))
     except (requests.RequestException, OSError) as error:
         reason = type(error).__name__
         raise DataUnavailableError(f"{dataset.file} is not on disk and cannot be fetched ({reason})") from error
     except ValueError:
         message = f"{dataset.file}: what {dataset.url} sends does not have the published SHA-256"
         raise ChecksumError(message) from None
+    try:
+        _require_published(path.name, path.read_bytes(), dataset)
+    except ChecksumError:
+        path.unlink()  # so that it is not taken for the published file the next time
+        raise
+    return path
 
 
 def read_records(content: bytes) -> pd.DataFrame:
@@ -131,7 +220,7 @@ def read_records(content: bytes) -> pd.DataFrame:
 
 
 def _normalised(record: object, number: int) -> dict:
-    """A record with its question as one string (in-house ones are lists of mixed types)."""
+    """A record with its question as one string."""
     if not isinstance(record, dict):
         raise DataError(f"record {number} is not a JSON object")
     missing = [name for name in COLUMNS if name not in record]
@@ -145,55 +234,8 @@ def _normalised(record: object, number: int) -> dict:
     confidence = row[COLUMNS[-1]]
     if confidence is not None and (isinstance(confidence, bool) or not isinstance(confidence, int | float)):
         raise DataError(f"record {number} has {confidence!r} as {COLUMNS[-1]!r}, not a number")
-    question = row["question_id"]
-    row["question_id"] = "/".join(map(str, question)) if isinstance(question, list) else str(question)
+    row["question_id"] = question_name(row["question_id"])
     return row
-
-
-def _judge_table(dataset: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """How often each judge was asked and what it answered."""
-    answer = frame["judge_preferred_model"].where(frame["judge_preferred_model"].isin(["a", "b", "c"]))
-    groups = answer.groupby(frame["judge_model"])
-    share = groups.value_counts(normalize=True).unstack(fill_value=0.0)
-    share = share.reindex(columns=["a", "b", "c"], fill_value=0.0)
-    table = pd.DataFrame({"dataset": dataset, "judge": share.index, "comparisons": groups.count().to_numpy()})
-    table[["share_a", "share_b", "share_tie"]] = share.to_numpy()
-    table["unparsed"] = (groups.size() - groups.count()).to_numpy()
-    return table
-
-
-def surrogate_judgments(dataset: Dataset, seed: int) -> Judgments:
-    """A simulated stand-in of the published size.
-
-    Drawn from the judge-aware fit of the real data stored under ``results/``: scores, discriminations and each
-    judge's share of ties, on uniformly random pairs and judges.
-
-    Raises
-    ------
-    DataUnavailableError
-        If no fit of the real data is stored.
-    """
-    by_model = (
-        "chatbot_arena/ranking" if dataset.name == "chatbot_arena" else f"benchmark_alignment/{dataset.name}"
-    )
-    try:
-        scores = pd.read_csv(STORED / f"{by_model}.csv")
-        gamma = pd.read_csv(STORED / "judge_reliability/discrimination.csv").query("dataset == @dataset.name")
-        ties = pd.read_csv(STORED / "judge_reliability/answers.csv").query("dataset == @dataset.name")
-    except FileNotFoundError as error:
-        missing = Path(error.filename).name
-        raise DataUnavailableError(f"no surrogate of {dataset.name}: the stored {missing} is not there") from None
-    comparisons = draw_panel(
-        generator(seed, "surrogate", dataset.name),
-        dict(zip(scores["model"], scores["score_judge_aware"], strict=True)),
-        dict(zip(gamma["judge"], gamma["discrimination"], strict=True)),
-        dict(zip(ties["judge"], ties["share_tie"], strict=True)),
-        dataset.records,
-    )
-    source = {"surrogate": True, "seed": seed, "records": dataset.records}
-    title = f"{dataset.title} (surrogate)"
-    judges = _judge_table(dataset.name, comparisons.to_frame())
-    return Judgments(dataset.name, title, comparisons, judges, source)
 
 
 def ultrafeedback_ratings(source: str) -> pd.DataFrame:

@@ -213,6 +213,28 @@ class FitResult:
         low, high = wald(np.array(estimate), np.array(error), level)
         return {"estimate": estimate, "standard_error": error, "low": float(low), "high": float(high)}
 
+    def discrimination_curve(self, judge: str, covariate: np.ndarray, level: float = 0.95) -> pd.DataFrame:
+        """gamma_k(z) of one judge with pointwise intervals, taken in log gamma: ``z, estimate, low, high``.
+
+        Raises
+        ------
+        DataError
+            If there is no such judge in play.
+        """
+        k = self.comparisons.judges.index(judge) if judge in self.comparisons.judges else None
+        if k is None or not self._free[:1, k].any():
+            raise DataError(f"{judge!r} is not a judge with a free discrimination")
+        z = np.asarray(covariate, float)
+        position = len(self.comparisons.models) + np.cumsum(self._free.ravel()).reshape(self._free.shape) - 1
+        design = np.zeros((len(z), len(self.covariance)))
+        for values, block in zip((np.ones_like(z), z), range(len(self._free)), strict=False):
+            if self._free[block, k]:
+                design[:, position[block, k]] = values
+        error = np.sqrt(np.einsum("td,de,te->t", design, self.covariance, design))
+        centre = np.log(self.discrimination[judge]) + self.slope[judge] * z
+        low, high = wald(centre, error, level)
+        return pd.DataFrame({"z": z, "estimate": np.exp(centre), "low": np.exp(low), "high": np.exp(high)})
+
     def separated_pairs(self, level: float = 0.95) -> int:
         """Number of model pairs whose score difference has an interval that leaves out zero."""
         n = len(self.comparisons.models)

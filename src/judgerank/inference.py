@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import block_diag, helmert
-from scipy.special import ndtri
+from scipy.special import chdtrc, ndtri
 
 from judgerank.errors import ConfigError
 from judgerank.model import Evaluation
@@ -59,6 +59,12 @@ def covariance(info: np.ndarray, n_models: int, n_judges: int) -> np.ndarray:
     to_full = block_diag(*basis, np.eye(len(info) - n_models - n_judges))
     half = np.linalg.solve(np.linalg.cholesky(to_full.T @ info @ to_full), to_full.T)
     return half.T @ half
+
+
+def likelihood_ratio(smaller: float, larger: float, degrees_of_freedom: int) -> tuple[float, float]:
+    """Statistic 2 (l1 - l0) of nested fits, and its chi-squared p-value (parameters inside their space)."""
+    statistic = 2.0 * (larger - smaller)
+    return statistic, float(chdtrc(degrees_of_freedom, statistic))
 
 
 def normal_quantile(level: float) -> float:

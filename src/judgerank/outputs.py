@@ -17,8 +17,9 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank.config import ROOT, Surrogate
-from judgerank.datasets import Judgments, load_judgments, surrogate_judgments
+from judgerank.datasets import Judgments, load_judgments
 from judgerank.errors import DataUnavailableError
+from judgerank.surrogates import surrogate_judgments
 from judgerank.tables import Table
 
 log = logging.getLogger("judgerank")
@@ -43,31 +44,41 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
         From the stored tables by name and a suffix for titles to figures by name.
     """
     if cfg.draw_only:
-        variants = [kind for kind in ("", "surrogate") if (_folder(cfg.results, section, kind)).is_dir()]
+        variants = [kind for kind in ("", "surrogate") if (_folder(cfg, cfg.results, section, kind)).is_dir()]
         if not variants:
             raise DataUnavailableError(f"there are no stored tables of {section} to draw from")
         for kind in variants:
             _draw(section, cfg, draw, kind)
         return
-    data, kind = load_section_data(cfg) if "datasets" in cfg else ({}, "")
-    if kind:
-        for handler in logging.getLogger().handlers:
-            handler.setFormatter(_Marked(f"{kind}: "))
-    for judgments in data.values():
-        left_out = sum(judgments.comparisons.dropped.values())
-        count = f"{judgments.comparisons.n_comparisons:.0f} comparisons"
-        log.info("%s: %s, %d records dropped as unparsed", judgments.title, count, left_out)
-    tables = compute(cfg, data)
-    with _staged(_folder(cfg.results, section, kind)) as folder:
-        for name, table in tables.items():
-            table.write(folder, name, f" ({kind})" if kind else "")
-        (folder / "run.json").write_text(json.dumps(_provenance(section, cfg, data, kind), indent=2) + "\n")
-    _draw(section, cfg, draw, kind)
+    data, kind = load_section_data(cfg)
+    with _marked(f"{kind}: " if kind else ""):
+        for judgments in data.values():
+            left_out = sum(judgments.comparisons.dropped.values())
+            count = f"{judgments.comparisons.n_comparisons:.0f} comparisons"
+            log.info("%s: %s, %d records dropped as unparsed", judgments.title, count, left_out)
+        tables = compute(cfg, data)
+        with _staged(_folder(cfg, cfg.results, section, kind)) as folder:
+            for name, table in tables.items():
+                table.write(folder, name, f" ({kind})" if kind else "")
+            (folder / "run.json").write_text(json.dumps(_provenance(section, cfg, data, kind), indent=2) + "\n")
+        _draw(section, cfg, draw, kind)
+
+
+@contextmanager
+def _marked(mark: str) -> Iterator[None]:
+    """Put a mark before every log line, so that none can be quoted without it."""
+    handlers = logging.getLogger().handlers
+    before = [handler.formatter for handler in handlers]
+    for handler in handlers:
+        handler.setFormatter(_Marked(mark))
+    try:
+        yield
+    finally:
+        for handler, formatter in zip(handlers, before, strict=True):
+            handler.setFormatter(formatter)
 
 
 class _Marked(logging.Formatter):
-    """Puts a mark before every line, so that none can be quoted without it."""
-
     def __init__(self, mark: str):
         super().__init__("%(message)s")
         self.mark = mark
@@ -77,21 +88,24 @@ class _Marked(logging.Formatter):
 
 
 def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
-    """The data sets, all real or all surrogates."""
+    """The section's sets, all real or all surrogates: several, the one chosen by ``dataset=``, or none."""
+    wanted = {cfg.dataset.name: cfg.dataset} if "dataset" in cfg else cfg.get("datasets", {})
+    if not wanted:
+        return {}, ""
     if cfg.surrogate is not Surrogate.always:
         try:
-            return {name: load_judgments(dataset) for name, dataset in cfg.datasets.items()}, ""
+            return {name: load_judgments(dataset) for name, dataset in wanted.items()}, ""
         except DataUnavailableError as error:
             if cfg.surrogate is Surrogate.never:
                 raise
             log.info("surrogate: %s, so this section runs on simulated stand-ins", error)
-    return {name: surrogate_judgments(dataset, cfg.seed) for name, dataset in cfg.datasets.items()}, "surrogate"
+    return {name: surrogate_judgments(dataset, cfg.seed) for name, dataset in wanted.items()}, "surrogate"
 
 
 def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
-    stored = _folder(cfg.results, section, kind)
+    stored = _folder(cfg, cfg.results, section, kind)
     tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
-    target = _folder(cfg.figures, section, kind)
+    target = _folder(cfg, cfg.figures, section, kind)
     with matplotlib.rc_context(), _staged(target) as folder:
         for name, figure in draw(tables, " (surrogate)" if kind else "").items():
             # fixed metadata keep the files the same to the byte
@@ -101,9 +115,9 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
     log.info("%s: tables in %s, figures in %s", section, _shown(stored), _shown(target))
 
 
-def _folder(base: str, section: str, kind: str) -> Path:
-    """results/section, or results/surrogate/section; relative to the project, wherever it is run from."""
-    return ROOT / base / kind / section
+def _folder(cfg: DictConfig, base: str, section: str, kind: str) -> Path:
+    """results/[surrogate/]section[/dataset]; relative to the project, wherever it is run from."""
+    return ROOT / base / kind / section / (cfg.dataset.name if "dataset" in cfg else "")
 
 
 def _shown(path: Path) -> Path:

@@ -1,9 +1,9 @@
 """Many replications: keyed seeds, joblib, checkpoints, progress.
 
-A study is a task (a function of one cell's settings and a generator) over cells of settings. Replications run in
-blocks; each finished block becomes one file, written whole, named by everything that determines its content. So a
-killed study loses the blocks in flight and nothing else, a finished one has nothing to do, and neither the number
-of workers nor their order can change a byte.
+A study is a task (a function of one cell's settings, a generator and what all cells share) over cells of
+settings. Replications run in blocks; each finished block becomes one file, written whole, named by everything that
+determines its content. So a killed study loses the blocks in flight and nothing else, a finished one
+has nothing to do, and neither the number of workers nor their order can change a byte.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ log = logging.getLogger("judgerank")
 BACKENDS = ("loky", "sequential", "dask")
 Settings = dict[str, Any]
 Record = dict[str, Any]
-Task = Callable[[Settings, Any], Record]
+Task = Callable[..., Record]
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Study:
     name : str
         The section; part of every seed.
     task : callable
-        From a cell's settings and a numpy Generator to a record of plain numbers and strings. A function of a
-        module, so that workers can import it.
+        From a cell's settings, a numpy Generator and, if there is one, the shared object to a record of plain
+        numbers and strings. A function of a module, so that workers can import it.
     cells : dict of str to dict
         Settings by name of the cell; the name is part of the cell's seeds.
     replications : dict of str to int
@@ -55,6 +55,8 @@ class Study:
         Where finished blocks are kept.
     block : int
         Replications in a block.
+    shared : object, optional
+        What every replication works on, such as a data set.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Study:
     seed: int
     folder: Path
     block: int = 25
+    shared: Any = None
 
     def run(self, parallel: Parallel) -> int:
         """Compute the blocks that are missing and return how many replications that took."""
@@ -73,7 +76,7 @@ class Study:
             log.info("%s: every replication was computed before", self.name)
             return 0
         jobs = (
-            delayed(_run_block)(self.task, self.name, cell, self.cells[cell], self.seed, start, stop)
+            delayed(_run_block)(self.task, self.name, cell, self.cells[cell], self.seed, start, stop, self.shared)
             for cell, start, stop in missing
         )
         with _backend(parallel), tqdm(total=total, desc=self.name, unit="rep", smoothing=0.05) as progress:
@@ -92,6 +95,10 @@ class Study:
             with self._path(cell, start, stop).open() as file:
                 yield from map(json.loads, file)
 
+    @cached_property
+    def _shared_digest(self) -> str:
+        return joblib.hash(self.shared)
+
     def _jobs(self, only: str | None = None) -> list[tuple[str, int, int]]:
         return [
             (cell, start, min(start + self.block, many))
@@ -102,18 +109,18 @@ class Study:
 
     def _path(self, cell: str, start: int, stop: int) -> Path:
         task = f"{self.task.__module__}.{self.task.__qualname__}"
-        determined_by = [self.name, task, self.cells[cell], self.seed, _code_digest()]
+        determined_by = [self.name, task, self.cells[cell], self.seed, _code_digest(), self._shared_digest]
         key = hashlib.sha256(json.dumps(determined_by, sort_keys=True).encode()).hexdigest()[:16]
         return self.folder / self.name / f"{cell}-{key}" / f"{start:06d}-{stop:06d}.jsonl"
 
 
-def _run_block(task: Task, study: str, cell: str, settings: Settings, seed: int, start: int, stop: int):
+def _run_block(task, study: str, cell: str, settings: Settings, seed: int, start: int, stop: int, shared: Any):
     """Records of replications start to stop, as JSON lines."""
-    lines = []
+    lines, given = [], () if shared is None else (shared,)
     with threadpool_limits(1):  # so that sums are the same however many workers share the machine
         for replication in range(start, stop):
             try:
-                record = task(settings, generator(seed, study, cell, replication))
+                record = task(settings, generator(seed, study, cell, replication), *given)
             except (JudgerankError, ArithmeticError, ValueError) as error:
                 record = {"failure": f"{type(error).__name__}: {error}"}
             lines.append(json.dumps({"replication": replication, **record}))

@@ -77,14 +77,22 @@ def draw_panel(
     discrimination: dict[str, float],
     tie_share: dict[str, float],
     size: int,
+    slope: dict[str, float] | None = None,
+    covariate: np.ndarray | None = None,
 ) -> Comparisons:
-    """Comparisons on a uniform design with about the given share of ties by judge."""
+    """Comparisons on a uniform design with about the given share of ties by judge.
+
+    With slopes, by judge, and a covariate z, by comparison, discriminations are gamma_k exp(beta_k z).
+    """
     models, judges = tuple(sorted(scores)), tuple(sorted(discrimination))
     i, j, k = uniform_triples(rng, len(models), len(judges), size)
     s = np.array([scores[name] for name in models])
     gamma = np.array([discrimination[name] for name in judges])
     ties = np.array([tie_share[name] for name in judges])
-    p = expit(gamma[k] * (s[i] - s[j]))
+    at = gamma[k]
+    if covariate is not None:
+        at = at * np.exp(np.array([slope.get(name, 0.0) for name in judges])[k] * covariate)
+    p = expit(at * (s[i] - s[j]))
     # two half votes cancel with probability 2 p (1 - p); a judge cannot tie more often than that
     cancel = np.bincount(k, 2 * p * (1 - p), len(judges)) / np.maximum(np.bincount(k, minlength=len(judges)), 1)
     split = np.minimum(1.0, ties / np.where(cancel > 0, cancel, 1.0))

@@ -1,30 +1,47 @@
 """How stored tables become figures. Nothing here computes a result or draws a random number."""
 
+from judgerank.plots.data import pair_heatmap, prompt
 from judgerank.plots.judges import (
+    answers,
     discrimination_bars,
     discrimination_scatter,
-    short,
+    length_curves,
+    pool,
     size_against_discrimination,
+    slopes,
     stopping_path,
 )
-from judgerank.plots.rankings import agreement, leaderboard, ratings
+from judgerank.plots.rankings import agreement, leaderboard, ratings, tie_handling
+from judgerank.plots.resampled import efficiency, sparsity, weak_share
 from judgerank.plots.simulations import coverage, coverage_draws, mse, mse_draws
-from judgerank.plots.style import PAGE, canvas, label_points
+from judgerank.plots.style import NAMES, PAGE, REFERENCES, canvas, label_points, short
 
 __all__ = [
+    "NAMES",
     "PAGE",
+    "REFERENCES",
     "agreement",
+    "answers",
     "canvas",
     "coverage",
     "coverage_draws",
     "discrimination_bars",
     "discrimination_scatter",
+    "efficiency",
     "label_points",
     "leaderboard",
+    "length_curves",
     "mse",
     "mse_draws",
+    "pair_heatmap",
+    "pool",
+    "prompt",
     "ratings",
     "short",
     "size_against_discrimination",
+    "slopes",
+    "sparsity",
     "stopping_path",
+    "tie_handling",
+    "weak_share",
 ]

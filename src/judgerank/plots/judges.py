@@ -6,25 +6,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas, label_points
+from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas, label_points, short
 
-
-def short(judge: str) -> str:
-    """A judge's name without its publisher and serving suffixes."""
-    name = judge.rsplit("/", 1)[-1]
-    for suffix in ("-FP8", "-tput", "-Turbo", "-Instruct-2507", "-17B-128E-Instruct", "-17B-16E-Instruct"):
-        name = name.replace(suffix, "")
-    for suffix in (
-        "-Instruct-v0.1",
-        "-Instruct",
-        "-instruct",
-        "-preview-llama-109B-MoE",
-        "-A22B",
-        "-A3B",
-        "-it",
-    ):
-        name = name.replace(suffix, "")
-    return name
+LINES = (
+    ("#0072B2", "-"),
+    ("#D55E00", "--"),
+    ("#009E73", "-."),
+    ("#CC79A7", ":"),
+    ("#E69F00", "-"),
+    ("#56B4E9", "--"),
+)
 
 
 def discrimination_bars(frame: pd.DataFrame, title: str) -> Figure:
@@ -98,4 +89,108 @@ def stopping_path(path: pd.DataFrame, maximum: float, title: str) -> Figure:
     text = f"nearest after\n{nearest['iteration']:.0f} iterations: {nearest['largest_difference']:.3f}"
     gap.annotate(text, (nearest["iteration"], 0.9), (4, 0), ("data", "axes fraction"), "offset points")
     figure.suptitle(title, fontsize=8)
+    return figure
+
+
+def pool(frame: pd.DataFrame, title: str) -> Figure:
+    """Discriminations within a pool with intervals, beside the full-data and the printed ones."""
+    rows = frame.sort_values("discrimination", kind="stable")
+    height = np.arange(len(rows))
+    figure, (axes,) = canvas(PAGE * 0.75, 0.9 + 0.27 * len(rows))
+    reach = np.abs(rows[["low", "high"]].to_numpy().T - rows["discrimination"].to_numpy())
+    known = rows["low"].notna().to_numpy()
+    axes.errorbar(
+        rows["discrimination"][known],
+        height[known],
+        xerr=reach[:, known],
+        fmt="o",
+        color=COLOURS["judge_aware"],
+        label="fit to the pool",
+        elinewidth=0.9,
+        capsize=1.5,
+    )
+    axes.plot(rows["discrimination"][~known], height[~known], "x", color=COLOURS["judge_aware"], label="at zero")
+    axes.plot(rows["full_data"], height, "D", color="#009E73", markerfacecolor="none", label="full data")
+    if rows["paper"].notna().any():
+        axes.plot(rows["paper"], height, "^", color="black", markerfacecolor="none", label="printed")
+    axes.set_yticks(height, [short(name) for name in rows["judge"]])
+    axes.set(title=title, xlabel="discrimination (geometric mean one over the judges fitted together)")
+    axes.legend(loc="lower right")
+    return figure
+
+
+def length_curves(curves: pd.DataFrame, quartiles: pd.Series, title: str) -> Figure:
+    """Discrimination against standardised log length, with pointwise intervals and the quartiles of length."""
+    figure, (axes,) = canvas(PAGE * 0.7, 3.4)
+    for (judge, rows), (colour, line) in zip(curves.groupby("judge", sort=False), LINES, strict=False):
+        axes.plot(rows["z"], rows["estimate"], color=colour, linestyle=line, label=short(judge))
+        axes.fill_between(rows["z"], rows["low"], rows["high"], color=colour, alpha=0.13, linewidth=0)
+    for name in ("z_q25", "z_q75"):
+        axes.axvline(quartiles[name], color=COLOURS["reference"], linestyle="--", linewidth=0.8)
+    top = 1.6 * curves["estimate"].max()
+    axes.set(title=title, xlabel="standardised log question length z (dashed: quartiles)", ylim=(0, top))
+    axes.set_ylabel("discrimination gamma(z)")
+    axes.legend(loc="upper center", ncols=2)
+    return figure
+
+
+def slopes(frame: pd.DataFrame, title: str) -> Figure:
+    """Slopes in length with intervals by judge, with the true ones where they are known."""
+    rows = frame.sort_values("slope", kind="stable")
+    known = rows["low_slope"].notna().to_numpy()
+    height = np.arange(len(rows))
+    figure, (axes,) = canvas(PAGE * 0.75, 0.9 + 0.19 * len(rows))
+    reach = (rows["high_slope"] - rows["slope"]).to_numpy()
+    axes.errorbar(
+        rows["slope"][known],
+        height[known],
+        xerr=reach[known],
+        fmt="o",
+        color=COLOURS["judge_aware"],
+        label="estimate",
+    )
+    if not known.all():
+        edge = rows["slope"][known].min(), rows["slope"][known].max()
+        where = rows["slope"][~known].clip(*edge)
+        axes.plot(
+            where,
+            height[~known],
+            "x",
+            color=COLOURS["judge_aware"],
+            label="no interval (at zero, or on the bound)",
+        )
+    if "true_slope" in rows:
+        axes.plot(rows["true_slope"], height, "^", color="black", markerfacecolor="none", label="truth")
+    axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
+    axes.set_yticks(height, [short(name) for name in rows["judge"]])
+    axes.set(title=title, xlabel="slope beta (log discrimination per standard deviation of log length)")
+    figure.legend(loc="outside lower center", ncols=3)
+    return figure
+
+
+def answers(frame: pd.DataFrame, title: str) -> Figure:
+    """Shares of the first-shown model, the second, ties and unparsed answers, by judge."""
+    asked = frame["comparisons"] + frame["unparsed"]
+    shares = pd.DataFrame(
+        {
+            "first shown": frame["share_a"] * frame["comparisons"] / asked,
+            "tie": frame["share_tie"] * frame["comparisons"] / asked,
+            "second shown": frame["share_b"] * frame["comparisons"] / asked,
+            "unparsed": frame["unparsed"] / asked,
+        }
+    ).assign(judge=frame["judge"])
+    rows = shares.sort_values("first shown", kind="stable")
+    figure, (axes,) = canvas(PAGE * 0.75, 0.9 + 0.19 * len(rows))
+    left, looks = np.zeros(len(rows)), (("#0072B2", ""), ("#F0E442", "//"), ("#E69F00", ""), ("#7F7F7F", ".."))
+    for name, (colour, hatch) in zip(rows.columns[:-1], looks, strict=True):
+        axes.barh(
+            np.arange(len(rows)), rows[name], left=left, color=colour, hatch=hatch, edgecolor="white", label=name
+        )
+        left = left + rows[name].to_numpy()
+    axes.axvline(0.5, color="black", linewidth=0.6, linestyle="--")
+    axes.set_yticks(np.arange(len(rows)), [short(name) for name in rows["judge"]])
+    axes.set(title=title, xlabel="share of the judge's answers", xlim=(0, 1))
+    axes.grid(visible=False)
+    axes.margins(y=0.01)
+    figure.legend(loc="outside lower center", ncols=4)
     return figure

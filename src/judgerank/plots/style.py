@@ -22,6 +22,7 @@ COLOURS = {
     "mt_bench": "#009E73",
     "ultrafeedback": "#CC79A7",
     "chatbot_arena": "#E69F00",
+    "in_house": "#56B4E9",
     "reference": "#7F7F7F",
 }
 MARKERS = {"judge_aware": "o", "btl": "s", "mt_bench": "o", "ultrafeedback": "D", "chatbot_arena": "^"}
@@ -31,6 +32,13 @@ NAMES = {
     "mt_bench": "MT-Bench",
     "ultrafeedback": "UltraFeedback",
     "chatbot_arena": "Chatbot Arena",
+    "in_house": "In-house data",
+}
+REFERENCES = {
+    "judge_aware": "the judge-aware full-data fit",
+    "btl": "the BTL full-data fit",
+    "human": "human Elo",
+    "truth": "the surrogate's truth",
 }
 STYLE = {
     "font.size": 7,
@@ -51,6 +59,24 @@ STYLE = {
     "pdf.fonttype": 42,
     "svg.hashsalt": "judgerank",
 }
+
+
+def short(judge: str) -> str:
+    """A judge's or model's name without its publisher and serving suffixes."""
+    name = judge.rsplit("/", 1)[-1]
+    for suffix in ("-FP8", "-tput", "-Turbo", "-Instruct-2507", "-17B-128E-Instruct", "-17B-16E-Instruct"):
+        name = name.replace(suffix, "")
+    for suffix in (
+        "-Instruct-v0.1",
+        "-Instruct",
+        "-instruct",
+        "-preview-llama-109B-MoE",
+        "-A22B",
+        "-A3B",
+        "-it",
+    ):
+        name = name.replace(suffix, "")
+    return name
 
 
 def canvas(width: float, height: float, rows: int = 1, columns: int = 1, **options) -> tuple[Figure, np.ndarray]:

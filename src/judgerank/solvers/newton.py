@@ -57,7 +57,8 @@ def maximise(
 
     Judges whose slope at zero is not positive are set to gamma_k = 0 on the way (for the scores as they are,
     that is their best value) and taken back whenever their slope at the fit of the others turns positive, so
-    that at return the Karush-Kuhn-Tucker conditions hold for all of them (with a covariate, at every beta_k tried).
+    that at return the Karush-Kuhn-Tucker conditions hold for all of them; with a covariate, at every beta_k on a
+    grid between its bounds.
 
     Without a `start` the climb begins at the unweighted scores. Should it end with judges at zero, it is tried
     again from the judges' main direction of agreement, both ways round, and the best end counts.
@@ -209,7 +210,7 @@ def _taken_back(cells, at: Parameters, here: Evaluation, settings: NewtonSetting
 def _best_from_zero(cells, scores, k: int, bound: float, level: float) -> tuple[float, float]:
     """Log-discrimination and slope from which a judge at zero can climb, or minus infinity and zero.
 
-    Near gamma_k = 0 the log-likelihood is gamma_k sum n (y - 1/2) e^{beta z} d - gamma_k^2 sum n e^{2 beta z} d^2 / 8.
+    Near zero the log-likelihood is gamma_k sum n (y - 1/2) h d - gamma_k^2 sum n (h d)^2 / 8, with h = e^{beta z}.
     """
     rows = cells.judge == k
     d, n, z = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows], cells.covariate[rows]

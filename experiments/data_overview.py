@@ -1,0 +1,82 @@
+"""Appendices D and E: sizes, comparisons per pair, and what every judge answered (Table A.4 and four heatmaps).
+
+python experiments/data_overview.py [dataset=in_house|chatbot_arena|mt_bench|ultrafeedback] ...
+"""
+
+import logging
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank import plots, published
+from judgerank.config import main
+from judgerank.datasets import Judgments
+from judgerank.outputs import run_section
+from judgerank.tables import Table
+
+log = logging.getLogger("judgerank")
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    (judgments,) = data.values()
+    title, frame, c = judgments.title, judgments.frame, judgments.comparisons
+    pairs = pair_counts(judgments)
+    n = len(c.models)
+    size = {
+        "dataset": judgments.name,
+        "paper": published.table("data_sizes")["comparisons"][judgments.name],
+        "records": len(frame),
+        "comparisons": len(c),
+        **{f"dropped_{reason}": many for reason, many in c.dropped.items()},
+        "models": n,
+        "judges": len(c.judges),
+        "questions": frame["question_id"].nunique(),
+        "pairs_compared": len(pairs),
+        "pairs_possible": n * (n - 1) // 2,
+        "fewest_per_pair": pairs["comparisons"].min(),
+        "most_per_pair": pairs["comparisons"].max(),
+        "share_first_is_alphabetically_smaller": float((frame["model_a"] < frame["model_b"]).mean()),
+        "share_tie": float(np.mean(c.outcome == 0.5)),
+    }
+    log.info("%s", ", ".join(f"{name} {value}" for name, value in size.items()))
+    judges = judgments.judges.assign(table_a5=lambda rows: rows["judge"].map(listed()).fillna("--"))
+    return {
+        "size": Table(pd.DataFrame([size]), f"{title}: how much there is (Table A.4)"),
+        "pairs": Table(pairs, f"{title}: comparisons per pair of models"),
+        "judges": Table(
+            judges, f"{title}: judges, their number in the paper's list (Table A.5), and their answers"
+        ),
+    }
+
+
+def listed() -> pd.Series:
+    """Numbers of the paper's list of judges, by the name used in the data."""
+    return published.table("judge_llms")["number"]
+
+
+def pair_counts(judgments: Judgments) -> pd.DataFrame:
+    """Comparisons by pair, whichever model was shown first: ``model_1, model_2, comparisons``."""
+    c, n = judgments.comparisons, len(judgments.comparisons.models)
+    low, high = np.minimum(c.first, c.second), np.maximum(c.first, c.second)
+    pair, count = np.unique(low.astype(np.int64) * n + high, return_counts=True)
+    names = np.array(c.models, object)
+    return pd.DataFrame({"model_1": names[pair // n], "model_2": names[pair % n], "comparisons": count})
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    name = plots.NAMES[tables["size"].at[0, "dataset"]]
+    return {
+        "pairs": plots.pair_heatmap(tables["pairs"], f"{name}: comparisons per pair{suffix}"),
+        "answers": plots.answers(tables["judges"], f"{name}: what the judges answered{suffix}"),
+    }
+
+
+@main("data_overview")
+def run(cfg: DictConfig) -> None:
+    run_section("data_overview", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,104 @@
+"""Appendix F.6: discriminations that depend on the question's length, gamma_k(z) = exp(alpha_k + beta_k z).
+
+python experiments/length_covariate.py [dataset=mt_bench] [curves=[judge,...]] ...
+
+On a surrogate the slopes are known, and stand beside the estimates.
+"""
+
+import logging
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+from scipy.stats import spearmanr
+
+from judgerank import FitResult, fit, plots
+from judgerank.config import main, solver_settings
+from judgerank.datasets import Judgments
+from judgerank.inference import likelihood_ratio
+from judgerank.outputs import run_section
+from judgerank.solvers.adam import AdamSettings
+from judgerank.tables import Table, fit_rows
+
+log = logging.getLogger("judgerank")
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    (judgments,) = data.values()
+    title, comparisons = judgments.title, judgments.with_lengths()
+    scalar, length = (fit(comparisons, m, *solver_settings(cfg.solver, m)) for m in ("judge_aware", "length"))
+    iterated = fit(comparisons, "length", "adam", AdamSettings(max_iterations=cfg.adam_iterations))
+    slopes = slope_table(length, cfg.level, judgments.truth)
+    slopes["slope_adam"] = iterated.slope.to_numpy()
+    ranking = pd.DataFrame({"score_length": length.scores, "score_judge_aware": scalar.scores})
+    ranking["rank_length"], ranking["rank_judge_aware"] = length.ranks, scalar.ranks
+    ranking["rank_change"] = ranking["rank_judge_aware"] - ranking["rank_length"]
+    df = len(scalar.comparisons.judges) - len(length.judges_at_zero)
+    test = {
+        "statistic": likelihood_ratio(scalar.log_likelihood, length.log_likelihood, df)[0],
+        "degrees_of_freedom": df,
+        "p_value": likelihood_ratio(scalar.log_likelihood, length.log_likelihood, df)[1],
+        "spearman": spearmanr(length.scores, scalar.scores).statistic,
+        "largest_rank_change": int(ranking["rank_change"].abs().max()),
+        "z_q25": np.quantile(comparisons.covariate, 0.25),
+        "z_q75": np.quantile(comparisons.covariate, 0.75),
+    }
+    log.info("%s: %s", title, ", ".join(f"{name} {value:.4g}" for name, value in test.items()))
+    fits = fit_rows([scalar, length, iterated], cfg.level).assign(
+        solver=[cfg.solver.name, cfg.solver.name, "adam"]
+    )
+    shown = list(cfg.curves or representative(slopes))
+    z = np.linspace(comparisons.covariate.min(), comparisons.covariate.max(), 81)
+    curves = pd.concat([length.discrimination_curve(judge, z, cfg.level).assign(judge=judge) for judge in shown])
+    return {
+        "slopes": Table(slopes, f"{title}: discrimination at average length, and slope in length, by judge"),
+        "ranking": Table(ranking.rename_axis("model").reset_index(), f"{title}: scores with and without length"),
+        "test": Table(
+            pd.DataFrame([test]), f"{title}: likelihood-ratio test of all slopes zero; agreement of ranks", 4
+        ),
+        "fits": Table(fits, f"{title}: the fits", 4),
+        "curves": Table(curves, f"{title}: discrimination against standardised log length"),
+    }
+
+
+def slope_table(length: FitResult, level: float, truth: pd.DataFrame | None) -> pd.DataFrame:
+    """Discriminations and slopes with intervals by judge, the truth beside them where it is known."""
+    rows = length.confidence_intervals(level).set_index("name")
+    parts = [rows[rows["parameter"] == parameter] for parameter in ("discrimination", "slope")]
+    columns = {"discrimination": parts[0]["estimate"], "slope": parts[1]["estimate"]}
+    for part, name in zip(parts, columns.copy(), strict=True):
+        columns |= {f"{end}_{name}": part[end] for end in ("low", "high")}
+    frame = pd.DataFrame(columns).assign(status=length.judge_status)
+    if truth is not None:
+        known = truth[truth["parameter"] == "slope"].set_index("name")["value"]
+        frame["true_slope"] = known[frame.index]
+        covered = (frame["low_slope"] <= frame["true_slope"]) & (frame["true_slope"] <= frame["high_slope"])
+        log.info("true slopes within their intervals: %d of %d", covered.sum(), frame["low_slope"].notna().sum())
+    return frame.rename_axis("judge").reset_index()
+
+
+def representative(slopes: pd.DataFrame) -> list[str]:
+    """The two judges whose slopes are most clearly positive and the two most clearly negative."""
+    known = slopes.dropna(subset=["low_slope"])
+    clear = known["slope"] / (known["high_slope"] - known["low_slope"])
+    order = known.loc[clear.sort_values(kind="stable").index, "judge"].tolist()
+    return [*order[:2], *order[-2:]]
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {
+        "curves": plots.length_curves(
+            tables["curves"], tables["test"].iloc[0], f"Discrimination and length{suffix}"
+        ),
+        "slopes": plots.slopes(tables["slopes"], f"Slopes in length{suffix}"),
+    }
+
+
+@main("length_covariate")
+def run(cfg: DictConfig) -> None:
+    run_section("length_covariate", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,88 @@
+"""Section 5.4: a panel of mostly weak judges (Table 2), and panels with every share of weak judges.
+
+python experiments/mixed_judges.py [dataset=ultrafeedback] [pool=[judge,...]] [panel=6] ...
+"""
+
+import logging
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank import plots, published
+from judgerank.config import both_fits, main
+from judgerank.datasets import Judgments
+from judgerank.outputs import run_section
+from judgerank.resampling import Whole, correlations, empanelled, endings_of, study_of, summary_of, whole_of
+from judgerank.tables import Table, discrimination, fit_rows
+
+log = logging.getLogger("judgerank")
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    (judgments,) = data.values()
+    title = judgments.title
+    whole = whole_of(judgments, both_fits(cfg.solver, judgments.comparisons))
+    pool = pool_of(cfg, whole)
+    fits = both_fits(cfg.solver, judgments.comparisons.with_judges(pool))
+    gammas = discrimination(fits["judge_aware"], cfg.level, judgments.name)
+    gammas["full_data"] = whole.discrimination[gammas["judge"]].to_numpy()
+    gammas["paper"] = published.numbers("mixed_judges", "discrimination").reindex(gammas["judge"]).to_numpy()
+    rows = [
+        {"method": method, "reference": name, **correlations(fitted.scores, reference)}
+        for name, reference in whole.references.items()
+        for method, fitted in fits.items()
+    ]
+    agreement = pd.DataFrame(rows)
+    log.info("%s, pool of %d: correlations\n%s", title, len(pool), agreement.to_string(index=False))
+    study = sweep_of(cfg, whole)
+    study.run(cfg.parallel)
+    points = ("n_weak", "panel", "n_comparisons")
+    sweep = summary_of(study, points, cfg.paper_repeats)
+    sweep.insert(0, "share_weak", sweep["n_weak"] / sweep["panel"])
+    return {
+        "discrimination": Table(gammas, f"{title}: discriminations within the pool (Table 2)"),
+        "agreement": Table(agreement, f"{title}: fits to the pool's comparisons against each reference", 4),
+        "fits": Table(fit_rows(list(fits.values()), cfg.level), f"{title}: the fits to the pool's comparisons", 4),
+        "sweep": Table(
+            sweep, f"{title}: random panels by their share of weak judges, equally many comparisons", 4
+        ),
+        "endings": Table(endings_of(study, points), f"{title}: how the fits of the sweep ended"),
+    }
+
+
+def pool_of(cfg: DictConfig, whole: Whole) -> list[str]:
+    """The configured judges if the set has them all, else its least and its most discriminating ones."""
+    judges = whole.comparisons.judges
+    if all(judge in judges for judge in cfg.pool):
+        return list(cfg.pool)
+    order = whole.discrimination.sort_values(kind="stable").index
+    log.info("the set lacks judges of the paper's pool: its %d weakest, %d strongest", cfg.n_weak, cfg.n_strong)
+    return [*order[: cfg.n_weak], *order[len(order) - cfg.n_strong :]]
+
+
+def sweep_of(cfg: DictConfig, whole: Whole):
+    """Panels of weak judges (the less discriminating half of the set) and strong ones, by number of weak ones."""
+    order = whole.discrimination.sort_values(kind="stable").index.tolist()
+    half = len(order) // 2
+    panel = min(cfg.panel, half)
+    shared = {"weak": order[:half], "strong": order[-half:], "panel": panel, "n_comparisons": cfg.n_comparisons}
+    cells = {f"weak{n}": {"n_weak": n, **shared} for n in range(panel + 1)}
+    return study_of(cfg, "mixed_judges", empanelled, whole, cells)
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    name = plots.NAMES[tables["discrimination"]["dataset"].iloc[0]]
+    return {
+        "sweep": plots.weak_share(tables["sweep"], f"{name}: panels with weak judges{suffix}"),
+        "pool": plots.pool(tables["discrimination"], f"{name}: discriminations within the pool{suffix}"),
+    }
+
+
+@main("mixed_judges")
+def run(cfg: DictConfig) -> None:
+    run_section("mixed_judges", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,64 @@
+"""Appendix F.4: ties as half a win against ties dropped.
+
+python experiments/tie_handling.py [dataset=in_house|chatbot_arena|mt_bench|ultrafeedback] ...
+"""
+
+import logging
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank import plots
+from judgerank.config import both_fits, main
+from judgerank.datasets import Judgments
+from judgerank.outputs import run_section
+from judgerank.tables import Table, fit_rows, leaderboard
+
+log = logging.getLogger("judgerank")
+METHODS = ("judge_aware", "btl")
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    (judgments,) = data.values()
+    title, half = judgments.title, judgments.comparisons
+    # judges who only ever tied have nothing left to say
+    dropped = half.take(np.flatnonzero(half.outcome != 0.5))
+    silent = [judge for judge in half.judges if judge not in dropped.judges]
+    boards, rows = {}, []
+    for ties, comparisons in (("half", half), ("dropped", dropped)):
+        fits = both_fits(cfg.solver, comparisons)
+        boards[ties] = leaderboard(fits["judge_aware"], fits["btl"], cfg.level).set_index("model")
+        rows.append(fit_rows(list(fits.values()), cfg.level, ties=ties))
+    changes = boards["half"].add_suffix("_half").join(boards["dropped"].add_suffix("_dropped"))
+    summary = pd.concat(rows, ignore_index=True)
+    summary["models_moved"], summary["largest_move"] = 0, 0
+    for method in METHODS:
+        changes[f"move_{method}"] = changes[f"rank_{method}_half"] - changes[f"rank_{method}_dropped"]
+        moved = changes[f"move_{method}"].abs()
+        here = (summary["fit"] == method) & (summary["ties"] == "dropped")
+        summary.loc[here, ["models_moved", "largest_move"]] = [(moved > 0).sum(), moved.max()]
+        names = ", ".join(changes.index[moved > 0]) or "none"
+        log.info("%s, %s: models whose rank changes without ties: %s", title, method, names)
+    note = f"; judges with nothing but ties: {', '.join(silent) or 'none'}"
+    ties = f"{len(half) - len(dropped)} ties among {len(half)} comparisons"
+    return {
+        "ranks": Table(
+            changes.reset_index(), f"{title}: scores, intervals and ranks with ties as half and without ties"
+        ),
+        "fits": Table(summary, f"{title}: {ties}{note}", 4),
+    }
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"ties": plots.tie_handling(tables["ranks"], f"Ties as half a win, and dropped{suffix}")}
+
+
+@main("tie_handling")
+def run(cfg: DictConfig) -> None:
+    run_section("tie_handling", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()
