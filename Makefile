@@ -5,7 +5,8 @@
 # make bench       speed and memory as ratios measured in one run
 # make lock        resolve the lock file again (needs uv)
 
-SECTIONS := chatbot_arena benchmark_alignment judge_reliability convergence_mse ci_coverage
+SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling \
+            length_covariate mixed_judges sparsity subsampling_efficiency convergence_mse ci_coverage
 PYTHON   ?= python3
 BIN      := .venv/bin
 ARGS     ?=

@@ -106,8 +106,7 @@ def against_paper(ranking: pd.DataFrame, summary: pd.DataFrame, judgments: Judgm
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    name = plots.NAMES[tables["judges"]["dataset"].iloc[0]]
-    return {"leaderboard": plots.leaderboard(tables["ranking"], f"{name}: complete ranking{suffix}")}
+    return {"leaderboard": plots.leaderboard(tables["ranking"], f"Complete ranking{suffix}")}
 
 
 @main("complete_ranking")

@@ -66,10 +66,9 @@ def pair_counts(judgments: Judgments) -> pd.DataFrame:
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    name = plots.NAMES[tables["size"].at[0, "dataset"]]
     return {
-        "pairs": plots.pair_heatmap(tables["pairs"], f"{name}: comparisons per pair{suffix}"),
-        "answers": plots.answers(tables["judges"], f"{name}: what the judges answered{suffix}"),
+        "pairs": plots.pair_heatmap(tables["pairs"], f"Comparisons per pair{suffix}"),
+        "answers": plots.answers(tables["judges"], f"What the judges answered{suffix}"),
     }
 
 

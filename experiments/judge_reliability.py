@@ -1,4 +1,4 @@
-"""Appendix F.5: the judges' discriminations, their table and three figures.
+"""Appendices E and F.5: who the judges are, what they are asked, and their discriminations.
 
 python experiments/judge_reliability.py [level=0.9] [path_length=20000] ...
 
@@ -35,12 +35,22 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "discrimination": Table(table, f"Discriminations with {cfg.level:.0%} intervals (Table A.8)"),
         "answers": Table(answers, "What each judge answered: shares of a, b and ties, and unparsed answers"),
         "fits": Table(summary, "The judge-aware fits", 4),
+        "judges": Table(panel(answers), "Judges: number in the paper's list (Table A.5), comparisons by set", 0),
+        "prompt": Table(pd.DataFrame([dict(cfg.prompt)]), "What a judge is asked, in words of our own"),
     }
     for name, fitted in fits.items():
         log.info("%s: %s, judges at zero: %s", name, fitted.status, ", ".join(fitted.judges_at_zero) or "none")
     if not data["ultrafeedback"].is_surrogate:
         tables |= against_paper(table, fits["ultrafeedback"], cfg.path_length)
     return tables
+
+
+def panel(answers: pd.DataFrame) -> pd.DataFrame:
+    """Every judge that is in the paper's list or in a set."""
+    counts = answers.pivot(index="judge", columns="dataset", values="comparisons")
+    numbers = published.table("judge_llms")["number"].astype(int)
+    table = counts.join(numbers.rename("table_a5"), how="outer")[["table_a5", *counts.columns]]
+    return table.astype("Int64").sort_values("table_a5").rename_axis("judge").reset_index()
 
 
 def against_paper(table: pd.DataFrame, ultrafeedback: FitResult, length: int) -> dict[str, Table]:
@@ -100,6 +110,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
         ),
         "mt_bench_against_ultrafeedback": plots.discrimination_scatter(table, f"The same judges twice{suffix}"),
         "discrimination": plots.discrimination_bars(table, f"Judges' discrimination{suffix}"),
+        "prompt_template": plots.prompt(tables["prompt"].at[0, "text"], f"What a judge is asked{suffix}"),
     }
     if "stopping_path" in tables:
         supremum = tables["fits"].set_index("dataset").at["ultrafeedback", "log_likelihood"]

@@ -35,10 +35,11 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     ranking["rank_length"], ranking["rank_judge_aware"] = length.ranks, scalar.ranks
     ranking["rank_change"] = ranking["rank_judge_aware"] - ranking["rank_length"]
     df = len(scalar.comparisons.judges) - len(length.judges_at_zero)
+    statistic, p_value = likelihood_ratio(scalar.log_likelihood, length.log_likelihood, df)
     test = {
-        "statistic": likelihood_ratio(scalar.log_likelihood, length.log_likelihood, df)[0],
+        "statistic": statistic,
         "degrees_of_freedom": df,
-        "p_value": likelihood_ratio(scalar.log_likelihood, length.log_likelihood, df)[1],
+        "p_value": p_value,
         "spearman": spearmanr(length.scores, scalar.scores).statistic,
         "largest_rank_change": int(ranking["rank_change"].abs().max()),
         "z_q25": np.quantile(comparisons.covariate, 0.25),
@@ -79,11 +80,10 @@ def slope_table(length: FitResult, level: float, truth: pd.DataFrame | None) -> 
 
 
 def representative(slopes: pd.DataFrame) -> list[str]:
-    """The two judges whose slopes are most clearly positive and the two most clearly negative."""
-    known = slopes.dropna(subset=["low_slope"])
-    clear = known["slope"] / (known["high_slope"] - known["low_slope"])
-    order = known.loc[clear.sort_values(kind="stable").index, "judge"].tolist()
-    return [*order[:2], *order[-2:]]
+    """Of the half of the judges with the shortest intervals, the two least and the two largest slopes."""
+    width = slopes["high_slope"] - slopes["low_slope"]
+    precise = slopes[width <= width.median()].sort_values("slope", kind="stable")["judge"].tolist()
+    return [*precise[:2], *precise[-2:]]
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

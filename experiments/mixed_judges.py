@@ -72,10 +72,9 @@ def sweep_of(cfg: DictConfig, whole: Whole):
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    name = plots.NAMES[tables["discrimination"]["dataset"].iloc[0]]
     return {
-        "sweep": plots.weak_share(tables["sweep"], f"{name}: panels with weak judges{suffix}"),
-        "pool": plots.pool(tables["discrimination"], f"{name}: discriminations within the pool{suffix}"),
+        "sweep": plots.weak_share(tables["sweep"], f"Panels with weak judges{suffix}"),
+        "pool": plots.pool(tables["discrimination"], f"Discriminations within the pool{suffix}"),
     }
 
 

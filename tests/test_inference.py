@@ -61,7 +61,8 @@ def test_the_information_is_that_of_the_dense_jacobian(cells, member, dense_info
     found = fit(cells, member)
     at_fit = evaluate(cells, found.model, found.solution.parameters, "expected")
     expected = dense_information(cells, found.solution.parameters)
-    assert_allclose(information(at_fit, np.ones((len(found.model.judge_blocks), K), bool)), expected, rtol=1e-12, atol=1e-11)
+    everything = np.ones((len(found.model.judge_blocks), K), bool)
+    assert_allclose(information(at_fit, everything), expected, rtol=1e-12, atol=1e-11)
 
 
 @FAMILY

@@ -44,6 +44,7 @@ class StandIn:
     log_length_mean: float = 5.5  # of the questions, in log characters: a median of 245
     log_length_sd: float = 1.0
     tie_share: float | None = None  # null: each judge's own share
+    random_order: bool = False  # else the alphabetically smaller model is shown first, as in the published sets
     slopes: dict[str, float] = field(default_factory=dict)  # of some judges' discrimination in length
 
 
@@ -207,7 +208,18 @@ class BenchmarkAlignment(RealData):
 
 
 @dataclass
+class Prompt:
+    """What a judge is asked, with {question}, {first} and {second} to be filled in."""
+
+    name: str = MISSING
+    temperature: float = MISSING
+    max_tokens: int = MISSING
+    text: str = MISSING
+
+
+@dataclass
 class JudgeReliability(RealData):
+    prompt: Prompt = field(default_factory=Prompt)
     path_length: int = MISSING
 
 
@@ -239,6 +251,7 @@ class CiCoverage(Simulation):
 def _register() -> None:
     store = ConfigStore.instance()
     store.store(group="dataset", name="schema", node=Dataset)
+    store.store(group="prompt", name="schema", node=Prompt)
     store.store(group="solver", name="newton_schema", node=Newton)
     store.store(group="solver", name="adam_schema", node=Adam)
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):

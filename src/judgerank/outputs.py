@@ -41,7 +41,8 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
     compute : callable
         From the config and the data by name to tables by name.
     draw : callable
-        From the stored tables by name and a suffix for titles to figures by name.
+        From the stored tables by name and a suffix for titles (the set chosen, surrogate or not) to figures by
+        name.
     """
     if cfg.draw_only:
         variants = [kind for kind in ("", "surrogate") if (_folder(cfg, cfg.results, section, kind)).is_dir()]
@@ -107,7 +108,8 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
     tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
     target = _folder(cfg, cfg.figures, section, kind)
     with matplotlib.rc_context(), _staged(target) as folder:
-        for name, figure in draw(tables, " (surrogate)" if kind else "").items():
+        chosen = f": {cfg.dataset.title}" if "dataset" in cfg else ""
+        for name, figure in draw(tables, chosen + (" (surrogate)" if kind else "")).items():
             # fixed metadata keep the files the same to the byte
             figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "ModDate": None})
             figure.savefig(folder / f"{name}.png", metadata={"Software": None})

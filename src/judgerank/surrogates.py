@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from judgerank import published
+from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT, Dataset
 from judgerank.datasets import Judgments
 from judgerank.errors import DataUnavailableError
@@ -57,6 +58,8 @@ def surrogate_judgments(dataset: Dataset, seed: int) -> Judgments:
         dict(wanted.slopes),
         (log_length - log_length.mean()) / log_length.std(),
     )
+    if wanted.random_order:
+        comparisons = _shuffled(comparisons, generator(seed, "order", dataset.name))
     names = np.array([f"q{number:05d}" for number in range(wanted.n_questions)])
     frame = comparisons.to_frame().assign(question_id=names[question])
     source = {"surrogate": True, "seed": seed, "records": dataset.records}
@@ -64,6 +67,17 @@ def surrogate_judgments(dataset: Dataset, seed: int) -> Judgments:
     by_question = pd.Series(lengths, names, name="characters")
     truth = _truth(panel, dict(wanted.slopes))
     return Judgments(dataset.name, title, frame, comparisons, source, by_question, truth)
+
+
+def _shuffled(comparisons: Comparisons, rng: np.random.Generator) -> Comparisons:
+    """The same comparisons, the other model shown first in about half of them."""
+    turned = rng.random(len(comparisons)) < 0.5
+    return replace(
+        comparisons,
+        first=np.where(turned, comparisons.second, comparisons.first),
+        second=np.where(turned, comparisons.first, comparisons.second),
+        outcome=np.where(turned, 1 - comparisons.outcome, comparisons.outcome),
+    )
 
 
 def _truth(panel: Panel, slopes: dict[str, float]) -> pd.DataFrame:

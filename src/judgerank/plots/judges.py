@@ -114,8 +114,11 @@ def pool(frame: pd.DataFrame, title: str) -> Figure:
     if rows["paper"].notna().any():
         axes.plot(rows["paper"], height, "^", color="black", markerfacecolor="none", label="printed")
     axes.set_yticks(height, [short(name) for name in rows["judge"]])
-    axes.set(title=title, xlabel="discrimination (geometric mean one over the judges fitted together)")
-    axes.legend(loc="lower right")
+    top = 1.1 * np.nanmax(rows[["discrimination", "full_data", "paper"]].to_numpy(float))
+    axes.set(
+        title=title, xlabel="discrimination (geometric mean one over a fit's judges)", xlim=(-0.02 * top, top)
+    )
+    figure.legend(loc="outside lower center", ncols=4)
     return figure
 
 
@@ -157,13 +160,13 @@ def slopes(frame: pd.DataFrame, title: str) -> Figure:
             height[~known],
             "x",
             color=COLOURS["judge_aware"],
-            label="no interval (at zero, or on the bound)",
+            label="no interval: at zero, or on the bound",
         )
     if "true_slope" in rows:
         axes.plot(rows["true_slope"], height, "^", color="black", markerfacecolor="none", label="truth")
     axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
     axes.set_yticks(height, [short(name) for name in rows["judge"]])
-    axes.set(title=title, xlabel="slope beta (log discrimination per standard deviation of log length)")
+    axes.set(title=title, xlabel="slope in standardised log length")
     figure.legend(loc="outside lower center", ncols=3)
     return figure
 

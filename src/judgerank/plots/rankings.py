@@ -20,7 +20,7 @@ def leaderboard(frame: pd.DataFrame, title: str) -> Figure:
         axes.errorbar(score, height + shift, xerr=reach, label=NAMES[fit], **style)
     axes.set_yticks(height, [short(name) for name in frame["model"]])
     axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
-    axes.set(title=title, xlabel="score (log-odds at discrimination one; each fit on its own scale)")
+    axes.set(title=title, xlabel="score in log-odds, each fit on its own scale")
     axes.margins(y=0.02)
     axes.legend(loc="lower right")
     return figure
@@ -41,28 +41,25 @@ def agreement(frame: pd.DataFrame, reference: str, label: str, title: str) -> Fi
 
 
 def tie_handling(frame: pd.DataFrame, title: str) -> Figure:
-    """Scores without ties against scores with ties as half, and by how many ranks a model moves."""
-    figure, panels = canvas(PAGE, 3.1, 1, 2)
+    """Scores and intervals with ties as half (filled) and without ties (hollow), and moves in rank."""
+    rows = frame.sort_values("rank_judge_aware_half")
+    height = -np.arange(len(rows))
+    figure, panels = canvas(PAGE, 0.9 + 0.17 * len(rows), 1, 2, sharey=True)
     for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
-        half, dropped = frame[f"score_{fit}_half"], frame[f"score_{fit}_dropped"]
-        ends = [min(half.min(), dropped.min()), max(half.max(), dropped.max())]
-        axes.plot(ends, ends, "--", color=COLOURS["reference"], linewidth=0.7, label="equal")
-        stays = frame[f"move_{fit}"] == 0
-        style = {"color": COLOURS[fit], "linestyle": "none", "marker": MARKERS[fit]}
-        axes.plot(half[stays], dropped[stays], **style, label="same rank")
-        axes.plot(half[~stays], dropped[~stays], **style, markerfacecolor="white", label="another rank")
-        axes.set(xlabel=f"score, {NAMES[fit]}, ties as half", ylabel="score, ties dropped")
-        axes.margins(0.12)
-        axes.legend(loc="upper left")
+        for ties, shift, fill in (("half", 0.16, COLOURS[fit]), ("dropped", -0.16, "white")):
+            score = rows[f"score_{fit}_{ties}"]
+            reach = np.abs(rows[[f"low_{fit}_{ties}", f"high_{fit}_{ties}"]].to_numpy().T - score.to_numpy())
+            style = {"fmt": MARKERS[fit], "color": COLOURS[fit], "elinewidth": 0.7, "markerfacecolor": fill}
+            label = {"half": "ties as half a win", "dropped": "ties dropped"}[ties]
+            axes.errorbar(score, height + shift, xerr=reach, label=label, **style)
+        for y, move in zip(height, rows[f"move_{fit}"], strict=True):
+            if move:
+                axes.annotate(f"{move:+d}", (1.0, y), xycoords=("axes fraction", "data"), ha="right", va="center")
+        axes.set(title=NAMES[fit], xlabel="score (right: ranks gained without ties)")
+        axes.margins(x=0.1, y=0.02)
+    panels[0].set_yticks(height, [short(name) for name in rows["model"]])
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     figure.suptitle(title, fontsize=8)
-    for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
-        moved = frame[frame[f"move_{fit}"] != 0]
-        if len(moved):
-            names = [
-                f"{short(name)} ({move:+d})"
-                for name, move in zip(moved["model"], moved[f"move_{fit}"], strict=True)
-            ]
-            label_points(axes, moved[f"score_{fit}_half"], moved[f"score_{fit}_dropped"], names)
     return figure
 
 

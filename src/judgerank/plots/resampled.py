@@ -29,7 +29,7 @@ def efficiency(frame: pd.DataFrame, measure: str, title: str) -> Figure:
         axes.set(title=f"K = {many}", xlabel="comparisons T")
     panels[0].set_ylabel(MEASURE_NAMES[measure])
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(f"{title} (bands: interquartile range over repeats)", fontsize=8)
+    figure.suptitle(f"{title}. Bands: interquartile range over repeats", fontsize=8)
     return figure
 
 
@@ -43,7 +43,7 @@ def weak_share(frame: pd.DataFrame, title: str) -> Figure:
         axes.set(title=f"against {REFERENCES[name]}", xlabel="share of weak judges")
     panels[0].set_ylabel(MEASURE_NAMES["spearman"])
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(f"{title} (bands: interquartile range over repeats)", fontsize=8)
+    figure.suptitle(f"{title}. Bands: interquartile range over repeats", fontsize=8)
     return figure
 
 
@@ -64,5 +64,5 @@ def sparsity(frame: pd.DataFrame, paper: pd.DataFrame | None, title: str) -> Fig
                 title=f"comparisons {names[redraw]}", xlabel="share of edges kept", ylabel=MEASURE_NAMES[measure]
             )
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    figure.suptitle(f"{title} (bands: interquartile range over draws)", fontsize=8)
+    figure.suptitle(f"{title}. Bands: interquartile range over draws", fontsize=8)
     return figure
