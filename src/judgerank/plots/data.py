@@ -44,5 +44,16 @@ def prompt(text: str, title: str) -> Figure:
     axes.set_axis_off()
     axes.set_title(title)
     box = {"boxstyle": "round,pad=0.8", "facecolor": "#F5F5F5", "edgecolor": "#9A9A9A"}
-    axes.text(0.5, 0.5, text, family="monospace", fontsize=6, ha="center", va="center", ma="left", linespacing=1.5, bbox=box)
+    axes.text(
+        0.5,
+        0.5,
+        text,
+        family="monospace",
+        fontsize=6,
+        ha="center",
+        va="center",
+        ma="left",
+        linespacing=1.5,
+        bbox=box,
+    )
     return figure
