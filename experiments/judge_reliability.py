@@ -16,6 +16,7 @@ from omegaconf import DictConfig
 from judgerank import FitResult, fit, plots, published
 from judgerank.config import main, solver_settings
 from judgerank.datasets import Judgments
+from judgerank.duplicates import answer_agreement, with_judges_merged
 from judgerank.model import JUDGE_AWARE, evaluate
 from judgerank.outputs import run_section
 from judgerank.solvers.adam import AdamSettings, iterates
@@ -42,7 +43,32 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         log.info("%s: %s, judges at zero: %s", name, fitted.status, ", ".join(fitted.judges_at_zero) or "none")
     if not data["ultrafeedback"].is_surrogate:
         tables |= against_paper(table, fits["ultrafeedback"], cfg.path_length)
+        tables |= one_model_under_several_names(cfg, data, fits)
     return tables
+
+
+def one_model_under_several_names(
+    cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, FitResult]
+) -> dict[str, Table]:
+    """How alike judges answer on shared items, and the fits with the suspected ids merged into one judge."""
+    alike = pd.concat([answer_agreement(judgments, cfg.fewest_shared) for judgments in data.values()])
+    alike["one_model"] = alike["judge_1"].isin(list(cfg.one_model)) & alike["judge_2"].isin(list(cfg.one_model))
+    rows = []
+    for name, judgments in data.items():
+        if set(cfg.one_model) <= set(judgments.comparisons.judges):
+            single = with_judges_merged(judgments, cfg.one_model, "merged")
+            merged = fit(single, "judge_aware", *solver_settings(cfg.solver, "judge_aware"))
+            moved = int((merged.ranks - fits[name].ranks).abs().max())
+            row = fit_rows([fits[name], merged], cfg.level, dataset=name).drop(
+                columns=["iterations", "log_likelihood"]
+            )
+            rows.append(row.assign(judges=["as published", "merged"], largest_rank_change=[0, moved]))
+    changes = pd.concat(rows, ignore_index=True)
+    log.info("%s", changes.to_string(index=False))
+    return {
+        "agreement": Table(alike, "Share of equal answers of two judges on the items both judged"),
+        "merged": Table(changes, f"Fits with {', '.join(cfg.one_model)} as one judge with one vote an item", 4),
+    }
 
 
 def panel(answers: pd.DataFrame) -> pd.DataFrame:

@@ -221,6 +221,8 @@ class Prompt:
 class JudgeReliability(RealData):
     prompt: Prompt = field(default_factory=Prompt)
     path_length: int = MISSING
+    one_model: list[str] = MISSING
+    fewest_shared: int = MISSING
 
 
 @dataclass
