@@ -2,6 +2,8 @@
 # make test        lint and tests
 # make <section>   one section; ARGS="solver=adam level=0.9" overrides its config
 # make figures     redraw every figure from the stored tables, computing nothing
+# make audit       every printed number against the stored results, with a verdict
+# make verify      recompute the sections on judgments; fails if a stored table differs
 # make bench       speed and memory as ratios measured in one run
 # make lock        resolve the lock file again (needs uv)
 
@@ -12,9 +14,9 @@ BIN      := .venv/bin
 ARGS     ?=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce test figures bench lock environment $(SECTIONS)
+.PHONY: reproduce test figures audit verify bench lock environment $(SECTIONS)
 
-reproduce: $(SECTIONS)
+reproduce: $(SECTIONS) audit
 
 environment: .venv/installed
 
@@ -30,6 +32,21 @@ $(SECTIONS): environment
 
 figures: environment
 	for section in $(SECTIONS); do $(BIN)/python experiments/$$section.py draw_only=true || exit 1; done
+
+audit: environment
+	$(BIN)/python experiments/audit.py $(ARGS)
+
+# the real sets must be there (JUDGERANK_DATA); the in-house one is verified on its surrogate
+REAL := chatbot_arena benchmark_alignment judge_reliability
+EACH := data_overview complete_ranking tie_handling mixed_judges sparsity subsampling_efficiency
+verify: environment
+	for section in $(REAL); do $(BIN)/python experiments/$$section.py surrogate=never || exit 1; done
+	for section in $(EACH); do $(BIN)/python experiments/$$section.py surrogate=never \
+	  dataset=chatbot_arena,mt_bench,ultrafeedback || exit 1; done
+	$(BIN)/python experiments/length_covariate.py surrogate=never dataset=mt_bench
+	for section in $(EACH) length_covariate; do $(BIN)/python experiments/$$section.py \
+	  dataset=in_house_surrogate || exit 1; done
+	git diff --exit-code --stat -- results ':(exclude)*run.json'
 
 test: environment
 	$(BIN)/ruff check .

@@ -226,6 +226,11 @@ class JudgeReliability(RealData):
 
 
 @dataclass
+class Audit(Section):
+    readme: str | None = MISSING
+
+
+@dataclass
 class Bench(RealData):
     study_share: float = MISSING
 
@@ -258,7 +263,7 @@ def _register() -> None:
     store.store(group="solver", name="adam_schema", node=Adam)
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
         store.store(group="estimator", name=f"{name}_schema", node=node)
-    sections = (RealData, BenchmarkAlignment, JudgeReliability, Bench, Simulation, CiCoverage)
+    sections = (RealData, BenchmarkAlignment, JudgeReliability, Audit, Bench, Simulation, CiCoverage)
     for node in (*sections, OneSet, LengthCovariate, SubsamplingEfficiency, MixedJudges, Sparsity):
         store.store(name=f"{node.__name__}Schema", node=node)
 

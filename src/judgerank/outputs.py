@@ -126,6 +126,13 @@ def _shown(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
+def replace_file(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text)
+    partial.replace(path)
+
+
 @contextmanager
 def _staged(target: Path) -> Iterator[Path]:
     """A folder that takes the target's place when the block ends well, and vanishes when it does not."""

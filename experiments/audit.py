@@ -1,0 +1,41 @@
+"""The audit: every number printed in the paper against the stored results, with a verdict for each.
+
+python experiments/audit.py        (computes nothing but the comparison)
+"""
+
+import logging
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from judgerank.audit import Results, audit, totals
+from judgerank.config import ROOT, main
+from judgerank.findings import FINDINGS
+from judgerank.outputs import replace_file
+from judgerank.report import html, page, readme_blocks, with_block
+from judgerank.tables import STORED_FORMAT
+
+log = logging.getLogger("judgerank")
+
+
+@main("audit")
+def run(cfg: DictConfig) -> None:
+    folder = Path(ROOT, cfg.results)
+    results = Results(folder)
+    findings = [(finding, *finding.check(results)) for finding in FINDINGS]
+    audited = audit(results, {finding.name for finding, holds, _ in findings if holds})
+    text = page(audited, findings, results)
+    replace_file(
+        folder / "audit.csv", audited.to_csv(index=False, float_format=STORED_FORMAT, lineterminator="\n")
+    )
+    replace_file(folder / "audit.md", text)
+    replace_file(folder / "audit.html", html(text, "Audit of the paper's numbers", folder))
+    if cfg.readme:
+        readme = Path(ROOT, cfg.readme)
+        for name, content in readme_blocks(audited, findings).items():
+            replace_file(readme, with_block(readme.read_text(), name, content))
+    log.info("%s", totals(audited).to_string(index=False))
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,115 @@
+"""The audit as a page: in Markdown, and as one HTML file that needs nothing beside it."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+
+import markdown
+import pandas as pd
+
+from judgerank.audit import Results, Verdict, totals
+from judgerank.findings import Finding
+
+STYLE = """body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
+table { border-collapse: collapse; font-size: 13px; margin: 1em 0 }
+th, td { border: 1px solid #ccc; padding: 2px 7px }
+th { background: #f2f2f2; text-align: left } img { max-width: 100% } code { background: #f5f5f5 }
+summary { cursor: pointer; font-weight: bold }"""
+SHOWN = ["row", "column", "printed", "ours", "difference", "low", "high", "verdict"]
+
+
+def totals_table(audited: pd.DataFrame) -> str:
+    """Numbers by place and verdict."""
+    return totals(audited).to_markdown(index=False)
+
+
+def page(audited: pd.DataFrame, findings: list[tuple[Finding, bool, str]], results: Results) -> str:
+    """The audit in Markdown, to be read in the results folder."""
+    held = [(finding, text) for finding, holds, text in findings if holds]
+    parts = [
+        "# Audit of the paper's numbers",
+        "Every number that the paper prints in its results, with what the stored results give for it. A verdict "
+        "is computed from the two, at the printed precision; *surrogate* marks what was computed on simulated "
+        "stand-ins and is no check. `make audit` writes this page, `audit.csv` has the same rows, and "
+        "`src/judgerank/computed_by.csv` says what computes each.",
+        "## Totals",
+        totals_table(audited),
+        f"## Findings ({len(held)})",
+        *(_finding(number, finding, text, results) for number, (finding, text) in enumerate(held, 1)),
+        _open(audited, findings),
+        "## Every number",
+        *(_numbers(place, rows) for place, rows in audited.groupby("place", sort=False)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _finding(number: int, finding: Finding, text: str, results: Results) -> str:
+    stored = [results.path(name)[0].relative_to(results.folder) for name in finding.evidence]
+    evidence = ", ".join(f"[{path}]({path})" for path in stored) or "the printed tables themselves"
+    figure = f"\n\n![{finding.title}](../figures/{finding.figure})" if finding.figure else ""
+    settings = re.findall(r"\b(?!make\b)\w+", finding.command)
+    config = ", ".join(f"[conf/{name}.yaml](../conf/{name}.yaml)" for name in settings)
+    source = f"Evidence: {evidence}. Run: `{finding.command}` ({config})."
+    return f"### {number}. {finding.title}\n\n{text}\n\n{source}{figure}"
+
+
+def _open(audited: pd.DataFrame, findings: list[tuple[Finding, bool, str]]) -> str:
+    rows = audited[audited["verdict"] == Verdict.UNEXPLAINED]
+    if rows.empty:
+        return ""
+    notes = [f"{finding.title}: {text}" for finding, holds, text in findings if not holds]
+    listed = _markdown(rows[["place", *SHOWN[:-1]]])
+    return "\n\n".join(["## Open", "Numbers that differ for a reason we have not established.", listed, *notes])
+
+
+def _numbers(place: str, rows: pd.DataFrame) -> str:
+    columns = [name for name in SHOWN if rows[name].notna().any()]
+    shown = rows[columns].copy()
+    if "ours" in shown:
+        marked = rows["surrogate"].to_numpy(bool)
+        shown["ours"] = [
+            f"{_text(value)} (surrogate)" if mark else _text(value)
+            for value, mark in zip(rows["ours"], marked, strict=True)
+        ]
+    needs = sorted(set(rows.loc[rows["verdict"] == Verdict.UNCHECKED, "needs"]) - {""})
+    note = f"What would check the rest: {'; '.join(needs)}.\n\n" if needs else ""
+    head = f'<details markdown="1"><summary>{place} ({len(rows)})</summary>'
+    return f"{head}\n\n{note}{_markdown(shown)}\n\n</details>"
+
+
+def _markdown(frame: pd.DataFrame) -> str:
+    return frame.map(_text).to_markdown(index=False, disable_numparse=True)
+
+
+def _text(value: object) -> str:
+    if value is None or pd.isna(value):
+        return ""
+    return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def html(text: str, title: str, folder: Path) -> str:
+    """A Markdown page as one HTML file, with the figures it shows (relative to a folder) inside."""
+    body = markdown.markdown(text, extensions=["tables", "md_in_html"])
+
+    def embedded(match: re.Match) -> str:
+        content = base64.b64encode((folder / match[1]).read_bytes()).decode()
+        return f'src="data:image/png;base64,{content}"'
+
+    body = re.sub(r'src="([^"]+\.png)"', embedded, body)
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+
+
+def with_block(text: str, name: str, content: str) -> str:
+    """A text with what stands between the marks of a block replaced."""
+    pattern = re.compile(rf"(<!-- {name}:[^>]*-->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    return pattern.sub(lambda marks: f"{marks[1]}{content}\n{marks[2]}", text)
+
+
+def readme_blocks(audited: pd.DataFrame, findings: list[tuple[Finding, bool, str]]) -> dict[str, str]:
+    """What the README shows of the audit, by the name of the block."""
+    titles = [finding.title for finding, holds, _ in findings if holds]
+    listed = "\n".join(f"{number}. {title}" for number, title in enumerate(titles, 1))
+    return {"totals": totals_table(audited), "findings": listed}
