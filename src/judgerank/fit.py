@@ -28,7 +28,11 @@ SOLVERS = {
     "adam": (adam.maximise, AdamSettings(), PUBLISHED_ADAM_BTL),
     "localized": (localized.maximise, LocalizedSettings(), None),
 }
-PARAMETERS = {"log_discrimination": "discrimination", "slope": "slope"}  # what intervals call a block
+PARAMETERS = {
+    "log_discrimination": "discrimination",
+    "slope": "slope",
+    "position": "position",
+}  # what intervals call a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +91,13 @@ class FitResult:
         return pd.Series(beta, index=list(self.comparisons.judges), name="slope")
 
     @property
+    def position(self) -> pd.Series:
+        """Leanings b towards the model shown first by judge, in log-odds; zero throughout unless the model frees them."""
+        judges = self.solution.parameters.judges
+        b = judges[-1] if self.model.has_position else np.zeros(len(self.comparisons.judges))
+        return pd.Series(b, index=list(self.comparisons.judges), name="position")
+
+    @property
     def judges_at_zero(self) -> tuple[str, ...]:
         """Judges whose discrimination the closure gamma_k >= 0 puts at zero."""
         return self._judges(~self.solution.parameters.in_play)
@@ -124,7 +135,8 @@ class FitResult:
     def _free(self) -> np.ndarray:
         """The judges' free parameters, shape (B, K)."""
         in_play = self.solution.parameters.in_play
-        masks = {"log_discrimination": in_play, "slope": in_play & ~self._slope_held}
+        everyone = np.ones_like(in_play)
+        masks = {"log_discrimination": in_play, "slope": in_play & ~self._slope_held, "position": everyone}
         return np.array([masks[block] for block in self.model.judge_blocks], bool).reshape(-1, len(in_play))
 
     @cached_property
@@ -172,7 +184,8 @@ class FitResult:
     def confidence_intervals(self, level: float = 0.95) -> pd.DataFrame:
         """Wald intervals of every free parameter: ``parameter, name, estimate, low, high``.
 
-        `parameter` is ``score``, ``discrimination`` or ``slope``. Judges at zero have NaN for ends.
+        `parameter` is ``score``, ``discrimination``, ``slope`` or ``position``. Discriminations at zero have NaN for
+        ends.
         """
         models, judges = list(self.comparisons.models), list(self.comparisons.judges)
         at = self.solution.parameters
@@ -227,7 +240,7 @@ class FitResult:
         z = np.asarray(covariate, float)
         position = len(self.comparisons.models) + np.cumsum(self._free.ravel()).reshape(self._free.shape) - 1
         design = np.zeros((len(z), len(self.covariance)))
-        for values, block in zip((np.ones_like(z), z), range(len(self._free)), strict=False):
+        for values, block in zip((np.ones_like(z), z), range(self.model.n_scale), strict=False):
             if self._free[block, k]:
                 design[:, position[block, k]] = values
         error = np.sqrt(np.einsum("td,de,te->t", design, self.covariance, design))
@@ -277,7 +290,7 @@ def fit(
     Parameters
     ----------
     comparisons : Comparisons
-    model : {"judge_aware", "btl", "length"}
+    model : {"judge_aware", "btl", "length", "position_aware", "position_length"}
     solver : {"newton", "adam", "localized"}
         The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, or the exact solver over a
         box (for the judge-aware model).

@@ -1,10 +1,10 @@
 """One linear predictor for the whole family, with its likelihood, gradient and information.
 
-    eta = g (s_i - s_j),   g = exp(alpha_k + beta_k z),   P(first preferred) = sigmoid(eta)
+    eta = g (s_i - s_j) + b_k,   g = exp(alpha_k + beta_k z),   P(first preferred) = sigmoid(eta)
 
-The Bradley-Terry-Luce model frees the scores s only (g = 1); the paper's judge-aware model, equation (1),
-frees the log-discrimination alpha too; the length-augmented model of the appendix adds the slope beta. A
-model is a choice of free blocks: nothing below depends on which member it is.
+The Bradley-Terry-Luce model frees the scores s only (g = 1, b = 0); the paper's judge-aware model, equation (1),
+frees the log-discrimination alpha too; the length-augmented model of the appendix adds the slope beta; the
+position-aware members add b, a judge's leaning towards the model shown first. A model is a choice of free blocks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Model:
     ----------
     name : str
     judge_blocks : tuple of str
-        Free per-judge parameters, out of ``log_discrimination`` (alpha) and ``slope`` (beta).
+        Free per-judge parameters, out of ``log_discrimination`` (alpha), ``slope`` (beta) and ``position`` (b), in
+        this order.
     """
 
     name: str
@@ -39,11 +40,22 @@ class Model:
     def has_slope(self) -> bool:
         return "slope" in self.judge_blocks
 
+    @property
+    def has_position(self) -> bool:
+        return "position" in self.judge_blocks
+
+    @property
+    def n_scale(self) -> int:
+        """Number of blocks that scale score differences; they come first."""
+        return len(self.judge_blocks) - self.has_position
+
 
 BTL = Model("btl", ())
 JUDGE_AWARE = Model("judge_aware", ("log_discrimination",))
 LENGTH = Model("length", ("log_discrimination", "slope"))
-MODELS = {model.name: model for model in (BTL, JUDGE_AWARE, LENGTH)}
+POSITION_AWARE = Model("position_aware", ("log_discrimination", "position"))
+POSITION_LENGTH = Model("position_length", ("log_discrimination", "slope", "position"))
+MODELS = {model.name: model for model in (BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE, POSITION_LENGTH)}
 
 
 def get_model(name: str, cells: Comparisons) -> Model:
@@ -119,7 +131,8 @@ class Evaluation:
     score_gradient : float array, shape (N,)
     judge_gradient : float array, shape (B, K)
     slope_at_zero : float array, shape (K,)
-        Derivative of the log-likelihood in gamma_k at gamma_k = 0, the scores (and beta) as they are.
+        Derivative of the log-likelihood in gamma_k at gamma_k = 0, the scores (and beta) as they are and b_k, if it
+        is free, at its best there.
     score_information : float array, shape (N, N), or None
     judge_information : float array, shape (K, B, B), or None
     cross_information : float array, shape (B, K, N), or None
@@ -146,8 +159,11 @@ class _Sums:
     def __init__(self, cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None):
         self.n_models, self.n_judges = len(cells.models), len(cells.judges)
         self.blocks, self.at, self.curvature = range(len(model.judge_blocks)), at, curvature
+        self.scale = range(model.n_scale)
         self.gamma = np.exp(at.judges[0]) if self.blocks else None
         self.has_slope = model.has_slope
+        self.position = at.judges[-1] if model.has_position else None
+        self.level = first_shown_share(cells) if model.has_position else None
         self.log_likelihood = 0.0
         self.score_gradient = np.zeros(self.n_models)
         self.judge_gradient = np.zeros((len(self.blocks), self.n_judges))
@@ -161,7 +177,8 @@ class _Sums:
         """Add rows: models shown first and second, judge, mean outcome, count, covariate (or None)."""
         d = self.at.scores.take(i) - self.at.scores.take(j)
         g, h = self._discrimination(k, z)
-        eta = d if g is None else g * d
+        signal = d if g is None else g * d
+        eta = signal if self.position is None else signal + self.position.take(k)
         e = np.exp(-np.abs(eta))
         q = 1.0 / (1.0 + e)
         self.log_likelihood += np.dot(n, y * eta - np.maximum(eta, 0.0) - np.log1p(e))
@@ -169,14 +186,17 @@ class _Sums:
         gr = r if g is None else g * r
         self.score_gradient += np.bincount(i, gr, self.n_models)
         self.score_gradient -= np.bincount(j, gr, self.n_models)
-        # d eta / d theta_b = c_b eta with c = 1 for alpha and z for beta
+        # d eta / d theta_b = c_b signal with c = 1 for alpha and z for beta, and 1 for the position
         c = (None, z)
-        for b in self.blocks:
-            self.judge_gradient[b] += np.bincount(k, _times(r * eta, c[b]), self.n_judges)
+        for b in self.scale:
+            self.judge_gradient[b] += np.bincount(k, _times(r * signal, c[b]), self.n_judges)
+        if self.position is not None:
+            self.judge_gradient[-1] += np.bincount(k, r, self.n_judges)
         if self.blocks:
-            self.slope_at_zero += np.bincount(k, _times(n * (y - 0.5) * d, h), self.n_judges)
+            at_zero = 0.5 if self.level is None else self.level.take(k)
+            self.slope_at_zero += np.bincount(k, _times(n * (y - at_zero) * d, h), self.n_judges)
         if self.curvature:
-            self._add_curvature(i, j, k, g, eta, n * (e * q * q), r, c)
+            self._add_curvature(i, j, k, g, signal, n * (e * q * q), r, c)
 
     def _discrimination(self, k, z):
         """g, and its shape h = exp(beta_k z) at unit gamma; None stands for one."""
@@ -188,22 +208,31 @@ class _Sums:
         h = np.exp(self.at.judges[1].take(k) * z)
         return g * h, h
 
-    def _add_curvature(self, i, j, k, g, eta, w, r, c) -> None:
+    def _add_curvature(self, i, j, k, g, signal, w, r, c) -> None:
         np.add.at(self.pairs, i * self.n_models + j, w if g is None else w * g * g)
         if not self.blocks:
             return
-        # the second derivatives of eta repeat its first ones, so the residual part only shifts w eta;
+        # the second derivatives of eta repeat its first ones, so the residual part only shifts w signal;
         # eta is linear in gamma, so there is none between gamma and itself
-        straight = w * eta
+        straight = w * signal
         curved = straight - r if self.curvature == "observed" else straight
         flat = k * self.n_models
-        for b in self.blocks:
-            for b2 in self.blocks:
+        for b in self.scale:
+            for b2 in self.scale:
                 both = _times(_times(straight if b == b2 == 0 else curved, c[b]), c[b2])
-                self.own[b, b2] += np.bincount(k, both * eta, self.n_judges)
+                self.own[b, b2] += np.bincount(k, both * signal, self.n_judges)
             value = _times(curved * g, c[b])
             np.add.at(self.cross[b], flat + i, value)
             np.subtract.at(self.cross[b], flat + j, value)
+        if self.position is None:
+            return
+        for b in self.scale:
+            shared = np.bincount(k, _times(straight, c[b]), self.n_judges)
+            self.own[b, -1] += shared
+            self.own[-1, b] += shared
+        self.own[-1, -1] += np.bincount(k, w, self.n_judges)
+        np.add.at(self.cross[-1], flat + i, w * g)
+        np.subtract.at(self.cross[-1], flat + j, w * g)
 
     def evaluation(self) -> Evaluation:
         result = (self.log_likelihood, self.score_gradient, self.judge_gradient, self.slope_at_zero)
@@ -214,6 +243,13 @@ class _Sums:
         np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
         cross = self.cross.reshape(len(self.blocks), self.n_judges, self.n_models)
         return Evaluation(*result, laplacian, self.own.transpose(2, 0, 1), cross)
+
+
+def first_shown_share(cells: Comparisons) -> np.ndarray:
+    """Share of each judge's comparisons won by the model shown first, shape (K,)."""
+    size = len(cells.judges)
+    counts = np.bincount(cells.judge, cells.count, size)
+    return np.bincount(cells.judge, cells.count * cells.outcome, size) / np.maximum(counts, np.finfo(float).tiny)
 
 
 def _times(values: np.ndarray, factor: np.ndarray | None) -> np.ndarray:

@@ -14,7 +14,7 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dposv
 
 from judgerank.comparisons import Comparisons
-from judgerank.model import BTL, Curvature, Evaluation, Model, Parameters, evaluate
+from judgerank.model import BTL, Curvature, Evaluation, Model, Parameters, evaluate, first_shown_share
 from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
 
 # relative change of a discrimination in one step (see Parameters.moved)
@@ -94,7 +94,7 @@ def _climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Pa
         if unbounded_judges(model, at):
             break
         if here.relative_gradient <= settings.tolerance:
-            back = _taken_back(cells, at, here, settings)
+            back = _taken_back(cells, model, at, here, settings)
             if back is None:
                 return _finished(cells, model, at, here, iteration, bound)
             at, here = back, _look(cells, model, back, bound)
@@ -144,6 +144,8 @@ def unbounded_judges(model: Model, at: Parameters) -> tuple[int, ...]:
 def _guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
     """These scores, and one step towards every judge's best gamma_k given them."""
     zeros = Parameters.zeros(model, cells)
+    if model.has_position:
+        zeros.judges[-1] = _best_positions(cells)
     at = replace(zeros, scores=scores)
     here = evaluate(cells, model, at, "expected")
     at_zero, at_one = _slopes(cells, at, here), here.judge_gradient[0]
@@ -155,6 +157,12 @@ def _guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
     with np.errstate(divide="ignore"):
         zeros.judges[0] = np.log(gamma)
     return replace(at, judges=zeros.judges)
+
+
+def _best_positions(cells: Comparisons) -> np.ndarray:
+    """b_k at zero discrimination: the log-odds of the first model; large where a judge knows one position only."""
+    share = np.clip(first_shown_share(cells), 1e-9, 1 - 1e-9)
+    return np.log(share) - np.log1p(-share)
 
 
 def main_direction(cells: Comparisons) -> np.ndarray:
@@ -185,12 +193,14 @@ def _set_aside(cells, model, at: Parameters, here: Evaluation, bound: float) -> 
         return at, here
     judges = at.judges.copy()
     judges[0, aside] = -np.inf
-    judges[1:, aside] = 0.0
+    judges[1 : model.n_scale, aside] = 0.0
+    if model.has_position:
+        judges[-1, aside] = _best_positions(cells)[aside]
     at = Parameters(at.scores, judges).normalised()
     return at, _look(cells, model, at, bound)
 
 
-def _taken_back(cells, at: Parameters, here: Evaluation, settings: NewtonSettings) -> Parameters | None:
+def _taken_back(cells, model, at: Parameters, here: Evaluation, settings: NewtonSettings) -> Parameters | None:
     """The point with those judges at zero back in play whose slope has turned positive, or None.
 
     A slope is a gradient in gamma, so it counts as zero where a gradient would.
@@ -201,23 +211,25 @@ def _taken_back(cells, at: Parameters, here: Evaluation, settings: NewtonSetting
     back = ~at.in_play & (_slopes(cells, at, here) > level)
     judges = at.judges.copy()
     judges[0, back] = judges[0, at.in_play].min(initial=0.0) - 2.0
-    if len(judges) > 1:
+    if model.has_slope:
+        share = first_shown_share(cells) if model.has_position else np.full(len(cells.judges), 0.5)
         for k in np.flatnonzero(~at.in_play):
-            judges[:, k] = _best_from_zero(cells, at.scores, k, settings.slope_bound, level)
+            judges[:2, k] = _best_from_zero(cells, at.scores, k, share[k], settings.slope_bound, level)
     return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
 
 
-def _best_from_zero(cells, scores, k: int, bound: float, level: float) -> tuple[float, float]:
+def _best_from_zero(cells, scores, k: int, share: float, bound: float, level: float) -> tuple[float, float]:
     """Log-discrimination and slope from which a judge at zero can climb, or minus infinity and zero.
 
-    Near zero the log-likelihood is gamma_k sum n (y - 1/2) h d - gamma_k^2 sum n (h d)^2 / 8, with h = e^{beta z}.
+    Near zero the log-likelihood is gamma_k sum n (y - q) h d - gamma_k^2 sum n q (1 - q) (h d)^2 / 2 and a constant,
+    with h = e^{beta z} and q the probability of the first model at zero discrimination.
     """
     rows = cells.judge == k
     d, n, z = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows], cells.covariate[rows]
     slopes = np.linspace(-bound, bound, SLOPES_TRIED)
     shape = np.exp(np.outer(slopes, z))
-    rise = shape @ (n * (cells.outcome[rows] - 0.5) * d)
-    curvature = shape**2 @ (n * d**2 / 4)
+    rise = shape @ (n * (cells.outcome[rows] - share) * d)
+    curvature = shape**2 @ (n * d**2 * share * (1 - share))
     best = int(np.argmax(np.where(rise > level, rise**2 / curvature, 0.0)))
     return (np.log(rise[best] / curvature[best]), slopes[best]) if rise[best] > level else (-np.inf, 0.0)
 
@@ -227,12 +239,12 @@ def newton_step(
 ) -> Parameters:
     """Ascent direction: Newton's where minus the Hessian is positive definite, else Fisher scoring's."""
     try:
-        return _solve(at, here, LARGEST_GAIN, 0.0)
+        return _solve(model, at, here, LARGEST_GAIN, 0.0)
     except LinAlgError:
-        return _solve(at, _look(cells, model, at, slope_bound, "expected"), 0.0, DAMPING)
+        return _solve(model, at, _look(cells, model, at, slope_bound, "expected"), 0.0, DAMPING)
 
 
-def _solve(at: Parameters, here: Evaluation, gain: float, damping: float) -> Parameters:
+def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping: float) -> Parameters:
     """Solve the information system by its Schur complement in the scores.
 
     Raises
@@ -246,8 +258,13 @@ def _solve(at: Parameters, here: Evaluation, gain: float, damping: float) -> Par
     schur = schur + damping * level * np.eye(len(schur))
     if len(at.judges) == 0:
         return Parameters(positive_solve(schur + level / len(schur), right), at.judges)
-    play = at.in_play
+    # a judge at zero has its position alone to move
+    moves_position_alone = ~at.in_play if model.has_position else np.zeros_like(at.in_play)
+    play = at.in_play | moves_position_alone
     own = here.judge_information[play] + damping * level * np.eye(len(at.judges))
+    scale = range(model.n_scale)
+    for b in scale:
+        own[moves_position_alone[play], b, b] = level
     # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
     own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
     if np.linalg.eigvalsh(own).min(initial=np.inf) <= np.finfo(float).eps * level:
@@ -302,7 +319,8 @@ def _line_search(cells, model, at, here, step, bound) -> tuple[Parameters, Evalu
     slack = ROUNDING * max(1.0, abs(here.log_likelihood))
     for _ in range(50):
         there = at.moved(step, size).normalised()
-        np.clip(there.judges[1:], -bound, bound, out=there.judges[1:])
+        slopes = there.judges[1 : model.n_scale]
+        np.clip(slopes, -bound, bound, out=slopes)
         evaluation = _look(cells, model, there, bound)
         if evaluation.log_likelihood >= here.log_likelihood + SUFFICIENT * size * rise - slack:
             return there, evaluation

@@ -59,10 +59,14 @@ class Solution:
 def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
     """Judges in play that never disagree with the order of the scores.
 
-    The likelihood rises in such a judge's discrimination without end, so no finite point is a maximum.
+    The likelihood rises in such a judge's discrimination without end, so no finite point is a maximum. Where a
+    judge may lean towards a position, that is a judge who prefers the first model exactly if it is better by more
+    than some margin, or who always prefers the same position.
     """
     if not model.judge_blocks:
         return ()
+    if model.has_position:
+        return _separated_by_a_margin(cells, at)
     level = EQUAL * np.ptp(at.scores)
     errs, decides = np.zeros((2, len(cells.judges)), bool)
     for start in range(0, len(cells), CHUNK):
@@ -73,6 +77,19 @@ def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[
         errs[cells.judge[rows][against]] = True
         decides[cells.judge[rows][apart]] = True
     return tuple(np.flatnonzero(at.in_play & decides & ~errs).tolist())
+
+
+def _separated_by_a_margin(cells: Comparisons, at: Parameters) -> tuple[int, ...]:
+    """Judges whose least difference with a vote for the first model is no less than their largest against it."""
+    least, largest = np.full(len(cells.judges), np.inf), np.full(len(cells.judges), -np.inf)
+    for start in range(0, len(cells), CHUNK):
+        rows = slice(start, start + CHUNK)
+        d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
+        won, lost = cells.outcome[rows] > 0, cells.outcome[rows] < 1
+        np.minimum.at(least, cells.judge[rows][won], d[won])
+        np.maximum.at(largest, cells.judge[rows][lost], d[lost])
+    one_sided = np.isinf(least) | np.isinf(largest)
+    return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest))).tolist())
 
 
 def require_positive(settings: object, *names: str) -> None:
