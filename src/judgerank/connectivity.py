@@ -46,6 +46,21 @@ def _named(cells: Comparisons, label: np.ndarray) -> Groups:
     return tuple(sorted(tuple(names[label == value]) for value in np.unique(label[label >= 0])))
 
 
+def position_share(cells: Comparisons) -> float:
+    """Share of the effect of a position that no scores could imitate, from 0 to 1.
+
+    Leaning towards the model shown first adds one to every predictor; scores v add v_i - v_j. If the order of
+    presentation lets some v have v_i - v_j = 1 in every comparison, scores and positions cannot be told apart and
+    the share is zero; in a balanced order it is one. It is one minus the R-squared of ones regressed on scores.
+    """
+    n = len(cells.models)
+    pair = np.bincount(cells.first.astype(np.intp) * n + cells.second, cells.count, n * n).reshape(n, n)
+    laplacian = np.diag((pair + pair.T).sum(axis=1)) - pair - pair.T
+    net = pair.sum(axis=1) - pair.sum(axis=0)
+    imitated = float(net @ np.linalg.pinv(laplacian, hermitian=True) @ net)
+    return max(0.0, 1.0 - imitated / cells.n_comparisons)
+
+
 def require_maximum(cells: Comparisons) -> None:
     """Check that scores of finite size maximise the likelihood of these comparisons, judges being alike.
 

@@ -42,5 +42,9 @@ class DisconnectedError(NoMaximumError):
     """The comparison graph falls into components whose scores cannot be compared."""
 
 
+class NotIdentifiedError(JudgerankError):
+    """The design cannot tell two kinds of parameters apart."""
+
+
 class NoIntervalError(JudgerankError):
     """A fit at which no covariance exists."""

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
-from judgerank.connectivity import require_maximum
-from judgerank.errors import ConfigError, DataError, NoIntervalError, NoMaximumError
+from judgerank.connectivity import position_share, require_maximum
+from judgerank.errors import ConfigError, DataError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.inference import covariance, information, normal_quantile, wald
 from judgerank.model import Model, Parameters, evaluate, get_model
 from judgerank.solvers import adam, localized, newton
@@ -21,6 +21,7 @@ from judgerank.solvers.newton import NewtonSettings
 from judgerank.solvers.solution import Solution, Status
 
 Settings = NewtonSettings | AdamSettings | LocalizedSettings
+LEAST_POSITION_SHARE = 1e-9  # below it the order of presentation is imitated by scores, up to rounding
 PUBLISHED_ADAM_BTL = AdamSettings(step_scores=3e-3, epsilon=1e-8, tolerance=0.0, max_iterations=8_000)
 # name: (maximise, default settings, default settings for a model without judge blocks)
 SOLVERS = {
@@ -92,7 +93,7 @@ class FitResult:
 
     @property
     def position(self) -> pd.Series:
-        """Leanings b towards the model shown first by judge, in log-odds; zero throughout unless the model frees them."""
+        """Leanings b towards the model shown first by judge, in log-odds; zero unless the model frees them."""
         judges = self.solution.parameters.judges
         b = judges[-1] if self.model.has_position else np.zeros(len(self.comparisons.judges))
         return pd.Series(b, index=list(self.comparisons.judges), name="position")
@@ -184,8 +185,8 @@ class FitResult:
     def confidence_intervals(self, level: float = 0.95) -> pd.DataFrame:
         """Wald intervals of every free parameter: ``parameter, name, estimate, low, high``.
 
-        `parameter` is ``score``, ``discrimination``, ``slope`` or ``position``. Discriminations at zero have NaN for
-        ends.
+        `parameter` is ``score``, ``discrimination``, ``slope`` or ``position``. Judges at zero have NaN for the
+        ends of their discrimination and slope.
         """
         models, judges = list(self.comparisons.models), list(self.comparisons.judges)
         at = self.solution.parameters
@@ -301,6 +302,8 @@ def fit(
     ------
     DataError
         If a judge has no comparison, or the model needs a covariate that is not there.
+    NotIdentifiedError
+        If the order in which models were shown cannot tell scores from positions.
     DisconnectedError, NoMaximumError
         If scores cannot be compared, or some run off to infinity; the models are named.
     ConfigError
@@ -319,6 +322,11 @@ def fit(
         return FitResult(cells, member, settings, maximise(cells, member, settings))
     pooled = cells.pool_judges()
     require_maximum(pooled)
+    if member.has_position and position_share(cells) < LEAST_POSITION_SHARE:
+        raise NotIdentifiedError(
+            "scores and positions cannot be told apart: some scores differ by the same amount between the model shown "
+            "first and the other in every comparison (show some pairs in the other order)"
+        )
     if member.judge_blocks:
         result = FitResult(cells, member, settings, maximise(cells, member, settings))
         _require_maximum_in_play(result)

@@ -131,8 +131,8 @@ class Evaluation:
     score_gradient : float array, shape (N,)
     judge_gradient : float array, shape (B, K)
     slope_at_zero : float array, shape (K,)
-        Derivative of the log-likelihood in gamma_k at gamma_k = 0, the scores (and beta) as they are and b_k, if it
-        is free, at its best there.
+        Derivative of the log-likelihood in gamma_k at gamma_k = 0, the scores (and beta) as they are and b_k, if
+        it is free, at its best there.
     score_information : float array, shape (N, N), or None
     judge_information : float array, shape (K, B, B), or None
     cross_information : float array, shape (B, K, N), or None

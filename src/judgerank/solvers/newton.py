@@ -221,8 +221,8 @@ def _taken_back(cells, model, at: Parameters, here: Evaluation, settings: Newton
 def _best_from_zero(cells, scores, k: int, share: float, bound: float, level: float) -> tuple[float, float]:
     """Log-discrimination and slope from which a judge at zero can climb, or minus infinity and zero.
 
-    Near zero the log-likelihood is gamma_k sum n (y - q) h d - gamma_k^2 sum n q (1 - q) (h d)^2 / 2 and a constant,
-    with h = e^{beta z} and q the probability of the first model at zero discrimination.
+    Near zero the log-likelihood is gamma_k sum n (y - q) h d - gamma_k^2 sum n q (1 - q) (h d)^2 / 2 and a
+    constant, with h = e^{beta z} and q the probability of the first model at zero discrimination.
     """
     rows = cells.judge == k
     d, n, z = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows], cells.covariate[rows]
