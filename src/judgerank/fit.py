@@ -324,8 +324,8 @@ def fit(
     require_maximum(pooled)
     if member.has_position and position_share(cells) < LEAST_POSITION_SHARE:
         raise NotIdentifiedError(
-            "scores and positions cannot be told apart: some scores differ by the same amount between the model shown "
-            "first and the other in every comparison (show some pairs in the other order)"
+            "scores and positions cannot be told apart: some scores differ by the same amount between the model "
+            "shown first and the other in every comparison (show some pairs in the other order)"
         )
     if member.judge_blocks:
         result = FitResult(cells, member, settings, maximise(cells, member, settings))
