@@ -19,7 +19,8 @@ from judgerank.solvers.newton import NewtonSettings
 SHARED = {"common", "real_data", "each_set", "resampled", "simulation"}
 PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem not in SHARED)
 SIMULATIONS = ["ci_coverage", "convergence_mse"]
-REAL = [name for name in PRIMARY if name not in SIMULATIONS]
+REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, "audit")]
+EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())
 
 
 def options(group: str) -> list[str]:
@@ -37,6 +38,15 @@ def test_every_config_composes_with_every_solver_and_leaves_nothing_open(name, s
     cfg = composed(name, f"solver={solver}")
     assert not OmegaConf.missing_keys(cfg)
     assert solver_settings(cfg.solver, "judge_aware")[0] == solver
+
+
+@pytest.mark.parametrize("name", EACH_SET)
+@pytest.mark.parametrize("dataset", options("dataset"))
+def test_sections_on_one_set_take_every_set(name, dataset):
+    cfg = composed(name, f"dataset={dataset}")
+    assert not OmegaConf.missing_keys(cfg)
+    assert cfg.dataset.name == dataset.removesuffix("_surrogate")
+    assert (cfg.dataset.file is None) == dataset.endswith("_surrogate")
 
 
 @pytest.mark.parametrize("name", SIMULATIONS)

@@ -8,9 +8,9 @@ import threading
 import numpy as np
 import pytest
 
-from judgerank import datasets, fit, surrogates
-from judgerank.config import Dataset
+from judgerank import datasets
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
+from judgerank.schemas import Dataset
 
 GOOD = [
     {
@@ -148,25 +148,64 @@ def test_data_out_of_reach_are_reported_as_such(folder, url):
         datasets.load_judgments(dataset(b"", url))
 
 
-@pytest.mark.parametrize("name", ["chatbot_arena", "mt_bench", "ultrafeedback"])
-def test_surrogates_have_the_published_size_and_the_stored_parameters(name):
-    wanted = Dataset(name, name, "", None, None, 10_000)
-    first, again = (surrogates.surrogate_judgments(wanted, 2026) for _ in range(2))
-    assert np.array_equal(first.comparisons.outcome, again.comparisons.outcome)
-    other = surrogates.surrogate_judgments(wanted, 2027)
-    assert not np.array_equal(first.comparisons.outcome, other.comparisons.outcome)
-    assert len(first.comparisons) == 10_000
-    assert "surrogate" in first.title
-    file = "chatbot_arena/ranking" if name == "chatbot_arena" else f"benchmark_alignment/{name}"
-    truth = datasets.pd.read_csv(datasets.STORED / f"{file}.csv").set_index("model")["score_judge_aware"]
-    # BTL's scale differs, the order of well separated models does not
-    assert np.corrcoef(fit(first.comparisons, "btl").scores[truth.index], truth)[0, 1] > 0.97
+def test_the_git_blob_id_tells_the_published_file(folder, server):
+    web, address = server
+    content = json.dumps(GOOD).encode()
+    blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    (web / "test.json").write_bytes(content)
+    known = Dataset("test", "Test", "test.json", f"{address}/test.json", None, 5, git_blob=blob)
+    assert datasets.load_judgments(known).source["records"] == 5
+    (folder / "project/data/test.json").unlink()
+    other = Dataset("test", "Test", "test.json", f"{address}/test.json", None, 5, git_blob="0" * 40)
+    with pytest.raises(ChecksumError, match=f"git blob id is {blob}"):
+        datasets.load_judgments(other)
+    assert not list((folder / "project/data").glob("*"))
 
 
-def test_a_surrogate_without_a_stored_fit_is_refused(monkeypatch, tmp_path):
-    monkeypatch.setattr(datasets, "STORED", tmp_path)
-    with pytest.raises(DataUnavailableError, match="no surrogate of mt_bench"):
-        surrogates.surrogate_judgments(Dataset("mt_bench", "MT-Bench", "", None, None, 10), 1)
+def test_a_set_without_a_file_is_unavailable():
+    with pytest.raises(DataUnavailableError, match="no file is configured"):
+        datasets.load_judgments(Dataset("in_house", "In-house", None, None, None, 10))
+
+
+QUESTIONS = ['{"question_id": "q1", "turns": ["ab", "c"]}', '{"question_id": 7, "turns": ["abcdefg"]}']
+
+
+def with_questions(folder, *lines: str):
+    content = json.dumps(GOOD).encode()
+    (folder / "test.json").write_bytes(content)
+    (folder / "questions.jsonl").write_text("\n".join(lines))
+    wanted = dataset(content)
+    wanted.questions = "questions.jsonl"
+    return datasets.load_judgments(wanted)
+
+
+def test_lengths_are_standardised_over_the_comparisons_that_could_be_parsed(folder):
+    loaded = with_questions(
+        folder, *QUESTIONS, '{"question_id": ["file", 3], "turns": ["x" * 20]}'.replace('"x" * 20', '"xxxx"')
+    )
+    log_length = np.log1p([3.0, 7.0, 4.0])
+    expected = (log_length - log_length.mean()) / log_length.std()
+    assert np.allclose(loaded.with_lengths().covariate, expected)
+
+
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        (QUESTIONS, "'file/3' is not known"),
+        ([*QUESTIONS, '{"question_id": 3}'], "line 3"),
+        ([*QUESTIONS, "{"], "line 3"),
+    ],
+)
+def test_questions_that_are_missing_or_damaged_are_named(folder, lines, names):
+    with pytest.raises(DataError, match=names):
+        with_questions(folder, *lines).with_lengths()
+
+
+def test_without_texts_there_are_no_lengths(folder):
+    content = json.dumps(GOOD).encode()
+    (folder / "test.json").write_bytes(content)
+    with pytest.raises(DataUnavailableError, match="lengths are not known"):
+        datasets.load_judgments(dataset(content)).with_lengths()
 
 
 def rating(value: str) -> dict:

@@ -24,10 +24,11 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 import judgerank
-from judgerank.config import CONF, ROOT, Parallel
+from judgerank.config import CONF, ROOT
 from judgerank.errors import ConfigError
 from judgerank.outputs import run_section
 from judgerank.replicate import Study
+from judgerank.schemas import Parallel
 from judgerank.simulate import generator
 from judgerank.simulation import failures_of, interval_coverage, study_of
 from tests.replicate_tasks import (

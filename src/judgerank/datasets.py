@@ -15,9 +15,10 @@ import pooch
 import requests
 
 from judgerank.comparisons import Comparisons
-from judgerank.config import ROOT, Dataset
+from judgerank.config import ROOT
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
 from judgerank.frames import COLUMNS, OUTCOMES
+from judgerank.schemas import Dataset
 
 DIMENSIONS = ("instruction_following", "honesty", "truthfulness", "helpfulness")
 

@@ -41,6 +41,28 @@ class Finding:
     figure: str = ""
 
 
+FINDINGS: list[Finding] = []
+PUBLIC = ("chatbot_arena", "mt_bench", "ultrafeedback")
+
+
+def finding(title: str, command: str, *evidence: str, figure: str = "") -> Callable[[Check], Check]:
+    """Enter a check into the list of findings under its own name."""
+
+    def enter(check: Check) -> Check:
+        FINDINGS.append(Finding(check.__name__, title, check, evidence, command, figure))
+        return check
+
+    return enter
+
+
+@finding(
+    "UltraFeedback's likelihood has no interior maximum",
+    "make judge_reliability",
+    "judge_reliability/fits.csv",
+    "judge_reliability/stopping_path.csv",
+    "judge_reliability/stopping_point.csv",
+    figure="judge_reliability/stopping_path.png",
+)
 def no_interior_maximum(results: Results) -> tuple[bool, str]:
     fits = results.table("judge_reliability/fits.csv").set_index("dataset")
     judges = results.table("judge_reliability/discrimination.csv").query("dataset == 'ultrafeedback'")
@@ -58,6 +80,13 @@ def no_interior_maximum(results: Results) -> tuple[bool, str]:
     return fits.at["ultrafeedback", "status"] == "boundary" and nearest["largest_difference"] < 0.1, text
 
 
+@finding(
+    "Table 1 leaves out the model ranked first",
+    "make benchmark_alignment tie_handling",
+    "benchmark_alignment/mt_bench.csv",
+    "tie_handling/mt_bench/ranks.csv",
+    figure="tie_handling/mt_bench/ties.png",
+)
 def left_out_of_table_1(results: Results) -> tuple[bool, str]:
     ours = results.table("benchmark_alignment/mt_bench.csv").set_index("model")
     ties = results.table("tie_handling/mt_bench/ranks.csv").set_index("model")
@@ -73,6 +102,7 @@ def left_out_of_table_1(results: Results) -> tuple[bool, str]:
     return "claude-v1" not in published.table("mt_bench").index and claude > gpt and swapped, text
 
 
+@finding("Average widths and their reductions in the text", "make chatbot_arena", "chatbot_arena/fits.csv")
 def widths(results: Results) -> tuple[bool, str]:
     text_of = published.table("in_text")["printed"].astype(str)
     low, high = (float(text_of[f"in_house_width_{m}"]) for m in ("judge_aware", "btl"))
@@ -98,9 +128,15 @@ def widths(results: Results) -> tuple[bool, str]:
     return agrees and round(100 * (1 - low / high), 1) != float(text_of["in_house_width_reduction"]), text
 
 
+@finding(
+    "Interval widths are compared across two scales",
+    "make complete_ranking",
+    *(f"complete_ranking/{name}/fits.csv" for name in PUBLIC),
+    figure="complete_ranking/chatbot_arena/leaderboard.png",
+)
 def two_scales(results: Results) -> tuple[bool, str]:
     sentences, wider = [], False
-    for name in ("chatbot_arena", "mt_bench", "ultrafeedback"):
+    for name in PUBLIC:
         fits = results.table(f"complete_ranking/{name}/fits.csv").set_index("fit")
         aware, btl = fits.loc["judge_aware"], fits.loc["btl"]
         wider |= aware["relative_width"] > btl["relative_width"]
@@ -116,11 +152,17 @@ def two_scales(results: Results) -> tuple[bool, str]:
     return bool(wider), text
 
 
+@finding(
+    "Slots follow names, and judges have favourite slots",
+    "make data_overview judge_reliability",
+    "judge_reliability/answers.csv",
+    "data_overview/ultrafeedback/size.csv",
+    figure="data_overview/ultrafeedback/answers.png",
+)
 def slots(results: Results) -> tuple[bool, str]:
-    sets = ("chatbot_arena", "mt_bench", "ultrafeedback")
     share = {
         name: results.table(f"data_overview/{name}/size.csv").iloc[0, :]["share_first_is_alphabetically_smaller"]
-        for name in sets
+        for name in PUBLIC
     }
     answers = results.table("judge_reliability/answers.csv")
     fond = answers[answers[["share_a", "share_b"]].max(axis=1) >= 0.85]
@@ -138,6 +180,12 @@ def slots(results: Results) -> tuple[bool, str]:
     return min(share.values()) > 0.99 and len(fond) > 0, text
 
 
+@finding(
+    "One judge counted four times",
+    "make judge_reliability",
+    "judge_reliability/agreement.csv",
+    "judge_reliability/merged.csv",
+)
 def one_judge_four_names(results: Results) -> tuple[bool, str]:
     alike = results.table("judge_reliability/agreement.csv").query("dataset == 'mt_bench'")
     same, other = (alike[alike["one_model"] == flag] for flag in (True, False))
@@ -161,6 +209,7 @@ def one_judge_four_names(results: Results) -> tuple[bool, str]:
     return bool(same["agreement"].min() > alike[~alike["one_model"]]["agreement"].max()), text
 
 
+@finding("Nothing is reversed between the Vicunas", "make chatbot_arena", "chatbot_arena/ranking.csv")
 def vicuna(results: Results) -> tuple[bool, str]:
     score = published.numbers("chatbot_arena", "score_btl")
     ours = results.table("chatbot_arena/ranking.csv").set_index("model")["score_btl"]
@@ -172,6 +221,7 @@ def vicuna(results: Results) -> tuple[bool, str]:
     return bool(score["vicuna-13b"] > score["vicuna-7b"] and ours["vicuna-13b"] > ours["vicuna-7b"]), text
 
 
+@finding("Printed ranks against printed scores", "make audit")
 def printed_ranks(results: Results) -> tuple[bool, str]:
     score, rank = (published.numbers("complete_ranking", name) for name in ("score_btl", "rank_btl"))
     first, last = (score.rank(ascending=False, method=method).astype(int) for method in ("min", "max"))
@@ -180,9 +230,15 @@ def printed_ranks(results: Results) -> tuple[bool, str]:
     return len(off) > 0, f"Ranks of Table A.7 that do not follow from its own unweighted scores: {rows}."
 
 
+@finding(
+    "With weak judges in the majority the judge-aware fit falls behind on real data",
+    "make mixed_judges subsampling_efficiency",
+    *(f"mixed_judges/{name}/sweep.csv" for name in PUBLIC),
+    figure="mixed_judges/chatbot_arena/sweep.png",
+)
 def weak_panels(results: Results) -> tuple[bool, str]:
     sentences, behind = [], 0
-    for name in ("chatbot_arena", "mt_bench", "ultrafeedback"):
+    for name in PUBLIC:
         sweep = results.table(f"mixed_judges/{name}/sweep.csv")
         rows = sweep.query("reference == 'btl' and measure == 'spearman' and share_weak == 1").set_index("method")
         own = results.table(f"subsampling_efficiency/{name}/own_reference.csv").query("measure == 'spearman'")
@@ -202,6 +258,12 @@ def weak_panels(results: Results) -> tuple[bool, str]:
     return bool(behind == 3), text
 
 
+@finding(
+    "Slopes of the mean squared error",
+    "make convergence_mse",
+    "convergence_mse/slopes.csv",
+    figure="convergence_mse/mse.png",
+)
 def slopes(results: Results) -> tuple[bool, str]:
     rows = results.table("convergence_mse/slopes.csv").query("parameter == 'score'")
     out = rows[(rows["paper"] > rows["draws_max"] + 2 * rows["slope_se"])]
@@ -219,6 +281,12 @@ def slopes(results: Results) -> tuple[bool, str]:
     )
 
 
+@finding(
+    "Where the comparisons on a sparse graph come from",
+    "make sparsity",
+    "sparsity/in_house/correlation.csv",
+    figure="surrogate/sparsity/in_house/sparsity.png",
+)
 def sparsity(results: Results) -> tuple[bool, str]:
     table = results.table("sparsity/in_house/correlation.csv")
     rows = table.query(
@@ -236,6 +304,7 @@ def sparsity(results: Results) -> tuple[bool, str]:
     return bool(low <= printed <= high < tree.at["simulate", "q25"]), text
 
 
+@finding("The list of judges is not that of the files", "make judge_reliability", "judge_reliability/judges.csv")
 def judges_in_the_files(results: Results) -> tuple[bool, str]:
     judges = results.table("judge_reliability/judges.csv").set_index("judge")
     used = judges.drop(columns="table_a5").notna().any(axis=1)
@@ -246,96 +315,3 @@ def judges_in_the_files(results: Results) -> tuple[bool, str]:
         f"in none of the three public files: {', '.join(unused) or 'none'}."
     )
     return len(unlisted) > 0, text
-
-
-FINDINGS = (
-    Finding(
-        "no_interior_maximum",
-        "UltraFeedback's likelihood has no interior maximum",
-        no_interior_maximum,
-        (
-            "judge_reliability/fits.csv",
-            "judge_reliability/stopping_path.csv",
-            "judge_reliability/stopping_point.csv",
-        ),
-        "make judge_reliability",
-        "judge_reliability/stopping_path.png",
-    ),
-    Finding(
-        "left_out_of_table_1",
-        "Table 1 leaves out the model ranked first",
-        left_out_of_table_1,
-        ("benchmark_alignment/mt_bench.csv", "tie_handling/mt_bench/ranks.csv"),
-        "make benchmark_alignment tie_handling",
-        "tie_handling/mt_bench/ties.png",
-    ),
-    Finding(
-        "widths",
-        "Average widths and their reductions in the text",
-        widths,
-        ("chatbot_arena/fits.csv",),
-        "make chatbot_arena",
-    ),
-    Finding(
-        "two_scales",
-        "Interval widths are compared across two scales",
-        two_scales,
-        tuple(f"complete_ranking/{name}/fits.csv" for name in ("chatbot_arena", "mt_bench", "ultrafeedback")),
-        "make complete_ranking",
-        "complete_ranking/chatbot_arena/leaderboard.png",
-    ),
-    Finding(
-        "slots",
-        "Slots follow names, and judges have favourite slots",
-        slots,
-        ("judge_reliability/answers.csv", "data_overview/ultrafeedback/size.csv"),
-        "make data_overview judge_reliability",
-        "data_overview/ultrafeedback/answers.png",
-    ),
-    Finding(
-        "weak_panels",
-        "With weak judges in the majority the judge-aware fit falls behind on real data",
-        weak_panels,
-        tuple(f"mixed_judges/{name}/sweep.csv" for name in ("chatbot_arena", "mt_bench", "ultrafeedback")),
-        "make mixed_judges subsampling_efficiency",
-        "mixed_judges/chatbot_arena/sweep.png",
-    ),
-    Finding(
-        "one_judge_four_names",
-        "One judge counted four times",
-        one_judge_four_names,
-        ("judge_reliability/agreement.csv", "judge_reliability/merged.csv"),
-        "make judge_reliability",
-    ),
-    Finding(
-        "judges_in_the_files",
-        "The list of judges is not that of the files",
-        judges_in_the_files,
-        ("judge_reliability/judges.csv",),
-        "make judge_reliability",
-    ),
-    Finding(
-        "vicuna",
-        "Nothing is reversed between the Vicunas",
-        vicuna,
-        ("chatbot_arena/ranking.csv",),
-        "make chatbot_arena",
-    ),
-    Finding("printed_ranks", "Printed ranks against printed scores", printed_ranks, (), "make audit"),
-    Finding(
-        "slopes",
-        "Slopes of the mean squared error",
-        slopes,
-        ("convergence_mse/slopes.csv",),
-        "make convergence_mse",
-        "convergence_mse/mse.png",
-    ),
-    Finding(
-        "sparsity",
-        "Where the comparisons on a sparse graph come from",
-        sparsity,
-        ("sparsity/in_house/correlation.csv",),
-        "make sparsity",
-        "surrogate/sparsity/in_house/sparsity.png",
-    ),
-)

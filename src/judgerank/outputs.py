@@ -16,9 +16,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.config import ROOT, Surrogate
+from judgerank.config import ROOT
 from judgerank.datasets import Judgments, load_judgments
 from judgerank.errors import DataUnavailableError
+from judgerank.schemas import Surrogate
 from judgerank.surrogates import surrogate_judgments
 from judgerank.tables import Table
 

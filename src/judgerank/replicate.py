@@ -24,8 +24,8 @@ from joblib import delayed
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from judgerank.config import Parallel
 from judgerank.errors import ConfigError, JudgerankError
+from judgerank.schemas import Parallel
 from judgerank.simulate import generator
 
 log = logging.getLogger("judgerank")

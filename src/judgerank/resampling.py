@@ -19,8 +19,8 @@ from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT, both_fits
 from judgerank.datasets import Judgments
 from judgerank.errors import NoMaximumError
-from judgerank.fit import FitResult
 from judgerank.replicate import Record, Study, Task
+from judgerank.result import FitResult
 from judgerank.simulate import draw_outcomes
 
 MEASURES = ("pearson", "spearman")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.fit import FitResult
+from judgerank.result import FitResult
 
 STORED_FORMAT = "%.9g"  # beyond any printed precision, short of the last bits that differ between machines
 
