@@ -24,6 +24,7 @@ LARGEST_LOG_ODDS = 1e3  # of a typical pair under one judge; beyond it that judg
 DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding
 SUFFICIENT = 1e-4  # Armijo's constant
 ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
+LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that is none
 SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
 
 
@@ -226,7 +227,8 @@ def _best_from_zero(cells, scores, k: int, share: float, bound: float, level: fl
     """
     rows = cells.judge == k
     d, n, z = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows], cells.covariate[rows]
-    slopes = np.linspace(-bound, bound, SLOPES_TRIED)
+    reach = min(bound, LARGEST_EXPONENT / max(np.abs(z).max(), np.finfo(float).tiny))
+    slopes = np.linspace(-reach, reach, SLOPES_TRIED)
     shape = np.exp(np.outer(slopes, z))
     rise = shape @ (n * (cells.outcome[rows] - share) * d)
     curvature = shape**2 @ (n * d**2 * share * (1 - share))
