@@ -1,0 +1,134 @@
+"""The sections on one set at a time, run as a user does."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from judgerank.config import ROOT
+from tests.real_data import needs_data
+from tests.test_sections import run, tree
+
+CHEAP = ["data_overview", "complete_ranking", "tie_handling", "length_covariate"]
+RESAMPLED = {
+    "mixed_judges": ["repeats=2"],
+    "sparsity": ["repeats=2", "trees=[1,2]"],
+    "subsampling_efficiency": ["repeats=2", "n_judges=[8,12]", "n_comparisons=[1000,1500]"],
+}
+SECTIONS = [*CHEAP, *RESAMPLED]
+
+
+@pytest.fixture(scope="module", params=SECTIONS)
+def surrogate(request, tmp_path_factory):
+    section, folder = request.param, tmp_path_factory.mktemp(request.param)
+    few = [*RESAMPLED[section], "parallel=sequential", f"cache={folder / 'cache'}"] if section in RESAMPLED else []
+    return section, folder, run(section, folder, "dataset=mt_bench", "surrogate=always", *few)
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    return {name: content for name, content in tree(folder).items() if not name.startswith("cache")}
+
+
+def test_a_surrogate_run_says_so_everywhere_and_lands_where_it_should(surrogate):
+    section, folder, done = surrogate
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()
+    assert all("surrogate" in line for line in done.stdout.splitlines())
+    files = outputs(folder)
+    assert {tuple(name.split("/")[1:4]) for name in files} == {("surrogate", section, "mt_bench")}
+    marked = {name: text for name, text in files.items() if name.endswith((".md", ".tex", ".json"))}
+    assert all(b"surrogate" in text for text in marked.values())
+
+
+def test_every_table_has_three_forms_and_every_figure_two(surrogate):
+    names = {Path(name) for name in outputs(surrogate[1]) if not name.endswith("run.json")}
+    for kinds in ((".csv", ".md", ".tex"), (".pdf", ".png")):
+        stems = [{path.with_suffix("") for path in names if path.suffix == kind} for kind in kinds]
+        assert stems[0]
+        assert all(found == stems[0] for found in stems)
+
+
+def test_figures_are_redrawn_to_the_same_bytes(surrogate):
+    section, folder, _ = surrogate
+    before = outputs(folder)
+    for path in (folder / "figures").rglob("*.*"):
+        path.unlink()
+    done = run(section, folder, "dataset=mt_bench", "draw_only=true", JUDGERANK_DATA="/nowhere")
+    assert done.returncode == 0, done.stderr
+    assert outputs(folder) == before
+
+
+@needs_data
+def test_without_a_choice_a_section_runs_on_every_set_and_marks_only_what_is_made_up(tmp_path):
+    done = run("data_overview", tmp_path)
+    assert done.returncode == 0, done.stderr
+    results = tmp_path / "results"
+    assert {path.name for path in (results / "data_overview").iterdir()} == {
+        "chatbot_arena",
+        "mt_bench",
+        "ultrafeedback",
+    }
+    assert [path.name for path in (results / "surrogate/data_overview").iterdir()] == ["in_house"]
+    real = [line for line in done.stdout.splitlines() if "mt_bench" in line or "MT-Bench" in line]
+    assert real
+    assert not any("surrogate" in line for line in real)
+    assert not [name for name in outputs(results / "data_overview") if "surrogate" in name]
+
+
+@needs_data
+@pytest.mark.parametrize("section", CHEAP)
+def test_stored_results_of_real_sets_come_out_again_to_the_byte(section, tmp_path):
+    sets = "mt_bench" if section == "length_covariate" else "chatbot_arena,mt_bench,ultrafeedback"
+    done = run(section, tmp_path, f"dataset={sets}", "surrogate=never")
+    assert done.returncode == 0, done.stderr
+    for kind in ("results", "figures"):
+        again = {name: text for name, text in outputs(tmp_path / kind / section).items() if "run.json" not in name}
+        stored = {name: text for name, text in tree(ROOT / kind / section).items() if "run.json" not in name}
+        assert again.keys() == stored.keys()
+        assert [name for name in again if again[name] != stored[name]] == []
+
+
+def test_the_in_house_surrogate_comes_out_again_to_the_byte(tmp_path):
+    done = run("complete_ranking", tmp_path, "dataset=in_house_surrogate")
+    assert done.returncode == 0, done.stderr
+    again = tree(tmp_path / "results/surrogate/complete_ranking/in_house")
+    stored = tree(ROOT / "results/surrogate/complete_ranking/in_house")
+    assert [name for name in stored if name != "run.json" and again[name] != stored[name]] == []
+
+
+def test_what_has_only_a_surrogate_is_refused_where_surrogates_are(tmp_path):
+    done = run("tie_handling", tmp_path, "dataset=in_house_surrogate", "surrogate=never")
+    assert done.returncode == 1
+    assert done.stderr.strip() == "tie_handling: In-house data: no file is configured"
+    assert not list(tmp_path.iterdir())
+
+
+@needs_data
+def test_lengths_that_are_not_known_are_asked_for(tmp_path):
+    done = run("length_covariate", tmp_path, "dataset=ultrafeedback")
+    assert done.returncode == 1
+    assert "lengths are not known (dataset.questions=FILE" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+@needs_data
+def test_a_point_of_a_resampled_section_comes_out_again_by_itself(tmp_path):
+    chosen = ["dataset=mt_bench", "n_judges=[8]", "n_comparisons=[1000]", f"cache={tmp_path / 'cache'}"]
+    done = run("subsampling_efficiency", tmp_path, *chosen, "parallel=sequential")
+    assert done.returncode == 0, done.stderr
+    again = pd.read_csv(tmp_path / "results/subsampling_efficiency/mt_bench/correlation.csv")
+    stored = pd.read_csv(ROOT / "results/subsampling_efficiency/mt_bench/correlation.csv")
+    point = stored[(stored["n_judges"] == 8) & (stored["n_comparisons"] == 1000)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again, point)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "results").glob("**/run.json")), ids=lambda path: str(path.parent.relative_to(ROOT))
+)
+def test_where_a_result_is_stored_says_whether_it_is_a_surrogate(path):
+    run_json = json.loads(path.read_text())
+    assert run_json["surrogate"] == ("surrogate" in path.parts)
+    if "dataset" in run_json["config"]:
+        assert path.parts[-3:-1] == (run_json["section"], run_json["config"]["dataset"]["name"])

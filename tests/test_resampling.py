@@ -1,0 +1,246 @@
+"""Random parts of a set, refitted: designs, what is recorded, summaries, reproducibility."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+from judgerank import Comparisons, fit
+from judgerank.config import both_fits
+from judgerank.datasets import Judgments
+from judgerank.replicate import Study
+from judgerank.resampling import (
+    Whole,
+    connected_edges,
+    correlations,
+    empanelled,
+    endings_of,
+    held_against,
+    subsampled,
+    summary_of,
+    thinned,
+    whole_of,
+)
+from judgerank.schemas import Parallel
+from judgerank.simulate import generator
+
+SOLVER = {"name": "newton", "tolerance": 1e-10, "max_iterations": 200}
+SEQUENTIAL = Parallel("sequential", 1)
+
+
+@pytest.fixture(scope="module")
+def raw(simulated):
+    return simulated(3, [1.0, 0.4, 0.0, -0.5, -0.9], [2.0, 1.5, 1.0, 0.5, 0.3, 0.2], 4000)
+
+
+@pytest.fixture(scope="module")
+def whole(raw):
+    fits = both_fits(OmegaConf.create(SOLVER), raw)
+    return Whole(raw, {name: fitted.scores for name, fitted in fits.items()}, fits["judge_aware"].discrimination)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """The parts that are refitted."""
+    parts = []
+
+    def record(whole, part, settings):
+        parts.append(part)
+        return {"status": "seen"}
+
+    monkeypatch.setattr("judgerank.resampling.held_against", record)
+    return parts
+
+
+@given(st.integers(2, 9), st.integers(0, 2**32), st.data())
+def test_the_edges_kept_connect_everything_and_are_as_many_as_asked(n, seed, data):
+    i, j = np.triu_indices(n, 1)
+    order = generator(seed, "order").permutation(len(i))
+    i, j = i[order], j[order]
+    many = data.draw(st.integers(n - 1, len(i)))
+    kept = connected_edges(generator(seed, "edges"), i, j, n, many)
+    assert len(set(kept.tolist())) == many
+    reached, frontier = {0}, [0]
+    while frontier:
+        node = frontier.pop()
+        for a, b in zip(i[kept], j[kept], strict=True):
+            for other in ({a, b} - {node}) if node in (a, b) else ():
+                if other not in reached:
+                    reached.add(other)
+                    frontier.append(other)
+    assert len(reached) == n
+
+
+def test_every_edge_can_be_in_a_random_tree():
+    i, j = np.triu_indices(5, 1)
+    kept = [connected_edges(generator(seed, "tree"), i, j, 5, 4) for seed in range(300)]
+    share = np.bincount(np.concatenate(kept), minlength=10) / 300
+    assert np.allclose(share, 0.4, atol=0.12)
+
+
+@pytest.mark.parametrize("redraw", ["resample", "simulate"])
+@pytest.mark.parametrize("n_edges", [4, 7, 10])
+def test_a_thinned_design_spends_the_whole_budget_evenly(whole, seen, redraw, n_edges):
+    settings = {"n_edges": n_edges, "redraw": redraw}
+    thinned(settings, generator(1, "thin"), whole)
+    (part,) = seen
+    pair = np.minimum(part.first, part.second) * 5 + np.maximum(part.first, part.second)
+    counts = np.unique(pair, return_counts=True)[1]
+    assert len(counts) == n_edges
+    assert counts.sum() == len(whole.comparisons)
+    assert np.ptp(counts) <= 1
+
+
+def test_resampled_comparisons_are_those_of_their_edge(whole, seen):
+    c = whole.comparisons
+    thinned({"n_edges": 6, "redraw": "resample"}, generator(2, "thin"), whole)
+    made = set(zip(c.first, c.second, c.judge, c.outcome, strict=True))
+    (part,) = seen
+    judges = [c.judges.index(name) for name in part.judges]
+    again = zip(part.first, part.second, np.array(judges)[part.judge], part.outcome, strict=True)
+    assert set(again) <= made
+
+
+def test_simulated_comparisons_follow_the_full_data_fit(whole, seen):
+    for repeat in range(20):
+        thinned({"n_edges": 10, "redraw": "simulate"}, generator(repeat, "thin"), whole)
+    s, gamma = whole.references["judge_aware"].to_numpy(), whole.discrimination.to_numpy()
+    d = np.concatenate([gamma[part.judge] * (s[part.first] - s[part.second]) for part in seen])
+    outcome = np.concatenate([part.outcome for part in seen])
+    for low, high in ((0, 0.4), (0.4, 1), (1, 9)):  # pairs are in the order of the true scores
+        rows = (d > low) & (d < high)
+        expected = (1 / (1 + np.exp(-d[rows]))).mean()
+        assert outcome[rows].mean() == pytest.approx(expected, abs=4 * 0.5 / np.sqrt(rows.sum()))
+
+
+def test_a_subsample_has_the_judges_and_the_comparisons_asked_for(raw, seen):
+    marked = Comparisons(
+        raw.models, raw.judges, raw.first, raw.second, raw.judge, np.arange(len(raw)) / len(raw)
+    )  # every outcome once
+    for repeat in range(10):
+        subsampled({"n_judges": 3, "n_comparisons": 500}, generator(repeat, "sub"), Whole(marked, {}, None))
+    panels = [part.judges for part in seen]
+    assert all(len(judges) == 3 for judges in panels)
+    assert len(set(panels)) > 3
+    assert all(len(np.unique(part.outcome)) == len(part) == 500 for part in seen)
+
+
+def test_a_panel_has_the_weak_judges_asked_for(whole, seen):
+    weak, strong = ["j3", "j4", "j5"], ["j0", "j1", "j2"]
+    for n_weak in range(4):
+        settings = {"weak": weak, "strong": strong, "panel": 3, "n_weak": n_weak, "n_comparisons": 600}
+        empanelled(settings, generator(n_weak, "panel"), whole)
+        assert len(set(seen[-1].judges) & set(weak)) == n_weak
+        assert len(seen[-1].judges) == 3
+
+
+def test_what_cannot_be_fitted_is_a_status_and_no_correlation(whole, cells_of):
+    settings = {"n_judges": 2, "n_comparisons": 10_000}
+    assert subsampled(settings, generator(1, "few"), whole) == {"status": "TooFewComparisons"}
+    apart = cells_of(("m0", "m1", "j", 2, 2), ("m2", "m3", "j", 2, 2))
+    assert held_against(whole, apart, {"solver": SOLVER}) == {"status": "DisconnectedError"}
+    runaway = cells_of(("m0", "m1", "j", 4, 0), ("m1", "m2", "j", 2, 2), ("m0", "m2", "j", 3, 0))
+    assert held_against(whole, runaway, {"solver": SOLVER}) == {"status": "NoMaximumError"}
+
+
+def test_the_whole_agrees_with_itself(whole):
+    record = held_against(whole, whole.comparisons, {"solver": SOLVER})
+    for method in ("judge_aware", "btl"):
+        for measure in ("pearson", "spearman"):
+            assert record[f"{method}/{method}/{measure}"] == pytest.approx(1.0)
+
+
+def test_correlations_are_over_the_models_of_the_reference():
+    scores = pd.Series({"a": 1.0, "b": 2.0, "c": 4.0, "d": -9.0})
+    assert correlations(scores, pd.Series({"a": 10, "b": 20, "c": 40})) == pytest.approx(
+        {"pearson": 1, "spearman": 1}
+    )
+    assert correlations(scores, -scores) == pytest.approx({"pearson": -1, "spearman": -1})
+    found = correlations(scores, pd.Series({"b": 1, "a": 2, "c": 3}))
+    assert found["spearman"] == pytest.approx(0.5)
+
+
+def test_references_are_people_where_there_are_ratings_and_the_truth_of_a_surrogate(raw):
+    fits = {"judge_aware": fit(raw), "btl": fit(raw, "btl")}
+    truth = pd.DataFrame({"parameter": "score", "name": list(raw.models), "value": np.arange(5.0)})
+    made_up = Judgments("any", "Any", None, raw, {"surrogate": True}, None, truth)
+    assert set(whole_of(made_up, fits).references) == {"judge_aware", "btl", "truth"}
+    assert whole_of(made_up, fits).references["truth"].tolist() == [0, 1, 2, 3, 4]
+    arena = Judgments("chatbot_arena", "Arena", None, raw, {})
+    assert whole_of(arena, fits).references["human"].max() == 1227
+    assert set(whole_of(Judgments("mt_bench", "MT", None, raw, {}), fits).references) == {"judge_aware", "btl"}
+
+
+def study(folder: Path, whole: Whole, **changes) -> Study:
+    cells = {f"k{k}": {"n_judges": k, "n_comparisons": 300, "solver": SOLVER} for k in (3, 6)}
+    usual = {
+        "name": "parts",
+        "task": subsampled,
+        "cells": cells,
+        "replications": dict.fromkeys(cells, 4),
+        "seed": 5,
+    }
+    return Study(folder=folder, block=2, shared=whole, **(usual | changes))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.jsonl")}
+
+
+def test_neither_workers_nor_a_second_run_change_anything(tmp_path, whole):
+    assert study(tmp_path / "one", whole).run(SEQUENTIAL) == 8
+    assert study(tmp_path / "two", whole).run(Parallel("loky", 2)) == 8
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    whole.comparisons.pool_judges()  # what is computed on the way does not make it another set
+    assert study(tmp_path / "one", whole).run(SEQUENTIAL) == 0
+
+
+def test_another_data_set_takes_no_blocks_of_this_one(tmp_path, whole):
+    study(tmp_path, whole).run(SEQUENTIAL)
+    c = whole.comparisons
+    turned = Comparisons(c.models, c.judges, c.first, c.second, c.judge, 1 - c.outcome)
+    assert study(tmp_path, Whole(turned, whole.references, whole.discrimination)).run(SEQUENTIAL) == 8
+
+
+def test_summaries_are_those_of_the_records(tmp_path, whole, monkeypatch):
+    values = [0.9, 0.7, None, 0.5, 0.8]
+    records = [
+        {"status": "interior", "btl/human/pearson": value} if value else {"status": "TooFewComparisons"}
+        for value in values
+    ]
+    records.append({"failure": "ValueError: odd"})
+    monkeypatch.setattr(Study, "records", lambda self, cell: iter(records))
+    one = study(tmp_path, whole, cells={"k": {"n_judges": 3, "n_comparisons": 9}}, replications={"k": 6})
+    (row,) = summary_of(one, ["n_judges"], 2).to_dict("records")
+    known = np.array([0.9, 0.7, 0.5, 0.8])
+    assert (row["method"], row["reference"], row["measure"], row["n_judges"]) == ("btl", "human", "pearson", 3)
+    assert row["mean"] == pytest.approx(known.mean())
+    assert row["paper_mean"] == pytest.approx(0.8)
+    assert row["standard_error"] == pytest.approx(known.std(ddof=1) / 2)
+    assert (row["q25"], row["q75"]) == pytest.approx((0.65, 0.825))
+    assert row["n_repeats"] == 4
+    ended = endings_of(one, ["n_judges"]).set_index("status")["repeats"].to_dict()
+    assert ended == {"interior": 4, "TooFewComparisons": 1, "ValueError": 1}
+
+
+def test_records_are_plain_json(tmp_path, whole):
+    one = study(tmp_path, whole)
+    one.run(SEQUENTIAL)
+    for line in next(iter(contents(tmp_path).values())).decode().splitlines():
+        record = json.loads(line)
+        assert record["status"]
+        assert all(-1 <= value <= 1 for name, value in record.items() if "/" in name)
+
+
+def test_rows_taken_keep_the_models_and_lose_the_judges_without_rows(raw):
+    rows = np.flatnonzero(np.isin(raw.judge, [1, 4]))[[0, 0, 5]]
+    part = raw.take(rows)
+    assert part.models == raw.models
+    assert set(part.judges) <= {"j1", "j4"}
+    assert [part.judges[k] for k in part.judge] == [raw.judges[k] for k in raw.judge[rows]]
+    assert np.array_equal(part.outcome, raw.outcome[rows])
