@@ -118,6 +118,38 @@ def test_held_slopes_take_no_part_in_the_covariance(dense_information):
     assert_allclose(found.covariance, np.linalg.inv(bordered)[:9, :9], rtol=1e-7, atol=1e-12)
 
 
+def test_judges_at_zero_and_held_slopes_have_no_errors_and_no_say(dense_information):
+    cells = drawn(2, 20_000, np.array([2.0, 1.0, 0.7, 0.5]), np.array([0.3, 0.0, -0.1, 0.0]))
+    contrarian = replace(cells, outcome=np.where(cells.judge == 3, 1 - cells.outcome, cells.outcome))
+    found = fit(contrarian, "length", settings=NewtonSettings(slope_bound=0.2))
+    assert found.judge_status.tolist() == ["slope_bound", "interior", "interior", "zero"]
+    assert np.isnan(found.standard_errors).tolist() == [False] * 8 + [True] * 2 + [False] * 2 + [True]
+    keep = [*range(8), 10, 11]  # of 5 scores, 4 discriminations, 4 slopes: without j3, and the slope of j0
+    at = found.solution.parameters
+    info = dense_information(found.comparisons, at)[np.ix_(keep, keep)]
+    constraints = np.zeros((2, 10))
+    constraints[0, :5] = constraints[1, 5:8] = 1.0
+    bordered = np.block([[info, constraints.T], [constraints, np.zeros((2, 2))]])
+    expected = np.linalg.inv(bordered)[:10, :10]
+    assert_allclose(found.covariance, expected, rtol=1e-7, atol=1e-12)
+    factor = np.r_[np.ones(5), np.exp(at.judges[0, :3]), 1.0, 1.0]
+    errors = found.standard_errors[~np.isnan(found.standard_errors)]
+    assert_allclose(errors, factor * np.sqrt(np.diag(expected)), rtol=1e-7)
+    assert_allclose(
+        found.discrimination_curve("j2", [1.5])["high"] / found.discrimination_curve("j2", [1.5])["estimate"],
+        np.exp(1.959964 * np.sqrt(expected[7, 7] + 3 * expected[7, 9] + 2.25 * expected[9, 9])),
+        rtol=1e-6,
+    )
+
+
+def test_the_curve_of_a_judge_with_a_held_slope_takes_the_slope_as_given():
+    found = fit(drawn(2, 20_000), "length", settings=NewtonSettings(slope_bound=0.2))
+    curve = found.discrimination_curve("j2", np.array([-1.0, 0.0, 2.0]))
+    assert_allclose(curve["estimate"], found.discrimination["j2"] * np.exp([0.2, 0.0, -0.4]))
+    reach = 1.959964 * np.sqrt(found.covariance[7, 7])
+    assert_allclose(np.log(curve["high"] / curve["estimate"]), reach, rtol=1e-6)
+
+
 @pytest.mark.parametrize("bound", [0.0, -1.0, np.inf])
 def test_a_bound_that_is_none_is_refused(bound):
     with pytest.raises(ConfigError, match="slope_bound"):
@@ -129,6 +161,30 @@ def test_showing_the_other_model_first_changes_nothing(swapped):
     one, other = fit(cells, "length"), fit(swapped(cells).aggregate(), "length")
     assert_allclose(one.slope, other.slope, atol=1e-8)
     assert_allclose(one.scores, other.scores, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_names_and_their_order_change_nothing(seed, swapped):
+    cells = swapped(weak(seed))
+    models, judges = np.array([3, 1, 4, 0, 2]), np.array([2, 0, 1])
+    names = [
+        tuple(np.array(old)[np.argsort(new)]) for old, new in ((cells.models, models), (cells.judges, judges))
+    ]
+    columns = models[cells.first], models[cells.second], judges[cells.judge]
+    other = Comparisons(*names, *columns, cells.outcome, cells.count, cells.covariate).aggregate()
+    one, other = fit(weak(seed), "length"), fit(other, "length")
+    assert other.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-8)
+    assert other.judge_status.to_dict() == one.judge_status.to_dict()
+    assert_allclose(other.slope[one.slope.index], one.slope, atol=1e-5)
+
+
+def test_a_bound_stretched_with_the_covariate_binds_alike():
+    cells = drawn(2, 20_000)
+    one = fit(cells, "length", settings=NewtonSettings(slope_bound=0.2))
+    other = fit(replace(cells, covariate=4 * cells.covariate), "length", settings=NewtonSettings(slope_bound=0.05))
+    assert other.slopes_at_bound == one.slopes_at_bound != ()
+    assert_allclose(4 * other.slope, one.slope, atol=1e-8)
+    assert other.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-12)
 
 
 def test_a_stretched_covariate_shrinks_the_slopes_and_a_shifted_one_moves_the_discriminations():
@@ -149,6 +205,8 @@ def test_the_scalar_model_is_the_special_case_and_ignores_the_covariate():
     assert fit(cells, "length").log_likelihood >= scalar.log_likelihood
     bare = fit(replace(cells, covariate=None))
     assert_allclose(bare.scores, scalar.scores, atol=1e-12)
+    positions = [fit(rows, "position_aware") for rows in (cells, replace(cells, covariate=None))]
+    assert_allclose(positions[0].position, positions[1].position, atol=1e-12)
     assert len(scalar.comparisons) < len(cells)
     tiny = fit(cells, "length", settings=NewtonSettings(slope_bound=1e-12))
     assert tiny.log_likelihood == pytest.approx(scalar.log_likelihood, abs=1e-7)
@@ -209,6 +267,8 @@ def test_mt_bench_with_the_lengths_of_its_questions():
     assert length.log_likelihood == pytest.approx(-4985.496, abs=5e-4)
     stored = pd.read_csv(ROOT / "results/length_covariate/mt_bench/test.csv").iloc[0]
     statistic, p_value = likelihood_ratio(scalar.log_likelihood, length.log_likelihood, 20)
+    assert statistic == pytest.approx(38.2095, abs=1e-3)
+    assert p_value == pytest.approx(chi2.sf(38.2095, 20), rel=1e-3)
     assert stored["statistic"] == pytest.approx(statistic, rel=1e-8)
     assert stored["p_value"] == pytest.approx(p_value, rel=1e-6)
     assert length.ranks.equals(scalar.ranks)
