@@ -32,7 +32,7 @@ def run(cfg: DictConfig) -> None:
     replace_file(folder / "audit.html", html(text, "Audit of the paper's numbers", folder))
     if cfg.readme:
         readme = Path(ROOT, cfg.readme)
-        for name, content in readme_blocks(audited, findings).items():
+        for name, content in readme_blocks(audited, findings, results).items():
             replace_file(readme, with_block(readme.read_text(), name, content))
     log.info("%s", totals(audited).to_string(index=False))
 

@@ -50,6 +50,8 @@ def against_passes(cfg: DictConfig) -> Iterator[tuple]:
     one = seconds(lambda: evaluate(cells, JUDGE_AWARE, truth), 21)
     whole = seconds(lambda: fit(cells, "judge_aware", *solver_settings(cfg.solver, "judge_aware")), 7)
     yield "exact fit / likelihood-and-gradient pass, N=100 K=20 T=200,000", whole, one, "at most 40"
+    positions = seconds(lambda: fit(cells, "position_aware", *solver_settings(cfg.solver, "position_aware")), 7)
+    yield "position-aware fit / judge-aware fit, the same cells", positions, whole, "at most 2"
 
 
 def against_adam(cfg: DictConfig, comparisons: Comparisons, title: str, goal: int) -> Iterator[tuple]:

@@ -139,7 +139,7 @@ def test_page_csv_and_readme_are_current(judged):
     text = page(*judged, STORED)
     assert (ROOT / "results/audit.md").read_text() == text
     readme = (ROOT / "README.md").read_text()
-    for name, content in readme_blocks(*judged).items():
+    for name, content in readme_blocks(*judged, STORED).items():
         assert content in readme
         assert with_block(readme, name, content) == readme
     stored = pd.read_csv(ROOT / "results/audit.csv", keep_default_na=False)

@@ -35,6 +35,7 @@ class Model:
 
     name: str
     judge_blocks: tuple[str, ...]
+    fixed_scale: bool = False  # discrimination one for every judge, although there is a block for it
 
     @property
     def has_slope(self) -> bool:
@@ -55,7 +56,9 @@ JUDGE_AWARE = Model("judge_aware", ("log_discrimination",))
 LENGTH = Model("length", ("log_discrimination", "slope"))
 POSITION_AWARE = Model("position_aware", ("log_discrimination", "position"))
 POSITION_LENGTH = Model("position_length", ("log_discrimination", "slope", "position"))
-MODELS = {model.name: model for model in (BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE, POSITION_LENGTH)}
+POSITION_ONLY = Model("position_only", ("log_discrimination", "position"), fixed_scale=True)
+MEMBERS = (BTL, JUDGE_AWARE, LENGTH, POSITION_ONLY, POSITION_AWARE, POSITION_LENGTH)
+MODELS = {model.name: model for model in MEMBERS}
 
 
 def get_model(name: str, cells: Comparisons) -> Model:
@@ -159,7 +162,9 @@ class _Sums:
     def __init__(self, cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None):
         self.n_models, self.n_judges = len(cells.models), len(cells.judges)
         self.blocks, self.at, self.curvature = range(len(model.judge_blocks)), at, curvature
-        self.scale = range(model.n_scale)
+        self.moving = range(
+            0 if model.fixed_scale else model.n_scale
+        )  # blocks that scale differences and are free
         self.gamma = np.exp(at.judges[0]) if self.blocks else None
         self.has_slope = model.has_slope
         self.position = at.judges[-1] if model.has_position else None
@@ -188,7 +193,7 @@ class _Sums:
         self.score_gradient -= np.bincount(j, gr, self.n_models)
         # d eta / d theta_b = c_b signal with c = 1 for alpha and z for beta, and 1 for the position
         c = (None, z)
-        for b in self.scale:
+        for b in self.moving:
             self.judge_gradient[b] += np.bincount(k, _times(r * signal, c[b]), self.n_judges)
         if self.position is not None:
             self.judge_gradient[-1] += np.bincount(k, r, self.n_judges)
@@ -217,8 +222,8 @@ class _Sums:
         straight = w * signal
         curved = straight - r if self.curvature == "observed" else straight
         flat = k * self.n_models
-        for b in self.scale:
-            for b2 in self.scale:
+        for b in self.moving:
+            for b2 in self.moving:
                 both = _times(_times(straight if b == b2 == 0 else curved, c[b]), c[b2])
                 self.own[b, b2] += np.bincount(k, both * signal, self.n_judges)
             value = _times(curved * g, c[b])
@@ -226,7 +231,7 @@ class _Sums:
             np.subtract.at(self.cross[b], flat + j, value)
         if self.position is None:
             return
-        for b in self.scale:
+        for b in self.moving:
             shared = np.bincount(k, _times(straight, c[b]), self.n_judges)
             self.own[b, -1] += shared
             self.own[-1, b] += shared

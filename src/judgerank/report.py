@@ -17,6 +17,7 @@ table { border-collapse: collapse; font-size: 13px; margin: 1em 0 }
 th, td { border: 1px solid #ccc; padding: 2px 7px }
 th { background: #f2f2f2; text-align: left } img { max-width: 100% } code { background: #f5f5f5 }
 summary { cursor: pointer; font-weight: bold }"""
+PUBLIC_TITLES = {"chatbot_arena": "Chatbot Arena", "mt_bench": "MT-Bench", "ultrafeedback": "UltraFeedback"}
 SHOWN = ["row", "column", "printed", "ours", "difference", "low", "high", "verdict"]
 
 
@@ -108,8 +109,24 @@ def with_block(text: str, name: str, content: str) -> str:
     return pattern.sub(lambda marks: f"{marks[1]}{content}\n{marks[2]}", text)
 
 
-def readme_blocks(audited: pd.DataFrame, findings: list[tuple[Finding, bool, str]]) -> dict[str, str]:
-    """What the README shows of the audit, by the name of the block."""
+def members_table(results: Results) -> str:
+    """Members of the family on the public sets, as `make model_comparison` stored them."""
+    rows = []
+    for name, title in PUBLIC_TITLES.items():
+        table = results.table(f"model_comparison/{name}/members.csv").set_index("member")
+        human = table.get("spearman_human")
+        for member, row in table.iterrows():
+            people = "" if human is None else f"{row['spearman_human']:.4f}"
+            loss = f"{row['log_loss']:.3f} ({row['log_loss_se']:.3f})"
+            rows.append((title, member, f"{row['log_likelihood']:.2f}", loss, f"{row['accuracy']:.1%}", people))
+    columns = ["set", "member", "log-likelihood", "held-out log-loss", "held-out accuracy", "Spearman with people"]
+    return pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True)
+
+
+def readme_blocks(
+    audited: pd.DataFrame, findings: list[tuple[Finding, bool, str]], results: Results
+) -> dict[str, str]:
+    """What the README shows of the stored results, by the name of the block."""
     titles = [finding.title for finding, holds, _ in findings if holds]
     listed = "\n".join(f"{number}. {title}" for number, title in enumerate(titles, 1))
-    return {"totals": totals_table(audited), "findings": listed}
+    return {"totals": totals_table(audited), "findings": listed, "members": members_table(results)}

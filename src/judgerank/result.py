@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, NoIntervalError
@@ -122,7 +123,8 @@ class FitResult:
         """The judges' free parameters, shape (B, K)."""
         in_play = self.solution.parameters.in_play
         everyone = np.ones_like(in_play)
-        masks = {"log_discrimination": in_play, "slope": in_play & ~self._slope_held, "position": everyone}
+        moving = in_play & (not self.model.fixed_scale)
+        masks = {"log_discrimination": moving, "slope": in_play & ~self._slope_held, "position": everyone}
         return np.array([masks[block] for block in self.model.judge_blocks], bool).reshape(-1, len(in_play))
 
     @cached_property
@@ -183,7 +185,15 @@ class FitResult:
         estimate = np.concatenate(estimates)
         low, high = wald(estimate, self.standard_errors, level)
         columns = {"parameter": parameters, "name": names, "estimate": estimate, "low": low, "high": high}
-        return pd.DataFrame(columns)
+        rows = pd.DataFrame(columns)
+        if self.model.fixed_scale:
+            rows = rows[rows["parameter"] != "discrimination"].reset_index(drop=True)
+        return rows
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: scores and log-discriminations in play sum to zero."""
+        return len(self.scores) - 1 + int(self._free.sum()) - int(self._free[:1].any())
 
     def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> dict[str, float]:
         """Estimate, standard error and Wald interval of a linear functional c' theta (section 3.3).
@@ -233,6 +243,28 @@ class FitResult:
         centre = np.log(self.discrimination[judge]) + self.slope[judge] * z
         low, high = wald(centre, error, level)
         return pd.DataFrame({"z": z, "estimate": np.exp(centre), "low": np.exp(low), "high": np.exp(high)})
+
+    def probability(self, comparisons: Comparisons) -> np.ndarray:
+        """P(first preferred) for rows of comparisons of the same models by the same judges, shape (T,).
+
+        Raises
+        ------
+        DataError
+            If a model or a judge is not among those fitted, or a covariate is needed and missing.
+        """
+        c, fitted = comparisons, self.comparisons
+        for label, known in ((c.models, fitted.models), (c.judges, fitted.judges)):
+            unknown = [name for name in label if name not in known]
+            if unknown:
+                raise DataError(f"{unknown[0]!r} is not among those fitted: {', '.join(known)}")
+        if self.model.has_slope and c.covariate is None:
+            raise DataError(f"model {self.model.name!r} needs a covariate, and the comparisons have none")
+        s = self.scores[list(c.models)].to_numpy()
+        judges = list(c.judges)
+        eta = self.discrimination[judges].to_numpy()[c.judge] * (s[c.first] - s[c.second])
+        if self.model.has_slope:
+            eta = eta * np.exp(self.slope[judges].to_numpy()[c.judge] * c.covariate)
+        return expit(eta + self.position[judges].to_numpy()[c.judge])
 
     def separated_pairs(self, level: float = 0.95) -> int:
         """Number of model pairs whose score difference has an interval that leaves out zero."""

@@ -146,6 +146,12 @@ class LengthCovariate(OneSet):
 
 
 @dataclass
+class ModelComparison(OneSet):
+    members: list[str] = MISSING
+    folds: int = MISSING
+
+
+@dataclass
 class Resampled(OneSet):
     """A section that refits random parts of a set."""
 
@@ -246,7 +252,15 @@ def _register() -> None:
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
         store.store(group="estimator", name=f"{name}_schema", node=node)
     sections = (RealData, BenchmarkAlignment, JudgeReliability, Audit, Bench, Simulation, CiCoverage)
-    for node in (*sections, OneSet, LengthCovariate, SubsamplingEfficiency, MixedJudges, Sparsity):
+    for node in (
+        *sections,
+        OneSet,
+        LengthCovariate,
+        ModelComparison,
+        SubsamplingEfficiency,
+        MixedJudges,
+        Sparsity,
+    ):
         store.store(name=f"{node.__name__}Schema", node=node)
 
 

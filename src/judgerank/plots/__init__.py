@@ -3,6 +3,7 @@
 from judgerank.plots.data import pair_heatmap, prompt
 from judgerank.plots.judges import (
     answers,
+    character,
     discrimination_bars,
     discrimination_scatter,
     length_curves,
@@ -23,6 +24,7 @@ __all__ = [
     "agreement",
     "answers",
     "canvas",
+    "character",
     "coverage",
     "coverage_draws",
     "discrimination_bars",

@@ -197,3 +197,24 @@ def answers(frame: pd.DataFrame, title: str) -> Figure:
     axes.margins(y=0.01)
     figure.legend(loc="outside lower center", ncols=4)
     return figure
+
+
+def character(frame: pd.DataFrame, title: str) -> Figure:
+    """What each judge does: its leaning towards a position against its discrimination, with intervals."""
+    figure, (axes,) = canvas(PAGE, 4.4)
+    x, y = frame["position"], frame["discrimination"]
+    up = np.nan_to_num((frame["high_discrimination"] - y).to_numpy())
+    across = (frame["high_position"] - x).to_numpy()
+    style = {"fmt": MARKERS["position_aware"], "color": COLOURS["position_aware"], "elinewidth": 0.6}
+    axes.errorbar(x, y, yerr=up, xerr=across, label="with positions", **style)
+    axes.plot(x, frame["discrimination_judge_aware"], "_", color=COLOURS["judge_aware"], label="judge-aware")
+    zero = frame["low_discrimination"].isna()
+    if zero.any():
+        axes.plot(x[zero], y[zero], "x", color="black", label="at zero", markersize=5)
+    axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
+    axes.set(title=title, ylabel="discrimination")
+    axes.set_xlabel("leaning towards the model shown first, in log-odds (negative: towards the second)")
+    axes.margins(0.1)
+    figure.legend(loc="outside lower center", ncols=3)
+    label_points(axes, x, y, map(short, frame["judge"]), up)
+    return figure

@@ -19,13 +19,21 @@ COLUMN, PAGE = 3.25, 6.75  # widths of the paper's column and page, in inches
 COLOURS = {
     "judge_aware": "#0072B2",
     "btl": "#D55E00",
+    "position_aware": "#009E73",
     "mt_bench": "#009E73",
     "ultrafeedback": "#CC79A7",
     "chatbot_arena": "#E69F00",
     "in_house": "#56B4E9",
     "reference": "#7F7F7F",
 }
-MARKERS = {"judge_aware": "o", "btl": "s", "mt_bench": "o", "ultrafeedback": "D", "chatbot_arena": "^"}
+MARKERS = {
+    "judge_aware": "o",
+    "btl": "s",
+    "position_aware": "D",
+    "mt_bench": "o",
+    "ultrafeedback": "D",
+    "chatbot_arena": "^",
+}
 NAMES = {
     "judge_aware": "judge-aware",
     "btl": "unweighted BTL",

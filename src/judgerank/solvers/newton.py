@@ -148,6 +148,8 @@ def _guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
     if model.has_position:
         zeros.judges[-1] = _best_positions(cells)
     at = replace(zeros, scores=scores)
+    if model.fixed_scale:
+        return at
     here = evaluate(cells, model, at, "expected")
     at_zero, at_one = _slopes(cells, at, here), here.judge_gradient[0]
     # the slope falls in gamma: its root lies on the secant from zero to one, or a Newton step past one
@@ -187,7 +189,7 @@ def _slopes(cells: Comparisons, at: Parameters, here: Evaluation) -> np.ndarray:
 
 def _set_aside(cells, model, at: Parameters, here: Evaluation, bound: float) -> tuple[Parameters, Evaluation]:
     """Put judges in play whose slope at zero is not positive at gamma_k = 0."""
-    if not model.judge_blocks:
+    if not model.judge_blocks or model.fixed_scale:
         return at, here
     aside = at.in_play & (_slopes(cells, at, here) <= 0)
     if not aside.any():
@@ -260,8 +262,8 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     schur = schur + damping * level * np.eye(len(schur))
     if len(at.judges) == 0:
         return Parameters(positive_solve(schur + level / len(schur), right), at.judges)
-    # a judge at zero has its position alone to move
-    moves_position_alone = ~at.in_play if model.has_position else np.zeros_like(at.in_play)
+    # a judge at zero has its position alone to move, and so has every judge of one fixed discrimination
+    moves_position_alone = ~at.in_play | model.fixed_scale if model.has_position else np.zeros_like(at.in_play)
     play = at.in_play | moves_position_alone
     own = here.judge_information[play] + damping * level * np.eye(len(at.judges))
     scale = range(model.n_scale)
@@ -277,8 +279,11 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     rows = cross.reshape(-1, len(schur))
     schur = schur - rows.T @ solved[:, :-1]
     right = right - rows.T @ solved[:, -1]
-    s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
-    scores = positive_solve(schur + level / len(schur) + level * np.outer(s, s), right)
+    invariant = level / len(schur)
+    if not model.fixed_scale:
+        s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
+        invariant = invariant + level * np.outer(s, s)
+    scores = positive_solve(schur + invariant, right)
     judges = np.zeros_like(at.judges)
     judges[:, play] = (solved[:, -1] - solved[:, :-1] @ scores).reshape(-1, len(judges)).T
     step = Parameters(scores, judges)

@@ -66,7 +66,7 @@ def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[
     if not model.judge_blocks:
         return ()
     if model.has_position:
-        return _separated_by_a_margin(cells, at)
+        return _separated_by_a_margin(cells, at, model.fixed_scale)
     level = EQUAL * np.ptp(at.scores)
     errs, decides = np.zeros((2, len(cells.judges)), bool)
     for start in range(0, len(cells), CHUNK):
@@ -79,7 +79,7 @@ def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[
     return tuple(np.flatnonzero(at.in_play & decides & ~errs).tolist())
 
 
-def _separated_by_a_margin(cells: Comparisons, at: Parameters) -> tuple[int, ...]:
+def _separated_by_a_margin(cells: Comparisons, at: Parameters, fixed_scale: bool) -> tuple[int, ...]:
     """Judges whose least difference with a vote for the first model is no less than their largest against it."""
     least, largest = np.full(len(cells.judges), np.inf), np.full(len(cells.judges), -np.inf)
     for start in range(0, len(cells), CHUNK):
@@ -89,6 +89,8 @@ def _separated_by_a_margin(cells: Comparisons, at: Parameters) -> tuple[int, ...
         np.minimum.at(least, cells.judge[rows][won], d[won])
         np.maximum.at(largest, cells.judge[rows][lost], d[lost])
     one_sided = np.isinf(least) | np.isinf(largest)
+    if fixed_scale:
+        return tuple(np.flatnonzero(one_sided).tolist())
     return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest))).tolist())
 
 
