@@ -56,7 +56,9 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "slopes": Table(slopes, f"{title}: discrimination at average length, and slope in length, by judge"),
         "ranking": Table(ranking.rename_axis("model").reset_index(), f"{title}: scores with and without length"),
         "test": Table(
-            pd.DataFrame([test]), f"{title}: likelihood-ratio test of all slopes zero; agreement of ranks", 4
+            pd.DataFrame([test]),
+            f"{title}: likelihood-ratio test of all slopes zero, rough where some are on their bound; ranks",
+            4,
         ),
         "fits": Table(fits, f"{title}: the fits", 4),
         "curves": Table(curves, f"{title}: discrimination against standardised log length"),

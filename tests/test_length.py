@@ -54,7 +54,7 @@ def test_slopes_are_recovered_within_their_errors():
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("make", [lambda seed: drawn(seed, 500), weak])
-def test_no_start_of_a_bounded_quasi_newton_method_ends_higher(make, seed, log_likelihood):
+def test_a_bounded_quasi_newton_method_ends_no_higher_on_these_panels(make, seed, log_likelihood):
     cells = make(seed)
     found = fit(cells, "length")
     rng = generator(seed, "starts")
@@ -272,3 +272,13 @@ def test_mt_bench_with_the_lengths_of_its_questions():
     assert stored["statistic"] == pytest.approx(statistic, rel=1e-8)
     assert stored["p_value"] == pytest.approx(p_value, rel=1e-6)
     assert length.ranks.equals(scalar.ranks)
+
+
+@pytest.mark.parametrize("seed", [10, 138])
+def test_a_held_slope_does_not_slow_the_climb(seed):
+    rng = np.random.default_rng(seed)
+    k, size = int(rng.integers(2, 6)), int(rng.integers(80, 500))
+    gamma = np.maximum(rng.normal(0.7, 0.7, k), 0)
+    found = fit(drawn(seed, size, gamma=gamma, slope=rng.normal(size=k) * 0.5), "length")
+    assert found.converged
+    assert found.solution.iterations < 40

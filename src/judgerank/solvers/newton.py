@@ -117,7 +117,8 @@ def _look(cells, model, at: Parameters, bound: float, curvature: Curvature = "ob
     held = (np.abs(at.judges[1]) >= bound) & (at.judges[1] * here.judge_gradient[1] > 0)
     here.judge_gradient[1, held] = 0.0
     here.cross_information[1, held] = 0.0
-    here.judge_information[held, 0, 1] = here.judge_information[held, 1, 0] = 0.0
+    here.judge_information[held, 1, :] = here.judge_information[held, :, 1] = 0.0
+    here.judge_information[held, 1, 1] = np.maximum(here.judge_information[held, 0, 0], 1.0)  # any positive number
     return here
 
 
@@ -279,11 +280,11 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     rows = cross.reshape(-1, len(schur))
     schur = schur - rows.T @ solved[:, :-1]
     right = right - rows.T @ solved[:, -1]
-    invariant = level / len(schur)
+    lifted = schur + level / len(schur)
     if not model.fixed_scale:
         s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
-        invariant = invariant + level * np.outer(s, s)
-    scores = positive_solve(schur + invariant, right)
+        lifted = lifted + level * np.outer(s, s)
+    scores = positive_solve(lifted, right)
     judges = np.zeros_like(at.judges)
     judges[:, play] = (solved[:, -1] - solved[:, :-1] @ scores).reshape(-1, len(judges)).T
     step = Parameters(scores, judges)
