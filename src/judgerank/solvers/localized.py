@@ -19,6 +19,7 @@ from judgerank.errors import ConfigError, NoMaximumError
 from judgerank.inference import information, zero_sum_basis
 from judgerank.model import JUDGE_AWARE, Evaluation, Model, Parameters, evaluate
 from judgerank.solvers import newton
+from judgerank.solvers.closure import main_direction
 from judgerank.solvers.newton import NewtonSettings
 from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
 
@@ -62,7 +63,7 @@ def maximise(
         raise ConfigError(f"the localised fit is for the judge-aware model, not {model.name!r}")
     box = _Box(cells, settings)
     # zero scores would be a saddle point wherever the judges' answers cancel
-    near = start or replace(Parameters.zeros(model, cells), scores=newton.main_direction(cells))
+    near = start or replace(Parameters.zeros(model, cells), scores=main_direction(cells))
     exists = False
     try:
         require_maximum(cells.pool_judges())

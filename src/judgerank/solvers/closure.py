@@ -1,0 +1,124 @@
+"""The edges of the parameter space, gamma_k >= 0 and |beta_k| <= bound, and where a climb starts inside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from judgerank.comparisons import Comparisons
+from judgerank.model import Curvature, Evaluation, Model, Parameters, evaluate, first_shown_share
+
+LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that is none
+SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
+
+
+def look(cells, model, at: Parameters, bound: float, curvature: Curvature = "observed") -> Evaluation:
+    """The evaluation as the climb sees it: slopes at their bound that would go beyond are held there."""
+    here = evaluate(cells, model, at, curvature)
+    if not model.has_slope:
+        return here
+    held = (np.abs(at.judges[1]) >= bound) & (at.judges[1] * here.judge_gradient[1] > 0)
+    here.judge_gradient[1, held] = 0.0
+    here.cross_information[1, held] = 0.0
+    here.judge_information[held, 1, :] = here.judge_information[held, :, 1] = 0.0
+    here.judge_information[held, 1, 1] = np.maximum(here.judge_information[held, 0, 0], 1.0)  # any positive number
+    return here
+
+
+def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
+    """These scores, and one step towards every judge's best gamma_k given them."""
+    zeros = Parameters.zeros(model, cells)
+    if model.has_position:
+        zeros.judges[-1] = best_positions(cells)
+    at = replace(zeros, scores=scores)
+    if model.fixed_scale:
+        return at
+    here = evaluate(cells, model, at, "expected")
+    at_zero, at_one = slopes_at_zero(cells, at, here), here.judge_gradient[0]
+    # the slope falls in gamma: its root lies on the secant from zero to one, or a Newton step past one
+    gamma = np.zeros_like(at_zero)
+    between, past = (at_zero > 0) & (at_one <= 0), (at_zero > 0) & (at_one > 0)
+    gamma[between] = at_zero[between] / (at_zero[between] - at_one[between])
+    gamma[past] = 1.0 + np.minimum(at_one[past] / here.judge_information[past, 0, 0], 9.0)
+    with np.errstate(divide="ignore"):
+        zeros.judges[0] = np.log(gamma)
+    return replace(at, judges=zeros.judges)
+
+
+def best_positions(cells: Comparisons) -> np.ndarray:
+    """b_k at zero discrimination: the log-odds of the first model; large where a judge knows one position only."""
+    share = np.clip(first_shown_share(cells), 1e-9, 1 - 1e-9)
+    return np.log(share) - np.log1p(-share)
+
+
+def main_direction(cells: Comparisons) -> np.ndarray:
+    """Leading right singular vector of the judges' net wins by model, at unit standard deviation.
+
+    Near gamma = 0 a judge's net wins are proportional to gamma_k, with one pattern over models for all judges.
+    """
+    n, k = len(cells.models), len(cells.judges)
+    net = cells.count * (cells.outcome - 0.5)
+    row = cells.judge.astype(np.intp) * n
+    wins = np.bincount(row + cells.first, net, k * n) - np.bincount(row + cells.second, net, k * n)
+    direction = np.linalg.svd(wins.reshape(k, n), full_matrices=False)[2][0]
+    return direction / max(direction.std(), np.finfo(float).tiny)
+
+
+def slopes_at_zero(cells: Comparisons, at: Parameters, here: Evaluation) -> np.ndarray:
+    """Slopes at zero, those within rounding of zero being zero."""
+    terms = np.bincount(cells.judge, cells.count, len(cells.judges)) * np.ptp(at.scores)
+    return np.where(np.abs(here.slope_at_zero) <= 4 * np.finfo(float).eps * terms, 0.0, here.slope_at_zero)
+
+
+def set_aside(cells, model, at: Parameters, here: Evaluation, bound: float) -> tuple[Parameters, Evaluation]:
+    """Put judges in play whose slope at zero is not positive at gamma_k = 0."""
+    if not model.judge_blocks or model.fixed_scale:
+        return at, here
+    aside = at.in_play & (slopes_at_zero(cells, at, here) <= 0)
+    if not aside.any():
+        return at, here
+    judges = at.judges.copy()
+    judges[0, aside] = -np.inf
+    judges[1 : model.n_scale, aside] = 0.0
+    if model.has_position:
+        judges[-1, aside] = best_positions(cells)[aside]
+    at = Parameters(at.scores, judges).normalised()
+    return at, look(cells, model, at, bound)
+
+
+def taken_back(
+    cells, model, at: Parameters, here: Evaluation, bound: float, tolerance: float
+) -> Parameters | None:
+    """The point with those judges at zero back in play whose slope has turned positive, or None.
+
+    A slope is a gradient in gamma, so it counts as zero where a gradient would.
+    """
+    if at.in_play.all():
+        return None
+    level = tolerance * max(1.0, abs(here.log_likelihood))
+    back = ~at.in_play & (slopes_at_zero(cells, at, here) > level)
+    judges = at.judges.copy()
+    judges[0, back] = judges[0, at.in_play].min(initial=0.0) - 2.0
+    if model.has_slope:
+        share = first_shown_share(cells) if model.has_position else np.full(len(cells.judges), 0.5)
+        for k in np.flatnonzero(~at.in_play):
+            judges[:2, k] = best_from_zero(cells, at.scores, k, share[k], bound, level)
+    return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
+
+
+def best_from_zero(cells, scores, k: int, share: float, bound: float, level: float) -> tuple[float, float]:
+    """Log-discrimination and slope from which a judge at zero can climb, or minus infinity and zero.
+
+    Near zero the log-likelihood is gamma_k sum n (y - q) h d - gamma_k^2 sum n q (1 - q) (h d)^2 / 2 and a
+    constant, with h = e^{beta z} and q the probability of the first model at zero discrimination.
+    """
+    rows = cells.judge == k
+    d, n, z = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows], cells.covariate[rows]
+    reach = min(bound, LARGEST_EXPONENT / max(np.abs(z).max(), np.finfo(float).tiny))
+    slopes = np.linspace(-reach, reach, SLOPES_TRIED)
+    shape = np.exp(np.outer(slopes, z))
+    rise = shape @ (n * (cells.outcome[rows] - share) * d)
+    curvature = shape**2 @ (n * d**2 * share * (1 - share))
+    best = int(np.argmax(np.where(rise > level, rise**2 / curvature, 0.0)))
+    return (np.log(rise[best] / curvature[best]), slopes[best]) if rise[best] > level else (-np.inf, 0.0)
