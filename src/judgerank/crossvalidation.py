@@ -9,7 +9,6 @@ from judgerank.comparisons import Comparisons
 from judgerank.datasets import Judgments
 from judgerank.errors import ConfigError
 from judgerank.fit import fit
-from judgerank.frames import OUTCOMES
 from judgerank.simulate import generator
 
 
@@ -21,12 +20,11 @@ def folds_of(judgments: Judgments, n_folds: int, seed: int) -> np.ndarray:
     ConfigError
         If there are fewer questions than folds, or fewer than two folds.
     """
-    parsed = judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))
-    question, names = pd.factorize(judgments.frame["question_id"][parsed], sort=True)
-    if not 2 <= n_folds <= len(names):
-        raise ConfigError(f"{n_folds} folds cannot be made of {len(names)} questions")
-    dealt = generator(seed, "folds", judgments.name).permutation(len(names)) % n_folds
-    return dealt[question]
+    n_questions = judgments.question.max() + 1
+    if not 2 <= n_folds <= n_questions:
+        raise ConfigError(f"{n_folds} folds cannot be made of {n_questions} questions")
+    dealt = generator(seed, "folds", judgments.name).permutation(n_questions) % n_folds
+    return dealt[judgments.question]
 
 
 def cross_validated(comparisons: Comparisons, members: list[str], fold: np.ndarray) -> pd.DataFrame:

@@ -55,6 +55,15 @@ class Judgments:
     def is_surrogate(self) -> bool:
         return self.source.get("surrogate", False)
 
+    @property
+    def _parsed(self) -> pd.Series:
+        return self.frame["judge_preferred_model"].isin(list(OUTCOMES))
+
+    @cached_property
+    def question(self) -> np.ndarray:
+        """Number of the question behind each comparison, in the order of their ids; int array, shape (T,)."""
+        return pd.factorize(self.frame["question_id"][self._parsed], sort=True)[0]
+
     @cached_property
     def judges(self) -> pd.DataFrame:
         """What each judge answered: ``dataset, judge, comparisons, share_a, share_b, share_tie, unparsed``."""
@@ -86,8 +95,7 @@ class Judgments:
                 f"{self.title}: the questions' lengths are not known (dataset.questions=FILE, JSON Lines with "
                 "question_id and turns, gives their texts)"
             )
-        parsed = self.frame["judge_preferred_model"].isin(list(OUTCOMES)).to_numpy()
-        asked = self.frame["question_id"][parsed]
+        asked = self.frame["question_id"][self._parsed]
         unknown = asked[~asked.isin(self.lengths.index)]
         if len(unknown):
             raise DataError(f"{self.title}: the text of question {unknown.iloc[0]!r} is not known")

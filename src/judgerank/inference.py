@@ -6,12 +6,15 @@ they carry no information on the scores, take no part in the covariance, and get
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.linalg import block_diag, helmert
 from scipy.special import chdtrc, ndtri
 
-from judgerank.errors import ConfigError
-from judgerank.model import Evaluation
+from judgerank.comparisons import Comparisons
+from judgerank.errors import ConfigError, DataError
+from judgerank.model import Evaluation, Model, Parameters, evaluate
 
 
 def zero_sum_basis(size: int) -> np.ndarray:
@@ -59,6 +62,31 @@ def covariance(info: np.ndarray, n_models: int, n_judges: int) -> np.ndarray:
     to_full = block_diag(*basis, np.eye(len(info) - n_models - n_judges))
     half = np.linalg.solve(np.linalg.cholesky(to_full.T @ info @ to_full), to_full.T)
     return half.T @ half
+
+
+def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cluster: np.ndarray) -> np.ndarray:
+    """Gradient of each cluster's log-likelihood in (s, judges' blocks), shape (Q, N + B K).
+
+    Raises
+    ------
+    DataError
+        If there is not one cluster for each row, or there are fewer than two.
+    """
+    names, cluster = np.unique(cluster, return_inverse=True)
+    n, k, q = len(comparisons.models), len(comparisons.judges), len(names)
+    if len(cluster) != len(comparisons) or q < 2:
+        raise DataError(
+            f"{len(comparisons)} comparisons in {q} clusters: that many labels and two clusters are needed"
+        )
+    # every cluster with models and judges of its own, all of them at the same parameters: one pass for all
+    index = {
+        name: cluster * size + getattr(comparisons, name)
+        for name, size in (("first", n), ("second", n), ("judge", k))
+    }
+    apart = replace(comparisons, models=tuple(range(q * n)), judges=tuple(range(q * k)), **index)
+    here = evaluate(apart, model, Parameters(np.tile(at.scores, q), np.tile(at.judges, (1, q))))
+    judges = here.judge_gradient.reshape(len(at.judges), q, k).transpose(1, 0, 2)
+    return np.hstack([here.score_gradient.reshape(q, n), judges.reshape(q, -1)])
 
 
 def likelihood_ratio(smaller: float, larger: float, degrees_of_freedom: int) -> tuple[float, float]:

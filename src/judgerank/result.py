@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,8 +12,8 @@ from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, NoIntervalError
-from judgerank.inference import covariance, information, normal_quantile, wald
-from judgerank.model import Model, evaluate
+from judgerank.inference import cluster_gradients, covariance, information, normal_quantile, wald
+from judgerank.model import Curvature, Model, evaluate
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
@@ -33,12 +33,15 @@ class FitResult:
     model : Model
     settings : NewtonSettings, AdamSettings or LocalizedSettings
     solution : Solution
+    robust : float array, shape (D, D), optional
+        Covariance in place of the plug-in one; see `clustered`.
     """
 
     comparisons: Comparisons
     model: Model
     settings: Settings
     solution: Solution
+    robust: np.ndarray | None = None
 
     @property
     def status(self) -> Status:
@@ -127,11 +130,17 @@ class FitResult:
         masks = {"log_discrimination": moving, "slope": in_play & ~self._slope_held, "position": everyone}
         return np.array([masks[block] for block in self.model.judge_blocks], bool).reshape(-1, len(in_play))
 
+    @property
+    def n_free_discriminations(self) -> int:
+        """Number of discriminations that were fitted and are in play."""
+        return int(self._free[:1].sum())
+
     @cached_property
     def covariance(self) -> np.ndarray:
-        """Covariance of (s, alpha[, beta]) over the judges in play, shape (D, D) with D = N + K'[+ K''].
+        """Covariance of (s, alpha[, beta][, b]) over the free parameters, shape (D, D).
 
-        Slopes on their bound (K' - K'' of them) are taken as given.
+        The inverse of the plug-in information, or what `clustered` put in its place. Slopes on their bound are
+        taken as given.
 
         Raises
         ------
@@ -141,13 +150,51 @@ class FitResult:
         if self.status is Status.UNBOUNDED:
             names = ", ".join(self.unbounded_judges)
             raise NoIntervalError(f"there are no intervals: the discrimination of {names} is unbounded")
+        return self._inverse("expected") if self.robust is None else self.robust
+
+    def _inverse(self, curvature: Curvature) -> np.ndarray:
+        """Inverse of the information in the zero-sum coordinates."""
         cells = self.comparisons if self.model.judge_blocks else self.comparisons.pool_judges()
-        at_fit = evaluate(cells, self.model, self.solution.parameters, "expected")
+        at_fit = evaluate(cells, self.model, self.solution.parameters, curvature)
         info = information(at_fit, self._free)
         try:
-            return covariance(info, len(self.comparisons.models), int(self._free[:1].sum()))
+            return covariance(info, len(self.comparisons.models), self.n_free_discriminations)
         except np.linalg.LinAlgError:
             raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})") from None
+
+    def clustered(self, comparisons: Comparisons, cluster: np.ndarray) -> FitResult:
+        """The same fit with a covariance that allows for dependence within clusters and for misfit.
+
+        The sandwich B (sum u u') B of the observed information's inverse B and every cluster's gradient u
+        (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters.
+
+        Parameters
+        ----------
+        comparisons : Comparisons
+            The raw comparisons behind the fit.
+        cluster : int array, shape (T,)
+            Cluster of each of them, such as the question asked.
+
+        Raises
+        ------
+        DataError
+            If these are other comparisons than those fitted, or there are fewer than two clusters.
+        NoIntervalError
+            If the fit has no intervals.
+        """
+        c = self.comparisons
+        if (comparisons.models, comparisons.judges, comparisons.n_comparisons) != (
+            c.models,
+            c.judges,
+            c.n_comparisons,
+        ):
+            raise DataError("clusters are of the comparisons that were fitted, and these are others")
+        _ = self.covariance  # refuses where there are no intervals
+        bread = self._inverse("observed")
+        by_cluster = cluster_gradients(comparisons, self.model, self.solution.parameters, cluster)
+        free = np.r_[np.ones(len(c.models), bool), self._free.ravel()]
+        half = by_cluster[:, free] @ bread
+        return replace(self, robust=half.T @ half * (len(half) / (len(half) - 1)))
 
     @cached_property
     def covariance_discrimination(self) -> np.ndarray:
