@@ -9,7 +9,7 @@
 
 SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling \
             length_covariate mixed_judges sparsity subsampling_efficiency model_comparison \
-            convergence_mse ci_coverage
+            uncertainty convergence_mse ci_coverage small_samples
 PYTHON   ?= python3
 BIN      := .venv/bin
 ARGS     ?=
@@ -39,7 +39,8 @@ audit: environment
 
 # the real sets must be there (JUDGERANK_DATA); the in-house one is verified on its surrogate
 REAL := chatbot_arena benchmark_alignment judge_reliability
-EACH := data_overview complete_ranking tie_handling mixed_judges sparsity subsampling_efficiency model_comparison
+EACH := data_overview complete_ranking tie_handling mixed_judges sparsity subsampling_efficiency model_comparison \
+        uncertainty
 verify: environment
 	for section in $(REAL); do $(BIN)/python experiments/$$section.py surrogate=never || exit 1; done
 	for section in $(EACH); do $(BIN)/python experiments/$$section.py surrogate=never \

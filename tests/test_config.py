@@ -16,9 +16,9 @@ from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
 
-SHARED = {"common", "real_data", "each_set", "resampled", "simulation"}
+SHARED = {"common", "real_data", "each_set", "resampled", "simulation", "mse_grid"}
 PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem not in SHARED)
-SIMULATIONS = ["ci_coverage", "convergence_mse"]
+SIMULATIONS = ["ci_coverage", "convergence_mse", "small_samples"]
 REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, "audit")]
 EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())
 

@@ -15,12 +15,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, JudgerankError
-from judgerank.fit import fit
+from judgerank.fit import SOLVERS, fit
 from judgerank.result import FitResult, Settings
 from judgerank.schemas import Setting
-from judgerank.solvers.adam import AdamSettings
-from judgerank.solvers.localized import LocalizedSettings
-from judgerank.solvers.newton import NewtonSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 CONF = str(ROOT / "conf")
@@ -32,10 +29,9 @@ def solver_settings(solver: DictConfig, model: str) -> tuple[str, Settings]:
     name, unweighted = values.pop("name"), values.pop("btl", {})
     if model == "btl":
         values |= unweighted
-    kinds = {"newton": NewtonSettings, "adam": AdamSettings, "localized": LocalizedSettings}
-    if name not in kinds:
-        raise ConfigError(f"there is no solver {name!r} (known: {', '.join(kinds)})")
-    return name, kinds[name](**values)
+    if name not in SOLVERS:
+        raise ConfigError(f"there is no solver {name!r} (known: {', '.join(SOLVERS)})")
+    return name, type(SOLVERS[name][1])(**values)
 
 
 def both_fits(solver: DictConfig, comparisons: Comparisons) -> dict[str, FitResult]:

@@ -47,6 +47,21 @@ def at_best_known_scale(scores: np.ndarray, covariance: np.ndarray, n_judges: in
     return own + moved @ shared.T + shared @ moved.T + moved @ alpha @ moved.T
 
 
+def standardised(scores: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Zero-sum scores over their standard deviation, and the covariance of those by the delta method.
+
+    Free of any scale, like a correlation: u = s / sd(s), du = (I - s s' / s's) ds / sd(s).
+
+    Parameters
+    ----------
+    scores : float array, shape (N,)
+    covariance : float array, shape (N, N)
+    """
+    spread = scores.std()
+    to_shape = (np.eye(len(scores)) - np.outer(scores, scores) / (scores @ scores)) / spread
+    return scores / spread, to_shape @ covariance @ to_shape.T
+
+
 def pairwise(result: FitResult, level: float = 0.95) -> pd.DataFrame:
     """Every pair of models compared, the higher score first.
 

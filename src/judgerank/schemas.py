@@ -54,6 +54,18 @@ class Newton:
 
 
 @dataclass
+class Penalised:
+    name: str = "penalised"
+    scores: float | None = None
+    log_discrimination: float | None = None
+    slope: float | None = None
+    position: float | None = None
+    log_tie: float | None = None
+    tolerance: float = MISSING
+    max_iterations: int = MISSING
+
+
+@dataclass
 class AdamUnweighted:
     """What the published unweighted fit sets differently."""
 
@@ -152,6 +164,18 @@ class ModelComparison(OneSet):
 
 
 @dataclass
+class Uncertainty(OneSet):
+    parallel: Parallel = field(default_factory=lambda: Parallel())
+    members: list[str] = MISSING
+    bootstraps: int = MISSING
+    replications: int = MISSING
+    inner_bootstraps: int = MISSING
+    question_sd: list[float] = MISSING
+    block: int = MISSING
+    cache: str = MISSING
+
+
+@dataclass
 class Resampled(OneSet):
     """A section that refits random parts of a set."""
 
@@ -243,20 +267,28 @@ class CiCoverage(Simulation):
     level: float = MISSING
 
 
+@dataclass
+class SmallSamples(Simulation):
+    solver: Any = MISSING
+    level: float = MISSING
+
+
 def _register() -> None:
     store = ConfigStore.instance()
     store.store(group="dataset", name="schema", node=Dataset)
     store.store(group="prompt", name="schema", node=Prompt)
     store.store(group="solver", name="newton_schema", node=Newton)
     store.store(group="solver", name="adam_schema", node=Adam)
+    store.store(group="solver", name="penalised_schema", node=Penalised)
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
         store.store(group="estimator", name=f"{name}_schema", node=node)
-    sections = (RealData, BenchmarkAlignment, JudgeReliability, Audit, Bench, Simulation, CiCoverage)
+    sections = (RealData, BenchmarkAlignment, JudgeReliability, Audit, Bench, Simulation, CiCoverage, SmallSamples)
     for node in (
         *sections,
         OneSet,
         LengthCovariate,
         ModelComparison,
+        Uncertainty,
         SubsamplingEfficiency,
         MixedJudges,
         Sparsity,

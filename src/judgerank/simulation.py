@@ -24,6 +24,7 @@ from judgerank.simulate import draw_comparisons, draw_truth, generator
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
+from judgerank.solvers.penalised import PenalisedSettings
 from judgerank.solvers.solution import Status
 
 
@@ -83,14 +84,31 @@ def squared_error(settings: dict, rng: np.random.Generator) -> Record:
     """One replication of section 4.1: mean squared errors of the scores and of the log-discriminations."""
     truth, cells = drawn(settings, rng)
     result, record = fitted(settings, cells)
-    if result is None:
-        return record
+    return record if result is None else record | errors_of(result, truth)
+
+
+def errors_of(result: FitResult, truth: Parameters) -> Record:
+    """Mean squared errors of the scores and of the log-discriminations."""
     at = result.solution.parameters
     return {
-        **record,
         "score": float(np.mean((at.scores - truth.scores) ** 2)),
         "log_discrimination": float(np.mean((at.judges - truth.judges) ** 2)),
     }
+
+
+def shrunk_error(settings: dict, rng: np.random.Generator) -> Record:
+    """Squared errors of the configured estimator and of a penalised fit of the same data, and what it covers."""
+    truth, cells = drawn(settings, rng)
+    result, record = fitted(settings, cells)
+    if result is not None:
+        record |= errors_of(result, truth)
+    name, values = settings["solver"]
+    shrunk = fit(cells, "judge_aware", name, PenalisedSettings(**values))
+    record |= {f"{key}_shrunk": value for key, value in errors_of(shrunk, truth).items()}
+    n = len(truth.scores)
+    low, high = wald(shrunk.scores.to_numpy(), shrunk.standard_errors[:n], settings["level"])
+    record["coverage_shrunk"] = float(np.mean((low <= truth.scores) & (truth.scores <= high)))
+    return record | {f"spread_{block}": value for block, value in shrunk.solution.spread.items()}
 
 
 @lru_cache(maxsize=64)
@@ -157,14 +175,18 @@ def cell_name(setting: str, size: int, draw: int) -> str:
     return f"{setting}-t{size}-draw{draw}"
 
 
+def named(solver: DictConfig) -> list:
+    """A configured solver as its name and the settings of its judge-aware fits."""
+    values = OmegaConf.to_container(solver)
+    values.pop("btl", None)
+    return [values.pop("name"), values]
+
+
 def study_of(cfg: DictConfig, section: str, task: Task) -> Study:
     """The configured study: every grid point under the main draw of the truth (0) and under the further ones.
 
     Points beyond the paper's grid are taken under the main draw only.
     """
-    estimator = OmegaConf.to_container(cfg.estimator)
-    estimator.pop("btl", None)
-    name = estimator.pop("name")
     cells, replications = {}, {}
     points = [(*point, cfg.draws) for point in grid(cfg)] + [(*point, 0) for point in grid(cfg, beyond=True)]
     for setting_name, setting, size, draws in points:
@@ -176,10 +198,12 @@ def study_of(cfg: DictConfig, section: str, task: Task) -> Study:
                 "draw": draw,
                 **place_of(setting, size),
                 **sigmas,
-                "estimator": [name, estimator],
+                "estimator": named(cfg.estimator),
             }
             if "level" in cfg:
                 cells[cell]["level"] = cfg.level
+            if "solver" in cfg:
+                cells[cell]["solver"] = named(cfg.solver)
             replications[cell] = cfg.draw_replications if draw else cfg.replications
     return Study(section, task, cells, replications, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
 

@@ -12,9 +12,9 @@ from judgerank.plots.judges import (
     slopes,
     stopping_path,
 )
-from judgerank.plots.rankings import agreement, leaderboard, ratings, tie_handling
+from judgerank.plots.rankings import agreement, leaderboard, ratings, tie_handling, uncertainty
 from judgerank.plots.resampled import efficiency, sparsity, weak_share
-from judgerank.plots.simulations import coverage, coverage_draws, mse, mse_draws
+from judgerank.plots.simulations import coverage, coverage_draws, mse, mse_draws, shrunk
 from judgerank.plots.style import NAMES, PAGE, REFERENCES, canvas, label_points, short
 
 __all__ = [
@@ -40,10 +40,12 @@ __all__ = [
     "prompt",
     "ratings",
     "short",
+    "shrunk",
     "size_against_discrimination",
     "slopes",
     "sparsity",
     "stopping_path",
     "tie_handling",
+    "uncertainty",
     "weak_share",
 ]

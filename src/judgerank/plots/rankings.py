@@ -40,6 +40,30 @@ def agreement(frame: pd.DataFrame, reference: str, label: str, title: str) -> Fi
     return figure
 
 
+def uncertainty(errors: pd.DataFrame, ranks: pd.DataFrame, title: str) -> Figure:
+    """Standardised scores with both kinds of errors, and the ranks they leave possible, by the last member."""
+    member = errors["member"].iloc[-1]
+    rows = errors[errors["member"] == member].iloc[::-1]
+    held = ranks[ranks["member"] == member].iloc[::-1]
+    figure, (left, right) = canvas(PAGE, 1.0 + 0.14 * len(rows), 1, 2, sharey=True)
+    at = np.arange(len(rows))
+    looks = {
+        "plug_in": ("comparison by comparison", "btl", 0.16),
+        "clustered": ("by question", "judge_aware", -0.16),
+    }
+    for kind, (label, colour, shift) in looks.items():
+        left.hlines(at + shift, rows[f"low_{kind}"], rows[f"high_{kind}"], color=COLOURS[colour], label=label)
+        right.hlines(at + shift, held[f"low_{kind}"], held[f"high_{kind}"], color=COLOURS[colour])
+    left.plot(rows["score"], at, "o", color="black", markersize=2)
+    right.plot(held["rank"], at, "o", color="black", markersize=2)
+    left.set_yticks(at, [short(name) for name in rows["model"]], fontsize=6)
+    left.set(xlabel="score over the standard deviation of scores", ylim=(-0.7, len(rows) - 0.3))
+    right.set(xlabel="rank, simultaneous intervals")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2, title="errors")
+    figure.suptitle(f"{title}: {member.replace('_', '-')}", fontsize=8)
+    return figure
+
+
 def tie_handling(frame: pd.DataFrame, title: str) -> Figure:
     """Scores and intervals with ties as half (filled) and without ties (hollow), and moves in rank."""
     rows = frame.sort_values("rank_judge_aware_half")

@@ -54,6 +54,26 @@ def mse_draws(further: pd.DataFrame, main: pd.DataFrame) -> Figure:
     return figure
 
 
+def shrunk(frame: pd.DataFrame, title: str) -> Figure:
+    """Mean squared error with shrinkage and without, over further draws of the truth where there are any."""
+    draws = "further" if "further" in set(frame["draws"]) else "main"
+    groups = settings_in(frame[frame["draws"] == draws])
+    figure, panels = canvas(PAGE, 3.8, 2, len(groups), sharex="col")
+    panels = panels.reshape(2, len(groups))
+    for column, (name, _, _, rows) in zip(panels.T, groups, strict=True):
+        for axes, (parameter, label) in zip(column, ERROR_LABELS.items(), strict=True):
+            line = rows[rows["parameter"] == parameter]
+            x = line["n_comparisons"]
+            axes.loglog(x, line["mean"], marker="s", color=COLOURS["btl"], label="maximum likelihood")
+            axes.loglog(x, line["mean_shrunk"], marker="o", color=COLOURS["judge_aware"], label="shrunk")
+            axes.set_ylabel(label if axes in panels[:, 0] else "")
+        column[0].set_title(name)
+        column[1].set_xlabel("comparisons T")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figure.suptitle(title, fontsize=8)
+    return figure
+
+
 METHOD_LOOK = {
     "judge_aware": ("judge-aware", COLOURS["judge_aware"], "o"),
     "btl": ("unweighted BTL, against the truth", COLOURS["btl"], "s"),
