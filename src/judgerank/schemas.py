@@ -195,6 +195,58 @@ class BenchmarkAlignment(RealData):
     ratings: str | None = MISSING
 
 
+class Format(Enum):
+    """How a file of one's own judgments is written."""
+
+    json = "json"
+    jsonl = "jsonl"
+    csv = "csv"
+    parquet = "parquet"
+
+
+class Cluster(Enum):
+    """What comparisons may depend on each other through."""
+
+    question = "question"
+    none = "none"
+
+
+@dataclass
+class Columns:
+    """Names of a file's columns; null is one of the usual names."""
+
+    model_a: str | None = None
+    model_b: str | None = None
+    winner: str | None = None
+    judge: str | None = None
+    question: str | None = None
+    length: str | None = None
+
+
+@dataclass
+class OwnData:
+    """A file of one's own judgments."""
+
+    path: str | None = MISSING
+    format: Format | None = MISSING
+    columns: Columns = field(default_factory=Columns)
+
+
+@dataclass
+class Rank:
+    """The ranking of one's own models."""
+
+    data: OwnData = field(default_factory=OwnData)
+    model: str = MISSING
+    solver: Any = MISSING
+    level: float = MISSING
+    cluster: Cluster = MISSING
+    few: int = MISSING
+    next: int = MISSING
+    next_size: int = MISSING
+    results: str | None = MISSING
+
+
 @dataclass
 class Prompt:
     """What a judge is asked, with {question}, {first} and {second} to be filled in."""
@@ -260,6 +312,7 @@ def _register() -> None:
         SubsamplingEfficiency,
         MixedJudges,
         Sparsity,
+        Rank,
     ):
         store.store(name=f"{node.__name__}Schema", node=node)
 
