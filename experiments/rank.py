@@ -15,6 +15,7 @@ from judgerank import FitResult, fit, plots, standings
 from judgerank.config import ROOT, main, solver_settings
 from judgerank.datasets import Judgments
 from judgerank.errors import ConfigError, NoMaximumError
+from judgerank.inference import normal_quantile
 from judgerank.outputs import provenance, replaceable, save_figures, staged
 from judgerank.planning import bounding_comparisons, first_links, next_comparisons
 from judgerank.ranking_page import Ranking, page
@@ -80,6 +81,7 @@ def write(ranking: Ranking, cfg: DictConfig, target: Path) -> None:
 def run(cfg: DictConfig) -> None:
     if not cfg.data.path:
         raise ConfigError("which file? (data.path=FILE, or make rank DATA=FILE)")
+    normal_quantile(cfg.level)  # refuses what is not a level
     path = Path(cfg.data.path)
     target = Path(ROOT, cfg.results or Path("rankings", path.stem))
     replaceable(target, "rank")
@@ -89,7 +91,7 @@ def run(cfg: DictConfig) -> None:
     with matplotlib.rc_context():
         write(ranking, cfg, target)
     board = ranking.tables["leaderboard"].astype(object).fillna("--")
-    log.info("%s", board.to_string(index=False, float_format="%.3f"))
+    log.info("%s", board.to_string(index=False, float_format="{:.3f}".format))
     for remark in ranking.remarks:
         log.info("- %s", remark)
     log.info("the page: %s", target / "index.html")

@@ -98,8 +98,11 @@ def _pairs(ranking: Ranking) -> str:
 def _next(ranking: Ranking) -> str:
     plan = ranking.tables["next"]
     if plan.empty:
+        return "Without intervals there is no telling which comparisons would shorten them."
+    if plan["width"].isna().all():
         return (
-            "Without intervals there is no telling which comparisons would shorten them; see what to know first."
+            "Before there can be intervals, judges who never answered against the order must be seen to do so. "
+            f"That is likeliest between neighbours in rank, the closest first.\n\n{_table(plan[plan.columns[:4]])}"
         )
     where = "" if ranking.fitted.model.has_position else " (show each pair in both orders equally often)"
     return (

@@ -123,6 +123,7 @@ def _objects(records: Mapping[int, object], unit: str) -> pd.DataFrame:
 
 def _csv(content: bytes) -> pd.DataFrame:
     # the standard reader, since pandas fills up rows that are cut short
+    csv.field_size_limit(max(csv.field_size_limit(), len(content)))  # whole conversations may stand beside
     rows = csv.reader(io.StringIO(_text(content), newline=""), strict=True)
     try:
         header = next(rows, [])

@@ -90,9 +90,10 @@ def on_fit(fitted: FitResult) -> list[str]:
     """How the fit ended, where that is not an interior maximum."""
     said = []
     if fitted.unbounded_judges:
+        sided = ", or always for one position" * fitted.model.has_position
         said.append(
             f"The likelihood has no maximum: {listed(fitted.unbounded_judges)} never answered against the order "
-            "of the models, so the discrimination runs off to infinity. Scores are where the search stopped, and "
+            f"of the models{sided}, so a parameter runs off to infinity. Scores are where the search stopped, and "
             "nothing here has an interval. More comparisons of close models by that judge help, or model=btl."
         )
     if fitted.judges_at_zero:

@@ -49,6 +49,8 @@ def judges(fitted: FitResult, judgments: Judgments, level: float) -> pd.DataFram
     """
     frame = judgments.judges.drop(columns="dataset").set_index("judge")
     frame["status"] = fitted.judge_status
+    if fitted.unbounded_judges:  # the others have no maximum either, and are not at fault
+        frame.loc[~frame.index.isin(fitted.unbounded_judges), "status"] = "no maximum"
     try:
         rows = fitted.confidence_intervals(level).set_index("name")
     except NoIntervalError:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from judgerank.plots.style import COLOURS, PAGE, canvas
 
 MOST = 60  # rows in a figure
-LONGEST = 34  # characters of a name beside it
+LONGEST = 44  # characters of a name beside it
 
 
 def standings(frame: pd.DataFrame, title: str) -> Figure:
@@ -39,17 +39,20 @@ def panel(frame: pd.DataFrame, title: str) -> Figure:
         panels[0].plot(rows["share_tie"], -np.arange(len(rows)), "o", color=COLOURS["judge_aware"])
         panels[0].set_xlabel("share of ties")
     labels = {
-        "discrimination": "discrimination (geometric mean one)",
-        "position": "leaning to the model shown first, log-odds",
+        "discrimination": "discrimination\n(geometric mean one)",
+        "position": "leaning towards\nthe model shown first, log-odds",
         "slope": "slope in length",
     }
     for axes, name in zip(panels, shown, strict=False):
-        bounded = (rows["status"] != "unbounded").to_numpy()
+        bounded = ~rows["status"].isin(["unbounded", "no maximum"]).to_numpy()
         value = rows[name].where(bounded)  # where the search stopped says nothing
         _intervals(axes, value, rows[f"low_{name}"], rows[f"high_{name}"], "position_aware")
         axes.axvline(1.0 if name == "discrimination" else 0.0, color=COLOURS["reference"], linewidth=0.6)
-        for y in -np.flatnonzero(~bounded):
-            axes.annotate("unbounded", (0.98, y), xycoords=("axes fraction", "data"), ha="right", va="center")
+        if not bounded.any():
+            axes.set_xlim(-2, 2)
+        for y in np.flatnonzero(~bounded):
+            place = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center"}
+            axes.annotate(rows["status"].iloc[y], (0.98, -y), **place)
         axes.set_xlabel(labels[name])
     return figure
 
