@@ -6,44 +6,49 @@ python experiments/rank.py data.path=my.jsonl [model=position_aware] [data.colum
 import html
 import json
 import logging
+from functools import partial
 from pathlib import Path
 
 import matplotlib
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank import FitResult, fit, plots, standings
+from judgerank import Comparisons, FitResult, fit, plots, standings
 from judgerank.config import ROOT, main, solver_settings
 from judgerank.datasets import Judgments
 from judgerank.errors import ConfigError, NoMaximumError
 from judgerank.inference import normal_quantile
+from judgerank.model import MODELS
 from judgerank.outputs import provenance, replaceable, save_figures, staged
 from judgerank.planning import bounding_comparisons, first_links, next_comparisons
+from judgerank.rank_schema import Cluster
 from judgerank.ranking_page import Ranking, page
 from judgerank.reading import read_judgments
 from judgerank.remarks import WITH_POSITIONS, leaning, on_design, on_fit, on_positions, on_questions
 from judgerank.report import html as whole_page
-from judgerank.schemas import Cluster
 from judgerank.tables import STORED_FORMAT
 
 log = logging.getLogger("judgerank")
 
 
-def compute(cfg: DictConfig, judgments: Judgments) -> Ranking:
-    comparisons = judgments.comparisons
-
-    def fit_member(name: str) -> FitResult:
-        return fit(comparisons, name, *solver_settings(cfg.solver, name))
-
+def fitted_member(cfg: DictConfig, comparisons: Comparisons, name: str) -> FitResult:
+    """A member of the family, or a refusal that says what would make it possible."""
+    if name in MODELS and MODELS[name].has_slope and comparisons.covariate is None:
+        raise ConfigError(f"model {name!r} needs a column of lengths (data.columns.length=NAME names it)")
     try:
-        fitted = fit_member(cfg.model)
+        return fit(comparisons, name, *solver_settings(cfg.solver, name))
     except NoMaximumError as error:
         links = "; ".join(f"{a} with {b}" for a, b in first_links(comparisons, error))
-        raise type(error)(
-            f"{error}{f' (to begin with, compare {links})' if links else ''}", error.models
-        ) from None
+        advice = f" (to begin with, compare {links})" if links else ""
+        raise type(error)(f"{error}{advice}", error.models) from None
+
+
+def compute(cfg: DictConfig, judgments: Judgments) -> Ranking:
+    comparisons = judgments.comparisons
+    fitted = fitted_member(cfg, comparisons, cfg.model)
     remarks = on_fit(fitted) + on_design(comparisons, cfg.few)
     if cfg.model in WITH_POSITIONS:
-        remarks = on_positions(leaning(fitted, fit_member, cfg.level), cfg.level) + remarks
+        test = leaning(fitted, partial(fitted_member, cfg, comparisons), cfg.level)
+        remarks = on_positions(test, cfg.level) + remarks
     plan, clustered = bounding_comparisons(fitted, cfg.next, cfg.next_size), False
     if standings.has_intervals(fitted):
         plan = next_comparisons(fitted, cfg.next, cfg.next_size, cfg.level)
@@ -86,7 +91,7 @@ def run(cfg: DictConfig) -> None:
     target = Path(ROOT, cfg.results or Path("rankings", path.stem))
     replaceable(target, "rank")
     columns = OmegaConf.to_container(cfg.data.columns)
-    judgments = read_judgments(path, cfg.data.format and cfg.data.format.value, columns)
+    judgments = read_judgments(path, cfg.data.format, columns)
     ranking = compute(cfg, judgments)
     with matplotlib.rc_context():
         write(ranking, cfg, target)

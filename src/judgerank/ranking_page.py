@@ -136,15 +136,18 @@ def _table(frame: pd.DataFrame) -> str:
         pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind) for kind in frame.dtypes
     ]
     lines = [heads, ["---:" if is_number else "---" for is_number in numeric]]
-    lines += [[_cell(value) for value in row] for row in frame.astype(object).itertuples(index=False)]
+    for row in frame.astype(object).itertuples(index=False):
+        lines.append([_cell(value, name) for value, name in zip(row, frame.columns, strict=True)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, column: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if pd.isna(value):
         return "--"
+    if column in ("p_value", "p_holm") and value < 0.0005:
+        return plain("<0.001")
     if isinstance(value, float):
         return f"{value:.3f}" if abs(value) < 1e5 else f"{value:.1e}"
     return plain(str(value))

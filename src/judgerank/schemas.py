@@ -9,6 +9,8 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
+from judgerank.rank_schema import Rank
+
 
 class Surrogate(Enum):
     """When a section runs on simulated stand-ins for its data."""
@@ -193,58 +195,6 @@ class Sparsity(Resampled):
 @dataclass
 class BenchmarkAlignment(RealData):
     ratings: str | None = MISSING
-
-
-class Format(Enum):
-    """How a file of one's own judgments is written."""
-
-    json = "json"
-    jsonl = "jsonl"
-    csv = "csv"
-    parquet = "parquet"
-
-
-class Cluster(Enum):
-    """What comparisons may depend on each other through."""
-
-    question = "question"
-    none = "none"
-
-
-@dataclass
-class Columns:
-    """Names of a file's columns; null is one of the usual names."""
-
-    model_a: str | None = None
-    model_b: str | None = None
-    winner: str | None = None
-    judge: str | None = None
-    question: str | None = None
-    length: str | None = None
-
-
-@dataclass
-class OwnData:
-    """A file of one's own judgments."""
-
-    path: str | None = MISSING
-    format: Format | None = MISSING
-    columns: Columns = field(default_factory=Columns)
-
-
-@dataclass
-class Rank:
-    """The ranking of one's own models."""
-
-    data: OwnData = field(default_factory=OwnData)
-    model: str = MISSING
-    solver: Any = MISSING
-    level: float = MISSING
-    cluster: Cluster = MISSING
-    few: int = MISSING
-    next: int = MISSING
-    next_size: int = MISSING
-    results: str | None = MISSING
 
 
 @dataclass
