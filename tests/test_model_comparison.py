@@ -114,7 +114,8 @@ def test_positions_alone_have_the_maximum_a_second_solver_finds():
 def test_free_parameters_are_counted():
     cells = judgments(8).comparisons
     counted = {member: fit(cells, member).n_parameters for member in MODELS if not MODELS[member].has_slope}
-    assert counted == {"btl": 3, "judge_aware": 4, "position_only": 5, "position_aware": 6}
+    binary = {"btl": 3, "judge_aware": 4, "position_only": 5, "position_aware": 6}
+    assert counted == binary | {"btl_ties": 5, "judge_aware_ties": 6, "position_aware_ties": 8}
 
 
 @needs_data

@@ -31,6 +31,9 @@ class Comparisons:
         Comparisons behind each row; one each by default.
     covariate : float array, shape (T,), optional
         Standardised covariate z of each row (paper, appendix on length-augmented discrimination).
+    tied : float array, shape (T,), optional
+        Share of the row's comparisons that are ties. Lost when raw rows are aggregated, unless asked for by
+        `with_ties`.
     dropped : mapping of str to int
         Records left out when the rows were read, by reason.
 
@@ -49,6 +52,7 @@ class Comparisons:
     count: np.ndarray | None = None
     covariate: np.ndarray | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
+    tied: np.ndarray | None = None
 
     def __post_init__(self):
         size = len(self.first)
@@ -80,6 +84,12 @@ class Comparisons:
             if len(covariate) != size or not np.isfinite(covariate).all():
                 raise DataError(f"column 'covariate' must hold {size} finite numbers")
             object.__setattr__(self, "covariate", covariate)
+        if self.tied is not None:
+            tied = np.asarray(self.tied, dtype=float)
+            most = 2 * np.minimum(self.outcome, 1 - self.outcome) + np.finfo(float).eps
+            if len(tied) != size or not ((tied >= 0) & (tied <= most)).all():
+                raise DataError(f"column 'tied' must hold {size} shares that the outcomes allow")
+            object.__setattr__(self, "tied", tied)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, covariate: str | None = None) -> Comparisons:
@@ -159,7 +169,7 @@ class Comparisons:
 
     def _rows(self, keep: np.ndarray, **changed) -> Comparisons:
         """The rows under a mask or at indices, with `changed` columns in place of their own."""
-        for name in ("first", "second", "judge", "outcome", "count", "covariate"):
+        for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied"):
             if name not in changed and getattr(self, name) is not None:
                 changed[name] = getattr(self, name)[keep]
         return replace(self, **changed)
@@ -188,9 +198,13 @@ class Comparisons:
         outcome /= count
         # sums of rounded products may step outside [0, 1] by one unit in the last place
         np.clip(outcome, 0.0, 1.0, out=outcome)
+        changed = {"outcome": outcome, "count": count}
+        if self.tied is not None:
+            tied = np.add.reduceat((self.tied * self.count)[order], start) / count
+            changed["tied"] = np.minimum(tied, 2 * np.minimum(outcome, 1 - outcome))  # rounding, again
         row = start if isinstance(order, slice) else order[start]
         del order, start, wins
-        return self._rows(row, outcome=outcome, count=count)
+        return self._rows(row, **changed)
 
     def __getstate__(self) -> dict:
         """Without what can be computed again: small to send, and the same whether it was computed or not."""
@@ -203,7 +217,7 @@ class Comparisons:
     @cached_property
     def _pooled(self) -> Comparisons:
         one = np.broadcast_to(np.int32(0), len(self))
-        return replace(self, judges=(POOLED_JUDGE,), judge=one, covariate=None).aggregate()
+        return replace(self, judges=(POOLED_JUDGE,), judge=one, covariate=None, tied=None).aggregate()
 
     def take(self, rows: np.ndarray) -> Comparisons:
         """The rows at these indices (repeats allowed), with the judges they have; models stay as they are."""
@@ -229,6 +243,19 @@ class Comparisons:
         rows = new_index[self.judge] >= 0
         judges = tuple(self.judges[k] for k in kept)
         return replace(self._rows(rows, judge=new_index[self.judge[rows]]), judges=judges)
+
+    def with_ties(self) -> Comparisons:
+        """Keep track of ties, which aggregation forgets otherwise.
+
+        Raises
+        ------
+        DataError
+            If the rows are aggregated and it has been forgotten.
+        """
+        if self.tied is not None:
+            return self
+        self._require_raw()
+        return replace(self, tied=(self.outcome == OUTCOMES["c"]).astype(float))
 
     def without_ties(self) -> Comparisons:
         """Drop tied comparisons (raw rows only: a mean outcome of one half need not be a tie).

@@ -37,7 +37,8 @@ def fit(
     Parameters
     ----------
     comparisons : Comparisons
-    model : {"judge_aware", "btl", "length", "position_aware", "position_length"}
+    model : str
+        A name in `judgerank.model.MODELS`: ``btl``, ``judge_aware``, ``length``, ``position_aware``, ...
     solver : {"newton", "adam", "localized"}
         The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, or the exact solver over a
         box (for the judge-aware model).
@@ -47,7 +48,7 @@ def fit(
     Raises
     ------
     DataError
-        If a judge has no comparison, or the model needs a covariate that is not there.
+        If a judge has no comparison, or the model needs a covariate, or ties, that are not there.
     NotIdentifiedError
         If the order in which models were shown cannot tell scores from positions.
     DisconnectedError, NoMaximumError
@@ -58,6 +59,7 @@ def fit(
     member = get_model(model, comparisons)
     if comparisons.covariate is not None and not member.has_slope:  # rows that differ in it alone merge
         comparisons = replace(comparisons, covariate=None)
+    comparisons = comparisons.with_ties() if member.has_ties else replace(comparisons, tied=None)
     cells = comparisons.aggregate()
     settings = _settings(member, solver, settings)
     silent = np.flatnonzero(np.bincount(cells.judge, minlength=len(cells.judges)) == 0)

@@ -5,6 +5,10 @@
 The Bradley-Terry-Luce model frees the scores s only (g = 1, b = 0); the paper's judge-aware model, equation (1),
 frees the log-discrimination alpha too; the length-augmented model of the appendix adds the slope beta; the
 position-aware members add b, a judge's leaning towards the model shown first. A model is a choice of free blocks.
+
+Ties are half a win for either model, unless their propensity nu_k is free too. Then they are an outcome of their
+own (Davidson, 1970): the first model, the second, and a tie have odds e^{eta/2} : e^{-eta/2} : nu_k, which is the
+above where nu_k is zero.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import xlogy
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, DataError
@@ -29,8 +34,8 @@ class Model:
     ----------
     name : str
     judge_blocks : tuple of str
-        Free per-judge parameters, out of ``log_discrimination`` (alpha), ``slope`` (beta) and ``position`` (b), in
-        this order.
+        Free per-judge parameters, out of ``log_discrimination`` (alpha), ``slope`` (beta), ``position`` (b) and
+        ``log_tie`` (log nu), in this order.
     """
 
     name: str
@@ -46,9 +51,22 @@ class Model:
         return "position" in self.judge_blocks
 
     @property
+    def has_ties(self) -> bool:
+        return "log_tie" in self.judge_blocks
+
+    @property
     def n_scale(self) -> int:
         """Number of blocks that scale score differences; they come first."""
-        return len(self.judge_blocks) - self.has_position
+        return len(self.judge_blocks) - self.has_position - self.has_ties
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether judges have parameters that matter even where they do not tell models apart."""
+        return self.n_scale < len(self.judge_blocks)
+
+    def row(self, block: str) -> int:
+        """Place of a free block."""
+        return self.judge_blocks.index(block)
 
 
 BTL = Model("btl", ())
@@ -57,7 +75,13 @@ LENGTH = Model("length", ("log_discrimination", "slope"))
 POSITION_AWARE = Model("position_aware", ("log_discrimination", "position"))
 POSITION_LENGTH = Model("position_length", ("log_discrimination", "slope", "position"))
 POSITION_ONLY = Model("position_only", ("log_discrimination", "position"), fixed_scale=True)
-MEMBERS = (BTL, JUDGE_AWARE, LENGTH, POSITION_ONLY, POSITION_AWARE, POSITION_LENGTH)
+BTL_TIES = Model("btl_ties", ("log_discrimination", "log_tie"), fixed_scale=True)
+JUDGE_AWARE_TIES = Model("judge_aware_ties", ("log_discrimination", "log_tie"))
+POSITION_AWARE_TIES = Model("position_aware_ties", ("log_discrimination", "position", "log_tie"))
+MEMBERS = (
+    *(BTL, JUDGE_AWARE, LENGTH, POSITION_ONLY, POSITION_AWARE, POSITION_LENGTH),
+    *(BTL_TIES, JUDGE_AWARE_TIES, POSITION_AWARE_TIES),
+)
 MODELS = {model.name: model for model in MEMBERS}
 
 
@@ -86,7 +110,8 @@ class Parameters:
     ----------
     scores : float array, shape (N,)
     judges : float array, shape (B, K)
-        One row per free judge block. A judge at zero discrimination has log-discrimination minus infinity.
+        One row per free judge block. A judge at zero discrimination has log-discrimination minus infinity, and one
+        who never ties log-propensity minus infinity.
     """
 
     scores: np.ndarray
@@ -156,6 +181,45 @@ class Evaluation:
         return float(largest / max(1.0, abs(self.log_likelihood)))
 
 
+class Law:
+    """Law of an outcome y in {1, 1/2, 0}, given the predictor and, where ties are an outcome, their propensity.
+
+    Attributes
+    ----------
+    mean : float array
+        Of y.
+    tie : float array, or None
+        Probability of a tie.
+    """
+
+    def __init__(self, eta: np.ndarray, nu: np.ndarray | None):
+        # in units of the likelier win's probability, lest any overflow
+        self._eta, self._nu, self._e = eta, nu, np.exp(-np.abs(eta))
+        ties = None if nu is None else nu * np.sqrt(self._e)
+        self._others = self._e if ties is None else self._e + ties
+        self._q = 1.0 / (1.0 + self._others)
+        self.tie = None if ties is None else ties * self._q
+        self.mean = np.where(eta >= 0, self._q, self._e * self._q)
+        if ties is not None:
+            self.mean += 0.5 * self.tie
+
+    def log_likelihood(self, y: np.ndarray, tied: np.ndarray | None) -> np.ndarray:
+        """Per comparison, for a mean outcome and a share tied."""
+        value = y * self._eta - np.maximum(self._eta, 0.0) - np.log1p(self._others)
+        return value if self._nu is None else value + xlogy(tied, self._nu)
+
+    @property
+    def variance(self) -> np.ndarray:
+        """Of y; also the derivative of its mean in eta."""
+        decided = self._e * self._q * self._q
+        return decided if self.tie is None else decided + 0.25 * self.tie * self._q * (1.0 + self._e)
+
+    @property
+    def with_ties(self) -> np.ndarray:
+        """Covariance of y and a tie; also the derivative of the mean in log nu."""
+        return self.tie * (0.5 - self.mean)
+
+
 class _Sums:
     """Running sums of one pass; every array is the total over the rows added so far."""
 
@@ -167,7 +231,9 @@ class _Sums:
         )  # blocks that scale differences and are free
         self.gamma = np.exp(at.judges[0]) if self.blocks else None
         self.has_slope = model.has_slope
-        self.position = at.judges[-1] if model.has_position else None
+        self.position = at.judges[model.row("position")] if model.has_position else None
+        self.tie = np.exp(at.judges[model.row("log_tie")]) if model.has_ties else None
+        self.levels = range(model.n_scale, len(model.judge_blocks))
         self.level = first_shown_share(cells) if model.has_position else None
         self.log_likelihood = 0.0
         self.score_gradient = np.zeros(self.n_models)
@@ -178,16 +244,15 @@ class _Sums:
             self.own = np.zeros((len(self.blocks), len(self.blocks), self.n_judges))
             self.cross = np.zeros((len(self.blocks), self.n_judges * self.n_models))
 
-    def add(self, i, j, k, y, n, z) -> None:
-        """Add rows: models shown first and second, judge, mean outcome, count, covariate (or None)."""
+    def add(self, i, j, k, y, n, z, tied) -> None:
+        """Add rows: models shown first and second, judge, mean outcome, count; or None: covariate, share tied."""
         d = self.at.scores.take(i) - self.at.scores.take(j)
         g, h = self._discrimination(k, z)
         signal = d if g is None else g * d
         eta = signal if self.position is None else signal + self.position.take(k)
-        e = np.exp(-np.abs(eta))
-        q = 1.0 / (1.0 + e)
-        self.log_likelihood += np.dot(n, y * eta - np.maximum(eta, 0.0) - np.log1p(e))
-        r = n * (y - np.where(eta >= 0, q, e * q))
+        law = Law(eta, None if self.tie is None else self.tie.take(k))
+        self.log_likelihood += np.dot(n, law.log_likelihood(y, tied))
+        r = n * (y - law.mean)
         gr = r if g is None else g * r
         self.score_gradient += np.bincount(i, gr, self.n_models)
         self.score_gradient -= np.bincount(j, gr, self.n_models)
@@ -196,12 +261,14 @@ class _Sums:
         for b in self.moving:
             self.judge_gradient[b] += np.bincount(k, _times(r * signal, c[b]), self.n_judges)
         if self.position is not None:
-            self.judge_gradient[-1] += np.bincount(k, r, self.n_judges)
+            self.judge_gradient[self.levels[0]] += np.bincount(k, r, self.n_judges)
+        if self.tie is not None:
+            self.judge_gradient[-1] += np.bincount(k, n * (tied - law.tie), self.n_judges)
         if self.blocks:
             at_zero = 0.5 if self.level is None else self.level.take(k)
             self.slope_at_zero += np.bincount(k, _times(n * (y - at_zero) * d, h), self.n_judges)
         if self.curvature:
-            self._add_curvature(i, j, k, g, signal, n * (e * q * q), r, c)
+            self._add_curvature(i, j, k, g, signal, n, law, r, c)
 
     def _discrimination(self, k, z):
         """g, and its shape h = exp(beta_k z) at unit gamma; None stands for one."""
@@ -213,7 +280,8 @@ class _Sums:
         h = np.exp(self.at.judges[1].take(k) * z)
         return g * h, h
 
-    def _add_curvature(self, i, j, k, g, signal, w, r, c) -> None:
+    def _add_curvature(self, i, j, k, g, signal, n, law, r, c) -> None:
+        w = n * law.variance
         np.add.at(self.pairs, i * self.n_models + j, w if g is None else w * g * g)
         if not self.blocks:
             return
@@ -229,15 +297,25 @@ class _Sums:
             value = _times(curved * g, c[b])
             np.add.at(self.cross[b], flat + i, value)
             np.subtract.at(self.cross[b], flat + j, value)
-        if self.position is None:
-            return
-        for b in self.moving:
-            shared = np.bincount(k, _times(straight, c[b]), self.n_judges)
-            self.own[b, -1] += shared
-            self.own[-1, b] += shared
-        self.own[-1, -1] += np.bincount(k, w, self.n_judges)
-        np.add.at(self.cross[-1], flat + i, w * g)
-        np.subtract.at(self.cross[-1], flat + j, w * g)
+        # what a level block shares with the predictor, by row
+        shares = ([] if self.position is None else [w]) + ([] if self.tie is None else [n * law.with_ties])
+        for level, share in zip(self.levels, shares, strict=True):
+            for b in self.moving:
+                self._add_own(b, level, k, _times(share * signal, c[b]))
+            np.add.at(self.cross[level], flat + i, share * g)
+            np.subtract.at(self.cross[level], flat + j, share * g)
+        if self.position is not None:
+            self._add_own(self.levels[0], self.levels[0], k, w)
+        if self.tie is not None:
+            self._add_own(-1, -1, k, n * law.tie * (1.0 - law.tie))
+        if len(shares) == 2:
+            self._add_own(self.levels[0], -1, k, shares[1])
+
+    def _add_own(self, b, b2, k, value) -> None:
+        total = np.bincount(k, value, self.n_judges)
+        self.own[b, b2] += total
+        if b != b2:
+            self.own[b2, b] += total
 
     def evaluation(self) -> Evaluation:
         result = (self.log_likelihood, self.score_gradient, self.judge_gradient, self.slope_at_zero)
@@ -255,6 +333,13 @@ def first_shown_share(cells: Comparisons) -> np.ndarray:
     size = len(cells.judges)
     counts = np.bincount(cells.judge, cells.count, size)
     return np.bincount(cells.judge, cells.count * cells.outcome, size) / np.maximum(counts, np.finfo(float).tiny)
+
+
+def tied_share(cells: Comparisons) -> np.ndarray:
+    """Share of each judge's comparisons that are ties, shape (K,)."""
+    size = len(cells.judges)
+    counts = np.bincount(cells.judge, cells.count, size)
+    return np.bincount(cells.judge, cells.count * cells.tied, size) / np.maximum(counts, np.finfo(float).tiny)
 
 
 def _times(values: np.ndarray, factor: np.ndarray | None) -> np.ndarray:
@@ -279,6 +364,7 @@ def evaluate(cells: Comparisons, model: Model, at: Parameters, curvature: Curvat
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)
         z = cells.covariate[rows] if model.has_slope else None
+        tied = cells.tied[rows] if model.has_ties else None
         indices = (column[rows].astype(np.intp) for column in (cells.first, cells.second, cells.judge))
-        sums.add(*indices, cells.outcome[rows], cells.count[rows], z)
+        sums.add(*indices, cells.outcome[rows], cells.count[rows], z, tied)
     return sums.evaluation()

@@ -1,10 +1,11 @@
 """Which comparisons to collect next: those that shorten the widest interval of a pair not told apart the most.
 
-n more comparisons of i with j by judge k, in that order, add n p (1 - p) x x' to the expected information. There x
-is the gradient of the predictor in (s, alpha, ...): g (e_i - e_j) in the scores, g (s_i - s_j) in alpha_k, one in
-b_k. With V the covariance and w = n p (1 - p), the variance of a contrast c becomes (Sherman and Morrison, 1950)
+n more comparisons of i with j by judge k, in that order, add n G M G' to the expected information. M is the variance
+p (1 - p) of an outcome, or its covariance with a tie where ties are an outcome; G the gradient in (s, alpha, ...) of
+the predictor, g (e_i - e_j) in the scores, g (s_i - s_j) in alpha_k and one in b_k, and that of log nu_k. With V the
+covariance and X X' = n G M G', the variance of a contrast c becomes (Woodbury, 1950)
 
-    c'V c - w (c'V x)^2 / (1 + w x'V x).
+    c'V c - (X'V c)' (1 + X'V X)^-1 (X'V c).
 
 The contrast is the difference of the two models that, of those not told apart, are known least relative to each
 other, on the scale of `ranks`, held where it is now so that only what is learned of the order counts.
@@ -14,11 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 
 from judgerank.comparisons import POOLED_JUDGE, Comparisons
 from judgerank.errors import ConfigError, DisconnectedError, NoMaximumError
 from judgerank.inference import normal_quantile
+from judgerank.model import Law, Model
 from judgerank.ranks import best_known_scale, pairwise
 from judgerank.result import FitResult
 
@@ -55,7 +56,8 @@ def next_comparisons(result: FitResult, picks: int = 10, size: int = 10, level: 
     """
     if picks < 1 or size < 1:
         raise ConfigError("there must be at least one comparison to suggest, and one in each suggestion")
-    who, index, gradient, weight = _candidates(result)
+    who, index, root = _candidates(result)
+    root = root * np.sqrt(size)
     v = result.covariance.copy()
     to_scores = best_known_scale(result.scores.to_numpy(), v, result.n_free_discriminations)
     i, j = _open_pairs(result, level)
@@ -66,13 +68,13 @@ def next_comparisons(result: FitResult, picks: int = 10, size: int = 10, level: 
         u = to_scores @ v @ to_scores.T
         widest = np.argmax(np.diag(u)[i] + np.diag(u)[j] - 2 * u[i, j])
         c = to_scores[i[widest]] - to_scores[j[widest]]
-        shared = np.sum(gradient * (v @ c)[index], axis=1)
-        own = np.einsum("ta,tab,tb->t", gradient, v[index[:, :, None], index[:, None, :]], gradient)
-        w = size * weight
-        best = np.argmax(w * shared**2 / (1 + w * own))
-        step = v[:, index[best]] @ gradient[best]
+        shared = np.einsum("tar,ta->tr", root, (v @ c)[index])
+        own = np.einsum("tar,tab,tbq->trq", root, v[index[:, :, None], index[:, None, :]], root)
+        own += np.eye(root.shape[2])
+        best = np.argmax(np.einsum("tr,tr->t", shared, np.linalg.solve(own, shared[..., None])[..., 0]))
+        step = v[:, index[best]] @ root[best]
         before = c @ v @ c
-        v -= np.outer(step, step) * (w[best] / (1 + w[best] * own[best]))
+        v -= step @ np.linalg.solve(own[best], step.T)
         widths = reach * np.sqrt([before, c @ v @ c])
         a, b, k = who[:, best]
         rows.append((models[a], models[b], judges[k], size, models[i[widest]], models[j[widest]], *widths))
@@ -100,8 +102,8 @@ def _open_pairs(result: FitResult, level: float) -> tuple[np.ndarray, np.ndarray
     return chosen["first"].map(place).to_numpy(), chosen["second"].map(place).to_numpy()
 
 
-def _candidates(result: FitResult) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Every pair before every judge in play: who, and the predictor's gradient where it is not zero.
+def _candidates(result: FitResult) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every pair before every judge in play: who, and a square root of the information of one comparison.
 
     Where positions are fitted, a pair in either order.
 
@@ -110,11 +112,9 @@ def _candidates(result: FitResult) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
     who : int array, shape (3, C)
         Model shown first, model shown second, judge.
     index : int array, shape (C, 2 + B)
-        Parameters that the predictor depends on.
-    gradient : float array, shape (C, 2 + B)
-        Its derivatives in them; zero in those that are held.
-    weight : float array, shape (C,)
-        p (1 - p).
+        Parameters that the outcome depends on.
+    root : float array, shape (C, 2 + B, R)
+        X for one comparison in those, zero in what is held; R is two with ties for an outcome, else one.
     """
     free, s, gamma = result.free, result.scores.to_numpy(), result.discrimination.to_numpy()
     i, j = np.triu_indices(len(s), 1)
@@ -124,14 +124,27 @@ def _candidates(result: FitResult) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
     k = np.tile(judges, len(i))
     i, j = np.repeat(i, len(judges)), np.repeat(j, len(judges))
     g, d = gamma[k], s[i] - s[j]
-    p = expit(g * d + result.position.to_numpy()[k])
+    half = _half_covariance(g * d + result.position.to_numpy()[k], result.tie.to_numpy()[k], result.model)
+    nothing = np.zeros_like(d)
+    of_predictor = {"log_discrimination": g * d, "position": nothing + 1}  # and of the slope, at covariate zero
     place = len(s) - 1 + np.cumsum(free.ravel()).reshape(free.shape)
-    derivative = {"log_discrimination": g * d, "slope": 0.0 * d, "position": 1.0 + 0.0 * d}  # at covariate zero
-    index, gradient = [i, j], [g, -g]
-    for block, number in enumerate(result.model.judge_blocks):
-        index.append(place[block, k])
-        gradient.append(derivative[number] * free[block, k])
-    return np.array([i, j, k]), np.array(index).T, np.array(gradient).T, p * (1 - p)
+    index, gradient = [i, j], [(g, nothing), (-g, nothing)]
+    for row, block in enumerate(result.model.judge_blocks):
+        index.append(place[row, k])
+        gradient.append(free[row, k] * (of_predictor.get(block, nothing), nothing + (block == "log_tie")))
+    root = np.einsum("adt,tdr->tar", np.array(gradient), half)
+    return np.array([i, j, k]), np.array(index).T, root if result.model.has_ties else root[..., :1]
+
+
+def _half_covariance(eta: np.ndarray, nu: np.ndarray, model: Model) -> np.ndarray:
+    """Cholesky factor of the covariance of an outcome and a tie, zero where ties are half a win, shape (C, 2, 2)."""
+    law = Law(eta, nu if model.has_ties else None)
+    half = np.zeros((len(eta), 2, 2))
+    half[:, 0, 0] = np.sqrt(law.variance)
+    if model.has_ties:
+        half[:, 1, 0] = law.with_ties / half[:, 0, 0]
+        half[:, 1, 1] = np.sqrt(np.maximum(law.tie * (1 - law.tie) - half[:, 1, 0] ** 2, 0.0))
+    return half
 
 
 def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[str, str]]:

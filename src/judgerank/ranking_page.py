@@ -19,6 +19,13 @@ MEMBERS = {
     "position_length": "P(first preferred, judge k, length z) = sigmoid(exp(alpha_k + beta_k z) "
     "(s_first - s_second) + b_k)",
 }
+TIES = "odds of first, second, tie e^(eta/2) : e^(-eta/2) : nu_k (Davidson, 1970), eta = "
+MEMBERS |= {
+    "btl_ties": f"{TIES}s_first - s_second",
+    "judge_aware_ties": f"{TIES}gamma_k (s_first - s_second), gamma_k the judge's discrimination",
+    "position_aware_ties": f"{TIES}gamma_k (s_first - s_second) + b_k, gamma_k the judge's discrimination and b_k "
+    "its leaning",
+}
 HEADS = {"low": "from", "high": "to", "rank_low": "rank from", "rank_high": "rank to", "judge_model": "judge"}
 HEADS |= {"p_holm": "p, Holm", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width then"}
@@ -120,9 +127,10 @@ def _method(ranking: Ranking) -> str:
         if ranking.clustered
         else "Intervals take comparisons as independent (inverse expected information)."
     )
+    ties = "ties an outcome of their own" if fitted.model.has_ties else "ties as half a win for either"
     return (
-        f"Model `{fitted.model.name}`: `{MEMBERS[fitted.model.name]}`, maximum likelihood, ties as half a win for "
-        f"either. Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
+        f"Model `{fitted.model.name}`: `{MEMBERS[fitted.model.name]}`, maximum likelihood, {ties}. "
+        f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
         f"{_count(fitted.n_parameters, 'free parameter')}. {spread} Scores sum to zero, discriminations have "
         "geometric mean one over the judges above zero; scores' intervals and pairs are on the scale at which "
         "scores are known best, since the order does not depend on it. [run.json](run.json) has the settings, the "

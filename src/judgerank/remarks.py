@@ -15,6 +15,7 @@ from judgerank.solvers.solution import Status
 
 # member: the one that adds a leaning of every judge towards the model shown first
 WITH_POSITIONS = {"btl": "position_only", "judge_aware": "position_aware", "length": "position_length"}
+WITH_POSITIONS |= {"judge_aware_ties": "position_aware_ties"}
 LISTED = 8  # names in a sentence
 
 

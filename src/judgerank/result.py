@@ -8,12 +8,11 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, NoIntervalError
 from judgerank.inference import cluster_gradients, covariance, information, normal_quantile, wald
-from judgerank.model import Curvature, Model, evaluate
+from judgerank.model import Curvature, Law, Model, evaluate
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
@@ -84,8 +83,20 @@ class FitResult:
     def position(self) -> pd.Series:
         """Leanings b towards the model shown first by judge, in log-odds; zero unless the model frees them."""
         judges = self.solution.parameters.judges
-        b = judges[-1] if self.model.has_position else np.zeros(len(self.comparisons.judges))
+        b = (
+            judges[self.model.row("position")]
+            if self.model.has_position
+            else np.zeros(len(self.comparisons.judges))
+        )
         return pd.Series(b, index=list(self.comparisons.judges), name="position")
+
+    @property
+    def tie(self) -> pd.Series:
+        """Tie propensities nu by judge; NaN unless the model frees them."""
+        judges = self.solution.parameters.judges
+        empty = np.full(len(self.comparisons.judges), np.nan)
+        nu = np.exp(judges[self.model.row("log_tie")]) if self.model.has_ties else empty
+        return pd.Series(nu, index=list(self.comparisons.judges), name="tie")
 
     @property
     def judges_at_zero(self) -> tuple[str, ...]:
@@ -128,6 +139,7 @@ class FitResult:
         everyone = np.ones_like(in_play)
         moving = in_play & (not self.model.fixed_scale)
         masks = {"log_discrimination": moving, "slope": in_play & ~self._slope_held, "position": everyone}
+        masks["log_tie"] = self.tie.to_numpy() > 0
         return np.array([masks[block] for block in self.model.judge_blocks], bool).reshape(-1, len(in_play))
 
     @property
@@ -191,6 +203,8 @@ class FitResult:
             raise DataError("clusters are of the comparisons that were fitted, and these are others")
         _ = self.covariance  # refuses where there are no intervals
         bread = self._inverse("observed")
+        if self.model.has_ties:
+            comparisons = comparisons.with_ties()
         by_cluster = cluster_gradients(comparisons, self.model, self.solution.parameters, cluster)
         free = np.r_[np.ones(len(c.models), bool), self.free.ravel()]
         half = by_cluster[:, free] @ bread
@@ -198,10 +212,14 @@ class FitResult:
 
     @cached_property
     def covariance_discrimination(self) -> np.ndarray:
-        """Covariance of (s, gamma[, beta]) by the delta method (last display of the proof of theorem 3.3)."""
-        factor = np.ones(len(self.covariance))
-        n, gamma = len(self.comparisons.models), np.exp(self.solution.parameters.judges[:1][self.free[:1]])
-        factor[n : n + len(gamma)] = gamma
+        """Covariance of (s, gamma[, beta]) by the delta method (last display of the proof of theorem 3.3).
+
+        Tie propensities nu, too, are in their own units there.
+        """
+        judges = self.solution.parameters.judges
+        logarithmic = np.array([block.startswith("log_") for block in self.model.judge_blocks], bool)
+        by_judge = np.where(logarithmic[:, None], np.exp(np.where(logarithmic[:, None], judges, 0.0)), 1.0)
+        factor = np.r_[np.ones(len(self.comparisons.models)), by_judge[self.free]]
         return self.covariance * np.outer(factor, factor)
 
     @cached_property
@@ -219,8 +237,9 @@ class FitResult:
     def confidence_intervals(self, level: float = 0.95) -> pd.DataFrame:
         """Wald intervals of every free parameter: ``parameter, name, estimate, low, high``.
 
-        `parameter` is ``score``, ``discrimination``, ``slope`` or ``position``. Judges at zero have NaN for the
-        ends of their discrimination and slope.
+        `parameter` is ``score``, ``discrimination``, ``slope``, ``position`` or ``tie``. Judges at zero have NaN
+        for the ends of their discrimination and slope, judges who never tie for those of
+        their tie propensity, whose intervals are taken in its logarithm.
         """
         models, judges = list(self.comparisons.models), list(self.comparisons.judges)
         at = self.solution.parameters
@@ -228,9 +247,13 @@ class FitResult:
         for block, values in zip(self.model.judge_blocks, at.judges, strict=True):
             parameters += [block.removeprefix("log_")] * len(judges)
             names += judges
-            estimates.append(np.exp(values) if block == "log_discrimination" else values)
+            estimates.append(np.exp(values) if block.startswith("log_") else values)
         estimate = np.concatenate(estimates)
         low, high = wald(estimate, self.standard_errors, level)
+        tie = np.array(parameters) == "tie"  # small ones would reach below zero
+        with np.errstate(invalid="ignore"):
+            ends = wald(np.zeros(tie.sum()), self.standard_errors[tie] / estimate[tie], level)
+        low[tie], high[tie] = (estimate[tie] * np.exp(end) for end in ends)
         columns = {"parameter": parameters, "name": names, "estimate": estimate, "low": low, "high": high}
         rows = pd.DataFrame(columns)
         if self.model.fixed_scale:
@@ -292,7 +315,31 @@ class FitResult:
         return pd.DataFrame({"z": z, "estimate": np.exp(centre), "low": np.exp(low), "high": np.exp(high)})
 
     def probability(self, comparisons: Comparisons) -> np.ndarray:
-        """P(first preferred) for rows of comparisons of the same models by the same judges, shape (T,).
+        """Mean outcome for rows of comparisons of the same models by the same judges, shape (T,).
+
+        That is P(first preferred), with half of the probability of a tie where ties are an outcome.
+
+        Raises
+        ------
+        DataError
+            If a model or a judge is not among those fitted, or a covariate is needed and missing.
+        """
+        return self._law(comparisons).mean
+
+    def tie_probability(self, comparisons: Comparisons) -> np.ndarray:
+        """P(tie) for rows of comparisons of the same models by the same judges, shape (T,).
+
+        Raises
+        ------
+        DataError
+            As for `probability`, and if the model does not have ties for an outcome.
+        """
+        if not self.model.has_ties:
+            raise DataError(f"model {self.model.name!r} does not have ties for an outcome")
+        return self._law(comparisons).tie
+
+    def _law(self, comparisons: Comparisons) -> Law:
+        """Law of the outcome of every row.
 
         Raises
         ------
@@ -311,7 +358,8 @@ class FitResult:
         eta = self.discrimination[judges].to_numpy()[c.judge] * (s[c.first] - s[c.second])
         if self.model.has_slope:
             eta = eta * np.exp(self.slope[judges].to_numpy()[c.judge] * c.covariate)
-        return expit(eta + self.position[judges].to_numpy()[c.judge])
+        eta = eta + self.position[judges].to_numpy()[c.judge]
+        return Law(eta, self.tie[judges].to_numpy()[c.judge] if self.model.has_ties else None)
 
     def separated_pairs(self, level: float = 0.95) -> int:
         """Number of model pairs whose score difference has an interval that leaves out zero."""

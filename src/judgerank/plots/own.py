@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from judgerank.plots.style import COLOURS, PAGE, canvas
 
 MOST = 60  # rows in a figure
+CENTRE = {"discrimination": 1.0}  # where a judge is like any other
 LONGEST = 44  # characters of a name beside it
 
 
@@ -32,7 +33,7 @@ def standings(frame: pd.DataFrame, title: str) -> Figure:
 
 def panel(frame: pd.DataFrame, title: str) -> Figure:
     """Discrimination and leaning of every judge, those fitted, with intervals; a cross where there is none."""
-    shown = [name for name in ("discrimination", "position", "slope") if name in frame]
+    shown = [name for name in ("discrimination", "position", "slope", "tie") if name in frame]
     rows = frame.head(MOST)
     figure, panels = _panels(rows["judge"], max(len(shown), 1), title)
     if not shown:
@@ -42,14 +43,15 @@ def panel(frame: pd.DataFrame, title: str) -> Figure:
         "discrimination": "discrimination\n(geometric mean one)",
         "position": "leaning towards\nthe model shown first, log-odds",
         "slope": "slope in length",
+        "tie": "tie propensity",
     }
     for axes, name in zip(panels, shown, strict=False):
         bounded = ~rows["status"].isin(["unbounded", "no maximum"]).to_numpy()
         value = rows[name].where(bounded)  # where the search stopped says nothing
         _intervals(axes, value, rows[f"low_{name}"], rows[f"high_{name}"], "position_aware")
-        axes.axvline(1.0 if name == "discrimination" else 0.0, color=COLOURS["reference"], linewidth=0.6)
+        axes.axvline(CENTRE.get(name, 0.0), color=COLOURS["reference"], linewidth=0.6)
         if not bounded.any():
-            axes.set_xlim(-2, 2)
+            axes.set_xlim(*((0, 2) if name == "discrimination" else (-1, 1)))
         for y in np.flatnonzero(~bounded):
             place = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center"}
             axes.annotate(rows["status"].iloc[y], (0.98, -y), **place)

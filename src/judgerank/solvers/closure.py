@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from judgerank.comparisons import Comparisons
-from judgerank.model import Curvature, Evaluation, Model, Parameters, evaluate, first_shown_share
+from judgerank.model import Curvature, Evaluation, Model, Parameters, evaluate, first_shown_share, tied_share
 
 LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that is none
+LEAST_SHARE = 1e-9  # of an answer that a judge never gives
 SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
 
 
@@ -29,8 +30,7 @@ def look(cells, model, at: Parameters, bound: float, curvature: Curvature = "obs
 def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
     """These scores, and one step towards every judge's best gamma_k given them."""
     zeros = Parameters.zeros(model, cells)
-    if model.has_position:
-        zeros.judges[-1] = best_positions(cells)
+    zeros.judges[model.n_scale :] = levels_at_zero(cells, model)
     at = replace(zeros, scores=scores)
     if model.fixed_scale:
         return at
@@ -46,10 +46,23 @@ def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
     return replace(at, judges=zeros.judges)
 
 
-def best_positions(cells: Comparisons) -> np.ndarray:
-    """b_k at zero discrimination: the log-odds of the first model; large where a judge knows one position only."""
-    share = np.clip(first_shown_share(cells), 1e-9, 1 - 1e-9)
-    return np.log(share) - np.log1p(-share)
+def levels_at_zero(cells: Comparisons, model: Model) -> np.ndarray:
+    """Best b_k and log nu_k at zero discrimination, as far as they are free; float array, one row each, K columns.
+
+    Large where a judge knows one answer only; log nu_k is minus infinity where a judge never ties.
+    """
+    if not model.has_levels:
+        return np.zeros((0, len(cells.judges)))
+    share = first_shown_share(cells)
+    if not model.has_ties:
+        share = np.clip(share, LEAST_SHARE, 1 - LEAST_SHARE)
+        return (np.log(share) - np.log1p(-share))[None, :]
+    tied = np.minimum(tied_share(cells), 1 - 2 * LEAST_SHARE)
+    wins = np.array([share, 1 - share]) - tied / 2 if model.has_position else np.tile((1 - tied) / 2, (2, 1))
+    first, second = np.log(np.maximum(wins, LEAST_SHARE))
+    with np.errstate(divide="ignore"):
+        propensity = np.log(tied) - (first + second) / 2
+    return np.array([first - second, propensity][not model.has_position :])
 
 
 def main_direction(cells: Comparisons) -> np.ndarray:
@@ -81,8 +94,7 @@ def set_aside(cells, model, at: Parameters, here: Evaluation, bound: float) -> t
     judges = at.judges.copy()
     judges[0, aside] = -np.inf
     judges[1 : model.n_scale, aside] = 0.0
-    if model.has_position:
-        judges[-1, aside] = best_positions(cells)[aside]
+    judges[model.n_scale :, aside] = levels_at_zero(cells, model)[:, aside]
     at = Parameters(at.scores, judges).normalised()
     return at, look(cells, model, at, bound)
 

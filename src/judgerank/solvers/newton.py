@@ -153,13 +153,15 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     schur = schur + damping * level * np.eye(len(schur))
     if len(at.judges) == 0:
         return Parameters(positive_solve(schur + level / len(schur), right), at.judges)
-    # a judge at zero has its position alone to move, and so has every judge of one fixed discrimination
-    moves_position_alone = ~at.in_play | model.fixed_scale if model.has_position else np.zeros_like(at.in_play)
-    play = at.in_play | moves_position_alone
+    # a judge at zero has its levels alone to move, and so has every judge of one fixed discrimination
+    moves_levels_alone = ~at.in_play | model.fixed_scale if model.has_levels else np.zeros_like(at.in_play)
+    play = at.in_play | moves_levels_alone
     own = here.judge_information[play] + damping * level * np.eye(len(at.judges))
     scale = range(model.n_scale)
     for b in scale:
-        own[moves_position_alone[play], b, b] = level
+        own[moves_levels_alone[play], b, b] = level
+    if model.has_ties:
+        own[np.isinf(at.judges[-1, play]), -1, -1] = level  # judges who never tie
     # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
     own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
     if np.linalg.eigvalsh(own).min(initial=np.inf) <= np.finfo(float).eps * level:

@@ -61,10 +61,13 @@ def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[
 
     The likelihood rises in such a judge's discrimination without end, so no finite point is a maximum. Where a
     judge may lean towards a position, that is a judge who prefers the first model exactly if it is better by more
-    than some margin, or who always prefers the same position.
+    than some margin, or who never prefers one of the positions. Where ties are an outcome, it is one whose ties
+    lie between its preferences, or who does nothing but tie.
     """
     if not model.judge_blocks:
         return ()
+    if model.has_ties:
+        return _separated_with_ties(cells, model, at)
     if model.has_position:
         return _separated_by_a_margin(cells, at, model.fixed_scale)
     level = EQUAL * np.ptp(at.scores)
@@ -92,6 +95,30 @@ def _separated_by_a_margin(cells: Comparisons, at: Parameters, fixed_scale: bool
     if fixed_scale:
         return tuple(np.flatnonzero(one_sided).tolist())
     return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest))).tolist())
+
+
+def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
+    """Judges whose answers, in the order second, tie, first, never fall as the difference grows."""
+    d = at.scores.take(cells.first) - at.scores.take(cells.second)
+    shares = np.array([1 - cells.outcome - cells.tied / 2, cells.tied, cells.outcome - cells.tied / 2])
+    if not model.has_position:  # either way round is alike: against the order, tie, with it
+        shares = np.where(d < 0, shares[::-1], shares)
+        shares[0] = np.where(d == 0, 0.0, shares[0])
+        d = np.abs(d)
+    given = shares > EQUAL
+    size = len(cells.judges)
+    least, largest = np.full((3, size), np.inf), np.full((3, size), -np.inf)
+    for answer, rows in enumerate(given):
+        np.minimum.at(least[answer], cells.judge[rows], d[rows])
+        np.maximum.at(largest[answer], cells.judge[rows], d[rows])
+    never = np.isinf(least)
+    in_order = (least[1] >= largest[0]) & (least[2] >= np.maximum(largest[0], largest[1]))
+    if model.has_position:
+        one_sided = never[0] | never[2]
+    else:
+        one_sided, in_order = never[0] & never[2], in_order & never[0]
+    moving = at.in_play & (not model.fixed_scale)
+    return tuple(np.flatnonzero(one_sided | (moving & in_order)).tolist())
 
 
 def require_positive(settings: object, *names: str) -> None:
