@@ -1,9 +1,9 @@
 """Which comparisons to collect next: those that shorten the widest interval of a pair not told apart the most.
 
 n more comparisons of i with j by judge k, in that order, add n G M G' to the expected information. M is the
-variance p (1 - p) of an outcome, or its covariance with a tie where ties are an outcome; G the gradient in (s, alpha,
-...) of the predictor, g (e_i - e_j) in the scores, g (s_i - s_j) in alpha_k and one in b_k, and that of log nu_k. With
-V the covariance and X X' = n G M G', the variance of a contrast c becomes (Woodbury, 1950)
+variance p (1 - p) of an outcome, or its covariance with a tie where ties are an outcome; G the gradient in (s,
+alpha, ...) of the predictor, g (e_i - e_j) in the scores, g (s_i - s_j) in alpha_k and one in b_k, and that of
+log nu_k. With V the covariance and X X' = n G M G', the variance of a contrast c becomes (Woodbury, 1950)
 
     c'V c - (X'V c)' (1 + X'V X)^-1 (X'V c).
 
