@@ -11,10 +11,11 @@ from judgerank.connectivity import position_share, require_maximum
 from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
 from judgerank.model import Model, Parameters, get_model
 from judgerank.result import FitResult, Settings
-from judgerank.solvers import adam, localized, newton
+from judgerank.solvers import adam, localized, newton, penalised
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
+from judgerank.solvers.penalised import PenalisedSettings
 
 LEAST_POSITION_SHARE = 1e-9  # below it the order of presentation is imitated by scores, up to rounding
 PUBLISHED_ADAM_BTL = AdamSettings(step_scores=3e-3, epsilon=1e-8, tolerance=0.0, max_iterations=8_000)
@@ -23,7 +24,9 @@ SOLVERS = {
     "newton": (newton.maximise, NewtonSettings(), NewtonSettings()),
     "adam": (adam.maximise, AdamSettings(), PUBLISHED_ADAM_BTL),
     "localized": (localized.maximise, LocalizedSettings(), None),
+    "penalised": (penalised.maximise, PenalisedSettings(), PenalisedSettings()),
 }
+ALWAYS = ("localized", "penalised")  # there is a maximum whatever the data
 
 
 def fit(
@@ -32,17 +35,17 @@ def fit(
     solver: str = "newton",
     settings: Settings | None = None,
 ) -> FitResult:
-    """Maximum likelihood of a member of the family.
+    """Maximum likelihood, penalised or not, of a member of the family.
 
     Parameters
     ----------
     comparisons : Comparisons
     model : str
         A name in `judgerank.model.MODELS`: ``btl``, ``judge_aware``, ``length``, ``position_aware``, ...
-    solver : {"newton", "adam", "localized"}
-        The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, or the exact solver over a
-        box (for the judge-aware model).
-    settings : NewtonSettings, AdamSettings or LocalizedSettings, optional
+    solver : {"newton", "adam", "localized", "penalised"}
+        The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, the exact solver over a
+        box (for the judge-aware model), or shrinkage toward the panel; the last two always have an estimate.
+    settings : NewtonSettings, AdamSettings, LocalizedSettings or PenalisedSettings, optional
         The solver's settings; the published ones for Adam by default.
 
     Raises
@@ -66,7 +69,7 @@ def fit(
     if silent.size:
         raise DataError(f"judge {cells.judges[silent[0]]!r} has no comparison")
     maximise = SOLVERS[solver][0]
-    if solver == "localized":  # searches a compact set, where there always is a maximum
+    if solver in ALWAYS:
         return FitResult(cells, member, settings, maximise(cells, member, settings))
     pooled = cells.pool_judges()
     require_maximum(pooled)

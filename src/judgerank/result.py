@@ -16,9 +16,10 @@ from judgerank.model import Curvature, Law, Model, evaluate
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
+from judgerank.solvers.penalised import PenalisedSettings, penalty
 from judgerank.solvers.solution import Solution, Status
 
-Settings = NewtonSettings | AdamSettings | LocalizedSettings
+Settings = NewtonSettings | AdamSettings | LocalizedSettings | PenalisedSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +170,9 @@ class FitResult:
         cells = self.comparisons if self.model.judge_blocks else self.comparisons.pool_judges()
         at_fit = evaluate(cells, self.model, self.solution.parameters, curvature)
         info = information(at_fit, self.free)
+        if self.solution.spread is not None:
+            n_models, n_judges = len(self.comparisons.models), len(self.comparisons.judges)
+            info = info + penalty(self.model, n_models, n_judges, self.solution.spread)
         try:
             return covariance(info, len(self.comparisons.models), self.n_free_discriminations)
         except np.linalg.LinAlgError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -25,6 +26,7 @@ class Status(StrEnum):
     BOUNDARY = "boundary"  # the maximum over gamma >= 0 has judges at zero (KKT conditions certified)
     LOCALIZED = "localized"  # a maximum over a compact set (a box, bounded slopes) that lies on its edge
     STOPPING_RULE = "stopping_rule"  # the published algorithm's rule fired: the gradient is small, not zero
+    SHRUNK = "shrunk"  # the maximum of a penalised likelihood, which always exists
     UNBOUNDED = "unbounded"  # some discrimination runs off to infinity: there is no maximum
     ITERATION_LIMIT = "iteration_limit"  # stopped before the tolerance was met: not a maximum
 
@@ -47,6 +49,8 @@ class Solution:
     iterations : int
     unbounded_judges : tuple of int
         Indices of the judges whose discrimination has no finite maximum.
+    spread : mapping of str to float, optional
+        Standard deviations of the penalty by block, where there is one.
     """
 
     parameters: Parameters
@@ -54,6 +58,7 @@ class Solution:
     status: Status
     iterations: int
     unbounded_judges: tuple[int, ...] = ()
+    spread: Mapping[str, float] | None = None
 
 
 def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:

@@ -1,0 +1,181 @@
+"""Penalised maximum likelihood: every block shrunk toward the panel by as much as the data ask for. Always exists.
+
+Zero-sum scores and log-discriminations, and the judges' further parameters about their mean, are normal with
+standard deviations tau, one for each block. Those that are not given maximise the marginal likelihood in Laplace's
+approximation at the mode (Tierney and Kadane, 1986), under a weak prior, log tau being standard normal:
+
+    l(theta) + log p(theta | tau) - log det(H) / 2 - (log tau)^2 / 2 + constant,
+
+H the expected information of the first two terms. (Minus their Hessian need not be positive definite, and would be
+rewarded for being all but singular.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, block_diag
+from scipy.optimize import minimize
+
+from judgerank.comparisons import Comparisons
+from judgerank.inference import information, zero_sum_basis
+from judgerank.model import Model, Parameters, evaluate
+from judgerank.solvers.newton import positive_solve
+from judgerank.solvers.solution import Solution, Status, require_positive
+
+SUFFICIENT = 1e-4  # Armijo's constant
+ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
+FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
+LARGEST_STEP = 3.0  # of any parameter, in one iteration
+WIDE = 10.0  # standard deviation of a block's mean, where it is free: it stays finite and moves freely
+NARROWEST, WIDEST = 0.05, 5.0  # standard deviations tried, in log-odds and log gamma
+DIFFERENCE = 1e-4  # of log tau, for the slope of the marginal likelihood
+
+
+@dataclass(frozen=True)
+class PenalisedSettings:
+    """Settings of the penalised fit.
+
+    Attributes
+    ----------
+    scores, log_discrimination, slope, position, log_tie : float, optional
+        Standard deviations tau of the blocks; by marginal likelihood where they are not given.
+    tolerance : float
+        Largest gradient component of the penalised log-likelihood, over its size.
+    max_iterations : int
+        Newton steps for one set of standard deviations.
+    """
+
+    scores: float | None = None
+    log_discrimination: float | None = None
+    slope: float | None = None
+    position: float | None = None
+    log_tie: float | None = None
+    tolerance: float = 1e-10
+    max_iterations: int = 500
+
+    def __post_init__(self):
+        blocks = ("scores", "log_discrimination", "slope", "position", "log_tie")
+        require_positive(self, "max_iterations", "tolerance")
+        require_positive(self, *(name for name in blocks if getattr(self, name) is not None))
+
+
+def penalty(model: Model, n_models: int, n_judges: int, spread: Mapping[str, float]) -> np.ndarray:
+    """Precision matrix of the free parameters (s, judges' blocks), of which the first two sum to zero.
+
+    Parameters
+    ----------
+    spread : mapping of str to float
+        Standard deviation by block, ``scores`` among them.
+
+    Returns
+    -------
+    float array, shape (D, D)
+    """
+    blocks = [np.eye(n_models) / spread["scores"] ** 2]
+    for name in _free_blocks(model):
+        square = spread[name] ** 2
+        if name == "log_discrimination":
+            blocks.append(np.eye(n_judges) / square)
+        else:
+            mean = np.full((n_judges, n_judges), 1 / n_judges)
+            blocks.append((np.eye(n_judges) - mean) / square + mean / (square + n_judges * WIDE**2))
+    return block_diag(*blocks)
+
+
+def _free_blocks(model: Model) -> tuple[str, ...]:
+    return model.judge_blocks[model.fixed_scale :]
+
+
+class _Problem:
+    """The penalised log-likelihood of one set of cells, in zero-sum coordinates."""
+
+    def __init__(self, cells: Comparisons, model: Model):
+        self.cells, self.model = cells, model
+        self.n, self.k = len(cells.models), len(cells.judges)
+        self.free = np.ones((len(model.judge_blocks), self.k), bool)
+        self.free[: model.fixed_scale] = False
+        bases = [zero_sum_basis(self.n)]
+        for name in _free_blocks(model):
+            bases.append(zero_sum_basis(self.k) if name == "log_discrimination" else np.eye(self.k))
+        self.to_full = block_diag(*bases)
+
+    def parameters(self, x: np.ndarray) -> Parameters:
+        full = self.to_full @ x
+        judges = np.zeros(self.free.shape)
+        judges[self.free] = full[self.n :]
+        return Parameters(full[: self.n], judges)
+
+    def precision(self, spread: Mapping[str, float]) -> np.ndarray:
+        return self.to_full.T @ penalty(self.model, self.n, self.k, spread) @ self.to_full
+
+    def look(self, x: np.ndarray, precision: np.ndarray, curvature=None) -> tuple[float, np.ndarray, np.ndarray]:
+        """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
+        here = evaluate(self.cells, self.model, self.parameters(x), curvature)
+        gradient = np.r_[here.score_gradient, here.judge_gradient[self.free]]
+        height = here.log_likelihood - 0.5 * x @ precision @ x
+        if curvature is None:
+            return height, self.to_full.T @ gradient - precision @ x, np.empty((0, 0))
+        if curvature == "observed" and not self.model.fixed_scale and len(self.free):
+            here.judge_information[:, 0, 0] -= here.judge_gradient[0]  # from gamma to its logarithm
+        info = self.to_full.T @ information(here, self.free) @ self.to_full + precision
+        return height, self.to_full.T @ gradient - precision @ x, info
+
+    def mode(self, x: np.ndarray, precision: np.ndarray, settings: PenalisedSettings):
+        """The mode reached from x: where it is, how high, whether the tolerance was met, and Newton steps."""
+        for steps in range(settings.max_iterations + 1):
+            height, gradient, info = self.look(x, precision, "observed")
+            step, slack = _ascent(info, gradient), ROUNDING * max(1.0, abs(height))
+            rise = gradient @ step
+            small = np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height))
+            if small or rise <= slack:
+                return x, height, True, steps
+            size = min(1.0, LARGEST_STEP / np.abs(step).max())
+            while self.look(x + size * step, precision)[0] < height + SUFFICIENT * size * rise - slack:
+                size /= 2
+            x = x + size * step
+        return x, height, False, steps
+
+    def marginal(self, x: np.ndarray, precision: np.ndarray, settings: PenalisedSettings):
+        """Log marginal likelihood in Laplace's approximation, and the mode and steps behind it."""
+        x, height, _, steps = self.mode(x, precision, settings)
+        info = self.look(x, precision, "expected")[2]
+        return height + 0.5 * np.linalg.slogdet(precision)[1] - 0.5 * np.linalg.slogdet(info)[1], x, steps
+
+
+def _ascent(info: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Newton's step; where the log-likelihood curves upward, as if it curved downward as much."""
+    try:
+        return positive_solve(info, gradient)
+    except LinAlgError:
+        values, vectors = np.linalg.eigh(info)
+        return vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), FLATTEST * values[-1]))
+
+
+def maximise(cells: Comparisons, model: Model, settings: PenalisedSettings) -> Solution:
+    """The penalised maximum, with standard deviations given or found; they are the solution's `spread`."""
+    problem = _Problem(cells, model)
+    names = ("scores", *_free_blocks(model))
+    spread = {name: getattr(settings, name) or 1.0 for name in names}
+    unknown = [name for name in names if getattr(settings, name) is None]
+    at = {"x": np.zeros(problem.to_full.shape[1]), "steps": 0}
+
+    def loss(log_tau: np.ndarray) -> float:
+        found = spread | dict(zip(unknown, np.exp(log_tau), strict=True))
+        value, at["x"], steps = problem.marginal(at["x"], problem.precision(found), settings)
+        at["steps"] += steps
+        return -value + 0.5 * log_tau @ log_tau
+
+    if unknown:
+        bounds = [(np.log(NARROWEST), np.log(WIDEST))] * len(unknown)
+        found = minimize(
+            loss, np.zeros(len(unknown)), bounds=bounds, method="L-BFGS-B", options={"eps": DIFFERENCE}
+        )
+        spread |= dict(zip(unknown, np.exp(found.x).tolist(), strict=True))
+    precision = problem.precision(spread)
+    x, _, done, steps = problem.mode(at["x"], precision, settings)
+    here = problem.parameters(x)
+    status = Status.SHRUNK if done else Status.ITERATION_LIMIT
+    return Solution(here, evaluate(cells, model, here), status, at["steps"] + steps, spread=spread)

@@ -1,0 +1,176 @@
+"""Shrinkage: the penalised maximum against a general optimiser, its limits, and the choice of its strength."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import quad
+from scipy.optimize import minimize
+from scipy.special import expit
+from scipy.stats import norm
+
+from judgerank import Comparisons, Status, fit
+from judgerank.errors import ConfigError, DataError, NoMaximumError
+from judgerank.inference import information, zero_sum_basis
+from judgerank.model import BTL, MODELS, Parameters, evaluate
+from judgerank.simulate import draw_comparisons, draw_truth, generator
+from judgerank.solvers.penalised import WIDE, PenalisedSettings, _Problem, penalty
+
+SCORES, GAMMA = (1.0, 0.2, -0.3, -0.9), (0.5, 1.0, 2.0)
+N, K = len(SCORES), len(GAMMA)
+GIVEN = {"scores": 0.8, "log_discrimination": 0.5, "slope": 0.3, "position": 0.7, "log_tie": 0.6}
+
+
+@pytest.fixture(scope="module")
+def raw(simulated) -> Comparisons:
+    return simulated(81, SCORES, GAMMA, 240, slope=(0.3, 0.0, -0.2), ties=0.15)
+
+
+@pytest.fixture(scope="module")
+def fitted(raw):
+    return fit(raw, "position_aware", "penalised")
+
+
+def normal_about_the_mean(values: np.ndarray, tau: float) -> float:
+    """Log density, up to a constant, of normal values about a mean that is all but free."""
+    mean = values.mean()
+    return -0.5 * np.sum((values - mean) ** 2) / tau**2 - 0.5 * len(values) * mean**2 / (
+        tau**2 + len(values) * WIDE**2
+    )
+
+
+@pytest.mark.parametrize("member", MODELS)
+def test_a_general_optimiser_finds_the_same_maximum(raw, member):
+    model = MODELS[member]
+    found = fit(raw, member, "penalised", PenalisedSettings(**GIVEN))
+    cells = raw.with_ties() if model.has_ties else raw
+    blocks = model.judge_blocks[model.fixed_scale :]
+    sizes = [N - 1, *(K - 1 if block == "log_discrimination" else K for block in blocks)]
+
+    def parameters(x):
+        parts = np.split(x, np.cumsum(sizes)[:-1])
+        rows = {name: np.zeros(K) for name in model.judge_blocks}
+        for name, part in zip(blocks, parts[1:], strict=True):
+            rows[name] = zero_sum_basis(K) @ part if name == "log_discrimination" else part
+        return Parameters(zero_sum_basis(N) @ parts[0], np.array(list(rows.values())).reshape(-1, K)), rows
+
+    def objective(x):
+        at, rows = parameters(x)
+        value = evaluate(cells, model, at).log_likelihood - 0.5 * np.sum(at.scores**2) / GIVEN["scores"] ** 2
+        for name in blocks:
+            if name == "log_discrimination":
+                value -= 0.5 * np.sum(rows[name] ** 2) / GIVEN[name] ** 2
+            else:
+                value += normal_about_the_mean(rows[name], GIVEN[name])
+        return -value
+
+    best = minimize(objective, np.zeros(sum(sizes)), method="BFGS")
+    assert_allclose(found.scores, parameters(best.x)[0].scores, atol=2e-4)
+    assert_allclose(found.solution.parameters.judges, parameters(best.x)[0].judges, atol=2e-3)
+    assert found.status is Status.SHRUNK
+    assert found.converged
+
+
+def test_wide_penalties_leave_the_maximum_likelihood_estimate(raw):
+    wide = PenalisedSettings(scores=1e4, log_discrimination=1e4, position=1e4)
+    free, shrunk = fit(raw, "position_aware"), fit(raw, "position_aware", "penalised", wide)
+    assert_allclose(shrunk.scores, free.scores, atol=1e-5)
+    assert_allclose(shrunk.position, free.position, atol=1e-4)
+    assert_allclose(shrunk.standard_errors, free.standard_errors, rtol=1e-4)
+
+
+def test_narrow_penalties_leave_judges_alike(raw):
+    narrow = PenalisedSettings(scores=1e4, log_discrimination=1e-4)
+    assert_allclose(fit(raw, solver="penalised", settings=narrow).scores, fit(raw, "btl").scores, atol=1e-4)
+
+
+def has_maximum(cells: Comparisons) -> bool:
+    try:
+        return fit(cells, "position_aware").converged
+    except NoMaximumError:
+        return False
+
+
+def test_there_is_always_an_estimate(cells_of):
+    won_all = [("a", "b", "j", 5, 0), ("a", "c", "j", 3, 0), ("b", "c", "k", 2, 2)]
+    apart = [("a", "b", "j", 3, 1), ("c", "d", "k", 1, 1)]
+    one_slot = [("a", "b", "j", 4, 0), ("b", "a", "j", 4, 0), ("a", "b", "k", 2, 1)]
+    for rows in (won_all, apart, one_slot, won_all[:1]):
+        cells = cells_of(*rows)
+        assert not has_maximum(cells)
+        found = fit(cells, "position_aware", "penalised")
+        assert found.converged
+        assert np.isfinite(found.confidence_intervals()[["low", "high"]].to_numpy(float)).all()
+        assert found.scores.abs().max() < 10
+
+
+def test_the_strength_is_where_the_marginal_likelihood_is_largest(raw, fitted):
+    problem = _Problem(fitted.comparisons, fitted.model)
+    spread = dict(fitted.solution.spread)
+    assert set(spread) == {"scores", "log_discrimination", "position"}
+
+    def height(changed):
+        value = problem.marginal(np.zeros(problem.to_full.shape[1]), problem.precision(changed), fitted.settings)[
+            0
+        ]
+        return value - 0.5 * np.sum(np.log(list(changed.values())) ** 2)
+
+    best = height(spread)
+    for name in spread:
+        for factor in (0.9, 1.1):
+            assert height(spread | {name: spread[name] * factor}) < best
+
+
+def test_the_marginal_likelihood_is_laplaces_of_the_integral():
+    zero = np.zeros(40, int)
+    one = Comparisons(("a", "b"), ("j",), zero, zero + 1, zero, (np.arange(40) < 26).astype(float))
+    problem, tau = _Problem(one, BTL), 0.7
+
+    def integrand(x):  # s = (x, -x) / sqrt 2
+        eta = np.sqrt(2) * x
+        return np.exp(26 * np.log(expit(eta)) + 14 * np.log(expit(-eta)) + 26.0) * norm.pdf(x, scale=tau)
+
+    precision = problem.precision({"scores": tau})
+    found = problem.marginal(np.zeros(1), precision, PenalisedSettings())[0]
+    assert_allclose(found, np.log(quad(integrand, -4, 4)[0]) - 26.0, atol=0.02)
+
+
+def test_intervals_are_those_of_information_and_penalty(fitted):
+    at_fit = evaluate(fitted.comparisons, fitted.model, fitted.solution.parameters, "expected")
+    total = information(at_fit, np.ones((2, K), bool)) + penalty(fitted.model, N, K, fitted.solution.spread)
+    constraint = np.zeros((2, len(total)))
+    constraint[0, :N], constraint[1, N : N + K] = 1, 1
+    bordered = np.block([[total, constraint.T], [constraint, np.zeros((2, 2))]])
+    assert_allclose(fitted.covariance, np.linalg.inv(bordered)[:-2, :-2], atol=1e-10)
+    free = fit(fitted.comparisons, "position_aware")
+    assert fitted.standard_errors.mean() < free.standard_errors.mean()
+
+
+def test_neither_names_nor_the_order_of_presentation_matter(raw, swapped, fitted):
+    turned = fit(swapped(raw), "position_aware", "penalised")
+    assert_allclose(turned.scores, fitted.scores, atol=1e-5)
+    assert_allclose(turned.position, -fitted.position, atol=1e-4)
+
+
+def test_few_comparisons_are_estimated_better_and_many_as_well():
+    truth = draw_truth(generator(5, "truth"), 8, 5, 1.0, 1.0)
+    ratio = {}
+    for size in (80, 20_000):
+        errors = np.zeros(2)
+        for seed in range(10):
+            cells = draw_comparisons(generator(seed, "data", size), truth, size)
+            for way, solver in enumerate(("localized", "penalised")):
+                errors[way] += np.mean((fit(cells, solver=solver).solution.parameters.scores - truth.scores) ** 2)
+        ratio[size] = errors[0] / errors[1]
+    assert ratio[80] > 5
+    assert 0.9 < ratio[20_000] < 1.2
+
+
+@pytest.mark.parametrize("name", [*GIVEN, "tolerance", "max_iterations"])
+def test_settings_that_are_not_positive_are_refused(name):
+    with pytest.raises(ConfigError, match=name):
+        PenalisedSettings(**{name: 0.0})
+
+
+def test_a_silent_judge_is_still_refused(cells_of):
+    with pytest.raises(DataError, match="no comparison"):
+        fit(cells_of(("a", "b", "j", 1, 1), judges=("j", "k")), solver="penalised")
