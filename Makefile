@@ -5,6 +5,7 @@
 # make audit       every printed number against the stored results, with a verdict
 # make verify      recompute the sections on judgments; fails if a stored table differs
 # make bench       speed and memory as ratios measured in one run
+# make rank        a leaderboard of your own models: DATA=my.jsonl, see conf/rank.yaml
 # make lock        resolve the lock file again (needs uv)
 
 SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling \
@@ -15,7 +16,7 @@ BIN      := .venv/bin
 ARGS     ?=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce test figures audit verify bench lock environment $(SECTIONS)
+.PHONY: reproduce test figures audit verify bench rank lock environment $(SECTIONS)
 
 reproduce: $(SECTIONS) audit
 
@@ -57,6 +58,10 @@ test: environment
 
 bench: environment
 	$(BIN)/python experiments/bench.py $(ARGS)
+
+DATA ?=
+rank: environment
+	$(BIN)/python experiments/rank.py "data.path='$(DATA)'" $(ARGS)
 
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \

@@ -17,7 +17,7 @@ import requests
 from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
-from judgerank.frames import COLUMNS, OUTCOMES
+from judgerank.frames import COLUMNS, OUTCOMES, standardised_log
 from judgerank.schemas import Dataset
 
 DIMENSIONS = ("instruction_following", "honesty", "truthfulness", "helpfulness")
@@ -99,10 +99,10 @@ class Judgments:
         unknown = asked[~asked.isin(self.lengths.index)]
         if len(unknown):
             raise DataError(f"{self.title}: the text of question {unknown.iloc[0]!r} is not known")
-        log_length = np.log1p(self.lengths[asked].to_numpy(float))
-        if np.ptp(log_length) == 0:
-            raise DataError(f"{self.title}: all questions are equally long")
-        return replace(self.comparisons, covariate=(log_length - log_length.mean()) / log_length.std())
+        try:
+            return replace(self.comparisons, covariate=standardised_log(self.lengths[asked].to_numpy(float)))
+        except DataError as error:
+            raise DataError(f"{self.title}: {error}") from None
 
 
 def data_folders() -> list[Path]:

@@ -63,6 +63,22 @@ def finite(column: pd.Series, used: np.ndarray) -> np.ndarray:
     return values[used]
 
 
+def standardised_log(lengths: np.ndarray) -> np.ndarray:
+    """z = (l - mean l) / sd l of l = log(1 + length), shape (T,) (appendix F.6.1).
+
+    Raises
+    ------
+    DataError
+        If a length is negative, or all are equal.
+    """
+    if lengths.min() < 0:
+        raise DataError("lengths cannot be negative")
+    log_length = np.log1p(lengths)
+    if np.ptp(log_length) == 0:
+        raise DataError("all lengths are equal")
+    return (log_length - log_length.mean()) / log_length.std()
+
+
 def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[np.ndarray, pd.Index]:
     values = frame[columns[0]] if len(columns) == 1 else pd.concat([frame[name] for name in columns])
     try:

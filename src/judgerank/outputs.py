@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank.config import ROOT
 from judgerank.datasets import Judgments, load_judgments
-from judgerank.errors import DataUnavailableError
+from judgerank.errors import ConfigError, DataUnavailableError
 from judgerank.schemas import Surrogate
 from judgerank.surrogates import surrogate_judgments
 from judgerank.tables import Table
@@ -59,10 +59,10 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
             count = f"{judgments.comparisons.n_comparisons:.0f} comparisons"
             log.info("%s: %s, %d records dropped as unparsed", judgments.title, count, left_out)
         tables = compute(cfg, data)
-        with _staged(_folder(cfg, cfg.results, section, kind)) as folder:
+        with staged(_folder(cfg, cfg.results, section, kind)) as folder:
             for name, table in tables.items():
                 table.write(folder, name, f" ({kind})" if kind else "")
-            (folder / "run.json").write_text(json.dumps(_provenance(section, cfg, data, kind), indent=2) + "\n")
+            (folder / "run.json").write_text(json.dumps(provenance(section, cfg, data, kind), indent=2) + "\n")
         _draw(section, cfg, draw, kind)
 
 
@@ -108,14 +108,19 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
     stored = _folder(cfg, cfg.results, section, kind)
     tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
     target = _folder(cfg, cfg.figures, section, kind)
-    with matplotlib.rc_context(), _staged(target) as folder:
+    with matplotlib.rc_context(), staged(target) as folder:
         chosen = f": {cfg.dataset.title}" if "dataset" in cfg else ""
-        for name, figure in draw(tables, chosen + (" (surrogate)" if kind else "")).items():
-            # fixed metadata keep the files the same to the byte
-            figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "ModDate": None})
-            figure.savefig(folder / f"{name}.png", metadata={"Software": None})
-            matplotlib.pyplot.close(figure)
+        save_figures(draw(tables, chosen + (" (surrogate)" if kind else "")), folder)
     log.info("%s: tables in %s, figures in %s", section, _shown(stored), _shown(target))
+
+
+def save_figures(figures: dict[str, Figure], folder: Path) -> None:
+    """Write figures as PDF and PNG, the same to the byte each time, and close them."""
+    for name, figure in figures.items():
+        # fixed metadata keep the files the same to the byte
+        figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "ModDate": None})
+        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+        matplotlib.pyplot.close(figure)
 
 
 def _folder(cfg: DictConfig, base: str, section: str, kind: str) -> Path:
@@ -134,8 +139,23 @@ def replace_file(path: Path, text: str) -> None:
     partial.replace(path)
 
 
+def replaceable(target: Path, section: str) -> None:
+    """Refuse a folder with anything in it but what an earlier run of the section wrote.
+
+    Raises
+    ------
+    ConfigError
+    """
+    try:
+        earlier = json.loads((target / "run.json").read_text())["section"] == section
+    except (OSError, ValueError, KeyError, TypeError):
+        earlier = False
+    if target.exists() and not earlier and (not target.is_dir() or any(target.iterdir())):
+        raise ConfigError(f"{target} holds something else, and would be replaced (results=FOLDER names another)")
+
+
 @contextmanager
-def _staged(target: Path) -> Iterator[Path]:
+def staged(target: Path) -> Iterator[Path]:
     """A folder that takes the target's place when the block ends well, and vanishes when it does not."""
     staging = target.with_name(f".{target.name}.partial")
     shutil.rmtree(staging, ignore_errors=True)
@@ -152,7 +172,7 @@ def _staged(target: Path) -> Iterator[Path]:
     shutil.rmtree(earlier, ignore_errors=True)
 
 
-def _provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: str) -> dict:
+def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: str) -> dict:
     """What it takes to run this again: data, configuration and versions."""
     config = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
     versions = {name: version(name) for name in VERSIONED}

@@ -19,8 +19,8 @@ DRAWS = 20_000  # of the largest of all pairs' statistics
 CHUNK = 500  # draws held at a time
 
 
-def at_best_known_scale(scores: np.ndarray, covariance: np.ndarray, n_judges: int) -> np.ndarray:
-    """Covariance of the scores when the best-known mean discrimination is held at one, shape (N, N).
+def best_known_scale(scores: np.ndarray, covariance: np.ndarray, n_judges: int) -> np.ndarray:
+    """Map from (s, alpha, ...) to the scores when the best-known mean discrimination is held at one, shape (N, D).
 
     Any weights w that sum to one give a normalisation prod gamma_k^{w_k} = 1, under which ds becomes
     ds + s w' dalpha. Of these, the one whose scale s' ds / s's varies least: its weights are the regression of the
@@ -35,16 +35,20 @@ def at_best_known_scale(scores: np.ndarray, covariance: np.ndarray, n_judges: in
         Size of the second block.
     """
     n = len(scores)
-    own = covariance[:n, :n]
-    if n_judges < 2:
-        return own
-    basis = zero_sum_basis(n_judges)
-    judges = slice(n, n + n_judges)
-    alpha = basis.T @ covariance[judges, judges] @ basis
-    shared = covariance[:n, judges] @ basis
-    weights = -np.linalg.solve(alpha, shared.T @ scores) / (scores @ scores)
-    moved = np.outer(scores, weights)
-    return own + moved @ shared.T + shared @ moved.T + moved @ alpha @ moved.T
+    to_scores = np.eye(n, len(covariance))
+    if n_judges >= 2:
+        basis = zero_sum_basis(n_judges)
+        judges = slice(n, n + n_judges)
+        alpha = basis.T @ covariance[judges, judges] @ basis
+        weights = -np.linalg.solve(alpha, basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
+        to_scores[:, judges] = np.outer(scores, basis @ weights)
+    return to_scores
+
+
+def at_best_known_scale(scores: np.ndarray, covariance: np.ndarray, n_judges: int) -> np.ndarray:
+    """Covariance of the scores on the scale of `best_known_scale`, shape (N, N)."""
+    to_scores = best_known_scale(scores, covariance, n_judges)
+    return to_scores @ covariance @ to_scores.T
 
 
 def standardised(scores: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -134,7 +134,7 @@ class FitResult:
         return tuple(np.asarray(self.comparisons.judges, object)[where])
 
     @cached_property
-    def _free(self) -> np.ndarray:
+    def free(self) -> np.ndarray:
         """The judges' free parameters, shape (B, K)."""
         in_play = self.solution.parameters.in_play
         everyone = np.ones_like(in_play)
@@ -146,7 +146,7 @@ class FitResult:
     @property
     def n_free_discriminations(self) -> int:
         """Number of discriminations that were fitted and are in play."""
-        return int(self._free[:1].sum())
+        return int(self.free[:1].sum())
 
     @cached_property
     def covariance(self) -> np.ndarray:
@@ -169,7 +169,7 @@ class FitResult:
         """Inverse of the information in the zero-sum coordinates."""
         cells = self.comparisons if self.model.judge_blocks else self.comparisons.pool_judges()
         at_fit = evaluate(cells, self.model, self.solution.parameters, curvature)
-        info = information(at_fit, self._free)
+        info = information(at_fit, self.free)
         if self.solution.spread is not None:
             n_models, n_judges = len(self.comparisons.models), len(self.comparisons.judges)
             info = info + penalty(self.model, n_models, n_judges, self.solution.spread)
@@ -210,7 +210,7 @@ class FitResult:
         if self.model.has_ties:
             comparisons = comparisons.with_ties()
         by_cluster = cluster_gradients(comparisons, self.model, self.solution.parameters, cluster)
-        free = np.r_[np.ones(len(c.models), bool), self._free.ravel()]
+        free = np.r_[np.ones(len(c.models), bool), self.free.ravel()]
         half = by_cluster[:, free] @ bread
         return replace(self, robust=half.T @ half * (len(half) / (len(half) - 1)))
 
@@ -223,7 +223,7 @@ class FitResult:
         judges = self.solution.parameters.judges
         logarithmic = np.array([block.startswith("log_") for block in self.model.judge_blocks], bool)
         by_judge = np.where(logarithmic[:, None], np.exp(np.where(logarithmic[:, None], judges, 0.0)), 1.0)
-        factor = np.r_[np.ones(len(self.comparisons.models)), by_judge[self._free]]
+        factor = np.r_[np.ones(len(self.comparisons.models)), by_judge[self.free]]
         return self.covariance * np.outer(factor, factor)
 
     @cached_property
@@ -234,8 +234,8 @@ class FitResult:
         """
         n = len(self.comparisons.models)
         spread = np.sqrt(np.diag(self.covariance_discrimination))
-        by_judge = np.full(self._free.shape, np.nan)
-        by_judge[self._free] = spread[n:]
+        by_judge = np.full(self.free.shape, np.nan)
+        by_judge[self.free] = spread[n:]
         return np.concatenate([spread[:n], by_judge.ravel()])
 
     def confidence_intervals(self, level: float = 0.95) -> pd.DataFrame:
@@ -267,7 +267,7 @@ class FitResult:
     @property
     def n_parameters(self) -> int:
         """Number of free parameters: scores and log-discriminations in play sum to zero."""
-        return len(self.scores) - 1 + int(self._free.sum()) - int(self._free[:1].any())
+        return len(self.scores) - 1 + int(self.free.sum()) - int(self.free[:1].any())
 
     def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> dict[str, float]:
         """Estimate, standard error and Wald interval of a linear functional c' theta (section 3.3).
@@ -283,7 +283,7 @@ class FitResult:
         DataError
             If a name is neither a model nor a judge in play.
         """
-        in_play = self._free[:1].any(axis=0)  # none for BTL
+        in_play = self.free[:1].any(axis=0)  # none for BTL
         names = [*self.comparisons.models, *self._judges(in_play)]
         values = np.r_[self.scores.to_numpy(), self.discrimination.to_numpy()[in_play]]
         c = np.zeros(len(self.covariance))
@@ -305,13 +305,13 @@ class FitResult:
             If there is no such judge in play.
         """
         k = self.comparisons.judges.index(judge) if judge in self.comparisons.judges else None
-        if k is None or not self._free[:1, k].any():
+        if k is None or not self.free[:1, k].any():
             raise DataError(f"{judge!r} is not a judge with a free discrimination")
         z = np.asarray(covariate, float)
-        position = len(self.comparisons.models) + np.cumsum(self._free.ravel()).reshape(self._free.shape) - 1
+        position = len(self.comparisons.models) + np.cumsum(self.free.ravel()).reshape(self.free.shape) - 1
         design = np.zeros((len(z), len(self.covariance)))
         for values, block in zip((np.ones_like(z), z), range(self.model.n_scale), strict=False):
-            if self._free[block, k]:
+            if self.free[block, k]:
                 design[:, position[block, k]] = values
         error = np.sqrt(np.einsum("td,de,te->t", design, self.covariance, design))
         centre = np.log(self.discrimination[judge]) + self.slope[judge] * z

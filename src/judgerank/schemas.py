@@ -9,6 +9,8 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
+from judgerank.rank_schema import Rank
+
 
 class Surrogate(Enum):
     """When a section runs on simulated stand-ins for its data."""
@@ -292,6 +294,7 @@ def _register() -> None:
         SubsamplingEfficiency,
         MixedJudges,
         Sparsity,
+        Rank,
     ):
         store.store(name=f"{node.__name__}Schema", node=node)
 

@@ -12,6 +12,7 @@ from judgerank.plots.judges import (
     slopes,
     stopping_path,
 )
+from judgerank.plots.own import panel, standings
 from judgerank.plots.rankings import agreement, leaderboard, ratings, tie_handling, uncertainty
 from judgerank.plots.resampled import efficiency, sparsity, weak_share
 from judgerank.plots.simulations import coverage, coverage_draws, mse, mse_draws, shrunk
@@ -36,6 +37,7 @@ __all__ = [
     "mse",
     "mse_draws",
     "pair_heatmap",
+    "panel",
     "pool",
     "prompt",
     "ratings",
@@ -44,6 +46,7 @@ __all__ = [
     "size_against_discrimination",
     "slopes",
     "sparsity",
+    "standings",
     "stopping_path",
     "tie_handling",
     "uncertainty",

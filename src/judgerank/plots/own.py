@@ -1,0 +1,83 @@
+"""One ranking: where the models stand, and what the judges do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from judgerank.plots.style import COLOURS, PAGE, canvas
+
+MOST = 60  # rows in a figure
+CENTRE = {"discrimination": 1.0}  # where a judge is like any other
+LONGEST = 44  # characters of a name beside it
+
+
+def standings(frame: pd.DataFrame, title: str) -> Figure:
+    """Scores and ranks with their intervals, best on top."""
+    rows = frame.head(MOST)
+    figure, panels = _panels(rows["model"], 2, title if len(rows) == len(frame) else f"{title}, first {MOST}")
+    _intervals(panels[0], rows["score"], rows["low"], rows["high"], "judge_aware")
+    panels[0].axvline(0, color=COLOURS["reference"], linewidth=0.6)
+    panels[0].set_xlabel("score in log-odds")
+    ends = (rows[f"rank_{end}"].to_numpy(float, na_value=np.nan) for end in ("low", "high"))
+    _intervals(panels[1], rows["rank"], *ends, "btl")
+    panels[1].set_xlabel("rank, with the ranks it may have")
+    panels[1].set_xlim(0.5, len(frame) + 0.5)
+    panels[1].xaxis.get_major_locator().set_params(integer=True)
+    return figure
+
+
+def panel(frame: pd.DataFrame, title: str) -> Figure:
+    """Discrimination and leaning of every judge, those fitted, with intervals; a cross where there is none."""
+    shown = [name for name in ("discrimination", "position", "slope", "tie") if name in frame]
+    rows = frame.head(MOST)
+    figure, panels = _panels(rows["judge"], max(len(shown), 1), title)
+    if not shown:
+        panels[0].plot(rows["share_tie"], -np.arange(len(rows)), "o", color=COLOURS["judge_aware"])
+        panels[0].set_xlabel("share of ties")
+    labels = {
+        "discrimination": "discrimination\n(geometric mean one)",
+        "position": "leaning towards\nthe model shown first, log-odds",
+        "slope": "slope in length",
+        "tie": "tie propensity",
+    }
+    for axes, name in zip(panels, shown, strict=False):
+        bounded = ~rows["status"].isin(["unbounded", "no maximum"]).to_numpy()
+        value = rows[name].where(bounded)  # where the search stopped says nothing
+        _intervals(axes, value, rows[f"low_{name}"], rows[f"high_{name}"], "position_aware")
+        axes.axvline(CENTRE.get(name, 0.0), color=COLOURS["reference"], linewidth=0.6)
+        if not bounded.any():
+            axes.set_xlim(*((0, 2) if name == "discrimination" else (-1, 1)))
+        for y in np.flatnonzero(~bounded):
+            place = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center"}
+            axes.annotate(rows["status"].iloc[y], (0.98, -y), **place)
+        axes.set_xlabel(labels[name])
+    return figure
+
+
+def _panels(names: Sequence[str], columns: int, title: str) -> tuple[Figure, np.ndarray]:
+    figure, panels = canvas(PAGE, 0.9 + 0.19 * len(names), 1, columns, sharey=True)
+    panels[0].set_yticks(-np.arange(len(names)), _labels(list(names)), parse_math=False)
+    panels[0].set_ylim(0.6 - len(names), 0.6)
+    figure.suptitle(title, fontsize=8, parse_math=False)
+    return figure, panels
+
+
+def _intervals(axes: Axes, value: pd.Series, low: Sequence[float], high: Sequence[float], colour: str) -> None:
+    x, low, high = (np.asarray(column, float) for column in (value, low, high))
+    height, known = -np.arange(len(x)), np.isfinite(low)
+    reach = np.array([x - low, high - x])[:, known]
+    style = {"fmt": "o", "color": COLOURS[colour], "elinewidth": 0.9, "capsize": 1.5}
+    axes.errorbar(x[known], height[known], xerr=np.maximum(reach, 0.0), **style)
+    axes.plot(x[~known], height[~known], "x", color=COLOURS[colour])
+
+
+def _labels(names: list[str]) -> list[str]:
+    """Names without their middle where they are long, if they stay distinct."""
+    half = LONGEST // 2
+    cut = [name if len(name) <= LONGEST else f"{name[:half]}…{name[-half:]}" for name in names]
+    return cut if len(set(cut)) == len(names) else names

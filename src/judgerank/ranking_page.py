@@ -1,0 +1,170 @@
+"""A ranking as a page in Markdown; `report.html` makes one file of it that needs nothing beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from judgerank.datasets import Judgments
+from judgerank.result import FitResult
+
+MEMBERS = {
+    "btl": "P(i beats j) = sigmoid(s_i - s_j): all judges alike (Bradley and Terry, 1952)",
+    "judge_aware": "P(i beats j, judge k) = sigmoid(gamma_k (s_i - s_j)), gamma_k the judge's discrimination",
+    "length": "P(i beats j, judge k, length z) = sigmoid(exp(alpha_k + beta_k z) (s_i - s_j))",
+    "position_only": "P(first preferred, judge k) = sigmoid(s_first - s_second + b_k), b_k the judge's leaning",
+    "position_aware": "P(first preferred, judge k) = sigmoid(gamma_k (s_first - s_second) + b_k), gamma_k the "
+    "judge's discrimination and b_k its leaning",
+    "position_length": "P(first preferred, judge k, length z) = sigmoid(exp(alpha_k + beta_k z) "
+    "(s_first - s_second) + b_k)",
+}
+TIES = "odds of first, second, tie e^(eta/2) : e^(-eta/2) : nu_k (Davidson, 1970), eta = "
+MEMBERS |= {
+    "btl_ties": f"{TIES}s_first - s_second",
+    "judge_aware_ties": f"{TIES}gamma_k (s_first - s_second), gamma_k the judge's discrimination",
+    "position_aware_ties": f"{TIES}gamma_k (s_first - s_second) + b_k, gamma_k the judge's discrimination and b_k "
+    "its leaning",
+}
+HEADS = {"low": "from", "high": "to", "rank_low": "rank from", "rank_high": "rank to", "judge_model": "judge"}
+HEADS |= {"p_holm": "p, Holm", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
+HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width then"}
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """All that a page says.
+
+    Attributes
+    ----------
+    judgments : Judgments
+    fitted : FitResult
+    level : float
+    clustered : bool
+        Whether the covariance allows for dependence within questions.
+    remarks : list of str
+    tables : dict of str to DataFrame
+        ``leaderboard``, ``judges``, ``pairs`` and ``next``; no rows in the last if there are no intervals.
+    """
+
+    judgments: Judgments
+    fitted: FitResult
+    level: float
+    clustered: bool
+    remarks: list[str]
+    tables: dict[str, pd.DataFrame]
+
+    @property
+    def title(self) -> str:
+        return f"Ranking of {len(self.fitted.scores)} models: {self.judgments.title}"
+
+
+def page(ranking: Ranking) -> str:
+    """The ranking in Markdown, with figures/standings.png and figures/judges.png."""
+    source, c = ranking.judgments.source, ranking.fitted.comparisons
+    remarks = "\n".join(f"- {plain(text)}" for text in ranking.remarks) or "Nothing stands out."
+    parts = [
+        f"# {plain(ranking.title)}",
+        f"{c.n_comparisons:.0f} comparisons of {len(c.models)} models by {_count(len(c.judges), 'judge')}, from "
+        f"{plain(source['file'])} ({_count(source['records'], 'record')}). Beside this page: "
+        + ", ".join(f"[{name}.csv]({name}.csv)" for name in ranking.tables),
+        "## What to know first",
+        remarks,
+        "## Leaderboard",
+        f"Intervals at {ranking.level:.0%}. The range of ranks holds for all models at once.",
+        _table(ranking.tables["leaderboard"]),
+        "![Scores and ranks](figures/standings.png)",
+        "## Judges",
+        "Shares are of the answers for the model shown first, for the second, and of ties.",
+        _table(ranking.tables["judges"]),
+        "![Judges](figures/judges.png)",
+        "## Neighbours in rank",
+        _pairs(ranking),
+        "## What to collect next",
+        _next(ranking),
+        "## How this was computed",
+        _method(ranking),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _pairs(ranking: Ranking) -> str:
+    pairs, order = ranking.tables["pairs"], ranking.tables["leaderboard"]["model"]
+    place = {name: number for number, name in enumerate(order)}
+    neighbours = pairs[pairs["second"].map(place) - pairs["first"].map(place) == 1]
+    if "separated" not in pairs:
+        return "Without intervals no pair can be called apart.\n\n" + _table(neighbours)
+    apart = int(pairs["separated"].sum())
+    told = (
+        f"{apart} of {len(pairs)} pairs of models are told apart at {ranking.level:.0%} (Holm, all pairs at once)."
+    )
+    columns = ["first", "second", "difference", "low", "high", "p_value", "p_holm", "separated"]
+    return f"{told}\n\n{_table(neighbours[columns])}"
+
+
+def _next(ranking: Ranking) -> str:
+    plan = ranking.tables["next"]
+    if plan.empty:
+        return "Without intervals there is no telling which comparisons would shorten them."
+    if plan["width"].isna().all():
+        return (
+            "Before there can be intervals, judges who never answered against the order must be seen to do so. "
+            f"That is likeliest between neighbours in rank, the closest first.\n\n{_table(plan[plan.columns[:4]])}"
+        )
+    where = "" if ranking.fitted.model.has_position else " (show each pair in both orders equally often)"
+    return (
+        "Of the pairs of models that are not told apart, the one with the widest interval is named in each line; "
+        f"the comparisons of the line shorten it the most, given the lines before{where}. A line may come again."
+        f"\n\n{_table(plan.rename(columns={'first': 'for', 'second': 'against'}))}"
+    )
+
+
+def _method(ranking: Ranking) -> str:
+    fitted = ranking.fitted
+    spread = (
+        f"Intervals allow for dependence within each of the {len(set(ranking.judgments.question))} questions "
+        "(sandwich covariance)."
+        if ranking.clustered
+        else "Intervals take comparisons as independent (inverse expected information)."
+    )
+    ties = "ties an outcome of their own" if fitted.model.has_ties else "ties as half a win for either"
+    return (
+        f"Model `{fitted.model.name}`: `{MEMBERS[fitted.model.name]}`, maximum likelihood, {ties}. "
+        f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
+        f"{_count(fitted.n_parameters, 'free parameter')}. {spread} Scores sum to zero, discriminations have "
+        "geometric mean one over the judges above zero; scores' intervals and pairs are on the scale at which "
+        "scores are known best, since the order does not depend on it. [run.json](run.json) has the settings, the "
+        "file's checksum and the versions."
+    )
+
+
+def _table(frame: pd.DataFrame) -> str:
+    heads = [HEADS.get(name, name.replace("low_", "from ").replace("high_", "to ")) for name in frame.columns]
+    numeric = [
+        pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind) for kind in frame.dtypes
+    ]
+    lines = [heads, ["---:" if is_number else "---" for is_number in numeric]]
+    for row in frame.astype(object).itertuples(index=False):
+        lines.append([_cell(value, name) for value, name in zip(row, frame.columns, strict=True)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: object, column: str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if pd.isna(value):
+        return "--"
+    if column in ("p_value", "p_holm") and value < 0.0005:
+        return plain("<0.001")
+    if isinstance(value, float):
+        return f"{value:.3f}" if abs(value) < 1e5 else f"{value:.1e}"
+    return plain(str(value))
+
+
+def plain(text: str) -> str:
+    """A text that neither Markdown nor HTML takes for markup."""
+    return "".join(x if x.isalnum() or x in " .,:;()%=?'/-" else f"&#{ord(x)};" for x in text)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -1,0 +1,192 @@
+"""Judgments of one's own, from a file in one of the common forms."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from judgerank.comparisons import Comparisons
+from judgerank.datasets import Judgments, question_name
+from judgerank.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.frames import OUTCOMES, codes, finite, standardised_log
+
+# column: the name of ours it becomes, and the names it is known by
+COLUMNS = {
+    "model_a": ("model_a", ("model_a",)),
+    "model_b": ("model_b", ("model_b",)),
+    "winner": ("judge_preferred_model", ("judge_preferred_model", "winner")),
+    "judge": ("judge_model", ("judge_model", "judge")),
+    "question": ("question_id", ("question_id", "question")),
+    "length": ("length", ("length",)),
+}
+NEEDED = ("model_a", "model_b", "winner")
+ANSWERS = {"a": "a", "b": "b", "c": "c", "model_a": "a", "model_b": "b", "tie": "c"}
+ANSWERS |= {"tie (bothbad)": "c", "both_bad": "c", "unknown": "unknown"}  # the arena's words for two bad answers
+ONE_JUDGE = "one judge"
+
+
+def read_judgments(
+    path: Path, form: str | None = None, columns: Mapping[str, str | None] | None = None
+) -> Judgments:
+    """Read judgments, one record each, in the paper's columns or in the arena's.
+
+    Parameters
+    ----------
+    path : Path
+    form : {"json", "jsonl", "csv", "parquet"}, optional
+        By default what the file's name ends in.
+    columns : mapping of str to str, optional
+        Names of the file's columns where they are not the usual ones: ``model_a`` (shown first), ``model_b``,
+        ``winner``, and, if there are any, ``judge``, ``question`` and ``length``.
+
+    Returns
+    -------
+    Judgments
+        In the published columns. Without a column of judges all records are by one. A length becomes the
+        comparisons' covariate, its logarithm standardised as in the paper's appendix F.6.1.
+
+    Raises
+    ------
+    DataUnavailableError
+        If there is no such file.
+    DataError
+        Naming the record or line (counted from 1), the column or the judge at fault.
+    ConfigError
+        If the form is not known, or the file's name does not tell it.
+    """
+    if not path.is_file():
+        raise DataUnavailableError(f"there is no file {str(path)!r}")
+    form = form or path.suffix.lstrip(".").lower()
+    if form not in READERS:
+        raise ConfigError(
+            f"{path.name}: {form!r} is not a form that can be read (data.format={'|'.join(READERS)})"
+        )
+    content = path.read_bytes()
+    try:
+        table = READERS[form](content)
+        if table.empty:
+            raise DataError("there are no comparisons: the set is empty")
+        frame = _in_our_columns(table, columns or {})
+        comparisons = Comparisons.from_frame(frame)
+        if "length" in frame:
+            comparisons = replace(comparisons, covariate=_covariate(frame))
+    except DataError as error:
+        raise DataError(f"{path.name}: {error}") from None
+    digest = hashlib.sha256(content).hexdigest()
+    source = {"file": path.name, "sha256": digest, "records": len(frame), "dropped": dict(comparisons.dropped)}
+    return Judgments(path.stem, path.stem, frame, comparisons, source)
+
+
+def _text(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"this is not UTF-8 text (byte {error.start + 1})") from None
+
+
+def _json(content: bytes) -> pd.DataFrame:
+    try:
+        records = json.loads(_text(content))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"this is not JSON: {error} (data.format=jsonl reads one record a line)") from None
+    if not isinstance(records, list):
+        raise DataError("this is not a JSON list of records")
+    return _objects(dict(enumerate(records, 1)), "record")
+
+
+def _json_lines(content: bytes) -> pd.DataFrame:
+    records = {}
+    for number, line in enumerate(_text(content).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            records[number] = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise DataError(f"line {number} is not JSON: {error}") from None
+    return _objects(records, "line")
+
+
+def _objects(records: Mapping[int, object], unit: str) -> pd.DataFrame:
+    odd = next((number for number, record in records.items() if not isinstance(record, dict)), None)
+    if odd is not None:
+        raise DataError(f"{unit} {odd} is not a JSON object")
+    return pd.DataFrame(list(records.values()), dtype=object)
+
+
+def _csv(content: bytes) -> pd.DataFrame:
+    # the standard reader, since pandas fills up rows that are cut short
+    csv.field_size_limit(max(csv.field_size_limit(), len(content)))  # whole conversations may stand beside
+    rows = csv.reader(io.StringIO(_text(content), newline=""), strict=True)
+    try:
+        header = next(rows, [])
+        records = []
+        for row in rows:
+            if row and len(row) != len(header):
+                raise DataError(f"line {rows.line_num} has {len(row)} fields, and the header {len(header)}")
+            if row:
+                records.append([field or None for field in row])
+    except csv.Error as error:
+        raise DataError(f"line {rows.line_num} is not CSV: {error}") from None
+    return pd.DataFrame(records, columns=header, dtype=object)
+
+
+def _parquet(content: bytes) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(io.BytesIO(content))
+    except (OSError, ValueError) as error:
+        raise DataError(f"this is not Parquet: {error}") from None
+
+
+READERS = {"json": _json, "jsonl": _json_lines, "ndjson": _json_lines, "csv": _csv, "parquet": _parquet}
+
+
+def _in_our_columns(table: pd.DataFrame, named: Mapping[str, str | None]) -> pd.DataFrame:
+    """The columns that are used, under the published names; missing values as None."""
+    found = ", ".join(map(str, table.columns))
+    columns = {}
+    for key, (ours, known) in COLUMNS.items():
+        wanted = [named[key]] if named.get(key) else known
+        name = next((name for name in wanted if name in table.columns), None)
+        if name is None and (named.get(key) or key in NEEDED):
+            missing = " or ".join(map(repr, wanted))
+            raise DataError(
+                f"the table has no column {missing} (it has: {found}; data.columns.{key}=NAME names it)"
+            )
+        if name is not None:
+            values = table[name].astype(object)
+            columns[ours] = values.where(values.notna(), None)
+    frame = pd.DataFrame(columns).reset_index(drop=True)
+    frame["judge_preferred_model"] = _answers(frame["judge_preferred_model"])
+    if "judge_model" not in frame:
+        frame["judge_model"] = ONE_JUDGE
+    if "question_id" in frame:
+        frame["question_id"] = [_question(value) for value in frame["question_id"]]
+        codes(frame, ["question_id"])  # refuses a record without one
+    return frame
+
+
+def _answers(column: pd.Series) -> list[str | None]:
+    for number, value in enumerate(column, 1):
+        if value is not None and not (isinstance(value, str) and value in ANSWERS):
+            raise DataError(
+                f"record {number} has the unknown winner {value!r} (known: {', '.join(ANSWERS)} or null)"
+            )
+    return [None if value is None else ANSWERS[value] for value in column]
+
+
+def _question(value: object) -> str | None:
+    value = value.tolist() if isinstance(value, np.ndarray) else value  # Parquet's lists
+    return None if value is None else question_name(value)
+
+
+def _covariate(frame: pd.DataFrame) -> np.ndarray:
+    length = finite(frame["length"], frame["judge_preferred_model"].isin(list(OUTCOMES)).to_numpy())
+    return standardised_log(length)

@@ -1,0 +1,164 @@
+"""What a reader of a ranking should know first: leaning judges, judges who say nothing, thin designs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgerank.comparisons import Comparisons
+from judgerank.errors import JudgerankError, NoIntervalError, NotIdentifiedError
+from judgerank.inference import likelihood_ratio
+from judgerank.result import FitResult
+from judgerank.solvers.solution import Status
+
+# member: the one that adds a leaning of every judge towards the model shown first
+WITH_POSITIONS = {"btl": "position_only", "judge_aware": "position_aware", "length": "position_length"}
+WITH_POSITIONS |= {"judge_aware_ties": "position_aware_ties"}
+LISTED = 8  # names in a sentence
+
+
+@dataclass(frozen=True)
+class Leaning:
+    """Likelihood-ratio test of no judge leaning towards a position.
+
+    Attributes
+    ----------
+    member : str
+        The one with positions.
+    statistic, p_value : float
+    degrees_of_freedom : int
+    towards_first, towards_second : tuple of str
+        Judges whose leaning has an interval without zero, all intervals holding at once (Bonferroni).
+    """
+
+    member: str
+    statistic: float
+    p_value: float
+    degrees_of_freedom: int
+    towards_first: tuple[str, ...] = ()
+    towards_second: tuple[str, ...] = ()
+
+
+def leaning(fitted: FitResult, refit: Callable[[str], FitResult], level: float) -> Leaning | str:
+    """Test whether the judges lean towards a position, or say why that cannot be seen.
+
+    Parameters
+    ----------
+    fitted : FitResult
+        Of a member without positions.
+    refit : callable
+        Fits another member, given by name, to the same comparisons.
+    level : float
+    """
+    name = WITH_POSITIONS[fitted.model.name]
+    try:
+        larger = refit(name)
+    except NotIdentifiedError:
+        return "the order in which models were shown follows the models, so a leaning cannot be told from scores"
+    except JudgerankError as error:
+        return str(error)
+    freed = larger.n_parameters - fitted.n_parameters
+    if not (fitted.converged and larger.converged) or freed < 1:
+        return "a fit with and one without positions are not both at a maximum"
+    test = likelihood_ratio(fitted.log_likelihood, larger.log_likelihood, freed)
+    try:
+        rows = larger.confidence_intervals(1 - (1 - level) / len(larger.comparisons.judges))
+    except NoIntervalError:
+        return Leaning(name, *test, freed)
+    rows = rows[rows["parameter"] == "position"]
+    return Leaning(name, *test, freed, tuple(rows[rows["low"] > 0]["name"]), tuple(rows[rows["high"] < 0]["name"]))
+
+
+def on_positions(test: Leaning | str, level: float) -> list[str]:
+    """What there is to say of a test for leanings."""
+    if isinstance(test, str):
+        return [f"Whether judges lean towards the model shown first could not be tested: {test}."]
+    if test.p_value > 1 - level:
+        return []
+    sides = (("first", test.towards_first), ("second", test.towards_second))
+    named = [f"towards the one shown {side}: {listed(names)}" for side, names in sides if names]
+    return [
+        f"Judges lean towards a position (likelihood ratio {test.statistic:.1f} on {test.degrees_of_freedom} "
+        f"degrees of freedom, p {_p(test.p_value)})" + "".join(f"; {text}" for text in named) + ". The ranking "
+        f"takes no account of it: model={test.member} does, and showing each pair in both orders equally often "
+        "keeps it from favouring a model."
+    ]
+
+
+def on_fit(fitted: FitResult) -> list[str]:
+    """How the fit ended, where that is not an interior maximum."""
+    said = []
+    if fitted.unbounded_judges:
+        sided = ", or always for one position" * fitted.model.has_position
+        said.append(
+            f"The likelihood has no maximum: {listed(fitted.unbounded_judges)} never answered against the order "
+            f"of the models{sided}, so a parameter runs off to infinity. Scores are where the search stopped, and "
+            "nothing here has an interval. More comparisons of close models by that judge help, or model=btl."
+        )
+    if fitted.judges_at_zero:
+        said.append(
+            f"At zero discrimination: {listed(fitted.judges_at_zero)}. These answers do not rise with the scores "
+            "that the other judges agree on; they count for nothing in the ranking."
+        )
+    if fitted.slopes_at_bound:
+        said.append(f"Slope in length on its bound, taken as given: {listed(fitted.slopes_at_bound)}.")
+    if fitted.status is Status.ITERATION_LIMIT:
+        said.append("The fit stopped before its tolerance was met: this is not a maximum (solver.max_iterations).")
+    if len(fitted.comparisons.judges) == 1 and fitted.model.judge_blocks:
+        said.append(
+            "There is one judge, whose discrimination is one by definition: scores are on that judge's scale."
+        )
+    return said
+
+
+def on_design(comparisons: Comparisons, few: int) -> list[str]:
+    """Records left out, pairs never compared, and models and judges with few comparisons."""
+    c, said = comparisons, []
+    n = len(c.models)
+    if sum(c.dropped.values()):
+        reasons = ", ".join(f"{count} {reason}" for reason, count in c.dropped.items() if count)
+        said.append(f"Dropped, since the answer could not be read: {reasons}.")
+    low, high = np.minimum(c.first, c.second), np.maximum(c.first, c.second)
+    met = np.zeros((n, n), bool)
+    met[low, high] = True
+    i, j = np.triu_indices(n, 1)
+    never = [f"{c.models[a]} and {c.models[b]}" for a, b in zip(i, j, strict=True) if not met[a, b]]
+    if never:
+        said.append(
+            f"{len(never)} of {len(i)} pairs of models were never compared; their order rests on comparisons "
+            f"with others: {listed(never)}."
+        )
+    compared = np.bincount(c.first, minlength=n) + np.bincount(c.second, minlength=n)
+    counts = {"models": (c.models, compared), "judges": (c.judges, np.bincount(c.judge, minlength=len(c.judges)))}
+    for kind, (names, times) in counts.items():
+        thin = [f"{name} ({count})" for name, count in zip(names, times, strict=True) if count < few]
+        if thin:
+            said.append(f"Fewer than {few} comparisons, {kind}: {listed(thin)}.")
+    return said
+
+
+def on_questions(fitted: FitResult, question: np.ndarray) -> list[str]:
+    """Why the intervals cannot allow for dependence within questions, where they cannot.
+
+    The sandwich covariance is no larger in rank than the number of questions less one.
+    """
+    many = len(set(question))
+    if many > fitted.n_parameters:
+        return []
+    return [
+        f"There are {many} questions and {fitted.n_parameters} free parameters, too few questions to allow for "
+        "dependence within them: intervals take comparisons as independent, and may be too short."
+    ]
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first few of some names."""
+    names = list(names)
+    rest = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + rest
+
+
+def _p(value: float) -> str:
+    return "< 0.0001" if value < 1e-4 else f"= {value:.4f}"

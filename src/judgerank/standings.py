@@ -1,0 +1,78 @@
+"""Tables of one ranking: the leaderboard, the judges, the pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from judgerank.datasets import Judgments
+from judgerank.errors import NoIntervalError
+from judgerank.inference import wald
+from judgerank.ranks import at_best_known_scale, pairwise, rank_intervals
+from judgerank.result import FitResult
+
+
+def has_intervals(fitted: FitResult) -> bool:
+    """Whether the fit has a covariance, and every difference of scores a standard error."""
+    try:
+        pairwise(fitted)
+    except NoIntervalError:
+        return False
+    return True
+
+
+def leaderboard(fitted: FitResult, level: float) -> pd.DataFrame:
+    """``rank, model, score, low, high, rank_low, rank_high, comparisons``, best first.
+
+    Intervals of scores are on the scale at which they are known best (`ranks.at_best_known_scale`), those of ranks
+    hold for all models at once. Ends are missing where the fit has no intervals.
+    """
+    cells, scores = fitted.comparisons, fitted.scores
+    compared = sum(np.bincount(shown, cells.count, len(scores)) for shown in (cells.first, cells.second))
+    frame = pd.DataFrame({"rank": fitted.ranks, "score": scores, "low": np.nan, "high": np.nan})
+    frame = frame.assign(rank_low=pd.NA, rank_high=pd.NA, comparisons=compared.astype(int))
+    if has_intervals(fitted):
+        v = at_best_known_scale(scores.to_numpy(), fitted.covariance, fitted.n_free_discriminations)
+        frame["low"], frame["high"] = wald(scores.to_numpy(), np.sqrt(np.diag(v)), level)
+        ranks = rank_intervals(fitted, level).set_index("model")
+        frame["rank_low"], frame["rank_high"] = ranks["low"], ranks["high"]
+    frame = frame.astype({"rank_low": "Int64", "rank_high": "Int64"})
+    frame = frame.sort_values("rank").rename_axis("model").reset_index()
+    return frame[["rank", "model", *frame.columns.drop(["rank", "model"])]]
+
+
+def judges(fitted: FitResult, judgments: Judgments, level: float) -> pd.DataFrame:
+    """What each judge answered and what was fitted of it, most discriminating first.
+
+    ``judge, comparisons, share_a, share_b, share_tie, unparsed, status`` and, for every free parameter such as
+    ``discrimination``, its estimate and the ends ``low_`` and ``high_`` of its interval.
+    """
+    frame = judgments.judges.drop(columns="dataset").set_index("judge")
+    frame["status"] = fitted.judge_status
+    if fitted.unbounded_judges:  # the others have no maximum either, and are not at fault
+        frame.loc[~frame.index.isin(fitted.unbounded_judges), "status"] = "no maximum"
+    try:
+        rows = fitted.confidence_intervals(level).set_index("name")
+    except NoIntervalError:
+        rows = None
+    for block in fitted.model.judge_blocks:
+        name = block.removeprefix("log_")
+        if name == "discrimination" and fitted.model.fixed_scale:
+            continue
+        frame[name] = getattr(fitted, name)
+        ends = None if rows is None else rows[rows["parameter"] == name]
+        for end in ("low", "high"):
+            frame[f"{end}_{name}"] = np.nan if ends is None else ends[end]
+    if "discrimination" in frame:
+        frame = frame.sort_values("discrimination", ascending=False, kind="stable")
+    return frame.rename_axis("judge").reset_index()
+
+
+def pairs(fitted: FitResult, level: float) -> pd.DataFrame:
+    """Every pair of models as in `ranks.pairwise`; of a fit without intervals, the differences alone."""
+    if has_intervals(fitted):
+        return pairwise(fitted, level)
+    scores = fitted.scores.sort_values(ascending=False, kind="stable")
+    i, j = np.triu_indices(len(scores), 1)
+    difference = scores.to_numpy()[i] - scores.to_numpy()[j]
+    return pd.DataFrame({"first": scores.index[i], "second": scores.index[j], "difference": difference})

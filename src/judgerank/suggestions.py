@@ -1,0 +1,173 @@
+"""Which comparisons to collect next: those that shorten the widest interval of a pair not told apart the most.
+
+n more comparisons of i with j by judge k, in that order, add n G M G' to the expected information. M is the
+variance p (1 - p) of an outcome, or its covariance with a tie where ties are an outcome; G the gradient in (s,
+alpha, ...) of the predictor, g (e_i - e_j) in the scores, g (s_i - s_j) in alpha_k and one in b_k, and that of
+log nu_k. With V the covariance and X X' = n G M G', the variance of a contrast c becomes (Woodbury, 1950)
+
+    c'V c - (X'V c)' (1 + X'V X)^-1 (X'V c).
+
+The contrast is the difference of the two models that, of those not told apart, are known least relative to each
+other, on the scale of `ranks`, held where it is now so that only what is learned of the order counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from judgerank.comparisons import POOLED_JUDGE, Comparisons
+from judgerank.errors import ConfigError, DisconnectedError, NoMaximumError
+from judgerank.inference import normal_quantile
+from judgerank.model import Law, Model
+from judgerank.ranks import best_known_scale, pairwise
+from judgerank.result import FitResult
+
+COLUMNS = ["model_a", "model_b", "judge_model", "comparisons", "first", "second", "width", "width_after"]
+
+
+def next_comparisons(result: FitResult, picks: int = 10, size: int = 10, level: float = 0.95) -> pd.DataFrame:
+    """What to collect next, best first; every pick takes those before it as collected.
+
+    Parameters
+    ----------
+    result : FitResult
+    picks : int
+        Number of rows.
+    size : int
+        Comparisons in each.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        ``model_a, model_b, judge_model, comparisons``: whom to show to which judge, how often; ``first, second``:
+        of the pairs that `ranks.pairwise` does not separate (of all, if there are none), the one with the widest
+        interval of its difference, ``width`` its width and ``width_after`` the expected one. Where a covariate
+        matters it is taken at its mean.
+
+    Raises
+    ------
+    NoIntervalError
+        If the fit has no intervals.
+    ConfigError
+        If a number is not positive.
+    """
+    if picks < 1 or size < 1:
+        raise ConfigError("there must be at least one comparison to suggest, and one in each suggestion")
+    who, index, root = _candidates(result)
+    root = root * np.sqrt(size)
+    v = result.covariance.copy()
+    to_scores = best_known_scale(result.scores.to_numpy(), v, result.n_free_discriminations)
+    i, j = _open_pairs(result, level)
+    models, judges = result.comparisons.models, result.comparisons.judges
+    judges = judges if result.model.judge_blocks else (POOLED_JUDGE,)
+    reach, rows = 2 * normal_quantile(level), []
+    for _ in range(picks):
+        u = to_scores @ v @ to_scores.T
+        widest = np.argmax(np.diag(u)[i] + np.diag(u)[j] - 2 * u[i, j])
+        c = to_scores[i[widest]] - to_scores[j[widest]]
+        shared = np.einsum("tar,ta->tr", root, (v @ c)[index])
+        own = np.einsum("tar,tab,tbq->trq", root, v[index[:, :, None], index[:, None, :]], root)
+        own += np.eye(root.shape[2])
+        best = np.argmax(np.einsum("tr,tr->t", shared, np.linalg.solve(own, shared[..., None])[..., 0]))
+        step = v[:, index[best]] @ root[best]
+        before = c @ v @ c
+        v -= step @ np.linalg.solve(own[best], step.T)
+        widths = reach * np.sqrt([before, c @ v @ c])
+        a, b, k = who[:, best]
+        rows.append((models[a], models[b], judges[k], size, models[i[widest]], models[j[widest]], *widths))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def bounding_comparisons(result: FitResult, picks: int = 10, size: int = 10) -> pd.DataFrame:
+    """What to collect where judges never answered against the order, in the form of `next_comparisons`.
+
+    An answer against the order is likeliest between the closest scores: neighbours in rank, closest first.
+    """
+    order = result.scores.sort_values(ascending=False, kind="stable")
+    neighbours = np.argsort(-np.diff(order.to_numpy()), kind="stable")
+    judges = result.unbounded_judges
+    asked = [(order.index[n], order.index[n + 1], judge, size) for n in neighbours for judge in judges][:picks]
+    return pd.DataFrame(asked, columns=COLUMNS[:4]).reindex(columns=COLUMNS)
+
+
+def _open_pairs(result: FitResult, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs of models that are not told apart, or all, if they are."""
+    pairs = pairwise(result, level)
+    open_pairs = pairs[~pairs["separated"]]
+    chosen = pairs if open_pairs.empty else open_pairs
+    place = {name: number for number, name in enumerate(result.comparisons.models)}
+    return chosen["first"].map(place).to_numpy(), chosen["second"].map(place).to_numpy()
+
+
+def _candidates(result: FitResult) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every pair before every judge in play: who, and a square root of the information of one comparison.
+
+    Where positions are fitted, a pair in either order.
+
+    Returns
+    -------
+    who : int array, shape (3, C)
+        Model shown first, model shown second, judge.
+    index : int array, shape (C, 2 + B)
+        Parameters that the outcome depends on.
+    root : float array, shape (C, 2 + B, R)
+        X for one comparison in those, zero in what is held; R is two with ties for an outcome, else one.
+    """
+    free, s, gamma = result.free, result.scores.to_numpy(), result.discrimination.to_numpy()
+    i, j = np.triu_indices(len(s), 1)
+    if result.model.has_position:
+        i, j = np.r_[i, j], np.r_[j, i]
+    judges = np.flatnonzero(gamma > 0) if result.model.judge_blocks else np.array([0])
+    k = np.tile(judges, len(i))
+    i, j = np.repeat(i, len(judges)), np.repeat(j, len(judges))
+    g, d = gamma[k], s[i] - s[j]
+    half = _half_covariance(g * d + result.position.to_numpy()[k], result.tie.to_numpy()[k], result.model)
+    nothing = np.zeros_like(d)
+    of_predictor = {"log_discrimination": g * d, "position": nothing + 1}  # and of the slope, at covariate zero
+    place = len(s) - 1 + np.cumsum(free.ravel()).reshape(free.shape)
+    index, gradient = [i, j], [(g, nothing), (-g, nothing)]
+    for row, block in enumerate(result.model.judge_blocks):
+        index.append(place[row, k])
+        gradient.append(free[row, k] * (of_predictor.get(block, nothing), nothing + (block == "log_tie")))
+    root = np.einsum("adt,tdr->tar", np.array(gradient), half)
+    return np.array([i, j, k]), np.array(index).T, root if result.model.has_ties else root[..., :1]
+
+
+def _half_covariance(eta: np.ndarray, nu: np.ndarray, model: Model) -> np.ndarray:
+    """Cholesky factor of the covariance of an outcome and a tie (zero if ties are half a win), shape (C, 2, 2)."""
+    law = Law(eta, nu if model.has_ties else None)
+    half = np.zeros((len(eta), 2, 2))
+    half[:, 0, 0] = np.sqrt(law.variance)
+    if model.has_ties:
+        half[:, 1, 0] = law.with_ties / half[:, 0, 0]
+        half[:, 1, 1] = np.sqrt(np.maximum(law.tie * (1 - law.tie) - half[:, 1, 0] ** 2, 0.0))
+    return half
+
+
+def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[str, str]]:
+    """Pairs to compare before anything can be ranked.
+
+    In a graph that falls apart, the most compared model of the largest component with that of every other one. Of
+    models that won, or lost, every comparison with the others, the most compared with the best, or the worst, of
+    the others.
+    """
+    c = comparisons.pool_judges()
+    n, names = len(c.models), list(c.models)
+    times = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
+    wins = np.bincount(c.first, c.count * c.outcome, n) + np.bincount(c.second, c.count * (1 - c.outcome), n)
+    times, share = pd.Series(times, names), pd.Series(wins / np.maximum(times, 1), names)
+    if isinstance(error, DisconnectedError):
+        centre, *others = (times[list(group)].idxmax() for group in sorted(error.models, key=len, reverse=True))
+        return [(centre, other) for other in others]
+    links: list[tuple[str, str]] = []
+    for group in error.models:
+        if not any(other in group for _, other in links):  # a loss of one group is a win of another
+            inside = np.isin(names, group)
+            a, b = inside[c.first], inside[c.second]
+            unbeaten = np.any(c.outcome[a & ~b] > 0) or np.any(c.outcome[b & ~a] < 1)
+            rest = share[~inside]
+            links.append((times[inside].idxmax(), rest.idxmax() if unbeaten else rest.idxmin()))
+    return links

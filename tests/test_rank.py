@@ -1,0 +1,419 @@
+"""From a file of one's own judgments to a page: as a user runs it, and each part against another way."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import combinations
+from pathlib import Path
+
+import markdown
+import numpy as np
+import pandas as pd
+import pytest
+from hydra import compose, initialize_config_dir
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.special import log_expit
+from scipy.stats import chi2
+
+from experiments.rank import compute
+from judgerank import Comparisons, FitResult, fit, plots, ranks, standings
+from judgerank.config import CONF, ROOT
+from judgerank.errors import ConfigError, JudgerankError, NoMaximumError
+from judgerank.model import MODELS
+from judgerank.outputs import replaceable
+from judgerank.ranking_page import MEMBERS, page, plain
+from judgerank.reading import read_judgments
+from judgerank.remarks import LISTED, leaning, listed, on_design, on_positions
+from judgerank.simulate import generator
+
+MODELS_SHOWN = [
+    "gpt*large",
+    "llama|x",
+    "<b>mixtral</b>",
+    "phi $3$ mini",
+    "olmo_1_b",
+    "a-model-with-a-name-" + "long" * 12,
+]
+SCORES = np.array([1.2, 0.7, 0.1, -0.2, -0.6, -1.2])
+GAMMA, POSITION = np.array([0.5, 1.0, 2.0]), np.array([0.0, 0.0, 1.0])
+
+
+def judgments(n_questions: int = 120) -> list[dict]:
+    """Made-up judgments: every question asked of three judges about a random pair, the third leaning."""
+    rng, records = generator(0, "made-up judgments"), []
+    for question in range(n_questions):
+        for judge in range(3):
+            i, j = rng.choice(len(SCORES), 2, replace=False)
+            p = 1 / (1 + np.exp(-GAMMA[judge] * (SCORES[i] - SCORES[j]) - POSITION[judge]))
+            answer = "tie" if rng.random() < 0.1 else ("model_b", "model_a")[int(rng.random() < p)]
+            row = {"question": question, "model_a": MODELS_SHOWN[i], "model_b": MODELS_SHOWN[j]}
+            records.append(row | {"judge": f"judge {judge}", "winner": answer if rng.random() < 0.97 else None})
+    return records
+
+
+def answers(path: Path, *rows: tuple[str, str, str, str]) -> Path:
+    """A file with one record for each letter of (model_a, model_b, judge, letters)."""
+    names = ("model_a", "model_b", "judge", "winner")
+    records = [dict(zip(names, (*row[:3], letter), strict=True)) for row in rows for letter in row[3]]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def run(path: Path, target: Path, *overrides: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-W", "error::RuntimeWarning", "experiments/rank.py", f"data.path='{path}'"]
+    command += [f"results={target}", *overrides]
+    return subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
+
+
+def settings(*overrides: str):
+    with initialize_config_dir(CONF, version_base="1.3"):
+        return compose("rank", list(overrides))
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class Page(HTMLParser):
+    """Text, links and sources of a page whose tags must be nested and closed."""
+
+    VOID = frozenset({"meta", "img", "br", "hr"})
+
+    def __init__(self, content: str):
+        super().__init__()
+        self.open, self.texts, self.addresses = [], [], []
+        self.feed(content)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.open += [tag] * (tag not in self.VOID)
+        self.addresses += [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("mine") / "my file.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in judgments()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def ranked(mine):
+    target = mine.parent / "ranking"
+    done = run(mine, target)
+    assert done.returncode == 0, done.stderr
+    return target, done
+
+
+def table(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
+
+
+# the whole way
+
+
+def test_the_page_names_every_model_and_judge_and_needs_nothing_beside_it(ranked):
+    target, _ = ranked
+    shown = Page((target / "index.html").read_text())
+    for name in [*MODELS_SHOWN, "judge 0", "judge 1", "judge 2"]:
+        assert name in shown.texts
+    images = [address for address in shown.addresses if address.startswith("data:image/png;base64,")]
+    assert len(images) == 2
+    linked = [address for address in shown.addresses if address not in images]
+    assert sorted(linked) == ["judges.csv", "leaderboard.csv", "next.csv", "pairs.csv", "run.json"]
+    assert all((target / address).is_file() for address in linked)
+
+
+def test_what_is_to_be_known_is_said_on_the_page_and_in_the_terminal(ranked):
+    target, done = ranked
+    text = " ".join(Page((target / "index.html").read_text()).texts)
+    for said in ("Judges lean towards a position", "towards the one shown first: judge 2.", "Dropped, since"):
+        assert said in text
+        assert said in done.stdout
+    assert "within each of the 120 questions" in text
+
+
+def test_the_leaderboard_is_that_of_maximising_the_papers_likelihood(ranked, mine):
+    records = pd.DataFrame([r for r in judgments() if r["winner"]])
+    models, judges = sorted(MODELS_SHOWN), ["judge 0", "judge 1", "judge 2"]
+    i, j = (records[name].map(models.index).to_numpy() for name in ("model_a", "model_b"))
+    k = records["judge"].map(judges.index).to_numpy()
+    y = records["winner"].map({"model_a": 1.0, "model_b": 0.0, "tie": 0.5}).to_numpy()
+
+    def loss(theta):
+        s, alpha = theta[:6], theta[6:]
+        eta = np.exp(alpha - alpha.mean())[k] * (s[i] - s[j])
+        return -np.sum(y * log_expit(eta) + (1 - y) * log_expit(-eta))
+
+    at = minimize(loss, np.zeros(9), tol=1e-12).x
+    expected = pd.Series(at[:6] - at[:6].mean(), models).sort_values(ascending=False)
+    found = table(ranked[0], "leaderboard")
+    assert found["model"].tolist() == expected.index.tolist()
+    assert found["rank"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert_allclose(found["score"], expected, atol=1e-4)
+    gamma = pd.Series(np.exp(at[6:] - at[6:].mean()), judges)
+    assert_allclose(table(ranked[0], "judges").set_index("judge")["discrimination"][judges], gamma, rtol=1e-4)
+    counts = pd.concat([records["model_a"], records["model_b"]]).value_counts()
+    assert found.set_index("model")["comparisons"].to_dict() == counts.to_dict()
+
+
+def test_ranges_of_ranks_and_pairs_agree_with_each_other(ranked):
+    board, pairs = (table(ranked[0], name) for name in ("leaderboard", "pairs"))
+    assert ((board["rank_low"] <= board["rank"]) & (board["rank"] <= board["rank_high"])).all()
+    assert ((board["low"] < board["score"]) & (board["score"] < board["high"])).all()
+    assert len(pairs) == 15
+    assert (pairs["separated"] == (pairs["p_holm"] <= 0.05)).all()
+    score = board.set_index("model")["score"]
+    assert_allclose(
+        pairs["difference"], score[pairs["first"]].to_numpy() - score[pairs["second"]].to_numpy(), atol=1e-8
+    )
+    # one that surely comes after k others has k of them told apart, since Holm's steps go further
+    for row in board.itertuples():
+        assert row.rank_low - 1 <= ((pairs["second"] == row.model) & pairs["separated"]).sum()
+
+
+def test_intervals_allow_for_dependence_within_questions_unless_told_not_to(ranked, mine):
+    data = read_judgments(mine)
+    alone = compute(settings("cluster=none", "next=3", "next_size=5"), data)
+    clustered = table(ranked[0], "pairs")["standard_error"]
+    fitted = fit(data.comparisons)
+    assert_allclose(alone.tables["pairs"]["standard_error"], ranks.pairwise(fitted)["standard_error"])
+    robust = fitted.clustered(data.comparisons, data.question)
+    assert_allclose(clustered, ranks.pairwise(robust)["standard_error"], rtol=1e-7)
+    assert (clustered != alone.tables["pairs"]["standard_error"]).all()
+    assert alone.tables["next"]["comparisons"].tolist() == [5, 5, 5]
+    assert "comparisons as independent" in page(alone)
+
+
+def test_a_ranking_is_the_same_to_the_byte_each_time_and_replaces_itself(ranked, mine):
+    target, _ = ranked
+    before = tree(target)
+    assert run(mine, target).returncode == 0
+    assert tree(target) == before
+
+
+def test_nothing_but_an_earlier_ranking_is_replaced(ranked, tmp_path):
+    replaceable(ranked[0], "rank")
+    replaceable(tmp_path, "rank")
+    replaceable(tmp_path / "new", "rank")
+    (tmp_path / "precious.txt").write_text("kept")
+    for folder in (tmp_path, tmp_path / "precious.txt", ROOT / "results" / "chatbot_arena"):
+        with pytest.raises(ConfigError, match="holds something else"):
+            replaceable(folder, "rank")
+
+
+# where there is less to say
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([("x", "y", "j", "aaa"), ("y", "z", "j", "ab"), ("x", "z", "j", "aa")], "{x}; {y, z} .*compare x with z"),
+        ([("x", "y", "j", "cc"), ("y", "z", "j", "cc"), ("x", "z", "j", "c")], "there is no order to find$"),
+    ],
+)
+def test_what_cannot_be_ranked_is_told_with_what_would_help(rows, sentence, tmp_path):
+    with pytest.raises(NoMaximumError, match=sentence):
+        compute(settings(), read_judgments(answers(tmp_path / "m.jsonl", *rows)))
+
+
+@pytest.mark.parametrize(
+    ("override", "names"),
+    [("model=elo", "'elo'"), ("model=length", "data.columns.length=NAME"), ("next=0", "at least one")],
+)
+def test_settings_that_cannot_be_met_are_refused(override, names, mine):
+    with pytest.raises(JudgerankError, match=names):
+        compute(settings(override), read_judgments(mine))
+
+
+@pytest.mark.parametrize(
+    ("rows", "override", "sentence"),
+    [
+        (
+            [("x", "y", "j", "ab"), ("v", "w", "j", "ab"), ("v", "u", "j", "ab")],
+            "few=5",
+            "{x, y} .*compare v with x",
+        ),
+        ([("x", "y", "j", "abd")], "few=5", "m.jsonl: record 3 has the unknown winner 'd'"),
+        ([("x", "y", "j", "ab")], "level=2", "a confidence level lies between 0 and 1, not at 2"),
+        ([("x", "y", "j", "ab")], "data.column.judge=x", "column"),
+    ],
+)
+def test_mistakes_end_in_one_sentence_and_write_nothing(rows, override, sentence, tmp_path):
+    done = run(answers(tmp_path / "m.jsonl", *rows), tmp_path / "ranking", override)
+    assert done.returncode == 1
+    (line,) = done.stderr.strip().splitlines()
+    assert re.match(f"rank: .*{sentence}", line)
+    assert not (tmp_path / "ranking").exists()
+
+
+UNBOUNDED = [
+    ("x", "y", "never wrong", "aaa"),
+    ("y", "z", "never wrong", "aaa"),
+    ("x", "y", "other", "aaabb"),
+    ("y", "z", "other", "abb"),
+    ("x", "z", "other", "aabab"),
+]
+
+
+def test_a_judge_who_is_never_wrong_leaves_scores_without_intervals_and_the_page_says_so(tmp_path):
+    done = run(answers(tmp_path / "m.jsonl", *UNBOUNDED), tmp_path / "ranking")
+    assert done.returncode == 0, done.stderr
+    board, judges, pairs, plan = (
+        table(tmp_path / "ranking", n) for n in ("leaderboard", "judges", "pairs", "next")
+    )
+    assert board["model"].tolist() == ["x", "y", "z"]
+    assert board[["low", "high", "rank_low", "rank_high"]].isna().all(axis=None)
+    assert judges.set_index("judge")["status"].to_dict() == {"never wrong": "unbounded", "other": "no maximum"}
+    assert pairs.columns.tolist() == ["first", "second", "difference"]
+    assert set(plan["judge_model"]) == {"never wrong"}
+    assert plan["width"].isna().all()
+    text = " ".join(Page((tmp_path / "ranking" / "index.html").read_text()).texts)
+    assert "The likelihood has no maximum: never wrong never answered against the order" in text
+    assert "Without intervals no pair can be called apart" in text
+
+
+def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
+    path = answers(
+        tmp_path / "m.jsonl", ("x", "y", "j", "aaabab"), ("y", "z", "j", "abaa"), ("z", "x", "j", "bbab")
+    )
+    pd.read_json(path, lines=True).drop(columns="judge").to_csv(tmp_path / "m.csv", index=False)
+    ranking = compute(settings(), read_judgments(tmp_path / "m.csv"))
+    assert any(remark.startswith("There is one judge") for remark in ranking.remarks)
+    expected = fit(ranking.judgments.comparisons, "btl")
+    board = ranking.tables["leaderboard"].set_index("model")
+    assert_allclose(board["score"], expected.scores[board.index], atol=1e-7)
+    low = expected.confidence_intervals().set_index("name")["low"]
+    assert_allclose(board["low"], low[board.index], atol=1e-7)
+
+
+def test_make_rank_hands_the_file_and_the_overrides_on():
+    done = subprocess.run(
+        ["make", "-n", "rank", "DATA=my file.jsonl", "ARGS=model=btl"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (
+        done.stdout.splitlines()[-1]
+        == """.venv/bin/python experiments/rank.py "data.path='my file.jsonl'" model=btl"""
+    )
+    assert "rankings/" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_the_config_composes_and_every_member_has_its_formula():
+    cfg = settings("data.columns.model_a=left", "data.format=csv")
+    assert (cfg.data.columns.model_a, cfg.data.format, cfg.results) == ("left", "csv", None)
+    assert set(MEMBERS) == set(MODELS)
+
+
+# remarks
+
+
+def test_the_test_for_leanings_is_the_likelihood_ratio_and_names_who_leans(mine):
+    data = read_judgments(mine).comparisons
+    fits = {name: fit(data, name) for name in ("judge_aware", "position_aware")}
+    found = leaning(fits["judge_aware"], fits.__getitem__, 0.95)
+    gain = 2 * (fits["position_aware"].log_likelihood - fits["judge_aware"].log_likelihood)
+    assert (found.statistic, found.degrees_of_freedom) == (pytest.approx(gain), 3)
+    assert found.p_value == pytest.approx(chi2.sf(gain, 3))
+    assert (found.towards_first, found.towards_second) == (("judge 2",), ())
+    assert "model=position_aware does" in on_positions(found, 0.95)[0]
+
+
+def test_nothing_is_said_of_judges_who_answer_alike_in_either_order(simulated, swapped):
+    once = simulated(3, SCORES, (0.7, 1.0, 1.4), 500)
+    data = Comparisons.from_frame(pd.concat([once.to_frame(), swapped(once).to_frame()], ignore_index=True))
+    found = leaning(fit(data), lambda name: fit(data, name), 0.95)
+    assert found.p_value == pytest.approx(1.0)
+    assert on_positions(found, 0.95) == []
+
+
+def test_an_order_that_follows_the_models_is_named_as_the_reason(cells_of):
+    data = cells_of(("x", "y", "j", 3, 1), ("x", "y", "k", 3, 2))
+    (said,) = on_positions(leaning(fit(data), lambda name: fit(data, name), 0.95), 0.95)
+    assert "could not be tested: the order in which models were shown follows the models" in said
+
+
+def test_thin_designs_are_pointed_out(cells_of):
+    data = cells_of(("w", "x", "j", 20, 20), ("x", "y", "j", 20, 20), ("y", "z", "k", 1, 1), ("w", "y", "j", 9, 9))
+    raw = data.take(np.repeat(np.arange(len(data)), data.count.astype(int)))
+    raw = replace(raw, count=None, outcome=np.round(raw.outcome), dropped={"unknown": 2, "null": 0})
+    assert on_design(raw, 30) == [
+        "Dropped, since the answer could not be read: 2 unknown.",
+        "2 of 6 pairs of models were never compared; their order rests on comparisons with others: "
+        "w and z, x and z.",
+        "Fewer than 30 comparisons, models: z (2).",
+        "Fewer than 30 comparisons, judges: k (2).",
+    ]
+
+
+def test_long_lists_are_cut():
+    assert listed("abc") == "a, b, c"
+    assert listed(map(str, range(LISTED + 2))).endswith("7 and 2 more")
+
+
+def test_too_few_questions_are_not_clustered_by(tmp_path):
+    path = tmp_path / "m.jsonl"
+    rows = [record | {"question": record["question"] % 5} for record in judgments()]
+    path.write_text("".join(json.dumps(record) + "\n" for record in rows))
+    ranking = compute(settings(), read_judgments(path))
+    assert not ranking.clustered
+    assert ranking.remarks[-1].startswith("There are 5 questions and 7 free parameters, too few")
+    assert "comparisons as independent" in page(ranking)
+
+
+# page and figures
+
+
+@pytest.mark.parametrize("text", [*MODELS_SHOWN, "[a](b)", "# x", "`y`", "&amp;", "~z~", "!x"])
+def test_names_are_neither_markdown_nor_html(text):
+    assert (
+        Page(markdown.markdown(f"| a |\n| --- |\n| {plain(text)} |", extensions=["tables"])).texts.count(text) == 1
+    )
+
+
+def boxes_overlap(figure) -> list:
+    figure.draw_without_rendering()
+    shown = []
+    for axes in figure.axes:
+        labels = [axes.xaxis.label, *(axes.get_yticklabels() if axes is figure.axes[0] else [])]
+        shown += [label.get_window_extent() for label in labels if label.get_text()]
+    sheet = figure.bbox
+    assert all(sheet.x0 <= box.x0 and box.x1 <= sheet.x1 and sheet.y0 <= box.y0 for box in shown)
+    return [1 for a, b in combinations(shown, 2) if a.overlaps(b)]
+
+
+@pytest.fixture(scope="module")
+def fitted(mine) -> FitResult:
+    return fit(read_judgments(mine).comparisons, "position_aware")
+
+
+def test_figures_have_no_label_on_another_or_off_the_page(mine, fitted):
+    assert not boxes_overlap(plots.standings(standings.leaderboard(fitted, 0.95), "t"))
+    judges = standings.judges(fitted, read_judgments(mine), 0.95)
+    sloped = judges.assign(slope=0.1, low_slope=0.0, high_slope=0.2)
+    for frame in (judges, sloped, judges[["judge", "share_tie", "status"]]):
+        assert not boxes_overlap(plots.panel(frame, "t"))
+
+
+def test_many_models_are_cut_to_the_first_in_the_figure():
+    n = 200
+    frame = pd.DataFrame(
+        {"rank": range(1, n + 1), "model": [f"m{k}" for k in range(n)], "score": np.linspace(2, -2, n)}
+    )
+    frame = frame.assign(low=frame["score"] - 1, high=frame["score"] + 1, rank_low=1, rank_high=n)
+    figure = plots.standings(frame, "t")
+    assert len(figure.axes[0].get_yticks()) == 60
+    assert "first 60" in figure.get_suptitle()

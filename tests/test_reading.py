@@ -1,0 +1,181 @@
+"""One's own judgments: every form reads to the same comparisons; what cannot be read is named in a sentence."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from judgerank import Comparisons
+from judgerank.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.reading import ONE_JUDGE, read_judgments
+
+RECORDS = [
+    {
+        "question_id": q,
+        "model_a": a,
+        "model_b": b,
+        "judge_model": j,
+        "judge_preferred_model": w,
+        "judge_confidence": 0.5,
+    }
+    for q, a, b, j, w in [
+        ("q1", "m1", "m2", "j1", "a"),
+        ("q2", "m2", "m3", "j1", "c"),
+        ("q1", "m3", "m1", "j2", "b"),
+        ("q3", "m1", "m2", "j2", None),
+        ("q3", "m2", "m1", "j2", "unknown"),
+        ("q2", "m3", "m2", "j2", "a"),
+    ]
+]
+ARENA = {"a": "model_a", "b": "model_b", "c": "tie (bothbad)", "unknown": "unknown", None: None}
+COLUMNS = ("first", "second", "judge", "outcome", "count")
+
+
+def written(folder: Path, form: str, records: list[dict]) -> Path:
+    path = folder / f"mine.{form}"
+    if form == "json":
+        path.write_text(json.dumps(records))
+    elif form == "jsonl":
+        path.write_text("\n\n".join(map(json.dumps, records)) + "\n")
+    elif form == "csv":
+        pd.DataFrame(records).to_csv(path, index=False)
+    else:
+        pd.DataFrame(records).to_parquet(path)
+    return path
+
+
+def same(found: Comparisons, expected: Comparisons) -> None:
+    assert (found.models, found.judges) == (expected.models, expected.judges)
+    assert sum(found.dropped.values()) == sum(expected.dropped.values())
+    for name in COLUMNS:
+        assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "csv", "parquet"])
+def test_every_form_reads_to_the_same_comparisons(form, tmp_path):
+    judgments = read_judgments(written(tmp_path, form, RECORDS))
+    expected = Comparisons.from_frame(pd.DataFrame(RECORDS, dtype=object))
+    same(judgments.comparisons, expected)
+    assert judgments.comparisons.dropped == {"unknown": 1, "null": 1}
+    assert_array_equal(judgments.question, [0, 1, 0, 1])  # of the four that could be read
+    assert judgments.source["records"] == 6
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "csv", "parquet"])
+def test_the_arenas_columns_and_words_read_to_the_same(form, tmp_path):
+    arena = [
+        {
+            "model_a": r["model_a"],
+            "model_b": r["model_b"],
+            "winner": ARENA[r["judge_preferred_model"]],
+            "judge": r["judge_model"],
+        }
+        for r in RECORDS
+    ]
+    same(
+        read_judgments(written(tmp_path, form, arena)).comparisons,
+        Comparisons.from_frame(pd.DataFrame(RECORDS, dtype=object)),
+    )
+
+
+def test_columns_go_by_any_name_and_a_form_by_any_ending(tmp_path):
+    names = {"model_a": "left", "model_b": "right", "judge_model": "who", "judge_preferred_model": "said"}
+    path = written(tmp_path, "jsonl", [{names.get(k, k): v for k, v in r.items()} for r in RECORDS])
+    path = path.rename(tmp_path / "mine.txt")
+    given = {"model_a": "left", "model_b": "right", "judge": "who", "winner": "said", "question": None}
+    found = read_judgments(path, "jsonl", given).comparisons
+    same(found, Comparisons.from_frame(pd.DataFrame(RECORDS, dtype=object)))
+
+
+def test_without_a_judge_all_records_are_by_one(tmp_path):
+    path = written(tmp_path, "csv", [{k: v for k, v in r.items() if k != "judge_model"} for r in RECORDS])
+    assert read_judgments(path).comparisons.judges == (ONE_JUDGE,)
+
+
+def test_names_that_look_like_numbers_or_nothing_stay_names_in_csv(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_bytes("model_a,model_b,winner\n007,NA,model_a\nNA,nan,model_b\nnan,007,tie\n".encode("utf-8-sig"))
+    assert read_judgments(path).comparisons.models == ("007", "NA", "nan")
+
+
+def test_questions_may_be_numbers_or_lists(tmp_path):
+    questions = [81, 81, ["file", 3], ["file", 3], 7, 81]
+    records = [r | {"question_id": q} for r, q in zip(RECORDS, questions, strict=True)]
+    assert_array_equal(read_judgments(written(tmp_path, "json", records)).question, [0, 0, 1, 0])
+    lists = [r | {"question_id": ["file", str(q)]} for r, q in zip(RECORDS, questions, strict=True)]
+    assert_array_equal(read_judgments(written(tmp_path, "parquet", lists)).question, [0, 0, 1, 0])
+
+
+def test_columns_that_are_not_used_may_hold_anything(tmp_path):
+    path = written(tmp_path, "csv", [r | {"conversation": "long" * 50_000, "turn": None} for r in RECORDS])
+    same(read_judgments(path).comparisons, Comparisons.from_frame(pd.DataFrame(RECORDS, dtype=object)))
+
+
+def test_lengths_become_the_standardised_covariate(tmp_path):
+    lengths = [10, 200, 3000, None, 5, 40]
+    path = written(tmp_path, "jsonl", [r | {"length": n} for r, n in zip(RECORDS, lengths, strict=True)])
+    logs = np.log1p([10, 200, 3000, 40])
+    found = read_judgments(path).comparisons
+    np.testing.assert_allclose(found.covariate, (logs - logs.mean()) / logs.std(), rtol=1e-12)
+    same(replace(found, covariate=None), Comparisons.from_frame(pd.DataFrame(RECORDS, dtype=object)))
+
+
+LINE = '{"model_a": "x", "model_b": "y", "winner": "tie"}\n'
+HEAD = "model_a,model_b,winner\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("m.jsonl", LINE + "{oops\n", "m.jsonl: line 2 is not JSON: "),
+        ("m.jsonl", LINE + "\n[1]\n", "m.jsonl: line 3 is not a JSON object"),
+        ("m.jsonl", "", "m.jsonl: there are no comparisons: the set is empty"),
+        ("m.json", "[]", "m.json: there are no comparisons: the set is empty"),
+        ("m.json", LINE + LINE, "m.json: this is not JSON: Extra data.*jsonl reads one record a line"),
+        ("m.json", '{"records": []}', "m.json: this is not a JSON list of records"),
+        ("m.json", "[1]", "m.json: record 1 is not a JSON object"),
+        ("m.json", b"[\xff]", r"m.json: this is not UTF-8 text \(byte 2\)"),
+        ("m.csv", "", "m.csv: there are no comparisons: the set is empty"),
+        ("m.csv", HEAD, "m.csv: there are no comparisons: the set is empty"),
+        ("m.csv", HEAD + "x,y,tie\nx,y\n", "m.csv: line 3 has 2 fields, and the header 3"),
+        ("m.csv", HEAD + 'x,y,"tie\n', "m.csv: line 2 is not CSV: "),
+        ("m.csv", HEAD + "x,y,left\n", "m.csv: record 1 has the unknown winner 'left' .known: a, b, c, model_a"),
+        ("m.csv", HEAD + "x,y,a\nx,,a\n", "m.csv: record 2 has no 'model_b'"),
+        ("m.csv", HEAD + "x,y,a\nx,x,a\n", "m.csv: record 2 compares 'x' with itself"),
+        ("m.csv", HEAD + "x,y,\n", "m.csv: judge 'one judge' has no usable record"),
+        ("m.csv", "model_a,winner\nx,a\n", "m.csv: the table has no column 'model_b' .it has: model_a, winner; "),
+        ("m.csv", "question," + HEAD + ",x,y,a\n", "m.csv: record 1 has no 'question_id'"),
+        ("m.csv", "length," + HEAD + "1,x,y,a\n-2,x,y,b\n", "m.csv: lengths cannot be negative"),
+        (
+            "m.csv",
+            "length," + HEAD + "1,x,y,a\nlong,x,y,b\n",
+            "m.csv: record 2 has 'long' as 'length', not a finite",
+        ),
+        ("m.csv", "length," + HEAD + "1,x,y,a\n1,x,y,b\n", "m.csv: all lengths are equal"),
+        ("m.jsonl", LINE.replace('"y"', "4"), "m.jsonl: record 1 has 4 as 'model_b', not a name"),
+        ("m.jsonl", LINE.replace('"tie"', '["a"]'), "m.jsonl: record 1 has the unknown winner"),
+        ("m.parquet", "oops", "m.parquet: this is not Parquet: "),
+    ],
+)
+def test_bad_data_are_named_in_one_sentence(name, content, sentence, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(DataError, match=f"^{sentence}"):
+        read_judgments(path)
+
+
+def test_a_column_that_is_named_must_be_there(tmp_path):
+    with pytest.raises(DataError, match=r"no column 'who' .*data.columns.judge=NAME"):
+        read_judgments(written(tmp_path, "csv", RECORDS), columns={"judge": "who"})
+
+
+def test_a_file_that_is_not_there_or_of_no_known_form_is_refused(tmp_path):
+    with pytest.raises(DataUnavailableError, match=r"no file .*nowhere.csv"):
+        read_judgments(tmp_path / "nowhere.csv")
+    path = written(tmp_path, "csv", RECORDS).rename(tmp_path / "mine.xlsx")
+    with pytest.raises(ConfigError, match=r"'xlsx' is not a form .*json.jsonl"):
+        read_judgments(path)

@@ -1,0 +1,148 @@
+"""What to collect next: the update of the covariance against computing everything again."""
+
+import numpy as np
+import pytest
+
+from judgerank import Comparisons, fit
+from judgerank.comparisons import POOLED_JUDGE
+from judgerank.errors import ConfigError, NoIntervalError, NoMaximumError
+from judgerank.inference import covariance, normal_quantile
+from judgerank.ranks import best_known_scale, pairwise
+from judgerank.suggestions import first_links, next_comparisons
+
+SCORES, GAMMA = (1.0, 0.4, 0.1, -0.5, -1.0), (0.5, 1.0, 2.0)
+N, K = len(SCORES), len(GAMMA)
+
+
+def log_probabilities(theta: np.ndarray, i: int, j: int, k: int, member: str) -> np.ndarray:
+    """Of first, second[, tie], at covariate zero and of all parameters (s, alpha[, b][, log nu])."""
+    blocks, odds = theta[N:].reshape(-1, K), []
+    eta = theta[i] - theta[j]
+    if member != "btl":
+        eta = np.exp(blocks[0, k]) * eta + (blocks[1, k] if member.startswith("position") else 0.0)
+    if member.endswith("ties"):
+        odds = [blocks[-1, k]]
+    log_odds = np.array([eta / 2, -eta / 2, *odds])
+    return log_odds - np.log(np.exp(log_odds).sum())
+
+
+def information(rows: list[tuple[int, int, int, float]], theta, member) -> np.ndarray:
+    """Expected outer product of the gradient of log P over rows (first, second, judge, n), by differences."""
+    total = np.zeros((len(theta), len(theta)))
+    steps = 1e-5 * np.eye(len(theta))
+    for i, j, k, n in rows:
+        p = np.exp(log_probabilities(theta, i, j, k, member))
+        ends = [[log_probabilities(theta + sign * h, i, j, k, member) for h in steps] for sign in (1, -1)]
+        gradient = (np.array(ends[0]) - np.array(ends[1])) / 2e-5
+        total += n * (gradient * p) @ gradient.T
+    return total
+
+
+@pytest.mark.parametrize(
+    "member", ["btl", "judge_aware", "position_aware", "judge_aware_ties", "position_aware_ties"]
+)
+def test_picks_are_those_of_computing_every_candidate_again(member, simulated):
+    fitted = fit(simulated(5, SCORES, GAMMA, 250, ties=0.2), member)
+    plan = next_comparisons(fitted, picks=3, size=7, level=0.9)
+    cells = fitted.comparisons.pool_judges() if member == "btl" else fitted.comparisons
+    at = fitted.solution.parameters
+    theta = np.r_[at.scores, at.judges.ravel()]
+    n_judges = 0 if member == "btl" else K
+    rows = list(zip(cells.first, cells.second, cells.judge, cells.count, strict=True))
+    to_scores = best_known_scale(at.scores, fitted.covariance, fitted.n_free_discriminations)
+    reach = 2 * normal_quantile(0.9)
+
+    pairs = pairwise(fitted, 0.9)
+    told = {frozenset(pair) for pair in pairs[pairs["separated"]][["first", "second"]].itertuples(index=False)}
+    assert 0 < len(told) < len(pairs)
+    closed = np.array([[frozenset((a, b)) in told or a == b for a in cells.models] for b in cells.models])
+
+    def widths(rows):
+        v = to_scores @ covariance(information(rows, theta, member), N, n_judges) @ to_scores.T
+        return reach * np.sqrt(np.maximum(np.add.outer(np.diag(v), np.diag(v)) - 2 * v, 0.0))
+
+    for pick in plan.itertuples():
+        before = np.where(closed, 0.0, widths(rows))
+        assert pick.width == pytest.approx(before.max(), rel=1e-5)
+        a, b = np.unravel_index(before.argmax(), before.shape)
+        assert {pick.first, pick.second} == {cells.models[a], cells.models[b]}
+        candidates = [
+            (i, j, k, 7)
+            for i in range(N)
+            for j in range(N)
+            for k in range(max(n_judges, 1))
+            if (i < j or (member.startswith("position") and i != j))
+        ]
+        after = np.array([widths([*rows, candidate])[a, b] for candidate in candidates])
+        assert pick.width_after == pytest.approx(after.min(), rel=1e-5)
+        chosen = candidates[after.argmin()]
+        rows.append(chosen)
+        judge = POOLED_JUDGE if member == "btl" else cells.judges[chosen[2]]
+        assert (pick.model_a, pick.model_b) == (cells.models[chosen[0]], cells.models[chosen[1]])
+        assert pick.judge_model == judge
+
+
+def test_collecting_what_is_suggested_shortens_the_widest_interval_each_time(simulated):
+    plan = next_comparisons(fit(simulated(5, SCORES, GAMMA, 250)), picks=15)
+    assert (plan["width_after"] < plan["width"]).all()
+    assert (np.diff(plan["width"]) <= 1e-12).all()
+
+
+def test_a_model_that_was_hardly_compared_is_suggested_first(simulated):
+    often = simulated(6, SCORES, (1.0,), 600)
+    rows = np.flatnonzero((often.first != 2) & (often.second != 2))
+    seldom = np.flatnonzero((often.first == 2) | (often.second == 2))[:12]
+    plan = next_comparisons(fit(often.take(np.r_[rows, seldom])), picks=1)
+    assert "m2" in {plan.at[0, "model_a"], plan.at[0, "model_b"]}
+    assert "m2" in {plan.at[0, "first"], plan.at[0, "second"]}
+
+
+def test_judges_at_zero_are_not_asked_again(simulated):
+    fitted = fit(simulated(7, SCORES, (1.0, 1.5, -1.0), 600))
+    assert fitted.judges_at_zero == ("j2",)
+    assert "j2" not in set(next_comparisons(fitted, picks=20)["judge_model"])
+
+
+def test_with_a_covariate_judges_are_compared_at_its_mean(simulated):
+    fitted = fit(simulated(8, SCORES, GAMMA, 1500, slope=(0.2, 0.0, -0.2)), "length")
+    plan = next_comparisons(fitted, picks=4)
+    assert (plan["width_after"] < plan["width"]).all()
+
+
+@pytest.mark.parametrize("numbers", [{"picks": 0}, {"size": 0}])
+def test_nothing_to_suggest_is_refused(numbers, simulated):
+    with pytest.raises(ConfigError, match="at least one"):
+        next_comparisons(fit(simulated(5, SCORES, GAMMA, 250)), **numbers)
+
+
+@pytest.mark.parametrize(
+    ("rows", "links"),
+    [
+        ([("x", "y", "j", 1, 1), ("y", "z", "j", 2, 2), ("v", "w", "j", 1, 1)], [("y", "v")]),
+        ([("x", "y", "j", 3, 0), ("y", "z", "j", 1, 2), ("x", "z", "j", 2, 0)], [("x", "z")]),
+        ([("x", "y", "j", 3, 1), ("y", "z", "j", 2, 0), ("x", "z", "j", 2, 0)], [("x", "z")]),
+        ([("x", "y", "j", 1, 1), ("y", "z", "j", 2, 0), ("x", "v", "j", 2, 0)], [("v", "z"), ("x", "v")]),
+    ],
+)
+def test_first_links_make_a_ranking_possible(rows, links, cells_of):
+    comparisons = cells_of(*rows)
+    with pytest.raises(NoMaximumError) as caught:
+        fit(comparisons)
+    found = first_links(comparisons, caught.value)
+    assert found == links
+    more = [(*link, "j", 1, 1) for link in found]
+    assert isinstance(fit(cells_of(*rows, *more), "btl").comparisons, Comparisons)
+
+
+def test_what_cannot_be_planned_for_has_no_interval_either(cells_of):
+    never_wrong = cells_of(
+        ("x", "y", "j0", 3, 0),
+        ("y", "z", "j0", 3, 0),
+        ("x", "y", "j1", 3, 2),
+        ("y", "z", "j1", 1, 2),
+        ("x", "z", "j1", 2, 1),
+    )
+    fitted = fit(never_wrong)
+    assert fitted.unbounded_judges == ("j0",)
+    with pytest.raises(NoIntervalError, match="j0"):
+        next_comparisons(fitted)
