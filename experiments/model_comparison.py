@@ -1,9 +1,10 @@
-"""Beyond the paper: what a judge's leaning towards a position explains that discrimination does not.
+"""Beyond the paper: what leanings towards a position, ties and shrinkage explain that discrimination does not.
 
 python experiments/model_comparison.py [dataset=chatbot_arena] [folds=5] [members=[btl,judge_aware]] ...
 """
 
 import logging
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -21,64 +22,76 @@ from judgerank.outputs import run_section
 from judgerank.tables import Table
 
 log = logging.getLogger("judgerank")
-NESTED = {
-    "judge_aware": "btl",
-    "position_only": "btl",
-    "position_aware": "judge_aware",
-}  # member: the one it contains
+# member: the one it contains
+NESTED = {"judge_aware": "btl", "position_only": "btl", "position_aware": "judge_aware"}
+NESTED |= {"position_length": "position_aware", "judge_aware_ties": "btl_ties"}
+NESTED |= {"position_aware_ties": "judge_aware_ties"}
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     (judgments,) = data.values()
-    title, comparisons, members = judgments.title, judgments.comparisons, list(cfg.members)
-    fits = {member: fit(comparisons, member, *solver_settings(cfg.solver, member)) for member in members}
-    scores = cross_validated(comparisons, members, folds_of(judgments, cfg.folds, cfg.seed))
+    title = judgments.title
+    comparisons = judgments.comparisons if judgments.lengths is None else judgments.with_lengths()
+    fitters = {
+        m: partial(fit, model=m) for m in cfg.members if comparisons.covariate is not None or "length" not in m
+    }
+    for left_out in set(cfg.members) - set(fitters):
+        log.info("%s: no %s, since the questions' lengths are not known", title, left_out)
+    fitters = {m: partial(fitter, **solver_of(cfg, m)) for m, fitter in fitters.items()}
+    fitters |= {f"{m}_shrunk": partial(fit, model=m, solver="penalised") for m in cfg.shrunk}
+    fits = {name: fitter(comparisons) for name, fitter in fitters.items()}
+    scores = cross_validated(comparisons, fitters, folds_of(judgments, cfg.folds, cfg.seed))
     table = members_table(fits, scores, judgments)
-    ranking = pd.DataFrame({f"rank_{member}": fitted.ranks for member, fitted in fits.items()})
-    ranking = ranking.join(pd.DataFrame({f"score_{member}": fitted.scores for member, fitted in fits.items()}))
+    ranking = pd.DataFrame({f"rank_{name}": fitted.ranks for name, fitted in fits.items()})
+    ranking = ranking.join(pd.DataFrame({f"score_{name}": fitted.scores for name, fitted in fits.items()}))
     share = position_share(comparisons.aggregate())
     log.info("%s, %.0f%% of a leaning towards a position could not be imitated by scores", title, 100 * share)
     log.info("%s", table.to_string(index=False, float_format="%.4f"))
+    best = "rank_position_aware" if "position_aware" in fits else ranking.columns[0]
     tables = {
         "members": Table(table, f"{title}: members of the family, {cfg.folds} folds of whole questions", 4),
         "folds": Table(scores, f"{title}: what each fold gave", 4),
         "ranking": Table(
-            ranking.sort_values(f"rank_{members[-1]}").rename_axis("model").reset_index(),
-            f"{title}: ranks and scores by member",
+            ranking.sort_values(best).rename_axis("model").reset_index(), f"{title}: ranks and scores by member"
         ),
     }
-    if {"judge_aware", "position_aware"} <= fits.keys():
+    if {"judge_aware", "position_aware", "position_aware_ties"} <= fits.keys():
         judges = judges_table(fits, judgments, cfg.level)
         tables["judges"] = Table(judges, f"{title}: what each judge does, {cfg.level:.0%} intervals")
     return tables
 
 
+def solver_of(cfg: DictConfig, member: str) -> dict:
+    """The configured solver of a member, as arguments of `fit`."""
+    return dict(zip(("solver", "settings"), solver_settings(cfg.solver, member), strict=True))
+
+
 def members_table(fits: dict[str, FitResult], scores: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
-    """One row per member: fit, test against the member it contains, held-out scores, agreement with people."""
+    """One row per member: fit, test against the member it contains, held-out scores, agreement with people.
+
+    Likelihoods of two outcomes and of three cannot be compared with each other, nor penalised maxima with either.
+    """
     total = judgments.comparisons.n_comparisons
     elo = published.numbers("chatbot_arena_human", "elo") if judgments.name == "chatbot_arena" else None
     rows = []
     for member, fitted in fits.items():
+        df, free = fitted.n_parameters, fitted.solution.spread is None
+        row = {"member": member, "status": str(fitted.status), "outcomes": 2 + fitted.model.has_ties}
+        row |= {"parameters": df, "log_likelihood": fitted.log_likelihood, "statistic": np.nan, "p_value": np.nan}
         inner = fits.get(NESTED.get(member, ""))
-        test = (np.nan, np.nan)
         if inner is not None:
-            df = fitted.n_parameters - inner.n_parameters
-            test = likelihood_ratio(inner.log_likelihood, fitted.log_likelihood, df)
+            test = likelihood_ratio(inner.log_likelihood, fitted.log_likelihood, df - inner.n_parameters)
+            row |= dict(zip(("statistic", "p_value"), test, strict=True))
+        row["aic"] = 2 * df - 2 * fitted.log_likelihood if free else np.nan
+        row["bic"] = np.log(total) * df - 2 * fitted.log_likelihood if free else np.nan
         folds = scores[scores["member"] == member]
         weight = folds["comparisons"] / folds["comparisons"].sum()
-        row = {
-            "member": member,
-            "status": str(fitted.status),
-            "parameters": fitted.n_parameters,
-            "log_likelihood": fitted.log_likelihood,
-            "statistic": test[0],
-            "p_value": test[1],
-            "aic": 2 * fitted.n_parameters - 2 * fitted.log_likelihood,
-            "bic": np.log(total) * fitted.n_parameters - 2 * fitted.log_likelihood,
-            "log_loss": float(weight @ folds["log_loss"]),
-            "log_loss_se": float(folds["log_loss"].std() / np.sqrt(len(folds))),
-            "accuracy": float(weight @ folds["accuracy"]),
-        }
+        for measure in ("log_loss", "log_loss_three"):
+            row[measure] = float(weight @ folds[measure])
+            row[f"{measure}_se"] = float(folds[measure].std() / np.sqrt(len(folds)))
+        row["accuracy"] = float(weight @ folds["accuracy"])
+        if "judge_aware" in fits:
+            row["models_moved"] = int((fitted.ranks != fits["judge_aware"].ranks).sum())
         if elo is not None and not judgments.is_surrogate:
             row["spearman_human"] = spearmanr(fitted.scores[elo.index], elo).statistic
         rows.append(row)
@@ -86,12 +99,14 @@ def members_table(fits: dict[str, FitResult], scores: pd.DataFrame, judgments: J
 
 
 def judges_table(fits: dict[str, FitResult], judgments: Judgments, level: float) -> pd.DataFrame:
-    """Discrimination with and without positions, position, and share of ties, by judge."""
+    """Discrimination with and without positions, position, and ties, by judge."""
     fitted = fits["position_aware"]
     rows = fitted.confidence_intervals(level)
+    ties = fits["position_aware_ties"].confidence_intervals(level)
     columns = {"discrimination_judge_aware": fits["judge_aware"].discrimination}
-    for parameter in ("discrimination", "position"):
-        part = rows[rows["parameter"] == parameter].set_index("name")
+    for parameter in ("discrimination", "position", "tie"):
+        source = ties if parameter == "tie" else rows
+        part = source[source["parameter"] == parameter].set_index("name")
         columns |= {
             parameter: part["estimate"],
             f"low_{parameter}": part["low"],

@@ -1,5 +1,7 @@
 """Members of the family side by side: folds of whole questions, predictions, the stored comparison."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from scipy.special import expit
 
 from judgerank import Comparisons, fit
 from judgerank.config import ROOT
-from judgerank.crossvalidation import cross_validated, folds_of
+from judgerank.crossvalidation import cross_validated, folds_of, three_outcomes
 from judgerank.datasets import Judgments
 from judgerank.errors import ConfigError, DataError
 from judgerank.model import MODELS
@@ -34,6 +36,10 @@ def judgments(seed: int, size: int = 1200, position: float = 0.0) -> Judgments:
     return Judgments("made_up", "Made up", frame, Comparisons.from_frame(frame), {})
 
 
+def fitters(*members: str) -> dict:
+    return {member: partial(fit, model=member) for member in members}
+
+
 def test_no_question_is_in_two_folds_and_folds_are_about_as_large():
     made = judgments(1)
     fold = folds_of(made, 5, 3)
@@ -54,7 +60,7 @@ def test_folds_that_cannot_be_made_are_refused(n_folds):
 def test_held_out_scores_are_those_of_a_hand_made_split():
     made = judgments(2)
     c, fold = made.comparisons, folds_of(made, 4, 1)
-    table = cross_validated(c, ["btl", "judge_aware"], fold).set_index(["member", "fold"])
+    table = cross_validated(c, fitters("btl", "judge_aware"), fold).set_index(["member", "fold"])
     fitted = fit(c.take(np.flatnonzero(fold != 2)))
     test = c.take(np.flatnonzero(fold == 2))
     s, gamma = fitted.scores.to_numpy(), fitted.discrimination.to_numpy()
@@ -67,8 +73,26 @@ def test_held_out_scores_are_those_of_a_hand_made_split():
     assert table["comparisons"].groupby("member").sum().eq(len(c)).all()
 
 
+def test_three_outcomes_are_scored_by_the_ties_of_the_judge_or_by_the_model():
+    c = judgments(2).comparisons
+    train, test = c.take(np.arange(0, len(c), 2)), c.take(np.arange(1, len(c), 2))
+    plain, with_ties = fit(train), fit(train, "judge_aware_ties")
+    p = three_outcomes(plain, train, test)
+    assert p.sum(axis=1) == pytest.approx(1)
+    ties = [(train.outcome[train.judge == k] == 0.5).sum() for k in range(2)]
+    many = np.bincount(train.judge)
+    assert p[:, 1] == pytest.approx(((np.array(ties) + 0.5) / (many + 1))[test.judge])
+    assert p[:, 2] / (p[:, 0] + p[:, 2]) == pytest.approx(plain.probability(test))
+    q = three_outcomes(with_ties, train, test)
+    assert q[:, 1] == pytest.approx(with_ties.tie_probability(test))
+    assert q[:, 2] + q[:, 1] / 2 == pytest.approx(with_ties.probability(test))
+    decided = train.without_ties()
+    never = three_outcomes(fit(decided, "judge_aware_ties"), decided, test)
+    assert never[:, 1] == pytest.approx((0.5 / (np.bincount(decided.judge) + 1))[test.judge])
+
+
 def test_positions_are_worth_something_where_there_are_some_and_nothing_where_there_are_none():
-    members = ["judge_aware", "position_aware"]
+    members = fitters("judge_aware", "position_aware")
     for position, better in ((1.5, True), (0.0, False)):
         made = judgments(4, 3000, position)
         table = (
@@ -134,6 +158,11 @@ def test_the_stored_comparison_comes_out_again_to_the_byte(tmp_path):
 def test_stored_log_likelihoods_are_the_known_ones(name, expected):
     table = pd.read_csv(ROOT / f"results/model_comparison/{name}/members.csv").set_index("member")
     assert table.at["position_aware", "log_likelihood"] == pytest.approx(expected, abs=5e-3)
-    assert table["log_loss"].is_monotonic_decreasing
+    nested = ["btl", "judge_aware", "position_only", "position_aware"]
+    assert table.loc[nested, "log_loss"].is_monotonic_decreasing
+    assert table.loc[
+        ["btl_ties", "judge_aware_ties", "position_aware_ties"], "log_likelihood"
+    ].is_monotonic_increasing
+    assert (table["p_value"].dropna() < 1e-12).sum() == len(nested) + 1  # all but length, where it is known
     judges = pd.read_csv(ROOT / f"results/model_comparison/{name}/judges.csv").set_index("judge")
     assert judges["position"].idxmax() == "zai-org/GLM-4.5-Air-FP8"

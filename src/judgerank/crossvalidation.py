@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
 from judgerank.datasets import Judgments
 from judgerank.errors import ConfigError
-from judgerank.fit import fit
+from judgerank.frames import OUTCOMES
+from judgerank.result import FitResult
 from judgerank.simulate import generator
+
+Fitter = Callable[[Comparisons], FitResult]
 
 
 def folds_of(judgments: Judgments, n_folds: int, seed: int) -> np.ndarray:
@@ -27,23 +32,54 @@ def folds_of(judgments: Judgments, n_folds: int, seed: int) -> np.ndarray:
     return dealt[judgments.question]
 
 
-def cross_validated(comparisons: Comparisons, members: list[str], fold: np.ndarray) -> pd.DataFrame:
+def cross_validated(comparisons: Comparisons, members: Mapping[str, Fitter], fold: np.ndarray) -> pd.DataFrame:
     """Fit each member to all folds but one and predict that one.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Raw rows.
+    members : mapping of str to callable
+        From comparisons to a fit, by name.
+    fold : int array, shape (T,)
 
     Returns
     -------
     DataFrame
-        ``member, fold, comparisons, log_loss, accuracy``: log-loss per comparison, a tie being half a win, and the
-        share of decided comparisons whose winner had the larger probability.
+        ``member, fold, comparisons, log_loss, accuracy, log_loss_three``: log-loss per comparison, a tie being
+        half a win; the share of decided comparisons whose winner had the larger probability; and log-loss with a
+        tie being an outcome of its own (see `three_outcomes`).
     """
     rows = []
     for number in range(fold.max() + 1):
         train, test = (comparisons.take(np.flatnonzero(keep)) for keep in (fold != number, fold == number))
-        for member in members:
-            p = fit(train, member).probability(test)
-            y = test.outcome
+        y = test.outcome
+        for member, fit_member in members.items():
+            fitted = fit_member(train)
+            p = fitted.probability(test)
             loss = -np.mean(y * np.log(p) + (1 - y) * np.log1p(-p))
-            decided = y != 0.5
+            decided = y != OUTCOMES["c"]
             hits = np.mean((p > 0.5)[decided] == (y == 1)[decided])
-            rows.append((member, number, len(y), float(loss), float(hits)))
-    return pd.DataFrame(rows, columns=["member", "fold", "comparisons", "log_loss", "accuracy"])
+            given = np.take_along_axis(three_outcomes(fitted, train, test), (2 * y).astype(int)[:, None], axis=1)
+            rows.append((member, number, len(y), float(loss), float(hits), -float(np.log(given).mean())))
+    columns = ["member", "fold", "comparisons", "log_loss", "accuracy", "log_loss_three"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def three_outcomes(fitted: FitResult, train: Comparisons, test: Comparisons) -> np.ndarray:
+    """Probabilities that the second model wins, of a tie, and that the first wins, shape (T, 3).
+
+    Where a member takes ties for half a win, a judge ties as often as in training whoever is compared. Half a tie
+    is added to every judge's, so that none is held to be impossible.
+    """
+    judge = np.array([train.judges.index(name) for name in test.judges])[test.judge]
+    many = np.bincount(train.judge, minlength=len(train.judges))
+    ties = np.bincount(train.judge, train.outcome == OUTCOMES["c"], len(train.judges))
+    p = fitted.probability(test)
+    if fitted.model.has_ties:
+        tie = fitted.tie_probability(test)
+        decided = (p - tie / 2) / (1 - tie)
+        tie = np.maximum(tie, 0.5 / (many + 1)[judge])
+    else:
+        tie, decided = ((ties + 0.5) / (many + 1))[judge], p
+    return np.stack([(1 - tie) * (1 - decided), tie, (1 - tie) * decided], axis=1)

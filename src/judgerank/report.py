@@ -18,6 +18,7 @@ th, td { border: 1px solid #ccc; padding: 2px 7px }
 th { background: #f2f2f2; text-align: left } img { max-width: 100% } code { background: #f5f5f5 }
 summary { cursor: pointer; font-weight: bold }"""
 PUBLIC_TITLES = {"chatbot_arena": "Chatbot Arena", "mt_bench": "MT-Bench", "ultrafeedback": "UltraFeedback"}
+SHOWN_MEMBERS = ("btl", "judge_aware", "position_only", "position_aware", "position_aware_ties")
 SHOWN = ["row", "column", "printed", "ours", "difference", "low", "high", "verdict"]
 
 
@@ -115,11 +116,52 @@ def members_table(results: Results) -> str:
     for name, title in PUBLIC_TITLES.items():
         table = results.table(f"model_comparison/{name}/members.csv").set_index("member")
         human = table.get("spearman_human")
-        for member, row in table.iterrows():
+        for member in SHOWN_MEMBERS:
+            row = table.loc[member]
+            height = f"{row['log_likelihood']:.2f}" if row["outcomes"] == 2 else "of three outcomes"
+            losses = [f"{row[loss]:.3f} ({row[f'{loss}_se']:.3f})" for loss in ("log_loss", "log_loss_three")]
             people = "" if human is None else f"{row['spearman_human']:.4f}"
-            loss = f"{row['log_loss']:.3f} ({row['log_loss_se']:.3f})"
-            rows.append((title, member, f"{row['log_likelihood']:.2f}", loss, f"{row['accuracy']:.1%}", people))
-    columns = ["set", "member", "log-likelihood", "held-out log-loss", "held-out accuracy", "Spearman with people"]
+            rows.append((title, member, height, *losses, f"{row['accuracy']:.1%}", people))
+    columns = ["set", "member", "log-likelihood", "held-out log-loss", "with ties an outcome", "accuracy"]
+    return _grid(rows, [*columns, "Spearman with people"])
+
+
+def slots_table(results: Results) -> str:
+    """Root mean squared bias at the largest T, as `make slot_bias` stored it."""
+    table = results.table("slot_bias/summary.csv")
+    table = table[table["n_comparisons"] == table["n_comparisons"].max()].set_index(["member", "order"])
+    rows = []
+    for member in table.index.unique("member"):
+        cells = (table.loc[(member, order)] for order in ("names", "random"))
+        rows.append((member, *(f"{cell['rms_bias']:.3f} ({cell['rms_noise']:.3f})" for cell in cells)))
+    return _grid(rows, ["member", "slots follow names", "slots at random"])
+
+
+def shrinkage_table(results: Results) -> str:
+    """Mean squared errors over those with shrinkage, at both ends of the grid, from `make small_samples`."""
+    table = results.table("small_samples/mse.csv").query("draws == 'further'")
+    rows = []
+    for place, setting in table.groupby(["n_models", "n_judges"], sort=False):
+        for size in (setting["n_comparisons"].min(), setting["n_comparisons"].max()):
+            ends = setting[setting["n_comparisons"] == size].set_index("parameter")
+            ratios = (f"{ends.at[p, 'ratio']:.2f} ({ends.at[p, 'ratio_se']:.2f})" for p in ends.index)
+            rows.append((str(place), f"{size:,}", *ratios))
+    return _grid(rows, ["(N, K)", "T", "s", "log gamma"])
+
+
+def uncertainty_table(results: Results) -> str:
+    """What errors clustered by question are to plug-in ones, as `make uncertainty` stored it."""
+    rows = []
+    for name, title in PUBLIC_TITLES.items():
+        for _, row in results.table(f"uncertainty/{name}/summary.csv").iterrows():
+            ratios = (f"{row[ratio]:.2f}" for ratio in ("clustered_ratio", "bootstrap_ratio"))
+            apart = f"{row['separated_plug_in']}, {row['separated_clustered']} of {row['pairs']}"
+            rows.append((title, row["member"], f"{row['questions']:,}", *ratios, apart))
+    columns = ["set", "member", "questions", "clustered / plug-in", "bootstrap / plug-in"]
+    return _grid(rows, [*columns, "pairs told apart: plug-in, clustered"])
+
+
+def _grid(rows: list[tuple], columns: list[str]) -> str:
     return pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True)
 
 
@@ -129,4 +171,6 @@ def readme_blocks(
     """What the README shows of the stored results, by the name of the block."""
     titles = [finding.title for finding, holds, _ in findings if holds]
     listed = "\n".join(f"{number}. {title}" for number, title in enumerate(titles, 1))
-    return {"totals": totals_table(audited), "findings": listed, "members": members_table(results)}
+    blocks = {"totals": totals_table(audited), "findings": listed, "members": members_table(results)}
+    blocks |= {"slots": slots_table(results), "shrinkage": shrinkage_table(results)}
+    return blocks | {"uncertainty": uncertainty_table(results)}

@@ -162,6 +162,7 @@ class LengthCovariate(OneSet):
 @dataclass
 class ModelComparison(OneSet):
     members: list[str] = MISSING
+    shrunk: list[str] = MISSING  # members that are fitted with shrinkage too
     folds: int = MISSING
 
 
@@ -270,6 +271,22 @@ class CiCoverage(Simulation):
 
 
 @dataclass
+class SlotBias(Section):
+    parallel: Parallel = field(default_factory=Parallel)
+    members: list[str] = MISSING
+    n_models: int = MISSING
+    n_judges: int = MISSING
+    sigma_scores: float = MISSING
+    sigma_discrimination: float = MISSING
+    mean_position: float = MISSING
+    sigma_position: float = MISSING
+    n_comparisons: list[int] = MISSING
+    replications: int = MISSING
+    block: int = MISSING
+    cache: str = MISSING
+
+
+@dataclass
 class SmallSamples(Simulation):
     solver: Any = MISSING
     level: float = MISSING
@@ -284,7 +301,17 @@ def _register() -> None:
     store.store(group="solver", name="penalised_schema", node=Penalised)
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
         store.store(group="estimator", name=f"{name}_schema", node=node)
-    sections = (RealData, BenchmarkAlignment, JudgeReliability, Audit, Bench, Simulation, CiCoverage, SmallSamples)
+    sections = (
+        RealData,
+        BenchmarkAlignment,
+        JudgeReliability,
+        Audit,
+        Bench,
+        Simulation,
+        CiCoverage,
+        SmallSamples,
+        SlotBias,
+    )
     for node in (
         *sections,
         OneSet,

@@ -15,7 +15,7 @@ from judgerank.plots.judges import (
 from judgerank.plots.own import panel, standings
 from judgerank.plots.rankings import agreement, leaderboard, ratings, tie_handling, uncertainty
 from judgerank.plots.resampled import efficiency, sparsity, weak_share
-from judgerank.plots.simulations import coverage, coverage_draws, mse, mse_draws, shrunk
+from judgerank.plots.simulations import coverage, coverage_draws, mse, mse_draws, shrunk, slot_bias
 from judgerank.plots.style import NAMES, PAGE, REFERENCES, canvas, label_points, short
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "shrunk",
     "size_against_discrimination",
     "slopes",
+    "slot_bias",
     "sparsity",
     "standings",
     "stopping_path",

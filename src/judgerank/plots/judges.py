@@ -208,6 +208,8 @@ def character(frame: pd.DataFrame, title: str) -> Figure:
     style = {"fmt": MARKERS["position_aware"], "color": COLOURS["position_aware"], "elinewidth": 0.6}
     axes.errorbar(x, y, yerr=up, xerr=across, label="with positions", **style)
     axes.plot(x, frame["discrimination_judge_aware"], "_", color=COLOURS["judge_aware"], label="judge-aware")
+    ring = {"facecolors": "none", "edgecolors": COLOURS["btl"], "label": "share of ties, by area"}
+    axes.scatter(x, y, 400 * frame["share_tie"], **ring)
     zero = frame["low_discrimination"].isna()
     if zero.any():
         axes.plot(x[zero], y[zero], "x", color="black", label="at zero", markersize=5)
@@ -215,6 +217,6 @@ def character(frame: pd.DataFrame, title: str) -> Figure:
     axes.set(title=title, ylabel="discrimination")
     axes.set_xlabel("leaning towards the model shown first, in log-odds (negative: towards the second)")
     axes.margins(0.1)
-    figure.legend(loc="outside lower center", ncols=3)
+    figure.legend(loc="outside lower center", ncols=4)
     label_points(axes, x, y, map(short, frame["judge"]), up)
     return figure

@@ -59,6 +59,7 @@ def uncertainty(errors: pd.DataFrame, ranks: pd.DataFrame, title: str) -> Figure
     left.set_yticks(at, [short(name) for name in rows["model"]], fontsize=6)
     left.set(xlabel="score over the standard deviation of scores", ylim=(-0.7, len(rows) - 0.3))
     right.set(xlabel="rank, simultaneous intervals")
+    right.xaxis.get_major_locator().set_params(integer=True)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2, title="errors")
     figure.suptitle(f"{title}: {member.replace('_', '-')}", fontsize=8)
     return figure

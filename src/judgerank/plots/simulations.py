@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, PAGE, canvas
+from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas
 
 SETTING_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 SETTING_MARKERS = ("o", "s", "D", "^", "v", "P", "X")
@@ -70,6 +70,33 @@ def shrunk(frame: pd.DataFrame, title: str) -> Figure:
         column[0].set_title(name)
         column[1].set_xlabel("comparisons T")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figure.suptitle(title, fontsize=8)
+    return figure
+
+
+def slot_bias(summary: pd.DataFrame, bias: pd.DataFrame, title: str) -> Figure:
+    """Root mean squared bias against T in both orders of presentation, and every model's bias at the largest T."""
+    figure, (left, right) = canvas(PAGE, 2.9, 1, 2)
+    lines = {"names": ("-", "slots follow names"), "random": (":", "slots at random")}
+    for member, rows in summary.groupby("member", sort=False):
+        look = {"color": COLOURS.get(member), "marker": MARKERS.get(member, "v")}
+        for order, (line, _) in lines.items():
+            of_order = rows[rows["order"] == order]
+            label = NAMES.get(member, member) if order == "names" else None
+            left.loglog(of_order["n_comparisons"], of_order["rms_bias"], line, label=label, **look)
+        last = bias[(bias["member"] == member) & (bias["order"] == "names")]
+        last = last[last["n_comparisons"] == last["n_comparisons"].max()]
+        right.errorbar(last["model"] + 1, last["bias"], 2 * last["bias_se"], linewidth=0.8, **look)
+    noise = summary.groupby("n_comparisons")["rms_noise"].min()
+    left.loglog(
+        noise.index, noise, color=COLOURS["reference"], linestyle="--", label="no bias (Monte Carlo noise)"
+    )
+    left.set(xlabel="comparisons T", ylabel="root mean squared bias of the scores")
+    left.set_title("solid: slots follow names; dotted: at random", fontsize=7)
+    right.axhline(0, color=COLOURS["reference"], linewidth=0.6)
+    right.set(xlabel="model, in the order of names", ylabel="bias at the largest T")
+    right.set_title("slots follow names", fontsize=7)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
     figure.suptitle(title, fontsize=8)
     return figure
 
