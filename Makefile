@@ -5,6 +5,7 @@
 # make audit       every printed number against the stored results, with a verdict
 # make verify      recompute the sections on judgments; fails if a stored table differs
 # make bench       speed and memory as ratios measured in one run
+# make collect     judgments from LLM judges: ARGS="questions.source=answers.jsonl ...", see conf/collect_judgments.yaml
 # make rank        a leaderboard of your own models: DATA=my.jsonl, see conf/rank.yaml
 # make lock        resolve the lock file again (needs uv)
 
@@ -16,7 +17,7 @@ BIN      := .venv/bin
 ARGS     ?=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce test figures audit verify bench rank lock environment $(SECTIONS)
+.PHONY: reproduce test figures audit verify bench rank collect lock environment $(SECTIONS)
 
 reproduce: $(SECTIONS) audit
 
@@ -58,6 +59,9 @@ test: environment
 
 bench: environment
 	$(BIN)/python experiments/bench.py $(ARGS)
+
+collect: environment
+	$(BIN)/python experiments/collect_judgments.py $(ARGS)
 
 DATA ?=
 rank: environment

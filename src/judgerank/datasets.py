@@ -247,6 +247,29 @@ def _normalised(record: object, number: int) -> dict:
     return row
 
 
+def load_rows(source: str, *columns: str):
+    """Rows of a JSON file (in a data folder, or a path) or of a hub dataset; some columns of them, or all.
+
+    Raises
+    ------
+    DataUnavailableError
+        If there is neither such a file nor access to the hub.
+    """
+    import datasets
+
+    path = find_file(source)
+    options = {"path": "json", "data_files": str(path)} if path else {"path": source}
+    try:
+        if not path and not datasets.config.HF_HUB_OFFLINE:
+            # one quick question instead of half a minute of retries
+            requests.head(f"{datasets.config.HF_ENDPOINT}/datasets/{source}", timeout=10).raise_for_status()
+        rows = datasets.load_dataset(**options, split="train")
+        return rows.select_columns(list(columns)) if columns else rows
+    except (OSError, RuntimeError, ValueError, requests.RequestException) as error:
+        reason = type(error).__name__
+        raise DataUnavailableError(f"{source!r} cannot be loaded ({reason})") from error
+
+
 def ultrafeedback_ratings(source: str) -> pd.DataFrame:
     """Mean rating of every model in four dimensions: ``model, dimension, rating, n, n_missing``.
 
@@ -262,18 +285,7 @@ def ultrafeedback_ratings(source: str) -> pd.DataFrame:
     DataError
         If the rows are not in UltraFeedback's form.
     """
-    import datasets
-
-    path = find_file(source)
-    options = {"path": "json", "data_files": str(path)} if path else {"path": source}
-    try:
-        if not path and not datasets.config.HF_HUB_OFFLINE:
-            # one quick question instead of half a minute of retries
-            requests.head(f"{datasets.config.HF_ENDPOINT}/datasets/{source}", timeout=10).raise_for_status()
-        rows = datasets.load_dataset(**options, split="train").select_columns("completions")
-    except (OSError, RuntimeError, ValueError, requests.RequestException) as error:
-        reason = type(error).__name__
-        raise DataUnavailableError(f"the ratings {source!r} cannot be loaded ({reason})") from error
+    rows = load_rows(source, "completions")
     try:
         ratings = [
             (completion["model"], dimension, completion["annotations"][dimension]["Rating"])

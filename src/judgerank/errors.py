@@ -48,3 +48,7 @@ class NotIdentifiedError(JudgerankError):
 
 class NoIntervalError(JudgerankError):
     """A fit at which no covariance exists."""
+
+
+class EndpointError(JudgerankError):
+    """The endpoint will not answer: a key or a model's name that it does not accept."""

@@ -175,11 +175,15 @@ def staged(target: Path) -> Iterator[Path]:
 def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: str) -> dict:
     """What it takes to run this again: data, configuration and versions."""
     config = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
-    versions = {name: version(name) for name in VERSIONED}
     return {
         "section": section,
         "surrogate": bool(kind),
         "data": {name: judgments.source for name, judgments in data.items()},
         "config": {key: value for key, value in config.items() if key not in NOT_RESULTS},
-        "versions": {"python": platform.python_version(), **versions},
+        "versions": versions(),
     }
+
+
+def versions() -> dict[str, str]:
+    """Of Python and the packages that results depend on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in VERSIONED}}

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,16 +62,9 @@ def read_judgments(
     ConfigError
         If the form is not known, or the file's name does not tell it.
     """
-    if not path.is_file():
-        raise DataUnavailableError(f"there is no file {str(path)!r}")
-    form = form or path.suffix.lstrip(".").lower()
-    if form not in READERS:
-        raise ConfigError(
-            f"{path.name}: {form!r} is not a form that can be read (data.format={'|'.join(READERS)})"
-        )
-    content = path.read_bytes()
+    content, read = _opened(path, form)
     try:
-        table = READERS[form](content)
+        table = read(content)
         if table.empty:
             raise DataError("there are no comparisons: the set is empty")
         frame = _in_our_columns(table, columns or {})
@@ -83,6 +76,29 @@ def read_judgments(
     digest = hashlib.sha256(content).hexdigest()
     source = {"file": path.name, "sha256": digest, "records": len(frame), "dropped": dict(comparisons.dropped)}
     return Judgments(path.stem, path.stem, frame, comparisons, source)
+
+
+def read_table(path: Path, form: str | None = None) -> pd.DataFrame:
+    """The records of a file as they are, in any of the forms of `read_judgments`.
+
+    Raises
+    ------
+    DataUnavailableError, DataError, ConfigError
+        As there.
+    """
+    content, read = _opened(path, form)
+    return read(content)
+
+
+def _opened(path: Path, form: str | None) -> tuple[bytes, Callable[[bytes], pd.DataFrame]]:
+    if not path.is_file():
+        raise DataUnavailableError(f"there is no file {str(path)!r}")
+    form = form or path.suffix.lstrip(".").lower()
+    if form not in READERS:
+        raise ConfigError(
+            f"{path.name}: {form!r} is not a form that can be read (data.format={'|'.join(READERS)})"
+        )
+    return path.read_bytes(), READERS[form]
 
 
 def _text(content: bytes) -> str:

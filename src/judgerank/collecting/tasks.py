@@ -1,0 +1,165 @@
+"""What is to be asked: questions with the models' answers, and which judge compares which two of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from judgerank.datasets import load_rows, question_name
+from judgerank.errors import ConfigError, DataError
+from judgerank.reading import read_table
+from judgerank.simulate import generator
+
+COLUMNS = {"question_id": "question_id", "question": "question", "model": "model", "answer": "answer"}
+
+
+@dataclass(frozen=True, order=True)
+class Task:
+    """One request: a judge compares the answers of two models to a question, in this order."""
+
+    question_id: str
+    first: str
+    second: str
+    judge: str
+    repeat: int
+
+    @property
+    def turned(self) -> Task:
+        """The same with the other answer shown first."""
+        return Task(self.question_id, self.second, self.first, self.judge, self.repeat)
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Texts of questions by id, and of answers by question and model."""
+
+    text: Mapping[str, str]
+    answers: Mapping[str, Mapping[str, str]]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(sorted({model for answers in self.answers.values() for model in answers}))
+
+
+def read_questions(source: str, columns: Mapping[str, str | None], answers: str | None = None) -> Questions:
+    """Read questions and answers from a file (JSON, JSON Lines, CSV, Parquet) or a set on the hub.
+
+    Parameters
+    ----------
+    source : str
+        A path, or a hub id such as ``openbmb/UltraFeedback``.
+    columns : mapping of str to str
+        The file's names of ``question_id``, ``question``, ``model`` and ``answer``, where they are others. In
+        nested form without ids, questions are numbered by their rows.
+    answers : str, optional
+        Column that holds a list of objects with ``model`` and ``answer``; else there is one row for each answer.
+
+    Raises
+    ------
+    DataUnavailableError
+        If there is neither such a file nor access to the hub.
+    DataError
+        Naming the record (counted from 1) at fault.
+    """
+    names = COLUMNS | {key: name for key, name in columns.items() if name}
+    path = Path(source)
+    table = read_table(path) if path.suffix and path.is_file() else load_rows(source).to_pandas()
+    try:
+        return _questions(_rows(table, names, answers))
+    except DataError as error:
+        raise DataError(f"{path.name}: {error}") from None
+
+
+def _rows(table: pd.DataFrame, names: Mapping[str, str], answers: str | None) -> Iterable[tuple[int, dict]]:
+    """Record number and ``question_id, question, model, answer`` of every answer."""
+    needed = [names["question"], answers] if answers else list(names.values())
+    missing = [name for name in needed if name not in table.columns]
+    if missing:
+        raise DataError(f"the table has no column {missing[0]!r} (it has: {', '.join(map(str, table.columns))})")
+    for number, record in enumerate(table.to_dict("records"), 1):
+        own = {"question_id": record.get(names["question_id"], number), "question": record[names["question"]]}
+        for answer in record[answers] if answers else [record]:
+            if not isinstance(answer, dict) or not {names["model"], names["answer"]} <= answer.keys():
+                raise DataError(
+                    f"record {number} has an answer without {names['model']!r} and {names['answer']!r}"
+                )
+            yield number, own | {key: answer[names[key]] for key in ("model", "answer")}
+
+
+def _questions(rows: Iterable[tuple[int, dict]]) -> Questions:
+    text: dict[str, str] = {}
+    answers: dict[str, dict[str, str]] = {}
+    for number, row in rows:
+        for key in ("question", "model", "answer"):
+            if not isinstance(row[key], str) or not row[key]:
+                raise DataError(f"record {number} has {row[key]!r} as {key}, not a text")
+        if row["question_id"] is None:
+            raise DataError(f"record {number} has no question_id")
+        name = question_name(row["question_id"])
+        if text.setdefault(name, row["question"]) != row["question"]:
+            raise DataError(f"record {number} has another text for question {name!r} than an earlier one")
+        if row["model"] in answers.setdefault(name, {}):
+            raise DataError(f"record {number} is a second answer of {row['model']!r} to question {name!r}")
+        answers[name][row["model"]] = row["answer"]
+    if not any(len(models) > 1 for models in answers.values()):
+        raise DataError("no question has answers of two models: there is nothing to compare")
+    return Questions(text, answers)
+
+
+def plan(
+    questions: Questions, judges: Iterable[str], size: int | None, repeats: int, both_orders: bool, seed: int
+) -> list[Task]:
+    """Every request, in a random order, so that a run that stops early has asked a random part.
+
+    Parameters
+    ----------
+    questions : Questions
+    judges : iterable of str
+    size : int, optional
+        Comparisons (question, pair, judge, repeat) to draw from all, without replacement; all by default.
+    repeats : int
+        How often every judge is asked the same.
+    both_orders : bool
+        Whether each is asked in both orders; else in one, at random.
+    seed : int
+        With the names it determines what is drawn and in which order it is shown.
+
+    Raises
+    ------
+    ConfigError
+        If there are fewer comparisons than asked for, or no judges.
+    """
+    judges = sorted(judges)
+    if not judges or repeats < 1:
+        raise ConfigError("there must be a judge to ask, at least once")
+    ids = sorted(questions.answers)
+    models = [sorted(questions.answers[name]) for name in ids]
+    pairs = np.array([len(names) * (len(names) - 1) // 2 for names in models])
+    total = int(pairs.sum()) * len(judges) * repeats
+    if size is not None and not 1 <= size <= total:
+        raise ConfigError(f"{size} comparisons cannot be drawn from {total}")
+    rng = generator(seed, "collect")
+    chosen = rng.permutation(total) if size is None else rng.choice(total, size, replace=False)
+    where, within = np.divmod(chosen, len(judges) * repeats)
+    question = np.searchsorted(pairs.cumsum(), where, side="right")
+    place = where - (pairs.cumsum() - pairs)[question]
+    tasks = []
+    for q, p, which in zip(question.tolist(), place.tolist(), within.tolist(), strict=True):
+        first, second = np.triu_indices(len(models[q]), 1)
+        task = Task(ids[q], models[q][first[p]], models[q][second[p]], judges[which // repeats], which % repeats)
+        if both_orders:
+            tasks += [task, task.turned]
+        else:
+            tasks.append(task.turned if _coin(seed, task) else task)
+    return tasks
+
+
+def _coin(seed: int, task: Task) -> bool:
+    """A fair coin keyed by what is asked, whatever else is."""
+    names = [str(seed), task.question_id, task.first, task.second, task.judge, str(task.repeat)]
+    return bool(hashlib.sha256("\0".join(names).encode()).digest()[0] & 1)

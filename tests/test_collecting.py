@@ -1,0 +1,474 @@
+"""Collecting judgments: what is asked, how replies are read, and a real server that misbehaves."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgerank import Comparisons, fit
+from judgerank.collecting.ledger import opened, task_of
+from judgerank.collecting.prompts import fill, parse
+from judgerank.collecting.tasks import Questions, Task, plan, read_questions
+from judgerank.config import ROOT
+from judgerank.errors import ConfigError, DataError, DataUnavailableError
+from tests.endpoint import serving
+
+KEY = "sk-secret-0123456789"
+MODELS = ("m1", "m2", "m3")
+
+
+def rows(n_questions: int = 4, models=MODELS) -> list[dict]:
+    return [
+        {
+            "question_id": f"q{q}",
+            "question": f"Question {q}?",
+            "model": model,
+            "answer": f"an answer of quality {m}",
+        }
+        for q in range(n_questions)
+        for m, model in enumerate(models)
+    ]
+
+
+def questions(n_questions: int = 4) -> Questions:
+    texts = {f"q{q}": f"Question {q}?" for q in range(n_questions)}
+    return Questions(texts, {name: {model: f"an answer of {model}" for model in MODELS} for name in texts})
+
+
+# replies
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("a, 0.75", ("a", 0.75)),
+        ("B, 1.00", ("b", 1.0)),
+        ("c", ("c", None)),
+        (" **b**, 0.80\n", ("b", 0.8)),
+        ('"a, 0.75"', ("a", 0.75)),
+        ("`a`, `0.9`", ("a", 0.9)),
+        ("[b], [0.55]", ("b", 0.55)),
+        ("a; .5", ("a", 0.5)),
+        ("b 0.6.", ("b", 0.6)),
+        ("a, 80%", ("a", 0.8)),
+        ("Model A, 0.7", ("a", 0.7)),
+        ("Choice: b\nConfidence: 0.66", ("b", 0.66)),
+        ("**Choice:** B, **Confidence:** 0.66", ("b", 0.66)),
+        ('{"choice": "a", "confidence": 0.5}', ("a", 0.5)),
+        ("<think>b, 0.9? No.</think>\na, 0.6", ("a", 0.6)),
+        ("b, 0.9? No.</think>\na, 0.6", ("a", 0.6)),
+        ("Both answers are correct, but the first is clearer.\n\na, 0.70", ("a", 0.7)),
+        ("tie, 0.5", ("c", 0.5)),
+        ("a, 1.20", ("a", None)),
+        ("a, high", ("unknown", None)),
+        ("<think>a, 0.9", ("unknown", None)),
+        ("a, 0.6\nb, 0.6", ("unknown", None)),
+        ("a, 0.6\na, 0.7", ("a", 0.7)),
+        ("A good question.", ("unknown", None)),
+        ("I cannot decide.", ("unknown", None)),
+        ("d, 0.7", ("unknown", None)),
+        ("", ("unknown", None)),
+    ],
+)
+def test_replies_are_read(reply, expected):
+    assert parse(reply) == expected
+
+
+@given(st.text())
+def test_no_reply_breaks_the_parser(reply):
+    choice, confidence = parse(reply)
+    assert choice in ("a", "b", "c", "unknown")
+    assert confidence is None or 0 <= confidence <= 1
+
+
+def test_prompts_are_filled_with_what_they_say_and_nothing_else():
+    template = "Q: {question} A: {first} B: {second}"
+    assert fill(template, "{first}?", "x {y}", "{z}") == "Q: {first}? A: x {y} B: {z}"
+    for broken, words in (
+        ("{question} {first}", "second"),
+        (template + " {judge}", "judge"),
+        (template + " {", "field"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            fill(broken, "q", "a", "b")
+
+
+# what is asked
+
+
+def test_every_pair_is_put_to_every_judge_once():
+    tasks = plan(questions(), ["j2", "j1"], None, 2, False, 1)
+    asked = Counter((t.question_id, *sorted((t.first, t.second)), t.judge, t.repeat) for t in tasks)
+    assert len(asked) == 4 * 3 * 2 * 2
+    assert set(asked.values()) == {1}
+    first = sum(t.first < t.second for t in tasks)
+    assert 10 < first < 38
+    assert tasks == plan(questions(), ["j1", "j2"], None, 2, False, 1)
+    assert tasks != plan(questions(), ["j1", "j2"], None, 2, False, 2)
+
+
+def test_slots_do_not_hang_on_what_else_is_asked():
+    few, many = (plan(questions(n), ["j1"], None, 1, False, 1) for n in (2, 4))
+    assert set(few) < set(many)
+
+
+def test_both_orders_follow_each_other():
+    tasks = plan(questions(), ["j1"], 5, 1, True, 1)
+    assert len(tasks) == 10
+    assert tasks[1::2] == [task.turned for task in tasks[::2]]
+
+
+def test_a_sample_is_uniform_over_all_comparisons():
+    seen = Counter(task for seed in range(300) for task in plan(questions(2), ["j1", "j2"], 4, 1, True, seed)[::2])
+    assert len(seen) == 12
+    assert all(abs(count - 100) < 5 * 10 for count in seen.values())
+
+
+@pytest.mark.parametrize(("size", "judges"), [(0, ["j"]), (13, ["j"]), (None, [])])
+def test_what_cannot_be_asked_is_refused(size, judges):
+    with pytest.raises(ConfigError):
+        plan(questions(), judges, size, 1, False, 1)
+
+
+def test_questions_come_in_long_and_nested_form(tmp_path):
+    frame = pd.DataFrame(rows(2))
+    frame.to_csv(tmp_path / "long.csv", index=False)
+    nested = [
+        {
+            "instruction": f"Question {q}?",
+            "completions": [
+                {"model": model, "response": f"an answer of quality {m}"} for m, model in enumerate(MODELS)
+            ],
+        }
+        for q in range(2)
+    ]
+    (tmp_path / "nested.json").write_text(json.dumps(nested))
+    long = read_questions(str(tmp_path / "long.csv"), {})
+    columns = {"question": "instruction", "answer": "response"}
+    other = read_questions(str(tmp_path / "nested.json"), columns, "completions")
+    assert long.models == other.models == MODELS
+    assert list(long.answers.values()) == list(other.answers.values())
+    assert other.text == {"1": "Question 0?", "2": "Question 1?"}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda r: r[3].update(question="Else?"), "record 5 has another text for question 'q1'"),
+        (lambda r: r.append(dict(r[0])), "record 13 is a second answer of 'm1' to question 'q0'"),
+        (lambda r: r[5].update(answer=None), "record 6 has None as answer"),
+        (lambda r: [row.pop("model") for row in r], "no column 'model'"),
+        (lambda r: r.__delitem__(slice(1, None)), "nothing to compare"),
+    ],
+)
+def test_bad_questions_are_named(tmp_path, spoil, words):
+    records = rows()
+    spoil(records)
+    (tmp_path / "q.json").write_text(json.dumps(records))
+    with pytest.raises(DataError, match=words):
+        read_questions(str(tmp_path / "q.json"), {})
+
+
+def test_a_hub_set_out_of_reach_is_said_in_a_sentence(monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    with pytest.raises(DataUnavailableError, match="'nobody/nothing' cannot be loaded"):
+        read_questions("nobody/nothing", {})
+
+
+# the ledger
+
+RECORDS = [
+    {"question_id": "q", "model_a": "m", "model_b": "n", "judge_model": "j", "repeat": n, "raw": "é\n" * n}
+    for n in range(4)
+]
+
+
+@given(st.integers(0, 600))
+def test_a_file_cut_anywhere_keeps_every_whole_line(cut):
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "ledger.jsonl")
+        with opened(path) as ledger:
+            for record in RECORDS:
+                ledger.append(record)
+        content = path.read_bytes()
+        path.write_bytes(content[:cut])
+        whole = content[:cut].count(b"\n")
+        with opened(path) as ledger:
+            assert ledger.records == RECORDS[:whole]
+            assert ledger.torn == len(content[:cut]) - (content[:cut].rfind(b"\n") + 1)
+            for record in RECORDS[whole:]:
+                ledger.append(record)
+        assert path.read_bytes() == content
+
+
+def test_a_file_is_written_by_one_run_at_a_time(tmp_path):
+    path = tmp_path / "l.jsonl"
+    with opened(path), pytest.raises(ConfigError, match=r"l\.jsonl is being written by another run"), opened(path):
+        pass
+    (tmp_path / "l.jsonl").write_text('{"question_id": "q"}\n')
+    with pytest.raises(DataError, match="line 1 is not a judgment"), opened(tmp_path / "l.jsonl"):
+        pass
+    assert task_of(RECORDS[1]) == Task("q", "m", "n", "j", 1)
+
+
+# against a server
+
+
+def command(folder: Path, url: str, *overrides: str) -> list[str]:
+    source = folder / "answers.jsonl"
+    if not source.exists():
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    settings = {
+        "questions.source": source,
+        "output": folder / "judgments.jsonl",
+        "base_url": url,
+        "first_wait": 0.02,
+    }
+    settings |= {"requests_per_minute": "null", "judges": "[{judge: j1}, {judge: j2}]"}
+    chosen = [f"{key}={value}" for key, value in settings.items()]
+    return [sys.executable, "-W", "error::RuntimeWarning", "experiments/collect_judgments.py", *chosen, *overrides]
+
+
+def collected(folder: Path, url: str, *overrides: str, key: str | None = KEY) -> subprocess.CompletedProcess:
+    environment = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
+    environment |= {"OPENAI_API_KEY": key} if key else {}
+    done = subprocess.run(
+        command(folder, url, *overrides), cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def judgments(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "judgments.jsonl").read_text().splitlines()]
+
+
+TOTAL = 4 * 3 * 2
+
+
+def test_judgments_are_collected_and_can_be_ranked(tmp_path):
+    with serving() as server:
+        done = collected(tmp_path, server.url)
+        assert done.returncode == 0, done.stderr
+        assert f"{TOTAL} judgments written, 0 of them unreadable" in done.stdout
+        assert set(server.answered.values()) == {1}
+        again = collected(tmp_path, server.url)
+        assert f"{TOTAL} of them are there already" in again.stdout
+        assert len(server.requests) == TOTAL
+    for body in server.requests:
+        assert (body["temperature"], body["max_tokens"]) == (0, 1024)
+        assert not any(model in body["messages"][0]["content"] for model in MODELS)
+    records = judgments(tmp_path)
+    assert {(r["judge_model"], r["model_sent"], r["model_answered"]) for r in records} == {
+        ("j1",) * 3,
+        ("j2",) * 3,
+    }
+    assert all(r["judge_preferred_model"] == ("a" if r["model_a"] > r["model_b"] else "b") for r in records)
+    assert len({r["model_a"] < r["model_b"] for r in records}) == 2
+    ranked = fit(
+        Comparisons.from_frame(pd.read_json(tmp_path / "judgments.jsonl", lines=True)), solver="penalised"
+    )
+    assert list(ranked.ranks) == [3, 2, 1]
+
+
+def test_the_key_is_written_nowhere(tmp_path):
+    with serving(lambda prompt, times: "429" if times == 1 else None) as server:
+        done = collected(tmp_path, server.url)
+    assert server.keys == {f"Bearer {KEY}"}
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) >= 3
+    assert all(KEY.encode() not in content for content in [*files, done.stdout.encode(), done.stderr.encode()])
+    with serving(lambda prompt, times: "401") as server:
+        (tmp_path / "judgments.jsonl").unlink()
+        done = collected(tmp_path, server.url)
+    assert done.returncode == 1
+    assert KEY not in done.stdout + done.stderr
+    assert "the endpoint refuses judge" in done.stderr.splitlines()[-1]
+    done = collected(tmp_path, server.url, key=None)
+    assert done.returncode == 1
+    assert "OPENAI_API_KEY holds no key" in done.stderr.splitlines()[-1]
+
+
+FAULTS = ("429 0.05", "500", "503", "cut", "broken", "no choices", "429")
+
+
+def test_every_failure_is_counted_and_no_judgment_is_lost_or_asked_twice(tmp_path):
+    """Each prompt fails with each fault in turn, starting anywhere, before it is answered."""
+    kinds: dict[str, int] = {}
+
+    def faults(prompt: str, times: int) -> str | None:
+        start = kinds.setdefault(prompt, len(kinds))
+        return None if times > 3 else FAULTS[(start + times) % len(FAULTS)]
+
+    with serving(faults) as server:
+        done = collected(tmp_path, server.url)
+        assert done.returncode == 0, done.stderr
+    assert set(server.answered.values()) == {1}
+    assert len(judgments(tmp_path)) == len(server.answered) == TOTAL
+    happened = server.happened
+    expected = {"429": happened["429"] + happened["429 0.05"], "500": happened["500"], "503": happened["503"]}
+    expected |= {"connection": happened["cut"], "unreadable body": happened["broken"] + happened["no choices"]}
+    assert sum(expected.values()) == 3 * TOTAL
+    listed = ", ".join(f"{count} {kind}" for kind, count in sorted(expected.items()))
+    assert f"attempts failed: {listed}" in done.stdout
+    assert "given up: none" in done.stdout
+
+
+def test_what_has_no_answer_is_counted_and_asked_the_next_time(tmp_path):
+    def faults(prompt: str, times: int) -> str | None:
+        return (
+            "500"
+            if "Question 0" in prompt and times < 3
+            else "400"
+            if "Question 1" in prompt and times < 2
+            else None
+        )
+
+    with serving(faults) as server:
+        done = collected(tmp_path, server.url, "attempts=2")
+        assert done.returncode == 0
+        assert "given up: 6 400, 6 500" in done.stdout
+        assert "attempts failed: 6 400, 12 500" in done.stdout
+        assert "12 requests have no answer yet" in done.stdout
+        assert len(judgments(tmp_path)) == 12
+        collected(tmp_path, server.url, "attempts=3")
+    assert len(judgments(tmp_path)) == TOTAL
+    assert set(server.answered.values()) == {1}
+
+
+def test_a_kill_in_the_middle_loses_nothing_and_pays_for_nothing_twice(tmp_path):
+    with serving(delay=0.05) as server:
+        running = subprocess.Popen(
+            command(tmp_path, server.url, "max_concurrent=3"),
+            cwd=ROOT,
+            env=os.environ | {"OPENAI_API_KEY": KEY},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        path = tmp_path / "judgments.jsonl"
+        deadline = time.monotonic() + 60
+        while not (path.exists() and path.read_bytes().count(b"\n") >= 6):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        time.sleep(0.2)
+        content = path.read_bytes()
+        kept = content.count(b"\n")
+        assert 6 <= kept < TOTAL
+        path.write_bytes(content + b'{"question_id": "q0", "mod')  # as if cut off in the middle of a line
+        before = dict(server.answered)
+        done = collected(tmp_path, server.url)
+        assert done.returncode == 0, done.stderr
+        assert "26 bytes dropped" in done.stdout
+        assert f"{kept} of them are there already" in done.stdout
+    records = judgments(tmp_path)
+    assert (
+        len({(r["question_id"], r["model_a"], r["model_b"], r["judge_model"]) for r in records})
+        == len(records)
+        == TOTAL
+    )
+    twice = [prompt for prompt, count in server.answered.items() if count > 1]
+    assert len(twice) == sum(before.values()) - kept  # only what was on its way at the kill
+    assert len(twice) <= 3
+
+
+def test_a_dry_run_sends_nothing_and_says_what_it_would_take(tmp_path):
+    prices = "judges=[{judge: j1, prompt_price: 1, completion_price: 2}, {judge: j2}]"
+    with serving() as server:
+        done = collected(tmp_path, server.url, "dry_run=true", prices, key=None)
+    assert done.returncode == 0, done.stderr
+    assert server.requests == []
+    assert not (tmp_path / "judgments.jsonl").exists()
+    cost = float(done.stdout.split("estimated cost at most ")[1].split()[0])
+    prompt = json.loads(
+        json.dumps(fill((ROOT / "conf/prompt/pairwise.yaml").read_text().split("text: |")[1], "q", "a", "b"))
+    )
+    assert cost == pytest.approx(12 * (len(prompt) / 3.5 + 2 * 1024) / 1e6, rel=0.1)
+
+
+def test_a_budget_stops_the_run_before_it_is_exceeded(tmp_path):
+    prices = "judges=[{judge: j1, prompt_price: 1000, completion_price: 1000}]"
+    with serving() as server:
+        # an answer costs 0.11, and might have cost 1.3
+        done = collected(tmp_path, server.url, prices, "budget=2.0", "max_concurrent=1")
+        assert done.returncode == 0, done.stderr
+        assert "stopped: the next request might exceed the budget" in done.stdout
+        spent = float(done.stdout.split("spent ")[1].split()[0])
+        count = len(judgments(tmp_path))
+        assert spent == pytest.approx(0.11 * count)
+        assert 0 < spent <= 2.0
+        assert count < 12
+        again = collected(tmp_path, server.url, prices, "budget=2.0", "max_concurrent=1")
+        assert len(server.requests) == len(judgments(tmp_path)) == count  # earlier runs count
+        assert "stopped" in again.stdout
+        assert (
+            "a budget needs prices, and judge 'j1' has none" in collected(tmp_path, server.url, "budget=1").stderr
+        )
+
+
+def test_usage_that_is_not_told_is_taken_at_its_most(tmp_path):
+    silent = "judges=[{judge: no usage, prompt_price: 0, completion_price: 1000}]"
+    with serving() as server:
+        done = collected(tmp_path, server.url, silent, "comparisons=2")
+    assert float(done.stdout.split("spent ")[1].split()[0]) == pytest.approx(2 * 1.024)
+
+
+def test_the_pace_is_kept(tmp_path):
+    with serving() as server:
+        collected(tmp_path, server.url, "requests_per_minute=1200", "comparisons=10", "max_concurrent=10")
+    assert max(server.times) - min(server.times) >= 9 * 0.05 * 0.9
+
+
+def test_a_substituted_model_is_told(tmp_path):
+    with serving(model="other-model") as server:
+        done = collected(tmp_path, server.url, "comparisons=20")
+    assert "judge 'j1' was sent as 'j1' and answered as 'other-model'" in done.stdout
+    assert "one model, 'other-model', answered for 2 judges: j1, j2" in done.stdout
+
+
+def test_unreadable_replies_are_kept_with_their_text(tmp_path):
+    with serving(reply=lambda prompt: "Hmm, hard to say.") as server:
+        done = collected(tmp_path, server.url, "comparisons=3")
+    assert "3 judgments written, 3 of them unreadable" in done.stdout
+    assert {(r["judge_preferred_model"], r["raw"]) for r in judgments(tmp_path)} == {
+        ("unknown", "Hmm, hard to say.")
+    }
+
+
+def test_another_prompt_wants_another_file(tmp_path):
+    with serving() as server:
+        collected(tmp_path, server.url, "comparisons=2")
+        done = collected(tmp_path, server.url, "comparisons=2", "prompt.max_tokens=5")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith(
+        "holds answers to another prompt (output=FILE names another file)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("judges=[]", "judges is empty"),
+        ("judges=[{judge: j}, {judge: j}]", "judge 'j' is there twice"),
+        ("repeats=0", "repeats must be positive"),
+        ("order=sideways", "order"),
+        ("questions.source=nowhere.jsonl", "nowhere.jsonl"),
+    ],
+)
+def test_bad_settings_end_in_a_sentence(tmp_path, override, words):
+    done = collected(tmp_path, "http://127.0.0.1:9/v1", override)
+    assert done.returncode == 1
+    assert words in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "judgments.jsonl").exists()
