@@ -38,7 +38,8 @@ def fitted_member(cfg: DictConfig, comparisons: Comparisons, name: str) -> FitRe
         return fit(comparisons, name, *solver_settings(cfg.solver, name))
     except NoMaximumError as error:
         links = "; ".join(f"{a} with {b}" for a, b in first_links(comparisons, error))
-        advice = f" (to begin with, compare {links})" if links else ""
+        shrunk = "solver=penalised ranks them all the same, by shrinking scores toward each other"
+        advice = f" (to begin with, compare {links}; {shrunk})" if links else ""
         raise type(error)(f"{error}{advice}", error.models) from None
 
 
@@ -46,7 +47,7 @@ def compute(cfg: DictConfig, judgments: Judgments) -> Ranking:
     comparisons = judgments.comparisons
     fitted = fitted_member(cfg, comparisons, cfg.model)
     remarks = on_fit(fitted) + on_design(comparisons, cfg.few)
-    if cfg.model in WITH_POSITIONS:
+    if cfg.model in WITH_POSITIONS and fitted.solution.spread is None:  # a test is of maxima
         test = leaning(fitted, partial(fitted_member, cfg, comparisons), cfg.level)
         remarks = on_positions(test, cfg.level) + remarks
     plan, clustered = bounding_comparisons(fitted, cfg.next, cfg.next_size), False

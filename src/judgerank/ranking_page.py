@@ -127,9 +127,17 @@ def _method(ranking: Ranking) -> str:
         if ranking.clustered
         else "Intervals take comparisons as independent (inverse expected information)."
     )
+    fitting = "maximum likelihood"
+    if fitted.solution.spread is not None:
+        widths = ", ".join(
+            f"{name.replace('_', ' ')} {value:.2f}" for name, value in fitted.solution.spread.items()
+        )
+        fitting = (
+            f"penalised maximum likelihood (standard deviations of what is shrunk toward the panel: {widths})"
+        )
     ties = "ties an outcome of their own" if fitted.model.has_ties else "ties as half a win for either"
     return (
-        f"Model `{fitted.model.name}`: `{MEMBERS[fitted.model.name]}`, maximum likelihood, {ties}. "
+        f"Model `{fitted.model.name}`: `{MEMBERS[fitted.model.name]}`, {fitting}, {ties}. "
         f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
         f"{_count(fitted.n_parameters, 'free parameter')}. {spread} Scores sum to zero, discriminations have "
         "geometric mean one over the judges above zero; scores' intervals and pairs are on the scale at which "

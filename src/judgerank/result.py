@@ -124,7 +124,7 @@ class FitResult:
         """How each judge ended: interior, zero, unbounded, slope_bound, or that of an unfinished fit."""
         status = pd.Series(str(self.status), index=list(self.comparisons.judges), name="status")
         if self.converged:
-            status[:] = str(Status.INTERIOR)
+            status[:] = str(Status.INTERIOR if self.solution.spread is None else Status.SHRUNK)
         status[list(self.slopes_at_bound)] = "slope_bound"
         status[list(self.judges_at_zero)] = "zero"
         status[list(self.unbounded_judges)] = str(Status.UNBOUNDED)
