@@ -303,7 +303,10 @@ def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
 
 def test_make_rank_hands_the_file_and_the_overrides_on():
     done = subprocess.run(
-        ["make", "-n", "rank", "DATA=my file.jsonl", "ARGS=model=btl"], cwd=ROOT, capture_output=True, text=True
+        ["make", "-n", "--no-print-directory", "rank", "DATA=my file.jsonl", "ARGS=model=btl"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert (
         done.stdout.splitlines()[-1]

@@ -39,6 +39,19 @@ def both_fits(solver: DictConfig, comparisons: Comparisons) -> dict[str, FitResu
     return {m: fit(comparisons, m, *solver_settings(solver, m)) for m in ("judge_aware", "btl")}
 
 
+def require_least(cfg: DictConfig, least: dict[str, int]) -> None:
+    """Refuse settings below the least that makes sense; null is none.
+
+    Raises
+    ------
+    ConfigError
+        Naming the key at fault.
+    """
+    for key, low in least.items():
+        if cfg[key] is not None and cfg[key] < low:
+            raise ConfigError(f"{key} must be at least {low}, not {cfg[key]}")
+
+
 def simulation_settings(cfg: DictConfig) -> dict[str, Setting]:
     """The configured settings by name, checked against the schema and against what the study can tell apart.
 
@@ -50,9 +63,7 @@ def simulation_settings(cfg: DictConfig) -> dict[str, Setting]:
         Naming the setting or the key at fault.
     """
     least = {"replications": 1, "draw_replications": 1, "block": 1, "draws": 0, "seed": 0, "points": 1}
-    for key, low in least.items():
-        if cfg[key] is not None and cfg[key] < low:
-            raise ConfigError(f"{key} must be at least {low}, not {cfg[key]}")
+    require_least(cfg, least)
     checked: dict[str, Setting] = {}
     for name, setting in cfg.settings.items():
         try:

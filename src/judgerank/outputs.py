@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank.config import ROOT
 from judgerank.datasets import Judgments, load_judgments
 from judgerank.errors import ConfigError, DataUnavailableError
+from judgerank.reading import read_judgments
 from judgerank.schemas import Surrogate
 from judgerank.surrogates import surrogate_judgments
 from judgerank.tables import Table
@@ -90,8 +91,22 @@ class _Marked(logging.Formatter):
 
 
 def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
-    """The section's sets, all real or all surrogates: several, the one chosen by ``dataset=``, or none."""
-    wanted = {cfg.dataset.name: cfg.dataset} if "dataset" in cfg else cfg.get("datasets", {})
+    """The section's sets, all real or all surrogates: several, the one chosen by ``dataset=``, or none.
+
+    Where a section takes a file of one's own (``data.path=``), that file's judgments.
+
+    Raises
+    ------
+    ConfigError
+        If both are chosen.
+    """
+    chosen, own = cfg.get("dataset"), cfg.get("data")
+    if own and own.path:
+        if chosen:
+            raise ConfigError("dataset and data.path: only one of them can be chosen")
+        judgments = read_judgments(Path(own.path), own.format, OmegaConf.to_container(own.columns))
+        return {judgments.name: judgments}, ""
+    wanted = {chosen.name: chosen} if chosen else cfg.get("datasets", {})
     if not wanted:
         return {}, ""
     if cfg.surrogate is not Surrogate.always:
@@ -109,8 +124,9 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
     tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
     target = _folder(cfg, cfg.figures, section, kind)
     with matplotlib.rc_context(), staged(target) as folder:
-        chosen = f": {cfg.dataset.title}" if "dataset" in cfg else ""
-        save_figures(draw(tables, chosen + (" (surrogate)" if kind else "")), folder)
+        title = _chosen(cfg)[1]
+        suffix = (f": {title}" if title else "") + (" (surrogate)" if kind else "")
+        save_figures(draw(tables, suffix), folder)
     log.info("%s: tables in %s, figures in %s", section, _shown(stored), _shown(target))
 
 
@@ -124,8 +140,17 @@ def save_figures(figures: dict[str, Figure], folder: Path) -> None:
 
 
 def _folder(cfg: DictConfig, base: str, section: str, kind: str) -> Path:
-    """results/[surrogate/]section[/dataset]; relative to the project, wherever it is run from."""
-    return ROOT / base / kind / section / (cfg.dataset.name if "dataset" in cfg else "")
+    """results/[surrogate/]section[/set]; relative to the project, wherever it is run from."""
+    return ROOT / base / kind / section / _chosen(cfg)[0]
+
+
+def _chosen(cfg: DictConfig) -> tuple[str, str]:
+    """Name and title of the one set, file or assumed panel that the section is on; empty if it is on none."""
+    if cfg.get("dataset"):
+        return cfg.dataset.name, cfg.dataset.title
+    if cfg.get("data") and cfg.data.path:
+        return Path(cfg.data.path).stem, Path(cfg.data.path).stem
+    return (cfg.assumed.name, f"{cfg.assumed.name} panel") if cfg.get("assumed") else ("", "")
 
 
 def _shown(path: Path) -> Path:

@@ -9,7 +9,8 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from judgerank.rank_schema import Rank
+from judgerank.plan_schema import Assumed, Wanted, Weights
+from judgerank.rank_schema import OwnData, Rank
 
 
 class Surrogate(Enum):
@@ -342,6 +343,31 @@ class SmallSamples(Simulation):
     level: float = MISSING
 
 
+@dataclass
+class Plan(Judged):
+    """A plan for an assumed panel, or for one fitted to a set or to a file of one's own."""
+
+    assumed: Assumed = field(default_factory=Assumed)
+    dataset: Dataset | None = None
+    data: OwnData = field(default_factory=OwnData)
+    wanted: Wanted = field(default_factory=Wanted)
+    pair: list[str] | None = MISSING
+    weights: Weights = field(default_factory=Weights)
+    repeats: int = MISSING
+    correlation: float = MISSING
+    repeats_compared: list[int] = MISSING
+    correlations_compared: list[float] = MISSING
+    n_judges: list[int] = MISSING
+    n_comparisons: list[int] = MISSING
+    parallel: Parallel = field(default_factory=Parallel)
+    replications: int = MISSING
+    draws: int = MISSING
+    draw_replications: int = MISSING
+    points: int | None = MISSING
+    block: int = MISSING
+    cache: str = MISSING
+
+
 def _register() -> None:
     store = ConfigStore.instance()
     store.store(group="dataset", name="schema", node=Dataset)
@@ -373,6 +399,7 @@ def _register() -> None:
         MixedJudges,
         Sparsity,
         Rank,
+        Plan,
     ):
         store.store(name=f"{node.__name__}Schema", node=node)
 

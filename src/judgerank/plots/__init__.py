@@ -13,6 +13,7 @@ from judgerank.plots.judges import (
     stopping_path,
 )
 from judgerank.plots.own import panel, standings
+from judgerank.plots.planning import plan
 from judgerank.plots.rankings import agreement, leaderboard, ratings, tie_handling, uncertainty
 from judgerank.plots.resampled import efficiency, sparsity, weak_share
 from judgerank.plots.simulations import coverage, coverage_draws, mse, mse_draws, shrunk, slot_bias
@@ -38,6 +39,7 @@ __all__ = [
     "mse_draws",
     "pair_heatmap",
     "panel",
+    "plan",
     "pool",
     "prompt",
     "ratings",

@@ -1,0 +1,230 @@
+"""What a plan is made for: models and judges with their parameters, and who is asked how often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from scipy.special import expit, ndtri
+
+from judgerank.comparisons import Comparisons
+from judgerank.connectivity import require_maximum
+from judgerank.errors import ConfigError, NoIntervalError
+from judgerank.model import Parameters
+from judgerank.plan_schema import Assumed
+from judgerank.result import FitResult
+from judgerank.simulate import generator
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Models and judges of the judge-aware model, and a design.
+
+    Attributes
+    ----------
+    models, judges : tuple of str
+        N models, K judges.
+    at : Parameters
+        Scores and log-discriminations, each with sum zero.
+    pair_weight : float array, shape (N (N - 1) / 2,)
+        How often a pair is compared relative to others, pairs in the order of ``numpy.triu_indices(N, 1)``.
+    judge_weight : float array, shape (K,)
+        How often a judge is asked relative to others.
+    """
+
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    at: Parameters
+    pair_weight: np.ndarray
+    judge_weight: np.ndarray
+
+    @classmethod
+    def of(cls, scores: Mapping[str, float], discrimination: Mapping[str, float]) -> Panel:
+        """Scores by model and discriminations by judge, normalised (equation 3), on a uniform design.
+
+        Raises
+        ------
+        ConfigError
+            If there are fewer than two models, no judge, or values out of range.
+        """
+        models, judges = tuple(map(str, scores)), tuple(map(str, discrimination))
+        s, gamma = np.array(list(scores.values()), float), np.array(list(discrimination.values()), float)
+        if len(s) < 2 or not np.isfinite(s).all() or np.ptp(s) == 0:
+            raise ConfigError("assumed.scores must be two or more finite numbers that are not all equal")
+        if len(gamma) < 1 or not np.all((gamma > 0) & np.isfinite(gamma)):
+            raise ConfigError("assumed.discrimination must be one or more finite numbers above zero")
+        at = Parameters(s, np.log(gamma)[None, :]).normalised()
+        return cls(models, judges, at, np.ones(len(s) * (len(s) - 1) // 2), np.ones(len(gamma)))
+
+    @classmethod
+    def fitted(cls, result: FitResult) -> Panel:
+        """The panel of a fit, without judges at zero discrimination: comparisons by them tell nothing.
+
+        Raises
+        ------
+        NoIntervalError
+            If a discrimination is unbounded, or the fit did not converge.
+        """
+        if not result.converged:
+            who = f" ({', '.join(result.unbounded_judges)})" if result.unbounded_judges else ""
+            raise NoIntervalError(f"there is no panel to plan for: the fit ended as {result.status}{who}")
+        in_play = result.discrimination[result.discrimination > 0]
+        return cls.of(result.scores.to_dict(), in_play.to_dict())
+
+    def weighted(self, judges: Mapping[str, float], pairs: Iterable[tuple[str, str, float]]) -> Panel:
+        """Another design: weights of some judges and of some pairs; of the others it is one.
+
+        Judges of weight zero leave the panel.
+
+        Raises
+        ------
+        ConfigError
+            If a name is not known, or a weight is not a finite number from zero up.
+        DisconnectedError
+            If the pairs left do not connect the models.
+        """
+        by_judge, by_pair = self.judge_weight.copy(), self.pair_weight.copy()
+        for name, weight in judges.items():
+            if name not in self.judges:
+                raise ConfigError(f"weights.judges: there is no judge {name!r} among {', '.join(self.judges)}")
+            by_judge[self.judges.index(name)] = _weight("weights.judges", weight)
+        for entry in pairs:
+            if len(entry) != 3:
+                raise ConfigError(f"weights.pairs: {list(entry)} is not a model, another one and a weight")
+            by_pair[self.pair(entry[:2], "weights.pairs")] = _weight("weights.pairs", entry[2])
+        if not by_judge.any() or not by_pair.any():
+            raise ConfigError("weights: some judge and some pair must have a weight above zero")
+        panel = replace(self, judge_weight=by_judge, pair_weight=by_pair).subset(np.flatnonzero(by_judge))
+        require_maximum(panel.design())
+        return panel
+
+    def pair(self, names: Iterable[str], key: str) -> int:
+        """Place of a pair in the order of ``numpy.triu_indices``.
+
+        Raises
+        ------
+        ConfigError
+            Naming the key, if these are not two of the models.
+        """
+        names = list(names)
+        for name in names:
+            if name not in self.models:
+                raise ConfigError(f"{key}: there is no model {name!r} among {', '.join(self.models)}")
+        if len(set(names)) != 2 or len(names) != 2:
+            raise ConfigError(f"{key}: {', '.join(names) or 'nothing'} is not two models")
+        i, j = sorted(map(self.models.index, names))
+        return i * (2 * len(self.models) - i - 1) // 2 + j - i - 1
+
+    def subset(self, judges: Iterable[int]) -> Panel:
+        """Some of the judges, given by index; scores on the scale of their geometric mean."""
+        judges = np.array(sorted(judges), int)
+        at = Parameters(self.at.scores, self.at.judges[:, judges]).normalised()
+        names = tuple(self.judges[k] for k in judges)
+        return replace(self, judges=names, at=at, judge_weight=self.judge_weight[judges])
+
+    def design(self, size: float = 1.0) -> Comparisons:
+        """What `size` comparisons are expected to be: fractional counts of every triple, and mean outcomes."""
+        pair, k = np.divmod(np.arange(len(self.pair_weight) * len(self.judges)), len(self.judges))
+        weight = self.pair_weight[pair] * self.judge_weight[k]
+        asked = weight > 0
+        i, j = (index[pair[asked]] for index in np.triu_indices(len(self.models), 1))
+        p = expit(np.exp(self.at.judges[0])[k[asked]] * (self.at.scores[i] - self.at.scores[j]))
+        count = size * weight[asked] / weight.sum()
+        return Comparisons(self.models, self.judges, i, j, k[asked], p, count)
+
+
+def _weight(key: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
+        raise ConfigError(f"{key}: {value!r} is not a weight, a finite number from zero up")
+    return float(value)
+
+
+def assumed(settings: Assumed) -> Panel:
+    """A panel that is not fitted: normally spread, or of given values (a list, or a mapping by name).
+
+    Raises
+    ------
+    ConfigError
+        Naming the key at fault.
+    """
+    spreads = {
+        "scores": (settings.n_models, settings.sigma_scores, "m", "n_models", "sigma_scores"),
+        "discrimination": (
+            settings.n_judges,
+            settings.sigma_discrimination,
+            "j",
+            "n_judges",
+            "sigma_discrimination",
+        ),
+    }
+    values = {}
+    for key, (size, sigma, letter, size_key, sigma_key) in spreads.items():
+        given = getattr(settings, key)
+        if given is None:
+            if size < 1 or not 0 <= sigma < np.inf:
+                raise ConfigError(f"assumed.{size_key} must be at least 1, and assumed.{sigma_key} at least 0")
+            spread = normal_spread(size, sigma)
+            given = list(spread if key == "scores" else np.exp(spread))
+        if not isinstance(given, list | dict):
+            raise ConfigError(f"assumed.{key} is a list of numbers, or numbers by name, not {given!r}")
+        named = given if isinstance(given, dict) else {f"{letter}{n:02d}": x for n, x in enumerate(given, 1)}
+        odd = [x for x in named.values() if isinstance(x, bool) or not isinstance(x, int | float)]
+        if odd:
+            raise ConfigError(f"assumed.{key} holds {odd[0]!r}, not a number")
+        values[key] = named
+    return Panel.of(**values)
+
+
+def sub_panels(panel: Panel, size: int, draws: int, seed: int) -> list[Panel]:
+    """Panels of some of the judges: all there are, if those are no more than `draws`, else that many random ones.
+
+    Random ones of different sizes are nested, so that sizes can be compared.
+
+    Raises
+    ------
+    ConfigError
+        If there is no judge in them, or more than there are.
+    """
+    many = len(panel.judges)
+    if not 1 <= size <= many:
+        raise ConfigError(f"n_judges must lie between 1 and the panel's {many}, not at {size}")
+    if comb(many, size) <= draws:
+        return [panel.subset(judges) for judges in combinations(range(many), size)]
+    return [panel.subset(generator(seed, "panel", draw).permutation(many)[:size]) for draw in range(draws)]
+
+
+def normal_spread(size: int, sigma: float) -> np.ndarray:
+    """Normal quantiles of evenly spaced probabilities, falling, with this standard deviation, shape (size,).
+
+    A panel of that spread without a seed that decides how lucky it is.
+    """
+    if size == 1:
+        return np.zeros(1)
+    quantiles = -ndtri((np.arange(size) + 0.5) / size)
+    return sigma * quantiles / quantiles.std()
+
+
+def drawn(
+    rng: np.random.Generator, panel: Panel, size: int, repeats: int = 1, correlation: float = 0.0
+) -> Comparisons:
+    """Comparisons on the panel's design, each judgment asked for `repeats` times; one row per judgment.
+
+    With the probability `correlation` the repeats of a judgment are copies of one answer, else independent: any
+    two of them then have that correlation.
+
+    Parameters
+    ----------
+    size : int
+        Comparisons altogether, repeats among them.
+    """
+    cells = panel.design()
+    asked = size // repeats
+    cell = rng.choice(len(cells), asked, p=cells.count / cells.count.sum())
+    chance = rng.random((asked, repeats))
+    copied = rng.random(asked) < correlation
+    chance[copied] = chance[copied, :1]
+    share = (chance < cells.outcome[cell, None]).mean(axis=1)
+    return cells._rows(cell, outcome=share, count=np.full(asked, float(repeats)))

@@ -1,0 +1,42 @@
+"""Schema of what is planned for and what is wanted (conf/plan.yaml)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from omegaconf import MISSING
+
+
+@dataclass
+class Assumed:
+    """A panel that is not fitted to judgments."""
+
+    name: str = MISSING
+    n_models: int = MISSING
+    n_judges: int = MISSING
+    sigma_scores: float = MISSING
+    sigma_discrimination: float = MISSING
+    scores: Any = None  # a list, or a mapping by model
+    discrimination: Any = None  # a list, or a mapping by judge
+
+
+@dataclass
+class Weights:
+    """How often judges and pairs are asked relative to others; those not named have weight one."""
+
+    judges: dict[str, float] = field(default_factory=dict)
+    pairs: list[Any] = field(default_factory=list)  # of [model, model, weight]
+
+
+@dataclass
+class Wanted:
+    """Goals by name, as in `planning.GOALS`; null where none is set."""
+
+    score_width: float | None = None
+    score_width_worst: float | None = None
+    standardised_width: float | None = None
+    standardised_width_worst: float | None = None
+    pair_power: float | None = None
+    separated: float | None = None
+    separated_holm: float | None = None

@@ -1,0 +1,201 @@
+"""How many comparisons, judges and repeats a wanted precision takes, from the expected information of a design.
+
+The information of a design is linear in its number of comparisons T (section 3.3). So every standard error is that
+of one comparison over the square root of T, and the T for a wanted width has a closed form; the T for a wanted
+power is the root of a function that rises in T. Both are asymptotic, as Wald intervals are; `plan_study` says what
+data of that size give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from judgerank.errors import ConfigError, NotIdentifiedError
+from judgerank.inference import covariance, information, normal_quantile
+from judgerank.model import JUDGE_AWARE, evaluate
+from judgerank.panels import Panel
+from judgerank.ranks import at_best_known_scale, standardised
+from judgerank.simulate import generator
+
+# goal: whose standard errors, and what is said of them
+WIDTHS = {
+    "score_width": ("score", np.mean),
+    "score_width_worst": ("score", np.max),
+    "standardised_width": ("standardised", np.mean),
+    "standardised_width_worst": ("standardised", np.max),
+}
+POWERS = ("pair_power", "separated", "separated_holm")
+GOALS = (*WIDTHS, *POWERS)
+MOST = 1e12  # comparisons beyond which nothing is planned
+DRAWS = 400  # of all pairs' statistics, for Holm's procedure
+
+
+@dataclass(frozen=True, eq=False)
+class Precision:
+    """What one comparison on a design is expected to tell; errors at T comparisons are these over sqrt(T).
+
+    Attributes
+    ----------
+    score : float array, shape (N,)
+        Standard errors of the scores.
+    standardised : float array, shape (N,)
+        Standard errors of the scores over their standard deviation. With the geometric mean of the discriminations
+        held at one, a judge close to zero leaves the scale of the scores all but unknown; these are free of it.
+    distance : float array, shape (N (N - 1) / 2,)
+        |s_i - s_j| over its standard error on the best-known scale, on which `ranks.pairwise` tests.
+    contrasts : float array, shape (N (N - 1) / 2, N)
+        Maps independent standard normals to the errors of the differences over their standard errors.
+    """
+
+    score: np.ndarray
+    standardised: np.ndarray
+    distance: np.ndarray
+    contrasts: np.ndarray
+
+    @cached_property
+    def noise(self) -> np.ndarray:
+        """Draws of all pairs' statistics were all scores equal, shape (DRAWS, N (N - 1) / 2)."""
+        n = self.contrasts.shape[1]
+        return generator(0, "planning", n).standard_normal((DRAWS, n)) @ self.contrasts.T
+
+
+def precision_of(panel: Panel) -> Precision:
+    """Precision of one comparison on the panel's design.
+
+    Raises
+    ------
+    NotIdentifiedError
+        If the design does not determine every score and discrimination.
+    """
+    n, k, s = len(panel.models), len(panel.judges), panel.at.scores
+    at_truth = evaluate(panel.design(), JUDGE_AWARE, panel.at, "expected")
+    try:
+        v = covariance(information(at_truth, np.ones((1, k), bool)), n, k)
+    except np.linalg.LinAlgError:
+        raise NotIdentifiedError("the design does not determine every score and discrimination") from None
+    values, vectors = np.linalg.eigh(at_best_known_scale(s, v, k))
+    half = vectors * np.sqrt(np.maximum(values, 0.0))
+    i, j = np.triu_indices(n, 1)
+    contrasts = half[i] - half[j]
+    error = np.linalg.norm(contrasts, axis=1)
+    of_scores = v[:n, :n]
+    scale_free = np.maximum(np.diag(standardised(s, of_scores)[1]), 0.0)
+    distance = np.abs(s[i] - s[j]) / error
+    return Precision(np.sqrt(np.diag(of_scores)), np.sqrt(scale_free), distance, contrasts / error[:, None])
+
+
+def power(noncentrality: np.ndarray, level: float) -> np.ndarray:
+    """Probability that a two-sided Wald test rejects, for a true difference of this many standard errors."""
+    critical = normal_quantile(level)
+    return ndtr(noncentrality - critical) + ndtr(-noncentrality - critical)
+
+
+def separated_holm(precision: Precision, size: float, level: float) -> float:
+    """Expected share of pairs that Holm's procedure separates.
+
+    That of unadjusted tests, which is exact, less what the adjustment costs in `DRAWS` draws of all pairs' joint
+    distribution, the same ones whatever T.
+    """
+    noncentrality = precision.distance * np.sqrt(size)
+    statistics = np.sort(np.abs(noncentrality + precision.noise), axis=1)[:, ::-1]
+    many = statistics.shape[1]
+    critical = np.array([normal_quantile(1 - (1 - level) / (many - step)) for step in range(many)])
+    rejected = np.logical_and.accumulate(statistics > critical, axis=1)
+    cost = (statistics > critical[-1]).mean() - rejected.mean()
+    return max(0.0, float(power(noncentrality, level).mean() - cost))
+
+
+def achieved(goal: str, precision: Precision, size: float, level: float = 0.95, pair: int = 0) -> float:
+    """What independent comparisons on a design are expected to achieve.
+
+    Parameters
+    ----------
+    goal : str
+        In `WIDTHS`: the mean or the largest width of the intervals of the scores, or of the standardised scores.
+        In `POWERS`: the probability that a pair is separated, the expected share of all pairs that are, or the
+        share that are with Holm's (1979) adjustment for all pairs.
+    size : float
+        Number of comparisons T.
+    level : float
+        Of the intervals; tests are made at one minus it.
+    pair : int
+        Which pair, for ``pair_power``; see `Panel.pair`.
+    """
+    if goal in WIDTHS:
+        whose, summary = WIDTHS[goal]
+        return float(2 * normal_quantile(level) * summary(getattr(precision, whose)) / np.sqrt(size))
+    if goal == "separated_holm":
+        return separated_holm(precision, size, level)
+    of_pairs = power(precision.distance * np.sqrt(size), level)
+    return float(of_pairs[pair] if goal == "pair_power" else of_pairs.mean())
+
+
+def expected(goal: str, precisions: Sequence[Precision], size: float, level: float = 0.95, pair: int = 0) -> float:
+    """Mean of `achieved` over panels, one of which will be had."""
+    return float(np.mean([achieved(goal, precision, size, level, pair) for precision in precisions]))
+
+
+def needed(goal: str, wanted: float, precisions: Sequence[Precision], level: float = 0.95, pair: int = 0) -> float:
+    """Number of independent comparisons at which `expected` is as wanted; at least one.
+
+    Raises
+    ------
+    ConfigError
+        If the goal is unknown or out of range, or no number of comparisons reaches it.
+    """
+    require_reasonable(goal, wanted)
+    if goal in WIDTHS:
+        return max(1.0, (expected(goal, precisions, 1.0, level, pair) / wanted) ** 2)
+
+    def missing(log_size: float) -> float:
+        return wanted - expected(goal, precisions, np.exp(log_size), level, pair)
+
+    top = np.log(MOST)
+    if missing(top) > 0:
+        raise ConfigError(
+            f"wanted.{goal}={wanted:g} is out of reach: {MOST:.0g} comparisons give {wanted - missing(top):.3g}"
+        )
+    return float(np.exp(brentq(missing, 0.0, top, xtol=1e-10))) if missing(0.0) > 0 else 1.0
+
+
+def require_reasonable(goal: str, wanted: float) -> None:
+    """Refuse a width that is not above zero, and a power or share that is not between zero and one."""
+    if goal not in GOALS:
+        raise ConfigError(f"there is no goal {goal!r} (known: {', '.join(GOALS)})")
+    if goal in WIDTHS and not 0 < wanted < np.inf:
+        raise ConfigError(f"wanted.{goal} is a width, a finite number above zero, not {wanted:g}")
+    if goal in POWERS and not 0 < wanted < 1:
+        raise ConfigError(f"wanted.{goal} lies between zero and one, not at {wanted:g}")
+
+
+def design_effect(repeats: int, correlation: float) -> float:
+    """By how much repeats of the same judgment inflate variances: 1 + (m - 1) rho (Kish, 1965).
+
+    Parameters
+    ----------
+    repeats : int
+        How often a judge is asked the same: the same question, the same pair.
+    correlation : float
+        Of two answers to that, given the model: zero for different questions, one for a judge who repeats itself.
+
+    Raises
+    ------
+    ConfigError
+        If there are no repeats, or the correlation is not between zero and one.
+    """
+    if repeats < 1:
+        raise ConfigError(f"repeats must be at least 1, not {repeats}")
+    if not 0 <= correlation <= 1:
+        raise ConfigError(f"correlation lies between zero and one, not at {correlation:g}")
+    return 1.0 + (repeats - 1) * correlation
+
+
+def whole(size: float, repeats: int = 1, correlation: float = 0.0) -> int:
+    """Comparisons to make, a multiple of the repeats, that are worth `size` independent ones."""
+    return repeats * int(np.ceil(size * design_effect(repeats, correlation) / repeats))

@@ -1,0 +1,355 @@
+"""Planning: the formulas against independent computations and closed forms, the section as a user runs it."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import combinations
+from statistics import NormalDist
+
+import numpy as np
+import pandas as pd
+import pytest
+from omegaconf import OmegaConf
+
+from experiments.plan import pair_of
+from judgerank import fit, panels
+from judgerank.config import ROOT
+from judgerank.errors import ConfigError, DisconnectedError, NoIntervalError, NotIdentifiedError
+from judgerank.panels import Panel, drawn, sub_panels
+from judgerank.plan_study import grid, simulated, study_of
+from judgerank.planning import (
+    GOALS,
+    POWERS,
+    WIDTHS,
+    achieved,
+    design_effect,
+    expected,
+    needed,
+    precision_of,
+    whole,
+)
+from judgerank.ranks import holm
+from judgerank.simulate import generator
+from tests.test_config import composed, options
+
+Z = NormalDist().inv_cdf(0.975)
+WANTED = {"score_width": 0.3, "score_width_worst": 0.5, "standardised_width": 0.2, "standardised_width_worst": 0.4}
+WANTED |= {"pair_power": 0.9, "separated": 0.8, "separated_holm": 0.6}
+
+
+@pytest.fixture(scope="module")
+def panel() -> Panel:
+    scores = {"a": 1.0, "b": 0.4, "c": 0.1, "d": -0.5}
+    return Panel.of(scores, {"x": 2.0, "y": 1.0, "z": 0.4})
+
+
+def errors_at(panel: Panel, size: float, dense_information) -> np.ndarray:
+    """Standard errors of the scores, the constraints as a border of the information built row by row."""
+    info = dense_information(panel.design(size), panel.at)
+    n, many = len(panel.models), len(info)
+    border = np.zeros((2, many))
+    border[0, :n] = border[1, n:] = 1.0
+    bordered = np.block([[info, border.T], [border, np.zeros((2, 2))]])
+    return np.sqrt(np.diag(np.linalg.inv(bordered))[:n])
+
+
+def test_a_design_spreads_its_comparisons_evenly_and_by_weight(panel):
+    even = panel.design(360.0)
+    assert len(even) == 18
+    assert np.allclose(even.count, 20.0)
+    tilted = panel.weighted({"x": 3.0, "z": 0.0}, [("d", "a", 5.0)]).design(80.0)
+    assert tilted.judges == ("x", "y")
+    assert tilted.n_comparisons == pytest.approx(80.0)
+    count = dict(zip(zip(tilted.first, tilted.second, tilted.judge, strict=True), tilted.count, strict=True))
+    assert count[0, 3, 0] == pytest.approx(15 * count[0, 1, 1])
+    assert count[0, 1, 0] == pytest.approx(3 * count[0, 1, 1])
+
+
+def test_information_is_linear_in_the_number_of_comparisons(panel, dense_information):
+    one, many = (dense_information(panel.design(size), panel.at) for size in (1.0, 4321.0))
+    assert np.allclose(many, 4321 * one, rtol=1e-12, atol=1e-12)
+    for goal in WIDTHS:
+        widths = [achieved(goal, precision_of(panel), size) for size in (500.0, 2000.0)]
+        assert widths[0] == pytest.approx(2 * widths[1], rel=1e-12)
+
+
+def test_the_planned_number_achieves_the_wanted_width_and_one_less_does_not(panel, dense_information):
+    for goal, summary in (("score_width", np.mean), ("score_width_worst", np.max)):
+        size = whole(needed(goal, WANTED[goal], [precision_of(panel)]))
+        assert 2 * Z * summary(errors_at(panel, size, dense_information)) <= WANTED[goal]
+        assert 2 * Z * summary(errors_at(panel, size - 1, dense_information)) > WANTED[goal]
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_what_is_needed_is_where_the_expectation_over_panels_is_as_wanted(panel, goal):
+    precisions = [precision_of(part) for part in sub_panels(panel, 2, 10, seed=1)]
+    size = needed(goal, WANTED[goal], precisions, pair=1)
+    assert expected(goal, precisions, size, pair=1) == pytest.approx(WANTED[goal], abs=1e-3)
+    assert size > 1
+
+
+def test_power_of_two_models_and_one_judge_is_the_closed_form():
+    difference, size = 0.6, 150.0
+    pair = Panel.of({"better": 0.3, "worse": -0.3}, {"judge": 1.0})
+    p = 1 / (1 + np.exp(-difference))
+    mean = difference * np.sqrt(size * p * (1 - p))
+    normal = NormalDist()
+    closed = normal.cdf(mean - Z) + normal.cdf(-mean - Z)
+    for goal in POWERS[:2]:
+        assert achieved(goal, precision_of(pair), size) == pytest.approx(closed, rel=1e-9)
+        assert needed(goal, closed, [precision_of(pair)]) == pytest.approx(size, rel=1e-6)
+    assert achieved("score_width", precision_of(pair), size) == pytest.approx(
+        Z / np.sqrt(size * p * (1 - p)), rel=1e-9
+    )
+
+
+def test_holms_share_is_the_unadjusted_one_less_what_holms_p_values_cost(panel):
+    precision = precision_of(panel)
+    statistics = np.abs(precision.distance * np.sqrt(60.0) + precision.noise)
+    p = np.array([[2 * NormalDist().cdf(-z) for z in row] for row in statistics])
+    cost = (p <= 0.05).mean() - np.mean([holm(row) <= 0.05 for row in p])
+    plain, adjusted = (achieved(goal, precision, 60.0) for goal in ("separated", "separated_holm"))
+    assert adjusted == pytest.approx(plain - cost)
+    assert 0.01 < cost < plain
+
+
+def test_the_errors_of_pairs_are_those_of_differences_over_their_standard_errors(panel):
+    precision = precision_of(panel)
+    assert np.allclose((precision.contrasts**2).sum(axis=1), 1.0)
+    s = panel.at.scores
+    apart = {pair: abs(s[pair[0]] - s[pair[1]]) for pair in combinations(range(4), 2)}
+    error = np.array(list(apart.values())) / precision.distance
+    of_difference = dict(zip(apart, precision.contrasts * error[:, None], strict=True))
+    assert of_difference[0, 1] + of_difference[1, 2] == pytest.approx(of_difference[0, 2])
+
+
+def test_a_judge_close_to_zero_widens_scores_but_not_standardised_ones():
+    scores = {"a": 0.8, "b": 0.1, "c": -0.9}
+    kinds = ({"x": 1.0, "y": 1.0, "z": 0.5}, {"x": 1.0, "y": 1.0, "z": 0.01})
+    plain, weak = (precision_of(Panel.of(scores, gamma)) for gamma in kinds)
+
+    def relative(precision: object, panel: Panel) -> float:
+        return achieved("score_width", precision, 1.0) / panel.at.scores.std()
+
+    with_weak = relative(weak, Panel.of(scores, kinds[1])) / relative(plain, Panel.of(scores, kinds[0]))
+    assert with_weak > 10
+    assert achieved("standardised_width", weak, 1.0) < 2 * achieved("standardised_width", plain, 1.0)
+
+
+def test_the_design_effect_multiplies_what_is_needed_in_whole_repeats():
+    assert design_effect(1, 0.9) == 1.0
+    assert design_effect(5, 0.25) == 2.0
+    assert design_effect(4, 1.0) == 4.0
+    assert whole(1000.0, 5, 0.25) == 2000
+    assert whole(1001.3, 5, 0.0) == 1005
+
+
+def test_repeats_are_drawn_with_the_wanted_correlation(panel):
+    data = drawn(generator(3, "repeats"), panel, 120_000, repeats=4, correlation=0.3)
+    assert data.n_comparisons == 120_000
+    design = panel.design()
+    mean = {
+        key: p
+        for *key, p in zip(design.first, design.second, design.judge, design.outcome, strict=True)
+        for key in [tuple(key)]
+    }
+    p = np.array([mean[key] for key in zip(data.first, data.second, data.judge, strict=True)])
+    inflation = np.mean((data.outcome - p) ** 2 / (p * (1 - p) / 4))
+    assert inflation == pytest.approx(design_effect(4, 0.3), rel=0.03)
+
+
+@pytest.mark.parametrize(("repeats", "correlation"), [(1, 0.0), (4, 0.5)])
+def test_simulated_scores_spread_as_the_formula_says(panel, repeats, correlation):
+    size, many = 12_000, 250
+    rng = generator(5, "spread", repeats)
+    scores = np.array([fit(drawn(rng, panel, size, repeats, correlation)).scores.to_numpy() for _ in range(many)])
+    spread = (scores / scores.std(axis=1, keepdims=True)).std(axis=0)
+    planned = precision_of(panel).standardised * np.sqrt(design_effect(repeats, correlation) / size)
+    assert np.sqrt(np.mean((spread / planned) ** 2)) == pytest.approx(1.0, abs=3 / np.sqrt(2 * many))
+
+
+@pytest.mark.parametrize(("repeats", "correlation"), [(1, 0.0), (4, 0.5)])
+def test_simulated_widths_and_power_agree_with_the_formula(repeats, correlation):
+    panel = Panel.of({"a": 0.5, "b": 0.1, "c": 0.0, "d": -0.6}, {"x": 2.0, "y": 1.0, "z": 0.7})
+    settings = {"n_judges": 3, "draw": 0, "n_comparisons": 6000, "repeats": repeats, "correlation": correlation}
+    settings |= {"level": 0.95, "pair": panel.pair(["b", "c"], "pair")}
+    rng = generator(7, "agree", repeats)
+    records = pd.DataFrame([simulated(settings, rng, {3: [panel]}) for _ in range(150)])
+    assert (records["status"] == "interior").all()
+    effective = 6000 / design_effect(repeats, correlation)
+    for goal in GOALS:
+        formula = achieved(goal, precision_of(panel), effective, pair=settings["pair"])
+        if goal in WIDTHS:  # they vary by less than the formula's next term
+            assert records[goal].median() == pytest.approx(formula, rel=0.03)
+        else:
+            assert 0.2 < formula < 0.99
+            assert records[goal].mean() == pytest.approx(formula, abs=3 * records[goal].std() / np.sqrt(150))
+
+
+def test_fits_without_an_interior_maximum_are_told_apart(panel):
+    settings = {"n_judges": 3, "draw": 0, "n_comparisons": 60, "repeats": 1, "correlation": 0.0}
+    settings |= {"level": 0.95, "pair": 0}
+    rng = generator(9, "few")
+    records = pd.DataFrame([simulated(settings, rng, {3: [panel]}) for _ in range(60)])
+    assert {"interior", "boundary", "NoMaximumError"} <= set(records["status"])
+    by_status = records.groupby("status")
+    assert by_status["score_width"].count()["boundary"] == 0 < by_status["standardised_width"].count()["boundary"]
+    assert records.loc[records["status"] == "NoMaximumError", list(GOALS)].isna().all(axis=None)
+
+
+def test_sub_panels_are_all_or_random_nested_and_on_their_own_scale(panel):
+    assert [part.judges for part in sub_panels(panel, 2, 3, 1)] == [("x", "y"), ("x", "z"), ("y", "z")]
+    wide = Panel.of({"a": 1.0, "b": 0.0}, {f"j{k}": 1.0 + k for k in range(8)})
+    small, large = (sub_panels(wide, size, 12, 1) for size in (3, 4))
+    assert all(set(a.judges) < set(b.judges) for a, b in zip(small, large, strict=True))
+    assert len({part.judges for part in small}) > 5
+    part = small[0]
+    assert part.at.judges.sum() == pytest.approx(0.0, abs=1e-12)
+    probability = dict(zip(wide.judges, wide.design().outcome, strict=True))
+    assert part.design().outcome == pytest.approx([probability[judge] for judge in part.judges])
+
+
+def test_the_panel_of_a_fit_leaves_out_judges_at_zero(cells_of):
+    rows = [("a", "b", "x", 8, 3), ("b", "c", "x", 7, 4), ("a", "c", "x", 8, 2)]
+    weak = [("a", "b", "w", 3, 8), ("b", "c", "w", 3, 7), ("a", "c", "w", 2, 8)]
+    fitted = fit(cells_of(*rows, *[(a, b, "y", w, lost) for a, b, _, w, lost in rows], *weak))
+    assert fitted.judges_at_zero == ("w",)
+    panel = Panel.fitted(fitted)
+    assert panel.judges == ("x", "y")
+    assert panel.at.scores == pytest.approx(fitted.scores.to_numpy())
+    unbounded = fit(cells_of(*rows, ("a", "b", "u", 9, 0), ("b", "c", "u", 9, 0)))
+    with pytest.raises(NoIntervalError, match=r"unbounded \(u\)"):
+        Panel.fitted(unbounded)
+
+
+@pytest.mark.parametrize(
+    ("goal", "value", "names"),
+    [
+        ("score_width", 0.0, "wanted.score_width .* above zero, not 0"),
+        ("standardised_width_worst", -1.0, "wanted.standardised_width_worst .* above zero, not -1"),
+        ("score_width", np.nan, "wanted.score_width .* not nan"),
+        ("pair_power", 1.0, "wanted.pair_power lies between zero and one, not at 1"),
+        ("separated", 0.0, "wanted.separated lies between zero and one, not at 0"),
+        ("speed", 1.0, "no goal 'speed'"),
+    ],
+)
+def test_goals_out_of_range_are_named(panel, goal, value, names):
+    with pytest.raises(ConfigError, match=names):
+        needed(goal, value, [precision_of(panel)])
+
+
+def test_what_no_number_of_comparisons_reaches_is_named():
+    twins = precision_of(Panel.of({"a": 1.0, "b": 0.0, "twin of b": 0.0}, {"x": 1.0}))
+    with pytest.raises(ConfigError, match=r"wanted.separated=0.9 is out of reach: .* give 0.683"):
+        needed("separated", 0.9, [twins])
+
+
+@pytest.mark.parametrize(
+    ("judges", "pairs", "kind", "names"),
+    [
+        ({"nobody": 1.0}, [], ConfigError, "weights.judges: there is no judge 'nobody' among x, y, z"),
+        ({"x": -1.0}, [], ConfigError, "weights.judges: -1.0 is not a weight"),
+        ({}, [("a", "q", 1.0)], ConfigError, "weights.pairs: there is no model 'q' among a, b, c, d"),
+        ({}, [("a", "b")], ConfigError, "weights.pairs: .* is not a model, another one and a weight"),
+        ({}, [("a", other, 0.0) for other in "bcd"], DisconnectedError, "{a}; {b, c, d}"),
+        ({"x": 0.0, "y": 0.0, "z": 0.0}, [], ConfigError, "some judge and some pair"),
+    ],
+)
+def test_impossible_weights_are_named(panel, judges, pairs, kind, names):
+    with pytest.raises(kind, match=names):
+        panel.weighted(judges, pairs)
+
+
+def test_a_design_that_leaves_something_open_is_refused():
+    # two pairs of equal models, compared only within
+    panel = Panel.of({"a": 1.0, "b": 1.0, "c": 0.0}, {"x": 1.0, "y": 1.0})
+    chain = panel.weighted({}, [("a", "c", 0.0)])
+    assert precision_of(chain).score.shape == (3,)
+    alone = replace(panel, pair_weight=np.array([1.0, 0.0, 0.0]))
+    with pytest.raises(NotIdentifiedError, match="does not determine"):
+        precision_of(alone)
+
+
+@pytest.mark.parametrize(
+    ("override", "names"),
+    [
+        ("assumed.scores=[1]", "assumed.scores must be two or more"),
+        ("assumed.scores=[1,x]", "assumed.scores holds 'x'"),
+        ("assumed.scores=high", "assumed.scores is a list of numbers, or numbers by name"),
+        ("assumed.discrimination=[1,-1]", "assumed.discrimination must be .* above zero"),
+        ("assumed.n_judges=0", "assumed.n_judges must be at least 1"),
+        ("assumed.sigma_scores=0", "assumed.scores must be .* not all equal"),
+    ],
+)
+def test_panels_that_cannot_be_are_named(override, names):
+    with pytest.raises(ConfigError, match=names):
+        panels.assumed(OmegaConf.to_object(composed("plan", override).assumed))
+
+
+def test_an_assumed_panel_has_the_spreads_or_the_values_given():
+    panel = panels.assumed(OmegaConf.to_object(composed("plan", "assumed.n_models=7").assumed))
+    assert (len(panel.models), len(panel.judges)) == (7, 10)
+    assert panel.at.scores.std() == pytest.approx(0.4)
+    assert panel.at.judges.std() == pytest.approx(1.1)
+    given = ["assumed.scores={best: 1, worst: -1}", "assumed.discrimination=[2,0.5]"]
+    panel = panels.assumed(OmegaConf.to_object(composed("plan", *given).assumed))
+    assert (panel.models, panel.judges) == (("best", "worst"), ("j01", "j02"))
+    assert np.exp(panel.at.judges[0]) == pytest.approx([2.0, 0.5])
+
+
+@pytest.mark.parametrize("profile", options("profile"))
+@pytest.mark.parametrize("dataset", [None, *options("dataset")])
+def test_the_section_composes_with_every_set_and_profile(profile, dataset):
+    chosen = [f"dataset={dataset}"] if dataset else []
+    cfg = composed("plan", f"profile={profile}", *chosen)
+    assert not OmegaConf.missing_keys(cfg)
+    assert (cfg.dataset is None) == (dataset is None)
+
+
+def run(tmp_path, *overrides: str) -> subprocess.CompletedProcess:
+    folders = [f"{name}={tmp_path / name}" for name in ("results", "figures", "cache")]
+    command = [sys.executable, "-W", "error::RuntimeWarning", "experiments/plan.py", "profile=smoke", *folders]
+    return subprocess.run([*command, *overrides], cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("override", "names"),
+    [
+        ("wanted.score_width=0", "plan: wanted.score_width is a width, a finite number above zero, not 0"),
+        ("pair=[m01,gpt]", "plan: pair: there is no model 'gpt' among m01"),
+    ],
+)
+def test_mistakes_end_in_one_sentence_and_no_output(tmp_path, override, names):
+    done = run(tmp_path, override)
+    assert done.returncode == 1
+    assert done.stderr.startswith(names)
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_of_ones_own_is_planned_for_under_its_name(tmp_path, simulated):
+    frame = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600).to_frame()
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    done = run(tmp_path, f"data.path={tmp_path / 'mine.csv'}", "n_judges=[1]", "parallel=sequential")
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "results/plan/mine"
+    assert pd.read_csv(folder / "plan.csv")["goal"].tolist() == list(GOALS)
+    assert pd.read_csv(folder / "by_judges.csv")["n_judges"].unique().tolist() == [1, 2]
+    assert (tmp_path / "figures/plan/mine/plan.pdf").is_file()
+
+
+def test_stored_plans_are_this_codes():
+    cfg = composed("plan")
+    panel = panels.assumed(OmegaConf.to_object(cfg.assumed))
+    stored = pd.read_csv(ROOT / "results/plan/assumed/plan.csv").set_index("goal")
+    pair, precision = pair_of(cfg, panel), precision_of(panel)
+    for goal, row in stored.iterrows():
+        assert whole(needed(goal, cfg.wanted[goal], [precision], pair=pair)) == row["comparisons"]
+        assert achieved(goal, precision, row["comparisons"], pair=pair) == pytest.approx(row["formula"], rel=1e-7)
+    assert stored["n_replications"].eq(200).all()
+    size = int(stored.at["standardised_width", "comparisons"])
+    study = study_of(cfg, {10: [panel]}, {"standardised_width": size}, pair)
+    cell = f"k10-t{size}-draw0"
+    first = simulated(study.cells[cell], generator(study.seed, "plan", cell, 0), {10: [panel]})
+    assert first["status"] in ("interior", "boundary")
+    assert grid(cfg)[-1] == 32000
