@@ -52,3 +52,7 @@ class NoIntervalError(JudgerankError):
 
 class EndpointError(JudgerankError):
     """The endpoint will not answer: a key or a model's name that it does not accept."""
+
+
+class MethodUnavailable(JudgerankError):
+    """A method that these comparisons cannot serve."""

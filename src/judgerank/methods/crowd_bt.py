@@ -9,9 +9,9 @@ and every model plays a virtual one of score zero, which it beats once and loses
 
     sum log P + lambda sum_i [log sigmoid(s_i) + log sigmoid(-s_i)].
 
-Turning all scores and all honesties over (s to -s, eta to 1 - eta) changes nothing, so the maximum looked for is the
-one reached from honest judges: scores first, with every eta at its start, and then both together. The authors'
-default lambda was not checked in the paper; public code that follows it takes 1, and so does this.
+Turning all scores and all honesties over (s to -s, eta to 1 - eta) changes nothing, so the maximum looked for is
+the one reached from honest judges: scores first, with every eta at its start, and then both together. Which lambda
+the paper takes could not be checked; public code that follows it takes 1, and so does this.
 """
 
 from __future__ import annotations
