@@ -8,9 +8,9 @@ gives to the model shown first, here its hard outcome 1, 1/2 or 0, an expert say
     p(s_i - s_j | p) = N(s_i - s_j; alpha (p - beta), sigma^2),
 
 and the product over comparisons, each a row of W with +1 and -1, is largest at the least-squares scores
-(W'W)^+ W'(p - beta), with covariance sigma^2 (W'W)^+. beta removes a leaning toward one position. As in the authors'
-code, alpha is one: it only sets the scale. The authors hold the first score at zero; here scores sum to zero. To
-estimate sigma from residuals is this package's choice, and so is the prediction.
+(W'W)^+ W'(p - beta), with covariance sigma^2 (W'W)^+. beta removes a leaning toward one position. As in the
+authors' code, alpha is one: it only sets the scale. The authors hold the first score at zero; here scores sum to
+zero. To estimate sigma from residuals is this package's choice, and so is the prediction.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ A. Dhurandhar, R. Nair, M. Singh, E. Daly and K. Natesan Ramamurthy (2024), Rank
 ground truth, Findings of ACL. Greedy triplet ranking (GTR) finds the weakest of a triplet again and again, in
 O(N^2) triplets; full triplet ranking (FTR) takes all O(N^3) and weighs judges by reputations that are its result.
 
-There a model judges by how near its own answers to all prompts are to those of two others, by an automatic measure,
-so that every model is a judge. Here only models that are judges too can take part, the others are left out, and "k
-prefers i to j" is the majority of the comparisons of the two that k judged; equal shares are half a vote. What is
-taken from the authors' published code is said below; the rest is a reading of the paper's summary and its costs.
+In the authors' code a model judges by an automatic measure of its own answers against those of two others, so that
+every model is a judge. Here only models that are judges too can take part, the others are left out, and "k prefers
+i to j" is the majority of the comparisons of the two that k judged; equal shares are half a vote. What is taken
+from that code is said below; the rest is a reading of the paper's summary and its costs.
 """
 
 from __future__ import annotations
