@@ -10,8 +10,9 @@ and every model plays a virtual one of score zero, which it beats once and loses
     sum log P + lambda sum_i [log sigmoid(s_i) + log sigmoid(-s_i)].
 
 Turning all scores and all honesties over (s to -s, eta to 1 - eta) changes nothing, so the maximum looked for is
-the one reached from honest judges: scores first, with every eta at its start, and then both together. Which lambda
-the paper takes could not be checked; public code that follows it takes 1, and so does this.
+the one reached from honest judges: scores first, with every eta at its start, and then both together. So most of a
+panel is taken to be honest. Which lambda the paper takes could not be checked; public code that follows it takes
+1, and so does this.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError
 from judgerank.methods.ranking import Ranking
 
+FAR = 15.0  # between two scores: the outcome is certain, and the search ends for want of a slope
 FARTHEST = 30.0  # of a score from zero: the probabilities of outcomes stay above zero
 OPTIONS = {"maxiter": 5000, "maxfun": 20_000, "maxcor": 30, "ftol": 1e-15, "gtol": 1e-9}
 
@@ -70,7 +72,7 @@ def crowd_bt(comparisons: Comparisons, *, strength: float = 1.0, start: float = 
         s, eta = scores.loc[list(new.models)].to_numpy(), judges.loc[list(new.judges)].to_numpy()
         return _win(s[new.first] - s[new.second], eta[new.judge])
 
-    return Ranking(scores, predict, judges=judges, remark=_remark(cells, x, done))
+    return Ranking(scores, predict, judges=judges, remark=_remark(x[:n], done))
 
 
 def _win(difference: np.ndarray, honesty: np.ndarray) -> np.ndarray:
@@ -102,10 +104,8 @@ def _loss(x: np.ndarray, cells: Comparisons, strength: float) -> tuple[float, np
     return -value / cells.n_comparisons, -np.r_[by_score, by_honesty] / cells.n_comparisons
 
 
-def _remark(cells: Comparisons, x: np.ndarray, done: bool) -> str:
+def _remark(scores: np.ndarray, done: bool) -> str:
     remarks = [] if done else ["The search stopped at its limit of iterations."]
-    if np.abs(x[: len(cells.models)]).max() >= FARTHEST:
-        remarks.append(f"Some scores run off to infinity and were held at {FARTHEST:g}.")
-    if np.average(x[len(cells.models) :][cells.judge], weights=cells.count) < 0.5:
-        remarks.append("Most comparisons are by judges of honesty below one half: the order may be upside down.")
+    if np.ptp(scores) > FAR:
+        remarks.append("Some scores run off to infinity; they are where the search ended.")
     return " ".join(remarks)

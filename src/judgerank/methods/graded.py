@@ -11,6 +11,7 @@ the thresholds of a judge are symmetric, -b_k and b_k, lest the order of present
     P(win) = sigmoid(a_k (theta_i - theta_j - b_k)), P(lose) = sigmoid(a_k (theta_j - theta_i - b_k)).
 
 Estimates are the joint mode in (theta, log a, b) under independent priors: theta and log a normal, b half-normal.
+The likelihood does not know the scale of theta, 1 / a and b: priors alone set it, which shrinks the scores.
 The difference, the symmetric thresholds, the half-normal b, the joint mode and the spreads are this package's; the
 paper's own priors, baseline and algorithm could not be checked beyond its abstract.
 """
