@@ -256,6 +256,12 @@ def test_product_of_experts_is_least_squares(data, debias):
     np.testing.assert_allclose(result.predict(data), np.clip(beta + w @ scores, 0.01, 0.99), atol=1e-12)
 
 
+def test_a_straight_line_that_leaves_zero_and_one_is_clipped(cells_of):
+    rows = [("a", "b", "j", 90, 10), ("b", "c", "j", 90, 10), ("c", "d", "j", 90, 10)]
+    c = cells_of(*rows, ("a", "d", "j", 9, 0), ("d", "a", "j", 0, 9))
+    assert product_of_experts(c, debias=False).predict(c)[-2:].tolist() == [0.99, 0.01]
+
+
 def test_a_ridge_is_one_more_expert_on_every_score(data):
     rows = np.arange(len(data))
     w = np.zeros((len(data), 6))
