@@ -7,6 +7,7 @@
 # make bench       speed and memory as ratios measured in one run
 # make collect     judgments from LLM judges: ARGS="questions.source=answers.jsonl ...", see conf/collect_judgments.yaml
 # make rank        a leaderboard of your own models: DATA=my.jsonl, see conf/rank.yaml
+# make plan        how many comparisons and judges a wanted precision takes, see conf/plan.yaml
 # make lock        resolve the lock file again (needs uv)
 
 SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling \

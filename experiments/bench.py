@@ -6,19 +6,24 @@ python experiments/bench.py [solver.tolerance=1e-8] ...
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from statistics import median
 
 import choix
+import evalica
 import numpy as np
 import pandas as pd
 from hydra import compose
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from judgerank import Comparisons, fit
 from judgerank.config import main, solver_settings
-from judgerank.model import JUDGE_AWARE, Parameters, evaluate
+from judgerank.errors import MethodUnavailableError
+from judgerank.method_study import method_of
+from judgerank.methods.bt_sigma import bt_sigma
+from judgerank.model import BTL, JUDGE_AWARE, Parameters, evaluate
 from judgerank.outputs import load_section_data
 from judgerank.simulate import draw_outcomes, draw_truth, generator, uniform_triples
 from judgerank.simulation import drawn, interval_coverage, squared_error, study_of
@@ -67,17 +72,72 @@ def against_choix(cfg: DictConfig, frame: pd.DataFrame, title: str) -> Iterator[
         settings = solver_settings(cfg.solver, "judge_aware")
         fit(Comparisons.from_frame(frame), "judge_aware", *settings).confidence_intervals(cfg.level)
 
-    def theirs() -> None:
-        codes, names = pd.factorize(pd.concat([frame["model_a"], frame["model_b"]]))
-        i, j = codes[: len(frame)], codes[len(frame) :]
-        y = frame["judge_preferred_model"].map({"a": 1.0, "b": 0.0, "c": 0.5}).to_numpy()
-        wins = np.zeros((len(names), len(names)))
-        np.add.at(wins, (i, j), y)
-        np.add.at(wins, (j, i), 1 - y)
-        choix.ilsr_pairwise_dense(wins)
-
     label = f"judge-aware fit with intervals / choix unweighted fit, both from the frame, {title}"
-    yield label, seconds(ours, 51), seconds(theirs, 51), "at most 2"
+    yield label, seconds(ours, 51), seconds(lambda: by_choix(frame), 51), "at most 2"
+
+
+def by_choix(frame: pd.DataFrame) -> pd.Series:
+    codes, names = pd.factorize(pd.concat([frame["model_a"], frame["model_b"]]))
+    i, j = codes[: len(frame)], codes[len(frame) :]
+    y = frame["judge_preferred_model"].map({"a": 1.0, "b": 0.0, "c": 0.5}).to_numpy()
+    wins = np.zeros((len(names), len(names)))
+    np.add.at(wins, (i, j), y)
+    np.add.at(wins, (j, i), 1 - y)
+    return pd.Series(choix.ilsr_pairwise_dense(wins), names)
+
+
+def by_evalica(frame: pd.DataFrame) -> pd.Series:
+    winner = {"a": evalica.Winner.X, "b": evalica.Winner.Y, "c": evalica.Winner.Draw}
+    winners = frame["judge_preferred_model"].map(winner)
+    return np.log(evalica.bradley_terry(frame["model_a"], frame["model_b"], winners).scores)
+
+
+def by_arena_rank(frame: pd.DataFrame) -> pd.Series:
+    from arena_rank.models.bradley_terry import BradleyTerry
+    from arena_rank.utils.data_utils import PairDataset
+
+    winner = frame["judge_preferred_model"].map({"a": "model_a", "b": "model_b", "c": "tie"})
+    pairs = PairDataset.from_pandas(frame.assign(winner=winner))
+    model = BradleyTerry(n_competitors=pairs.n_competitors)
+    model.fit(pairs)
+    return pd.Series(np.asarray(model.params["ratings"]), pairs.competitors)
+
+
+def against_libraries(cfg: DictConfig, comparisons: Comparisons, title: str) -> Iterator[tuple]:
+    """Unweighted and judge-aware fits from the same frame, and how close to the maximum each comes."""
+    frame, pooled = comparisons.to_frame(), comparisons.pool_judges().aggregate()
+
+    def ours(model: str):
+        return fit(Comparisons.from_frame(frame), model, *solver_settings(cfg.solver, model))
+
+    mine = seconds(lambda: ours("btl"), 51)
+    others = {"choix": by_choix, "evalica": by_evalica}
+    if find_spec("arena_rank"):  # not in the lock file: it fixes the version of numpy
+        others["arena-rank"] = by_arena_rank
+    reached = {"ours": ours("btl").scores} | {name: other(frame) for name, other in others.items()}
+    for name, other in others.items():
+        ends = (
+            Parameters(reached[who][list(pooled.models)].to_numpy(), np.empty((0, 1))) for who in ("ours", name)
+        )
+        left = " and ".join(f"{evaluate(pooled, BTL, at).relative_gradient:.0e}" for at in ends)
+        time_of = seconds(lambda other=other: other(frame), 51)
+        yield f"unweighted fit / {name}, {title}, relative gradients {left}", mine, time_of, "at most 1"
+    label = f"BT-sigma by evaluatorq / judge-aware fit, {title}"
+    yield label, seconds(lambda: bt_sigma(comparisons), 1), seconds(lambda: ours("judge_aware"), 21), "at least 10"
+
+
+def against_methods(comparisons: Comparisons, title: str) -> Iterator[tuple]:
+    """The methods of `method_comparison` against the unweighted fit."""
+    methods = OmegaConf.to_container(compose("method_comparison").methods)
+    times = {}
+    for name, method in methods.items():
+        rank = method_of(name, method["function"], method["settings"])
+        try:
+            times[name] = seconds(lambda rank=rank: rank(comparisons), 3)
+        except MethodUnavailableError:
+            continue
+    for name in sorted(times, key=times.get):
+        yield f"{methods[name]['title']} / unweighted BTL, {title}", times[name], times["btl"], ""
 
 
 def at_scale(cfg: DictConfig) -> Iterator[tuple]:
@@ -134,6 +194,8 @@ def run(cfg: DictConfig) -> None:
         against_adam(cfg, mt_bench.comparisons, mt_bench.title, 40),
         against_adam(cfg, arena.comparisons, arena.title, 500),
         against_choix(cfg, arena.comparisons.to_frame(), arena.title),
+        against_libraries(cfg, arena.comparisons, arena.title),
+        against_methods(arena.comparisons, arena.title),
         at_scale(cfg),
         against_drawing(cfg),
     )

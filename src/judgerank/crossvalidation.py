@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
+from scipy.special import xlog1py, xlogy
 
 from judgerank.comparisons import Comparisons
 from judgerank.datasets import Judgments
@@ -57,13 +58,26 @@ def cross_validated(comparisons: Comparisons, members: Mapping[str, Fitter], fol
         for member, fit_member in members.items():
             fitted = fit_member(train)
             p = fitted.probability(test)
-            loss = -np.mean(y * np.log(p) + (1 - y) * np.log1p(-p))
-            decided = y != OUTCOMES["c"]
-            hits = np.mean((p > 0.5)[decided] == (y == 1)[decided])
+            loss = losses(y, p)
             given = np.take_along_axis(three_outcomes(fitted, train, test), (2 * y).astype(int)[:, None], axis=1)
-            rows.append((member, number, len(y), float(loss), float(hits), -float(np.log(given).mean())))
-    columns = ["member", "fold", "comparisons", "log_loss", "accuracy", "log_loss_three"]
-    return pd.DataFrame(rows, columns=columns)
+            rows.append({"member": member, "fold": number, **loss, "log_loss_three": -float(np.log(given).mean())})
+    return pd.DataFrame(rows)
+
+
+def losses(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
+    """Log-loss per comparison, and the share of decided ones whose winner had the larger probability.
+
+    Parameters
+    ----------
+    y : float array, shape (T,)
+        Outcomes, a tie being half a win; or their means, of which there is no accuracy.
+    p : float array, shape (T,)
+        Predicted means. They are held one rounding error away from zero and one, so that a loss is at most 36.
+    """
+    p = np.clip(p, np.finfo(float).eps, 1 - np.finfo(float).eps)
+    decided = (y == 0) | (y == 1)
+    hits = float(np.mean((p > 0.5)[decided] == (y == 1)[decided])) if decided.any() else np.nan
+    return {"comparisons": len(y), "log_loss": -float(np.mean(xlogy(y, p) + xlog1py(1 - y, -p))), "accuracy": hits}
 
 
 def three_outcomes(fitted: FitResult, train: Comparisons, test: Comparisons) -> np.ndarray:

@@ -54,5 +54,5 @@ class EndpointError(JudgerankError):
     """The endpoint will not answer: a key or a model's name that it does not accept."""
 
 
-class MethodUnavailable(JudgerankError):
-    """A method that these comparisons cannot serve."""
+class MethodUnavailableError(JudgerankError):
+    """A method that has no answer on these data."""

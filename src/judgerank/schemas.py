@@ -9,6 +9,7 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
+from judgerank.methods_schema import Method, SimulatedPanel
 from judgerank.plan_schema import Assumed, Wanted, Weights
 from judgerank.rank_schema import OwnData, Rank
 
@@ -302,6 +303,17 @@ class Bench(RealData):
 
 
 @dataclass
+class MethodComparison(RealData):
+    methods: dict[str, Method] = field(default_factory=dict)
+    panels: dict[str, SimulatedPanel] = field(default_factory=dict)
+    folds: int = MISSING
+    parallel: Parallel = field(default_factory=Parallel)
+    replications: int = MISSING
+    block: int = MISSING
+    cache: str = MISSING
+
+
+@dataclass
 class Simulation(Section):
     """A section of the simulation study."""
 
@@ -400,6 +412,7 @@ def _register() -> None:
         Sparsity,
         Rank,
         Plan,
+        MethodComparison,
     ):
         store.store(name=f"{node.__name__}Schema", node=node)
 

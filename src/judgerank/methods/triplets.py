@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
-from judgerank.errors import MethodUnavailable
+from judgerank.errors import MethodUnavailableError
 from judgerank.methods.ranking import Ranking
 
 FEWEST = 3
@@ -39,9 +39,9 @@ class _Panel:
         """1, 1/2 or 0, NaN without comparisons; shape (M, M, M)."""
         return (np.sign(np.round(self.shares - 0.5, 12)) + 1) / 2
 
-    def missing(self, k: int, i: int, j: int) -> MethodUnavailable:
+    def missing(self, k: int, i: int, j: int) -> MethodUnavailableError:
         judge, first, second = (self.names[index] for index in (k, i, j))
-        return MethodUnavailable(
+        return MethodUnavailableError(
             f"triplets need a judgment by {judge!r} of {first!r} and {second!r}: there is none"
         )
 
@@ -66,7 +66,7 @@ def greedy_triplets(comparisons: Comparisons) -> Ranking:
 
     Raises
     ------
-    MethodUnavailable
+    MethodUnavailableError
         If fewer than three models are judges, or a triplet on the way lacks a judgment.
     """
     panel = _panel(comparisons)
@@ -103,7 +103,7 @@ def full_triplets(comparisons: Comparisons) -> Ranking:
 
     Raises
     ------
-    MethodUnavailable
+    MethodUnavailableError
         If fewer than three models are judges, or one of them has not compared some two others.
     """
     panel = _panel(comparisons)
@@ -137,7 +137,9 @@ def _panel(comparisons: Comparisons) -> _Panel:
     m = len(names)
     if m < FEWEST:
         there = f"only {', '.join(map(repr, names))} of {len(c.models)}" if m else f"none of {len(c.models)}"
-        raise MethodUnavailable(f"triplets need three models that are judges too: {there} judged any comparison")
+        raise MethodUnavailableError(
+            f"triplets need three models that are judges too: {there} judged any comparison"
+        )
     place = {name: index for index, name in enumerate(names)}
     model, judge = (np.array([place.get(name, -1) for name in labels]) for labels in (c.models, c.judges))
     i, j, k = model[c.first], model[c.second], judge[c.judge]
@@ -167,7 +169,7 @@ def _in_order(panel: _Panel, votes: np.ndarray, i: int, j: int) -> list[int]:
     others = np.setdiff1d(np.arange(len(panel.names)), (i, j))
     others = others[~np.isnan(votes[others, i, j])]
     if not len(others):
-        raise MethodUnavailable(
+        raise MethodUnavailableError(
             f"no other candidate compared {panel.names[i]!r} with {panel.names[j]!r}, the two left of a pass"
         )
     keys = [(votes[others, a, b].mean(), panel.shares[others, a, b].mean(), -a) for a, b in ((i, j), (j, i))]

@@ -12,6 +12,7 @@ from judgerank.plots.judges import (
     slopes,
     stopping_path,
 )
+from judgerank.plots.methods import methods
 from judgerank.plots.own import panel, standings
 from judgerank.plots.planning import plan
 from judgerank.plots.rankings import agreement, leaderboard, ratings, tie_handling, uncertainty
@@ -35,6 +36,7 @@ __all__ = [
     "label_points",
     "leaderboard",
     "length_curves",
+    "methods",
     "mse",
     "mse_draws",
     "pair_heatmap",

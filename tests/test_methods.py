@@ -12,7 +12,7 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
-from judgerank.errors import ConfigError, DataError, DisconnectedError, JudgerankError, MethodUnavailable
+from judgerank.errors import ConfigError, DataError, DisconnectedError, JudgerankError, MethodUnavailableError
 from judgerank.methods import crowd_bt as crowd_bt_module
 from judgerank.methods import graded as graded_module
 from judgerank.methods.crowd_bt import crowd_bt
@@ -368,16 +368,16 @@ def test_models_that_do_not_judge_are_left_out_and_named():
 
 @pytest.mark.parametrize("method", [greedy_triplets, full_triplets])
 def test_triplets_say_why_they_are_unavailable(method, simulated):
-    with pytest.raises(MethodUnavailable, match="none of 6"):
+    with pytest.raises(MethodUnavailableError, match="none of 6"):
         method(simulated(0, TRUTH, [1.0], 100))
     c = candidates([0, 1, 2])
-    with pytest.raises(MethodUnavailable, match="only 'm00', 'm01' of 3"):
+    with pytest.raises(MethodUnavailableError, match="only 'm00', 'm01' of 3"):
         method(c.with_judges(["m00", "m01"]))
     gap = c.take(np.flatnonzero(c.judge != 1))
-    with pytest.raises(MethodUnavailable, match="only 'm00', 'm02' of 3"):
+    with pytest.raises(MethodUnavailableError, match="only 'm00', 'm02' of 3"):
         method(replace(gap, judges=c.judges, judge=np.where(gap.judge == 1, 2, gap.judge)))
     full = candidates([0, 1, 2, 3])
     lacking = full.take(np.flatnonzero((full.judge != 2) | (full.first != 0) | (full.second != 1)))
-    with pytest.raises(MethodUnavailable, match=r"judgment by 'm02' of '(m00|m01)' and '(m00|m01)'"):
+    with pytest.raises(MethodUnavailableError, match=r"judgment by 'm02' of '(m00|m01)' and '(m00|m01)'"):
         method(lacking)
-    assert issubclass(MethodUnavailable, JudgerankError)
+    assert issubclass(MethodUnavailableError, JudgerankError)

@@ -1,0 +1,36 @@
+"""Schema of the methods compared and of the panels they are tried on (conf/method_comparison.yaml)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from omegaconf import MISSING
+
+
+@dataclass
+class Method:
+    """A method: from comparisons and its settings to a `judgerank.methods.ranking.Ranking`."""
+
+    name: str = MISSING
+    title: str = MISSING
+    function: str = MISSING  # dotted path; one of your own will do
+    source: str = MISSING  # of the formula, of the code where a library has it, and of the settings
+    settings: dict[str, Any] = field(default_factory=dict)
+    limits: str = MISSING  # what it cannot do
+
+
+@dataclass
+class SimulatedPanel:
+    """A panel whose truth is drawn anew for every data set."""
+
+    title: str = MISSING
+    n_models: int = MISSING
+    n_judges: int = MISSING
+    n_comparisons: int = MISSING
+    sigma_scores: float = 1.0
+    sigma_discrimination: float = 1.0
+    n_contrary: int = 0  # judges who prefer the worse model, as often as they would the better one
+    mean_position: float = 0.0  # of leanings towards the model shown first, who is the first by name
+    sigma_position: float = 0.0
+    judged_by_models: bool = False  # the models judge each other, the better ones better
