@@ -12,7 +12,7 @@
 
 SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling \
             length_covariate mixed_judges sparsity subsampling_efficiency model_comparison \
-            uncertainty convergence_mse ci_coverage small_samples slot_bias plan
+            uncertainty method_comparison convergence_mse ci_coverage small_samples slot_bias plan
 PYTHON   ?= python3
 BIN      := .venv/bin
 ARGS     ?=
@@ -41,7 +41,7 @@ audit: environment
 	$(BIN)/python experiments/audit.py $(ARGS)
 
 # the real sets must be there (JUDGERANK_DATA); the in-house one is verified on its surrogate
-REAL := chatbot_arena benchmark_alignment judge_reliability
+REAL := chatbot_arena benchmark_alignment judge_reliability method_comparison
 EACH := data_overview complete_ranking tie_handling mixed_judges sparsity subsampling_efficiency model_comparison \
         uncertainty
 verify: environment

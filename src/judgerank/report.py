@@ -161,6 +161,29 @@ def uncertainty_table(results: Results) -> str:
     return _grid(rows, [*columns, "pairs told apart: plug-in, clustered"])
 
 
+def methods_table(results: Results) -> str:
+    """Agreement and held-out loss by method, as `make method_comparison` stored them; a dash where there is none."""
+    table = results.table("method_comparison/comparison.csv")
+    titles = results.table("method_comparison/methods.csv").set_index("method")["title"]
+    kinds = table.groupby("data", sort=False)["kind"].first()
+    named = table.groupby("data", sort=False)["title"].first().str.removeprefix("simulated: ")
+    rows = []
+    for method, title in titles.items():
+        of = table[table["method"] == method].set_index("data")
+        people = of["spearman"][kinds == "set"].dropna()
+        losses, truths = (
+            of[measure][kinds == kind] for measure, kind in (("log_loss", "set"), ("spearman", "panel"))
+        )
+        # where a method could rank only some of the data sets, the mean over those would flatter it
+        truths = truths.where(of["n_ranked"] == of["n"])
+        numbers = [*(f"{x:.4f}" for x in people), *(f"{x:.3f}" for x in (*losses, *truths))]
+        numbers = [*numbers] if len(people) else ["nan", *numbers]
+        rows.append((title, *("-" if number == "nan" else number for number in numbers)))
+    heads = [f"log-loss, {named[name]}" for name in kinds.index[kinds == "set"]]
+    heads += [f"truth, {named[name]}" for name in kinds.index[kinds == "panel"]]
+    return _grid(rows, ["method", "people, Chatbot Arena", *heads])
+
+
 def _grid(rows: list[tuple], columns: list[str]) -> str:
     return pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True)
 
@@ -173,4 +196,4 @@ def readme_blocks(
     listed = "\n".join(f"{number}. {title}" for number, title in enumerate(titles, 1))
     blocks = {"totals": totals_table(audited), "findings": listed, "members": members_table(results)}
     blocks |= {"slots": slots_table(results), "shrinkage": shrinkage_table(results)}
-    return blocks | {"uncertainty": uncertainty_table(results)}
+    return blocks | {"uncertainty": uncertainty_table(results), "methods": methods_table(results)}

@@ -38,6 +38,7 @@ def methods(comparison: pd.DataFrame, titles: pd.Series, title: str) -> Figure:
         axes.set_yticks(place, titles)
         for y in place:
             axes.axhspan(y - 0.5, y + 0.5, color="black", alpha=0.04 if y % 2 else 0.0, linewidth=0)
+    panels[0].set_ylim(-0.6, len(titles) - 0.4)
     panels[2].set_xscale("log")
     panels[3].axvline(NOMINAL, color=COLOURS["reference"], linestyle="--", linewidth=0.8)
     handles = [

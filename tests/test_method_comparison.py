@@ -1,0 +1,291 @@
+"""Methods side by side: libraries against their sources, the panels, the measures, the stored comparison."""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+
+import glicko2
+import numpy as np
+import pandas as pd
+import pytest
+from hydra.utils import get_method
+from numpy.testing import assert_allclose
+from omegaconf import OmegaConf
+
+from judgerank import Comparisons, fit
+from judgerank.config import ROOT
+from judgerank.crossvalidation import cross_validated, losses
+from judgerank.errors import ConfigError, MethodUnavailableError, NoMaximumError
+from judgerank.method_study import against_truth, drawn_panel, method_of, on_panel, on_set
+from judgerank.methods.bt_sigma import bt_sigma
+from judgerank.methods.family import member
+from judgerank.methods.online import _Player, elo, glicko, win_rate
+from judgerank.methods.ranking import Ranking
+from judgerank.simulate import generator
+from tests.real_data import needs_data
+from tests.test_config import composed, options
+from tests.test_sections import run, tree
+
+PANEL = {"n_models": 5, "n_judges": 4, "n_comparisons": 3000, "sigma_scores": 1.0, "sigma_discrimination": 0.5}
+PANEL |= {"n_contrary": 0, "mean_position": 0.0, "sigma_position": 0.0, "judged_by_models": False}
+
+
+def rows(*games: tuple[str, str, float]) -> Comparisons:
+    models = tuple(sorted({name for game in games for name in game[:2]}))
+    first, second = (np.array([models.index(game[side]) for game in games]) for side in (0, 1))
+    return Comparisons(models, ("j",), first, second, np.zeros(len(games), int), np.array([g[2] for g in games]))
+
+
+def test_win_rate_is_a_mean_over_opponents_not_over_comparisons():
+    found = win_rate(rows(("a", "b", 1.0), ("b", "a", 0.0), ("a", "b", 0.5), ("a", "c", 0.0), ("b", "c", 0.5)))
+    assert_allclose(found.scores[["a", "b", "c"]], [(2.5 / 3 + 0) / 2, (0.5 / 3 + 0.5) / 2, (1 + 0.5) / 2])
+
+
+def test_elo_follows_its_recursion_in_the_order_of_rows():
+    games = [("a", "b", 1.0), ("b", "c", 0.5), ("c", "a", 0.0), ("b", "a", 1.0)]
+    rating = dict.fromkeys("abc", 1000.0)
+    for one, other, share in games:
+        gain = 4 * (share - 1 / (1 + 10 ** ((rating[other] - rating[one]) / 400)))
+        rating[one] += gain
+        rating[other] -= gain
+    found = elo(rows(*games))
+    assert_allclose(found.scores[list("abc")], list(rating.values()), rtol=1e-12)
+    expected = 1 / (1 + 10 ** ((rating["b"] - rating["a"]) / 400))
+    assert_allclose(found.predict(rows(("a", "b", 1.0))), [expected])
+    assert elo(rows(*games[::-1])).scores["a"] != found.scores["a"]
+
+
+def test_glicko_reproduces_glickmans_worked_example():
+    # M. E. Glickman, Example of the Glicko-2 system: a player of 1500 (200) against three others, tau = 0.5
+    player = _Player(1500, 200, 0.06)
+    player.update_player([1400, 1550, 1700], [30, 100, 300], [1, 0, 0])
+    assert_allclose([player.rating, player.rd], [1464.06, 151.52], atol=0.015)
+    assert_allclose(player.vol, 0.05999, atol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "invariant"), [(_Player, True), (glicko2.Player, False)])
+def test_the_volatility_does_not_depend_on_the_origin_of_ratings_except_in_the_library(kind, invariant):
+    volatilities = []
+    for origin in (1500, 2500):
+        player = kind(origin, 100, 0.06)
+        player.update_player([origin + 300] * 8, [50] * 8, [1] * 8)
+        volatilities.append(player.vol)
+    assert (abs(volatilities[0] - volatilities[1]) < 1e-9) == invariant
+
+
+def test_glicko_periods_treat_their_games_as_simultaneous(simulated):
+    data = simulated(3, [0.5, 0.0, -0.5], [1.0], 90)
+    one_period = glicko(data, games=1000)
+    turned = glicko(data.take(np.arange(90)[::-1]), games=1000)
+    assert_allclose(one_period.scores, turned.scores[one_period.scores.index], rtol=1e-9)
+    assert not np.allclose(glicko(data, games=5).scores, one_period.scores, rtol=1e-6)
+    shifted = glicko(data, initial=2500.0, games=5)
+    assert_allclose(shifted.scores - 1000, glicko(data, games=5).scores, rtol=1e-9)
+    assert (one_period.errors < 350).all()
+
+
+def test_bt_sigma_comes_to_the_judge_aware_fit(simulated):
+    data = simulated(8, [1.0, 0.3, -0.2, -1.1], [2.0, 1.0, 0.5], 4000, ties=0.1)
+    found, exact = bt_sigma(data), fit(data)
+    s, gamma = found.scores[exact.scores.index], found.judges[exact.discrimination.index]
+    level = np.exp(np.log(gamma).mean())
+    assert_allclose(s * level, exact.scores, atol=2e-3)
+    assert_allclose(gamma / level, exact.discrimination, rtol=3e-3)
+    assert_allclose(found.predict(data), exact.probability(data), atol=2e-3)
+
+
+def test_members_that_have_no_estimate_say_so(cells_of):
+    rows = [("a", "b", "x", 8, 3), ("b", "c", "x", 7, 4), ("a", "c", "x", 8, 2)]
+    away = cells_of(*rows, ("a", "b", "u", 9, 0), ("b", "c", "u", 9, 0))
+    with pytest.raises(MethodUnavailableError, match="the discrimination of u is unbounded"):
+        member(away, model="judge_aware")
+    assert member(away, model="judge_aware", solver="penalised").errors.gt(0).all()
+    weak = cells_of(*rows, *[(b, a, "w", won, lost) for a, b, _, won, lost in rows])
+    found = member(cells_of(*rows, *rows[:0], *[(b, a, "w", 5, 2) for a, b, *_ in rows]), model="judge_aware")
+    assert found.remark == "w at zero"
+    assert found.judges["w"] == 0
+    assert member(weak, model="btl").judges.eq(1).all()
+    with pytest.raises(NoMaximumError):
+        member(cells_of(("a", "b", "x", 3, 0), ("b", "c", "x", 2, 1)), model="btl")
+
+
+def test_losses_are_those_of_the_definition_and_stay_finite():
+    y, p = np.array([1.0, 0.0, 0.5, 1.0]), np.array([0.8, 0.3, 0.6, 0.4])
+    expected = -np.mean(y * np.log(p) + (1 - y) * np.log(1 - p))
+    assert losses(y, p) == pytest.approx({"comparisons": 4, "log_loss": expected, "accuracy": 2 / 3})
+    assert 36 < losses(np.zeros(1), np.ones(1))["log_loss"] < 36.1
+
+
+def test_panels_are_drawn_as_they_are_described():
+    panel = PANEL | {"n_comparisons": 200_000, "n_contrary": 1, "mean_position": 1.0, "sigma_position": 0.5}
+    data, truth, everything = drawn_panel(panel, generator(1, "panel"))
+    assert len(everything) == 10 * 4
+    assert (data.first < data.second).all()
+    cell = {key: p for *key, p in zip(*everything_arrays(everything), strict=True) for key in [tuple(key)]}
+    expected = np.array([cell[key] for key in zip(data.first, data.second, data.judge, strict=True)])
+    z = (data.outcome - expected).sum() / np.sqrt((expected * (1 - expected)).sum())
+    assert abs(z) < 4
+    assert fit(data, "position_aware").judges_at_zero == ("j00",)
+    d = truth.to_numpy()[everything.first] - truth.to_numpy()[everything.second]
+    for judge in range(4):
+        own = everything.judge == judge
+        slope, _ = np.polyfit(d[own], np.log(everything.outcome / (1 - everything.outcome))[own], 1)
+        assert (slope < 0) == (judge == 0)
+
+
+def everything_arrays(c: Comparisons) -> tuple:
+    return c.first, c.second, c.judge, c.outcome
+
+
+def test_candidates_judge_each_other_and_better_ones_better():
+    data, truth, everything = drawn_panel(
+        PANEL | {"n_judges": 5, "judged_by_models": True}, generator(2, "candidates")
+    )
+    for c in (data, everything):
+        assert c.judges == c.models
+        assert not ((c.first == c.judge) | (c.second == c.judge)).any()
+    gamma = fit(
+        drawn_panel(
+            PANEL | {"n_judges": 5, "judged_by_models": True, "n_comparisons": 60_000}, generator(2, "candidates")
+        )[0]
+    ).discrimination
+    assert gamma[truth.idxmax()] > gamma[truth.idxmin()]
+
+
+def test_the_true_scores_agree_with_themselves_on_any_scale():
+    _, truth, everything = drawn_panel(PANEL, generator(3, "truth"))
+    scaled = Ranking(5 + 3 * truth, lambda c: c.outcome, pd.Series(1e-9, truth.index))
+    found = against_truth(scaled, truth, everything, 0.95)
+    assert found == pytest.approx({"spearman": 1.0, "kendall": 1.0, "log_loss": 0.0, "coverage": 1.0}, abs=1e-12)
+    flat = against_truth(Ranking(-truth, lambda c: np.full(len(c), 0.5)), truth, everything, 0.95)
+    p = everything.outcome
+    divergence = np.mean(np.log(2) + p * np.log(p) + (1 - p) * np.log(1 - p))
+    assert flat == pytest.approx({"spearman": -1.0, "kendall": -1.0, "log_loss": divergence})
+    shifted = truth + np.array([0.5, 0, 0, 0, 0])
+    assert (
+        against_truth(Ranking(shifted, None, pd.Series(0.02, truth.index)), truth, everything, 0.95)["coverage"]
+        < 1
+    )
+
+
+def test_every_method_of_a_panel_gets_the_same_data():
+    methods = {
+        name: {"function": f"judgerank.methods.{path}", "settings": {}}
+        for name, path in {
+            "one": "online.win_rate",
+            "same": "online.win_rate",
+            "none": "triplets.full_triplets",
+        }.items()
+    }
+    record = on_panel({"panel": PANEL, "methods": methods, "level": 0.95}, generator(4, "same"))
+    assert record["one"] == record["same"]
+    assert record["none"]["failure"].startswith("MethodUnavailableError: triplets need three models")
+
+
+def test_folds_are_predicted_as_the_members_are(simulated):
+    data = simulated(6, [0.8, 0.1, -0.9], [1.5, 0.6], 900)
+    fold = generator(6, "fold").integers(3, size=900)
+    settings = {"set": "made_up", "method": "btl", "function": "judgerank.methods.family.member"}
+    settings |= {"settings": {"model": "btl"}}
+    found = [on_set(settings | {"fold": f}, generator(0), {"made_up": (data, fold)}) for f in range(3)]
+    expected = cross_validated(data, {"btl": partial(fit, model="btl")}, fold)
+    assert_allclose([record["log_loss"] for record in found], expected["log_loss"], rtol=1e-12)
+    whole = on_set(settings | {"fold": None}, generator(0), {"made_up": (data, fold)})
+    assert whole["scores"] == pytest.approx(fit(data, "btl").scores.to_dict())
+    assert whole["kendall_shuffled"] == pytest.approx(1.0)
+    assert whole["probabilities"] and whole["errors"]
+
+
+@pytest.mark.parametrize(
+    ("function", "hint"), [("judgerank.methods.online.whist", ""), ("no_such_package.rank", "optional extra")]
+)
+def test_functions_that_are_not_there_are_named(function, hint):
+    with pytest.raises(ConfigError, match=rf"methods.mine.function={function} cannot be loaded.*{hint}"):
+        method_of("mine", function, {})
+
+
+@pytest.mark.parametrize("name", options("method"))
+def test_configured_methods_exist_and_spell_out_all_their_settings(name):
+    method = composed("method_comparison").methods[name]
+    parameters = inspect.signature(get_method(method.function)).parameters
+    settings = {key: p.default for key, p in parameters.items() if key != "comparisons"}
+    assert set(method.settings) <= set(settings)
+    unset = {
+        key
+        for key, default in settings.items()
+        if key not in method.settings and default is inspect.Parameter.empty
+    }
+    assert not unset
+    assert method.name == name
+
+
+def test_the_section_runs_whatever_the_number_of_workers(tmp_path):
+    few = [f"~methods.{name}" for name in options("method") if name not in ("btl", "elo", "full_triplets")]
+    panels = [f"~panels.{name}" for name in ("heterogeneous", "adversarial", "position", "few")]
+    sets = ["~datasets.ultrafeedback", "~datasets.chatbot_arena", "surrogate=always"]
+    least = ["replications=2", "block=1", "folds=2", "panels.candidates.n_comparisons=6000"]
+    trees = []
+    for backend in ("sequential", "loky"):
+        folder = tmp_path / backend
+        cache = f"cache={folder / 'cache'}"
+        done = run("method_comparison", folder, *few, *panels, *sets, *least, cache, f"parallel={backend}")
+        assert done.returncode == 0, done.stderr
+        trees.append({name: text for name, text in tree(folder / "results").items() if "run.json" not in name})
+    assert trees[0] == trees[1]
+    table = pd.read_csv(tmp_path / "loky/results/surrogate/method_comparison/comparison.csv")
+    by = table.set_index(["data", "method"])
+    assert by.loc[("mt_bench", "full_triplets"), "n_ranked"] == 0
+    assert by.loc[("mt_bench", "full_triplets"), "why"].startswith("MethodUnavailableError: triplets need")
+    assert by.loc[("candidates", ["btl", "elo", "full_triplets"]), "n_ranked"].eq(2).all()
+    assert by.loc[("mt_bench", "btl"), "kendall_shuffled"] == 1
+    assert (tmp_path / "loky/figures/surrogate/method_comparison/comparison.png").is_file()
+
+
+def test_an_unknown_function_ends_in_one_sentence(tmp_path):
+    done = run("method_comparison", tmp_path, "methods.elo.function=nowhere.rank", "surrogate=always")
+    assert done.returncode == 1
+    assert done.stderr.strip() == (
+        "method_comparison: methods.elo.function=nowhere.rank cannot be loaded: "
+        "the optional extra 'methods' has its library"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+STORED = ROOT / "results/method_comparison"
+
+
+def test_stored_losses_are_those_of_the_member_comparison():
+    here = pd.read_csv(STORED / "comparison.csv").set_index(["data", "method"])
+    for name in ("chatbot_arena", "mt_bench", "ultrafeedback"):
+        there = pd.read_csv(ROOT / f"results/model_comparison/{name}/members.csv").set_index("member")
+        for method in ("btl", "judge_aware", "position_aware", "judge_aware_shrunk"):
+            row = here.loc[(name, method)]
+            assert_allclose(
+                row[["log_loss", "accuracy"]].astype(float),
+                there.loc[method, ["log_loss", "accuracy"]].astype(float),
+                rtol=1e-6,
+            )
+
+
+@needs_data
+def test_stored_scores_are_this_codes(real_sets=("mt_bench",)):
+    from judgerank.datasets import load_judgments
+
+    stored = pd.read_csv(STORED / "scores.csv")
+    cfg = composed("method_comparison")
+    for name in real_sets:
+        comparisons = load_judgments(cfg.datasets[name]).comparisons
+        for key in ("elo", "crowd_bt", "graded_response", "product_of_experts", "judge_aware"):
+            method = OmegaConf.to_container(cfg.methods[key])
+            found = method_of(key, method["function"], method["settings"])(comparisons).scores
+            mine = stored[(stored["data"] == name) & (stored["method"] == key)].set_index("model")["score"]
+            assert_allclose(found[mine.index], mine, rtol=1e-5, atol=1e-6)
+
+
+def test_stored_panels_bear_out_what_is_said_of_them():
+    table = pd.read_csv(STORED / "comparison.csv").set_index(["data", "method"])
+    assert table.loc["position"]["spearman"].idxmax().startswith("position_aware")
+    assert table.loc["few"].loc["judge_aware", "n_ranked"] < table.loc["few"].loc["judge_aware_shrunk", "n_ranked"]
+    for data in ("chatbot_arena", "mt_bench", "ultrafeedback"):
+        assert table.loc[data]["log_loss"].idxmin().startswith("position_aware")
