@@ -162,25 +162,21 @@ def uncertainty_table(results: Results) -> str:
 
 
 def methods_table(results: Results) -> str:
-    """Agreement and held-out loss by method, as `make method_comparison` stored them; a dash where there is none."""
+    """Agreement and held-out loss by method, as `make method_comparison` stored them."""
     table = results.table("method_comparison/comparison.csv")
     titles = results.table("method_comparison/methods.csv").set_index("method")["title"]
-    kinds = table.groupby("data", sort=False)["kind"].first()
-    named = table.groupby("data", sort=False)["title"].first().str.removeprefix("simulated: ")
+    data = table.groupby("data", sort=False)[["kind", "title"]].first()
+    sets, panels = (data.index[data["kind"] == kind] for kind in ("set", "panel"))
     rows = []
     for method, title in titles.items():
         of = table[table["method"] == method].set_index("data")
-        people = of["spearman"][kinds == "set"].dropna()
-        losses, truths = (
-            of[measure][kinds == kind] for measure, kind in (("log_loss", "set"), ("spearman", "panel"))
-        )
-        # where a method could rank only some of the data sets, the mean over those would flatter it
-        truths = truths.where(of["n_ranked"] == of["n"])
-        numbers = [*(f"{x:.4f}" for x in people), *(f"{x:.3f}" for x in (*losses, *truths))]
-        numbers = [*numbers] if len(people) else ["nan", *numbers]
-        rows.append((title, *("-" if number == "nan" else number for number in numbers)))
-    heads = [f"log-loss, {named[name]}" for name in kinds.index[kinds == "set"]]
-    heads += [f"truth, {named[name]}" for name in kinds.index[kinds == "panel"]]
+        # the mean over those data sets alone that a method could rank would flatter it
+        truths = of["spearman"].where(of["n_ranked"] == of["n"])[panels]
+        numbers = [f"{of.at['chatbot_arena', 'spearman']:.4f}", *(f"{x:.3f}" for x in of["log_loss"][sets])]
+        numbers += [f"{x:.3f}" for x in truths]
+        rows.append((title, *(number.replace("nan", "-") for number in numbers)))
+    heads = [f"log-loss, {title}" for title in data["title"][sets]]
+    heads += [f"truth, {title.removeprefix('simulated: ')}" for title in data["title"][panels]]
     return _grid(rows, ["method", "people, Chatbot Arena", *heads])
 
 
