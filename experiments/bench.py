@@ -18,7 +18,8 @@ from threadpoolctl import threadpool_limits
 
 from judgerank import Comparisons, fit
 from judgerank.config import main, solver_settings
-from judgerank.model import JUDGE_AWARE, Parameters, evaluate
+from judgerank.likelihood import evaluate
+from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.outputs import load_section_data
 from judgerank.simulate import draw_outcomes, draw_truth, generator, uniform_triples
 from judgerank.simulation import drawn, interval_coverage, squared_error, study_of

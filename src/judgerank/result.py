@@ -12,7 +12,8 @@ import pandas as pd
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, NoIntervalError
 from judgerank.inference import cluster_gradients, covariance, information, normal_quantile, wald
-from judgerank.model import Curvature, Law, Model, evaluate
+from judgerank.likelihood import Curvature, Law, evaluate
+from judgerank.model import Model
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
