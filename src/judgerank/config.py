@@ -15,8 +15,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, JudgerankError
+from judgerank.estimates import Settings
 from judgerank.fit import SOLVERS, fit
-from judgerank.result import FitResult, Settings
+from judgerank.result import FitResult
 from judgerank.schemas import Setting
 
 ROOT = Path(__file__).resolve().parents[2]
