@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
+from judgerank.collect_schema import CollectJudgments, Order
 from judgerank.collecting.collector import Budget, Collector, digest, estimated, missing, spent_before, substituted
 from judgerank.collecting.endpoint import Endpoint
 from judgerank.collecting.ledger import Ledger, opened
@@ -18,7 +19,6 @@ from judgerank.collecting.tasks import Questions, Task, plan, read_questions
 from judgerank.config import main
 from judgerank.errors import ConfigError
 from judgerank.outputs import replace_file, versions
-from judgerank.schemas import CollectJudgments, Order
 
 log = logging.getLogger("judgerank")
 

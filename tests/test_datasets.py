@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from judgerank import datasets
+from judgerank.dataset_schema import Dataset
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
-from judgerank.schemas import Dataset
 
 GOOD = [
     {

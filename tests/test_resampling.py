@@ -26,7 +26,7 @@ from judgerank.resampling import (
     thinned,
     whole_of,
 )
-from judgerank.schemas import Parallel
+from judgerank.section_schema import Parallel
 from judgerank.simulate import generator
 
 SOLVER = {"name": "newton", "tolerance": 1e-10, "max_iterations": 200}

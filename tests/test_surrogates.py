@@ -6,8 +6,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from judgerank import fit, published, surrogates
+from judgerank.dataset_schema import Dataset
 from judgerank.errors import DataUnavailableError
-from judgerank.schemas import Dataset
 from judgerank.surrogates import AT_ZERO_IN_HOUSE, STORED, printed_panel, surrogate_judgments
 from tests.test_config import composed
 

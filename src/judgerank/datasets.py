@@ -16,9 +16,9 @@ import requests
 
 from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT
+from judgerank.dataset_schema import Dataset
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
 from judgerank.frames import COLUMNS, OUTCOMES, standardised_log
-from judgerank.schemas import Dataset
 
 DIMENSIONS = ("instruction_following", "honesty", "truthfulness", "helpfulness")
 

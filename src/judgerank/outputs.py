@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank.config import ROOT
+from judgerank.dataset_schema import Surrogate
 from judgerank.datasets import Judgments, load_judgments
 from judgerank.errors import ConfigError, DataUnavailableError
 from judgerank.reading import read_judgments
-from judgerank.schemas import Surrogate
 from judgerank.surrogates import surrogate_judgments
 from judgerank.tables import Table
 

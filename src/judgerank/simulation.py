@@ -20,8 +20,8 @@ from judgerank.inference import wald
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.replicate import Record, Study, Task
 from judgerank.result import FitResult
-from judgerank.schemas import Setting
 from judgerank.simulate import draw_comparisons, draw_truth, generator
+from judgerank.simulation_schema import Setting
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings

@@ -15,12 +15,12 @@ import pandas as pd
 import tenacity
 from tqdm import tqdm
 
+from judgerank.collect_schema import CollectJudgments, Judge, Prompt
 from judgerank.collecting.endpoint import AttemptFailed, Endpoint, Refused, Reply
 from judgerank.collecting.ledger import Ledger, task_of
 from judgerank.collecting.prompts import fill, parse
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.errors import JudgerankError
-from judgerank.schemas import CollectJudgments, Judge, Prompt
 
 CHARACTERS_PER_TOKEN = 3.5  # of English text, on the safe side of the usual four
 MILLION = 1e6

@@ -8,8 +8,8 @@ import threading
 import time
 from dataclasses import dataclass
 
+from judgerank.collect_schema import CollectJudgments, Judge
 from judgerank.errors import ConfigError, EndpointError
-from judgerank.schemas import CollectJudgments, Judge
 
 TRIED_AGAIN = (408, 409, 425, 429)  # and every 5xx
 
