@@ -14,9 +14,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank import Comparisons, FitResult, fit, plots, standings
 from judgerank.config import ROOT, main, solver_settings
-from judgerank.datasets import Judgments
 from judgerank.errors import ConfigError, NoMaximumError
 from judgerank.inference import normal_quantile
+from judgerank.judgments import Judgments
 from judgerank.model import MODELS
 from judgerank.outputs import provenance, replaceable, save_figures, staged
 from judgerank.rank_schema import Cluster

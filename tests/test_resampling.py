@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 
 from judgerank import Comparisons, fit
 from judgerank.config import both_fits
-from judgerank.datasets import Judgments
+from judgerank.judgments import Judgments
 from judgerank.replicate import Study
 from judgerank.resampling import (
     Whole,

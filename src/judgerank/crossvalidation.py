@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
-from judgerank.datasets import Judgments
 from judgerank.errors import ConfigError
 from judgerank.frames import OUTCOMES
+from judgerank.judgments import Judgments
 from judgerank.result import FitResult
 from judgerank.simulate import generator
 

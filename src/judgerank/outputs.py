@@ -18,8 +18,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank.config import ROOT
 from judgerank.dataset_schema import Surrogate
-from judgerank.datasets import Judgments, load_judgments
+from judgerank.datasets import load_judgments
 from judgerank.errors import ConfigError, DataUnavailableError
+from judgerank.judgments import Judgments
 from judgerank.reading import read_judgments
 from judgerank.surrogates import surrogate_judgments
 from judgerank.tables import Table

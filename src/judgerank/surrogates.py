@@ -12,8 +12,8 @@ from judgerank import published
 from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT
 from judgerank.dataset_schema import Dataset
-from judgerank.datasets import Judgments
 from judgerank.errors import DataUnavailableError
+from judgerank.judgments import Judgments
 from judgerank.simulate import draw_panel, generator
 
 STORED = ROOT / "results"  # the fits of the real data that surrogates are drawn from
