@@ -21,9 +21,10 @@ from threadpoolctl import threadpool_limits
 from judgerank import Comparisons, fit
 from judgerank.config import main, solver_settings
 from judgerank.errors import MethodUnavailableError
+from judgerank.likelihood import evaluate
 from judgerank.method_study import method_of
 from judgerank.methods.bt_sigma import bt_sigma
-from judgerank.model import BTL, JUDGE_AWARE, Parameters, evaluate
+from judgerank.model import BTL, JUDGE_AWARE, Parameters
 from judgerank.outputs import load_section_data
 from judgerank.simulate import draw_outcomes, draw_truth, generator, uniform_triples
 from judgerank.simulation import drawn, interval_coverage, squared_error, study_of

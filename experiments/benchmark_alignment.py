@@ -11,8 +11,9 @@ from omegaconf import DictConfig
 
 from judgerank import FitResult, plots, published
 from judgerank.config import both_fits, main
-from judgerank.datasets import Judgments, ultrafeedback_ratings
+from judgerank.datasets import ultrafeedback_ratings
 from judgerank.errors import DataUnavailableError
+from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
 from judgerank.tables import Table, fit_rows, leaderboard
 

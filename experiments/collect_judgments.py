@@ -18,7 +18,7 @@ from judgerank.collecting.tasks import Questions, Task, plan, read_questions
 from judgerank.config import main
 from judgerank.errors import ConfigError
 from judgerank.outputs import replace_file, versions
-from judgerank.schemas import CollectJudgments, Order
+from judgerank.schemas.collect import CollectJudgments, Order
 
 log = logging.getLogger("judgerank")
 

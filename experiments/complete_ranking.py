@@ -13,9 +13,9 @@ from scipy.stats import spearmanr
 
 from judgerank import FitResult, fit, plots, published
 from judgerank.config import both_fits, main, solver_settings
-from judgerank.datasets import Judgments
 from judgerank.inference import normal_quantile
-from judgerank.model import evaluate
+from judgerank.judgments import Judgments
+from judgerank.likelihood import evaluate
 from judgerank.outputs import run_section
 from judgerank.tables import Table, discrimination, fit_rows, leaderboard
 

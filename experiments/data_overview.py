@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 
 from judgerank import plots, published
 from judgerank.config import main
-from judgerank.datasets import Judgments
+from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
 from judgerank.tables import Table
 

@@ -15,9 +15,10 @@ from omegaconf import DictConfig
 
 from judgerank import FitResult, fit, plots, published
 from judgerank.config import main, solver_settings
-from judgerank.datasets import Judgments
 from judgerank.duplicates import answer_agreement, with_judges_merged
-from judgerank.model import JUDGE_AWARE, evaluate
+from judgerank.judgments import Judgments
+from judgerank.likelihood import evaluate
+from judgerank.model import JUDGE_AWARE
 from judgerank.outputs import run_section
 from judgerank.solvers.adam import AdamSettings, iterates
 from judgerank.tables import Table, discrimination, fit_rows

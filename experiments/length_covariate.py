@@ -15,8 +15,8 @@ from scipy.stats import spearmanr
 
 from judgerank import FitResult, fit, plots
 from judgerank.config import main, solver_settings
-from judgerank.datasets import Judgments
 from judgerank.inference import likelihood_ratio
+from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
 from judgerank.solvers.adam import AdamSettings
 from judgerank.tables import Table, fit_rows

@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 
 from judgerank import plots, published
 from judgerank.config import both_fits, main
-from judgerank.datasets import Judgments
+from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
 from judgerank.resampling import Whole, correlations, empanelled, endings_of, study_of, summary_of, whole_of
 from judgerank.tables import Table, discrimination, fit_rows

@@ -16,8 +16,8 @@ from judgerank import FitResult, fit, plots, published
 from judgerank.config import main, solver_settings
 from judgerank.connectivity import position_share
 from judgerank.crossvalidation import cross_validated, folds_of
-from judgerank.datasets import Judgments
 from judgerank.inference import likelihood_ratio
+from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
 from judgerank.tables import Table
 

@@ -13,8 +13,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank import fit, panels, planning, plots
 from judgerank.config import main, require_least, solver_settings
-from judgerank.datasets import Judgments
 from judgerank.errors import ConfigError
+from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
 from judgerank.panels import Panel
 from judgerank.plan_study import grid, records_of, study_of, summary_of

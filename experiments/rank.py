@@ -14,16 +14,16 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank import Comparisons, FitResult, fit, plots, standings
 from judgerank.config import ROOT, main, solver_settings
-from judgerank.datasets import Judgments
 from judgerank.errors import ConfigError, NoMaximumError
 from judgerank.inference import normal_quantile
+from judgerank.judgments import Judgments
 from judgerank.model import MODELS
 from judgerank.outputs import provenance, replaceable, save_figures, staged
-from judgerank.rank_schema import Cluster
 from judgerank.ranking_page import Ranking, page
 from judgerank.reading import read_judgments
 from judgerank.remarks import WITH_POSITIONS, leaning, on_design, on_fit, on_positions, on_questions
 from judgerank.report import html as whole_page
+from judgerank.schemas.rank import Cluster
 from judgerank.suggestions import bounding_comparisons, first_links, next_comparisons
 from judgerank.tables import STORED_FORMAT
 

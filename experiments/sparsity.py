@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from judgerank import plots, published
 from judgerank.comparisons import Comparisons
 from judgerank.config import both_fits, main
-from judgerank.datasets import Judgments
+from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
 from judgerank.resampling import endings_of, study_of, summary_of, thinned, whole_of
 from judgerank.tables import Table

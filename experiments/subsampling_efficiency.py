@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 
 from judgerank import plots
 from judgerank.config import both_fits, main
-from judgerank.datasets import Judgments
+from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
 from judgerank.resampling import endings_of, study_of, subsampled, summary_of, whole_of
 from judgerank.tables import Table

@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 
 from judgerank import plots
 from judgerank.config import both_fits, main
-from judgerank.datasets import Judgments
+from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
 from judgerank.tables import Table, fit_rows, leaderboard
 

@@ -13,9 +13,9 @@ from omegaconf import DictConfig
 
 from judgerank import FitResult, fit, plots
 from judgerank.config import ROOT, main, solver_settings
-from judgerank.datasets import Judgments
 from judgerank.dependence import Asked, bootstrap, calibrated, limit, standardised_errors
 from judgerank.inference import wald
+from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
 from judgerank.ranks import pairwise, rank_intervals
 from judgerank.replicate import Study

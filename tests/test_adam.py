@@ -8,7 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from judgerank import Comparisons, Status
-from judgerank.model import BTL, JUDGE_AWARE, LENGTH, Parameters, evaluate
+from judgerank.likelihood import evaluate
+from judgerank.model import BTL, JUDGE_AWARE, LENGTH, Parameters
 from judgerank.solvers import newton
 from judgerank.solvers.adam import AdamSettings, iterates, maximise
 

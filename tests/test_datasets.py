@@ -10,7 +10,7 @@ import pytest
 
 from judgerank import datasets
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
-from judgerank.schemas import Dataset
+from judgerank.schemas.dataset import Dataset
 
 GOOD = [
     {

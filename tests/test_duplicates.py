@@ -5,8 +5,9 @@ import pytest
 
 from judgerank import fit
 from judgerank.comparisons import Comparisons
-from judgerank.datasets import Judgments, load_judgments
+from judgerank.datasets import load_judgments
 from judgerank.duplicates import answer_agreement, with_judges_merged
+from judgerank.judgments import Judgments
 from tests.real_data import needs_data
 from tests.test_config import composed
 

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from judgerank import Comparisons, FitResult, Status, fit
 from judgerank.errors import ConfigError, DataError
 from judgerank.inference import covariance, information, normal_quantile, wald, zero_sum_basis
-from judgerank.model import evaluate
+from judgerank.likelihood import evaluate
 
 FAMILY = pytest.mark.parametrize("member", ["btl", "judge_aware", "length"])
 SCORES, GAMMA, SLOPE = (1.0, 0.2, -0.3, -0.9), (0.6, 1.0, 1.7), (0.3, -0.2, 0.1)

@@ -15,7 +15,8 @@ from judgerank.config import ROOT
 from judgerank.datasets import load_judgments
 from judgerank.errors import ConfigError, DataError
 from judgerank.inference import likelihood_ratio
-from judgerank.model import LENGTH, evaluate
+from judgerank.likelihood import evaluate
+from judgerank.model import LENGTH
 from judgerank.simulate import generator
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.newton import NewtonSettings

@@ -11,8 +11,8 @@ from scipy.special import expit
 from judgerank import Comparisons, fit
 from judgerank.config import ROOT
 from judgerank.crossvalidation import cross_validated, folds_of, three_outcomes
-from judgerank.datasets import Judgments
 from judgerank.errors import ConfigError, DataError
+from judgerank.judgments import Judgments
 from judgerank.model import MODELS
 from judgerank.simulate import generator
 from tests.real_data import needs_data

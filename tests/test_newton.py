@@ -12,7 +12,8 @@ from scipy.special import expit, log_expit, logit
 
 from judgerank import Comparisons, Status, fit
 from judgerank.errors import JudgerankError
-from judgerank.model import BTL, JUDGE_AWARE, LENGTH, Parameters, evaluate
+from judgerank.likelihood import evaluate
+from judgerank.model import BTL, JUDGE_AWARE, LENGTH, Parameters
 from judgerank.solvers.newton import NewtonSettings, maximise, newton_step
 from judgerank.solvers.solution import separated_judges
 

@@ -11,7 +11,8 @@ from scipy.stats import norm
 from judgerank import Comparisons, Status, fit
 from judgerank.errors import ConfigError, DataError, NoMaximumError
 from judgerank.inference import information, zero_sum_basis
-from judgerank.model import BTL, MODELS, Parameters, evaluate
+from judgerank.likelihood import evaluate
+from judgerank.model import BTL, MODELS, Parameters
 from judgerank.simulate import draw_comparisons, draw_truth, generator
 from judgerank.solvers.penalised import WIDE, PenalisedSettings, _Problem, penalty
 

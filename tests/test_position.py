@@ -11,7 +11,8 @@ from judgerank.connectivity import position_share
 from judgerank.datasets import find_file, read_records
 from judgerank.errors import NotIdentifiedError
 from judgerank.inference import likelihood_ratio
-from judgerank.model import POSITION_AWARE, POSITION_LENGTH, Parameters, evaluate
+from judgerank.likelihood import evaluate
+from judgerank.model import POSITION_AWARE, POSITION_LENGTH, Parameters
 from judgerank.simulate import generator
 from judgerank.solvers.adam import AdamSettings
 from tests.real_data import FILES, needs_data

@@ -11,7 +11,8 @@ from scipy.stats import norm, studentized_range
 from judgerank import Comparisons, FitResult, fit, ranks
 from judgerank.errors import DataError, NoIntervalError
 from judgerank.inference import cluster_gradients, zero_sum_basis
-from judgerank.model import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE, evaluate
+from judgerank.likelihood import evaluate
+from judgerank.model import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
 
 SCORES, GAMMA = (1.0, 0.3, 0.2, -0.6, -0.9), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)

@@ -121,6 +121,8 @@ def test_every_module_is_on_the_map():
     named = README[README.index("## Where things are") :]
     for module in package.glob("*.py"):
         assert module.name in named or module.name in ("__init__.py", "errors.py")
+    for folder in package.glob("*/__init__.py"):
+        assert f"`{folder.parent.name}/`" in named
 
 
 def test_files_and_targets_named_exist():

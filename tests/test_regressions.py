@@ -8,7 +8,8 @@ import pytest
 
 from judgerank import Comparisons, Status, fit
 from judgerank.errors import ConfigError, JudgerankError, NoIntervalError
-from judgerank.model import LENGTH, Parameters, evaluate
+from judgerank.likelihood import evaluate
+from judgerank.model import LENGTH, Parameters
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings, maximise, newton_step

@@ -28,7 +28,7 @@ from judgerank.config import CONF, ROOT
 from judgerank.errors import ConfigError
 from judgerank.outputs import run_section
 from judgerank.replicate import Study
-from judgerank.schemas import Parallel
+from judgerank.schemas.section import Parallel
 from judgerank.simulate import generator
 from judgerank.simulation import failures_of, interval_coverage, study_of
 from tests.replicate_tasks import (

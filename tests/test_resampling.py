@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 
 from judgerank import Comparisons, fit
 from judgerank.config import both_fits
-from judgerank.datasets import Judgments
+from judgerank.judgments import Judgments
 from judgerank.replicate import Study
 from judgerank.resampling import (
     Whole,
@@ -26,7 +26,7 @@ from judgerank.resampling import (
     thinned,
     whole_of,
 )
-from judgerank.schemas import Parallel
+from judgerank.schemas.section import Parallel
 from judgerank.simulate import generator
 
 SOLVER = {"name": "newton", "tolerance": 1e-10, "max_iterations": 200}

@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 
 from judgerank import fit, published, surrogates
 from judgerank.errors import DataUnavailableError
-from judgerank.schemas import Dataset
+from judgerank.schemas.dataset import Dataset
 from judgerank.surrogates import AT_ZERO_IN_HOUSE, STORED, printed_panel, surrogate_judgments
 from tests.test_config import composed
 

@@ -12,7 +12,8 @@ from scipy.special import log_softmax, softmax
 from judgerank import Comparisons, fit
 from judgerank.errors import DataError, NoIntervalError
 from judgerank.inference import likelihood_ratio
-from judgerank.model import BTL_TIES, JUDGE_AWARE_TIES, POSITION_AWARE_TIES, Parameters, evaluate
+from judgerank.likelihood import evaluate
+from judgerank.model import BTL_TIES, JUDGE_AWARE_TIES, POSITION_AWARE_TIES, Parameters
 from judgerank.solvers.adam import AdamSettings
 
 WITH_TIES = (BTL_TIES, JUDGE_AWARE_TIES, POSITION_AWARE_TIES)

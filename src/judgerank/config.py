@@ -15,12 +15,15 @@ from omegaconf.errors import OmegaConfBaseException
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, JudgerankError
+from judgerank.estimates import Settings
 from judgerank.fit import SOLVERS, fit
-from judgerank.result import FitResult, Settings
-from judgerank.schemas import Setting
+from judgerank.result import FitResult
+from judgerank.schemas import register
+from judgerank.schemas.simulation import Setting
 
 ROOT = Path(__file__).resolve().parents[2]
 CONF = str(ROOT / "conf")
+register()
 
 
 def solver_settings(solver: DictConfig, model: str) -> tuple[str, Settings]:

@@ -9,9 +9,9 @@ import pandas as pd
 from scipy.special import xlog1py, xlogy
 
 from judgerank.comparisons import Comparisons
-from judgerank.datasets import Judgments
 from judgerank.errors import ConfigError
 from judgerank.frames import OUTCOMES
+from judgerank.judgments import Judgments
 from judgerank.result import FitResult
 from judgerank.simulate import generator
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pooch
 import requests
@@ -17,92 +14,11 @@ import requests
 from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
-from judgerank.frames import COLUMNS, OUTCOMES, standardised_log
-from judgerank.schemas import Dataset
+from judgerank.frames import COLUMNS
+from judgerank.judgments import Judgments
+from judgerank.schemas.dataset import Dataset
 
 DIMENSIONS = ("instruction_following", "honesty", "truthfulness", "helpfulness")
-
-
-@dataclass(frozen=True)
-class Judgments:
-    """One loaded set.
-
-    Attributes
-    ----------
-    name, title : str
-        The title says `surrogate` if the data are.
-    frame : DataFrame
-        The records, one row each, in the published columns.
-    comparisons : Comparisons
-        Those of them that could be parsed, in the same order.
-    source : dict
-        Where the data came from, for run.json.
-    lengths : Series, optional
-        Characters by question, where the questions' texts are known.
-    truth : DataFrame, optional
-        What a surrogate was drawn from: ``parameter, name, value``.
-    """
-
-    name: str
-    title: str
-    frame: pd.DataFrame
-    comparisons: Comparisons
-    source: dict
-    lengths: pd.Series | None = None
-    truth: pd.DataFrame | None = None
-
-    @property
-    def is_surrogate(self) -> bool:
-        return self.source.get("surrogate", False)
-
-    @property
-    def _parsed(self) -> pd.Series:
-        return self.frame["judge_preferred_model"].isin(list(OUTCOMES))
-
-    @cached_property
-    def question(self) -> np.ndarray:
-        """Number of the question behind each comparison, in the order of their ids; int array, shape (T,)."""
-        return pd.factorize(self.frame["question_id"][self._parsed], sort=True)[0]
-
-    @cached_property
-    def judges(self) -> pd.DataFrame:
-        """What each judge answered: ``dataset, judge, comparisons, share_a, share_b, share_tie, unparsed``."""
-        answer = self.frame["judge_preferred_model"]
-        answer = answer.where(answer.isin(list(OUTCOMES)))
-        groups = answer.groupby(self.frame["judge_model"])
-        share = groups.value_counts(normalize=True).unstack(fill_value=0.0)
-        share = share.reindex(columns=["a", "b", "c"], fill_value=0.0)
-        columns = {"dataset": self.name, "judge": share.index, "comparisons": groups.count().to_numpy()}
-        table = pd.DataFrame(columns)
-        table[["share_a", "share_b", "share_tie"]] = share.to_numpy()
-        table["unparsed"] = (groups.size() - groups.count()).to_numpy()
-        return table
-
-    def with_lengths(self) -> Comparisons:
-        """The comparisons with their questions' standardised log lengths for covariate (appendix F.6.1).
-
-        z = (l - mean l) / sd l over the comparisons, l = log(1 + characters).
-
-        Raises
-        ------
-        DataUnavailableError
-            If the lengths are not known.
-        DataError
-            If a question has none, or all are equally long.
-        """
-        if self.lengths is None:
-            raise DataUnavailableError(
-                f"{self.title}: the questions' lengths are not known (dataset.questions=FILE, JSON Lines with "
-                "question_id and turns, gives their texts)"
-            )
-        asked = self.frame["question_id"][self._parsed]
-        unknown = asked[~asked.isin(self.lengths.index)]
-        if len(unknown):
-            raise DataError(f"{self.title}: the text of question {unknown.iloc[0]!r} is not known")
-        try:
-            return replace(self.comparisons, covariate=standardised_log(self.lengths[asked].to_numpy(float)))
-        except DataError as error:
-            raise DataError(f"{self.title}: {error}") from None
 
 
 def data_folders() -> list[Path]:

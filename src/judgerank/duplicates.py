@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
-from judgerank.datasets import Judgments
 from judgerank.frames import OUTCOMES
+from judgerank.judgments import Judgments
 
 ITEM = ["question_id", "model_a", "model_b"]
 

@@ -1,58 +1,15 @@
-"""Where paper and data part: each finding is a statement with numbers out of the stored results, and a check.
+"""Where paper and data part: the findings, in the order in which they are told.
 
 A finding holds, or does not, by what is stored; only those that hold explain a difference in the audit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from judgerank import published
 from judgerank.audit import Results
+from judgerank.finding import finding
 
-Check = Callable[[Results], tuple[bool, str]]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One finding.
-
-    Attributes
-    ----------
-    name : str
-        As the registry refers to it.
-    title : str
-    check : callable
-        From the stored results to whether it holds, and the statement with its numbers.
-    evidence : tuple of str
-        Stored tables (under results/) it rests on.
-    command : str
-        What computes them.
-    figure : str
-        A stored figure that shows it (under figures/), or nothing.
-    """
-
-    name: str
-    title: str
-    check: Check
-    evidence: tuple[str, ...]
-    command: str
-    figure: str = ""
-
-
-FINDINGS: list[Finding] = []
 PUBLIC = ("chatbot_arena", "mt_bench", "ultrafeedback")
-
-
-def finding(title: str, command: str, *evidence: str, figure: str = "") -> Callable[[Check], Check]:
-    """Enter a check into the list of findings under its own name."""
-
-    def enter(check: Check) -> Check:
-        FINDINGS.append(Finding(check.__name__, title, check, evidence, command, figure))
-        return check
-
-    return enter
 
 
 @finding(
@@ -315,3 +272,9 @@ def judges_in_the_files(results: Results) -> tuple[bool, str]:
         f"in none of the three public files: {', '.join(unused) or 'none'}."
     )
     return len(unlisted) > 0, text
+
+
+FINDINGS = (
+    *(no_interior_maximum, left_out_of_table_1, widths, two_scales, slots, one_judge_four_names),
+    *(vicuna, printed_ranks, weak_panels, slopes, sparsity, judges_in_the_files),
+)

@@ -9,8 +9,9 @@ import numpy as np
 from judgerank.comparisons import Comparisons
 from judgerank.connectivity import position_share, require_maximum
 from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
+from judgerank.estimates import Settings
 from judgerank.model import Model, Parameters, get_model
-from judgerank.result import FitResult, Settings
+from judgerank.result import FitResult
 from judgerank.solvers import adam, localized, newton, penalised
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings

@@ -14,7 +14,8 @@ from scipy.special import chdtrc, ndtri
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, DataError
-from judgerank.model import Evaluation, Model, Parameters, evaluate
+from judgerank.likelihood import Evaluation, evaluate
+from judgerank.model import Model, Parameters
 
 
 def zero_sum_basis(size: int) -> np.ndarray:

@@ -17,10 +17,11 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank.config import ROOT
-from judgerank.datasets import Judgments, load_judgments
+from judgerank.datasets import load_judgments
 from judgerank.errors import ConfigError, DataUnavailableError
+from judgerank.judgments import Judgments
 from judgerank.reading import read_judgments
-from judgerank.schemas import Surrogate
+from judgerank.schemas.dataset import Surrogate
 from judgerank.surrogates import surrogate_judgments
 from judgerank.tables import Table
 

@@ -14,8 +14,8 @@ from judgerank.comparisons import Comparisons
 from judgerank.connectivity import require_maximum
 from judgerank.errors import ConfigError, NoIntervalError
 from judgerank.model import Parameters
-from judgerank.plan_schema import Assumed
 from judgerank.result import FitResult
+from judgerank.schemas.plan import Assumed
 from judgerank.simulate import generator
 
 

@@ -18,7 +18,8 @@ from scipy.special import ndtr
 
 from judgerank.errors import ConfigError, NotIdentifiedError
 from judgerank.inference import covariance, information, normal_quantile
-from judgerank.model import JUDGE_AWARE, evaluate
+from judgerank.likelihood import evaluate
+from judgerank.model import JUDGE_AWARE
 from judgerank.panels import Panel
 from judgerank.ranks import at_best_known_scale, standardised
 from judgerank.simulate import generator

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from judgerank.datasets import Judgments
+from judgerank.judgments import Judgments
 from judgerank.result import FitResult
 
 MEMBERS = {

@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
-from judgerank.datasets import Judgments, question_name
+from judgerank.datasets import question_name
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.frames import OUTCOMES, codes, finite, standardised_log
+from judgerank.judgments import Judgments
 
 # column: the name of ours it becomes, and the names it is known by
 COLUMNS = {

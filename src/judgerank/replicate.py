@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from judgerank.errors import ConfigError, JudgerankError
-from judgerank.schemas import Parallel
+from judgerank.schemas.section import Parallel
 from judgerank.simulate import generator
 
 log = logging.getLogger("judgerank")

@@ -10,7 +10,7 @@ import markdown
 import pandas as pd
 
 from judgerank.audit import Results, Verdict, totals
-from judgerank.findings import Finding
+from judgerank.finding import Finding
 
 STYLE = """body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; font-size: 13px; margin: 1em 0 }

@@ -17,8 +17,8 @@ from scipy.stats import spearmanr
 from judgerank import published
 from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT, both_fits
-from judgerank.datasets import Judgments
 from judgerank.errors import NoMaximumError
+from judgerank.judgments import Judgments
 from judgerank.replicate import Record, Study, Task
 from judgerank.result import FitResult
 from judgerank.simulate import draw_outcomes

@@ -14,12 +14,13 @@ from scipy.special import expit
 from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT, simulation_settings
 from judgerank.errors import JudgerankError, NoMaximumError
+from judgerank.estimates import Settings
 from judgerank.fit import SOLVERS, fit
 from judgerank.inference import wald
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.replicate import Record, Study, Task
-from judgerank.result import FitResult, Settings
-from judgerank.schemas import Setting
+from judgerank.result import FitResult
+from judgerank.schemas.simulation import Setting
 from judgerank.simulate import draw_comparisons, draw_truth, generator
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings

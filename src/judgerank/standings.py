@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from judgerank.datasets import Judgments
 from judgerank.errors import NoIntervalError
 from judgerank.inference import wald
+from judgerank.judgments import Judgments
 from judgerank.ranks import at_best_known_scale, pairwise, rank_intervals
 from judgerank.result import FitResult
 

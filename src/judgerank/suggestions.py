@@ -19,7 +19,8 @@ import pandas as pd
 from judgerank.comparisons import POOLED_JUDGE, Comparisons
 from judgerank.errors import ConfigError, DisconnectedError, NoMaximumError
 from judgerank.inference import normal_quantile
-from judgerank.model import Law, Model
+from judgerank.likelihood import Law
+from judgerank.model import Model
 from judgerank.ranks import best_known_scale, pairwise
 from judgerank.result import FitResult
 

@@ -11,9 +11,9 @@ import pandas as pd
 from judgerank import published
 from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT
-from judgerank.datasets import Judgments
 from judgerank.errors import DataUnavailableError
-from judgerank.schemas import Dataset
+from judgerank.judgments import Judgments
+from judgerank.schemas.dataset import Dataset
 from judgerank.simulate import draw_panel, generator
 
 STORED = ROOT / "results"  # the fits of the real data that surrogates are drawn from

@@ -20,7 +20,7 @@ from judgerank.collecting.ledger import Ledger, task_of
 from judgerank.collecting.prompts import fill, parse
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.errors import JudgerankError
-from judgerank.schemas import CollectJudgments, Judge, Prompt
+from judgerank.schemas.collect import CollectJudgments, Judge, Prompt
 
 CHARACTERS_PER_TOKEN = 3.5  # of English text, on the safe side of the usual four
 MILLION = 1e6

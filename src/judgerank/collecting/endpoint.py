@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 
 from judgerank.errors import ConfigError, EndpointError
-from judgerank.schemas import CollectJudgments, Judge
+from judgerank.schemas.collect import CollectJudgments, Judge
 
 TRIED_AGAIN = (408, 409, 425, 429)  # and every 5xx
 

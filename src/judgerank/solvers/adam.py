@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgerank.comparisons import Comparisons
-from judgerank.model import Model, Parameters, evaluate
+from judgerank.likelihood import evaluate
+from judgerank.model import Model, Parameters
 from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from judgerank.comparisons import Comparisons
-from judgerank.model import Curvature, Evaluation, Model, Parameters, evaluate, first_shown_share, tied_share
+from judgerank.likelihood import Curvature, Evaluation, evaluate, first_shown_share, tied_share
+from judgerank.model import Model, Parameters
 
 LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that is none
 LEAST_SHARE = 1e-9  # of an answer that a judge never gives

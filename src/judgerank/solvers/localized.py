@@ -17,7 +17,8 @@ from judgerank.comparisons import Comparisons
 from judgerank.connectivity import require_maximum
 from judgerank.errors import ConfigError, NoMaximumError
 from judgerank.inference import information, zero_sum_basis
-from judgerank.model import JUDGE_AWARE, Evaluation, Model, Parameters, evaluate
+from judgerank.likelihood import Evaluation, evaluate
+from judgerank.model import JUDGE_AWARE, Model, Parameters
 from judgerank.solvers import newton
 from judgerank.solvers.closure import main_direction
 from judgerank.solvers.newton import NewtonSettings

@@ -14,7 +14,8 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dposv
 
 from judgerank.comparisons import Comparisons
-from judgerank.model import BTL, Evaluation, Model, Parameters
+from judgerank.likelihood import Evaluation
+from judgerank.model import BTL, Model, Parameters
 from judgerank.solvers.closure import guess, look, main_direction, set_aside, taken_back
 from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
 

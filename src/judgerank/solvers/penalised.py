@@ -21,7 +21,8 @@ from scipy.optimize import minimize
 
 from judgerank.comparisons import Comparisons
 from judgerank.inference import information, zero_sum_basis
-from judgerank.model import Model, Parameters, evaluate
+from judgerank.likelihood import evaluate
+from judgerank.model import Model, Parameters
 from judgerank.solvers.newton import positive_solve
 from judgerank.solvers.solution import Solution, Status, require_positive
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError
-from judgerank.model import CHUNK, Evaluation, Model, Parameters
+from judgerank.likelihood import CHUNK, Evaluation
+from judgerank.model import Model, Parameters
 
 EQUAL = 1e-12  # scores closer than this, relative to their range, count as equal
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from judgerank.schemas.section import Parallel, RealData
+
 
 @dataclass
 class Method:
@@ -34,3 +36,14 @@ class SimulatedPanel:
     mean_position: float = 0.0  # of leanings towards the model shown first, who is the first by name
     sigma_position: float = 0.0
     judged_by_models: bool = False  # the models judge each other, the better ones better
+
+
+@dataclass
+class MethodComparison(RealData):
+    methods: dict[str, Method] = field(default_factory=dict)
+    panels: dict[str, SimulatedPanel] = field(default_factory=dict)
+    folds: int = MISSING
+    parallel: Parallel = field(default_factory=Parallel)
+    replications: int = MISSING
+    block: int = MISSING
+    cache: str = MISSING

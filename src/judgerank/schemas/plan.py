@@ -1,4 +1,4 @@
-"""Schema of what is planned for and what is wanted (conf/plan.yaml)."""
+"""Schema of a plan: what is planned for and what is wanted (conf/plan.yaml)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from omegaconf import MISSING
+
+from judgerank.schemas.dataset import Dataset
+from judgerank.schemas.rank import OwnData
+from judgerank.schemas.section import Judged, Parallel
 
 
 @dataclass
@@ -40,3 +44,28 @@ class Wanted:
     pair_power: float | None = None
     separated: float | None = None
     separated_holm: float | None = None
+
+
+@dataclass
+class Plan(Judged):
+    """A plan for an assumed panel, or for one fitted to a set or to a file of one's own."""
+
+    assumed: Assumed = field(default_factory=Assumed)
+    dataset: Dataset | None = None
+    data: OwnData = field(default_factory=OwnData)
+    wanted: Wanted = field(default_factory=Wanted)
+    pair: list[str] | None = MISSING
+    weights: Weights = field(default_factory=Weights)
+    repeats: int = MISSING
+    correlation: float = MISSING
+    repeats_compared: list[int] = MISSING
+    correlations_compared: list[float] = MISSING
+    n_judges: list[int] = MISSING
+    n_comparisons: list[int] = MISSING
+    parallel: Parallel = field(default_factory=Parallel)
+    replications: int = MISSING
+    draws: int = MISSING
+    draw_replications: int = MISSING
+    points: int | None = MISSING
+    block: int = MISSING
+    cache: str = MISSING

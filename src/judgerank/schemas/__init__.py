@@ -1,0 +1,46 @@
+"""Schemas of the configuration: an unknown key or a wrong type fails before anything is computed."""
+
+from __future__ import annotations
+
+from hydra.core.config_store import ConfigStore
+
+from judgerank.schemas.collect import CollectJudgments, Prompt
+from judgerank.schemas.dataset import Dataset
+from judgerank.schemas.methods import MethodComparison
+from judgerank.schemas.plan import Plan
+from judgerank.schemas.rank import Rank
+from judgerank.schemas.section import (
+    Audit,
+    Bench,
+    BenchmarkAlignment,
+    JudgeReliability,
+    LengthCovariate,
+    MixedJudges,
+    ModelComparison,
+    OneSet,
+    RealData,
+    Sparsity,
+    SubsamplingEfficiency,
+    Uncertainty,
+)
+from judgerank.schemas.simulation import CiCoverage, Simulation, SlotBias, SmallSamples
+from judgerank.schemas.solver import Adam, Localized, Newton, Penalised
+
+
+def register() -> None:
+    """Make every schema known to hydra, by the names that the files in conf/ refer to."""
+    store = ConfigStore.instance()
+    store.store(group="dataset", name="schema", node=Dataset)
+    store.store(group="prompt", name="schema", node=Prompt)
+    store.store(group="solver", name="newton_schema", node=Newton)
+    store.store(group="solver", name="adam_schema", node=Adam)
+    store.store(group="solver", name="penalised_schema", node=Penalised)
+    for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
+        store.store(group="estimator", name=f"{name}_schema", node=node)
+    sections = (
+        *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench),
+        *(LengthCovariate, ModelComparison, Uncertainty, SubsamplingEfficiency, MixedJudges, Sparsity),
+        *(Simulation, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison, CollectJudgments, Rank),
+    )
+    for node in sections:
+        store.store(name=f"{node.__name__}Schema", node=node)

@@ -1,0 +1,141 @@
+"""Schemas of the sections: what every one has, and those on judgments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from omegaconf import MISSING
+
+from judgerank.schemas.collect import Prompt
+from judgerank.schemas.dataset import Dataset, Surrogate
+
+
+@dataclass
+class Parallel:
+    """How replications are spread; `options` go to joblib's backend, or to dask's Client."""
+
+    backend: str = MISSING
+    n_jobs: int = MISSING
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Section:
+    """What every section has."""
+
+    seed: int = MISSING
+    draw_only: bool = MISSING
+    results: str = MISSING
+    figures: str = MISSING
+
+
+@dataclass
+class Judged(Section):
+    """A section on judgments."""
+
+    solver: Any = MISSING
+    level: float = MISSING
+    surrogate: Surrogate = MISSING
+
+
+@dataclass
+class RealData(Judged):
+    """A section on fixed sets of the paper's judgments."""
+
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+
+
+@dataclass
+class OneSet(Judged):
+    """A section on one set at a time, chosen by ``dataset=``."""
+
+    dataset: Dataset = field(default_factory=Dataset)
+
+
+@dataclass
+class BenchmarkAlignment(RealData):
+    ratings: str | None = MISSING
+
+
+@dataclass
+class JudgeReliability(RealData):
+    prompt: Prompt = field(default_factory=Prompt)
+    path_length: int = MISSING
+    one_model: list[str] = MISSING
+    fewest_shared: int = MISSING
+
+
+@dataclass
+class Audit(Section):
+    readme: str | None = MISSING
+
+
+@dataclass
+class Bench(RealData):
+    study_share: float = MISSING
+
+
+@dataclass
+class LengthCovariate(OneSet):
+    curves: list[str] | None = MISSING
+    adam_iterations: int = MISSING
+
+
+@dataclass
+class ModelComparison(OneSet):
+    members: list[str] = MISSING
+    shrunk: list[str] = MISSING  # members that are fitted with shrinkage too
+    folds: int = MISSING
+
+
+@dataclass
+class Uncertainty(OneSet):
+    parallel: Parallel = field(default_factory=Parallel)
+    members: list[str] = MISSING
+    bootstraps: int = MISSING
+    replications: int = MISSING
+    inner_bootstraps: int = MISSING
+    question_sd: list[float] = MISSING
+    block: int = MISSING
+    cache: str = MISSING
+
+
+@dataclass
+class Resampled(OneSet):
+    """A section that refits random parts of a set."""
+
+    parallel: Parallel = field(default_factory=Parallel)
+    repeats: int = MISSING
+    paper_repeats: int = MISSING
+    block: int = MISSING
+    cache: str = MISSING
+
+
+@dataclass
+class SubsamplingEfficiency(Resampled):
+    n_judges: list[int] = MISSING
+    n_comparisons: list[int] = MISSING
+
+
+@dataclass
+class MixedJudges(Resampled):
+    pool: list[str] = MISSING
+    n_weak: int = MISSING
+    n_strong: int = MISSING
+    panel: int = MISSING
+    n_comparisons: int = MISSING
+
+
+class Redraw(Enum):
+    """Where the comparisons of a thinned design come from."""
+
+    resample = "resample"
+    simulate = "simulate"
+
+
+@dataclass
+class Sparsity(Resampled):
+    trees: list[int] = MISSING
+    redraw: list[Redraw] = MISSING
