@@ -128,6 +128,8 @@ def panels_table(cfg: DictConfig, methods: dict, study: Study) -> pd.DataFrame:
                 if len(values) > 1:
                     row[measure] = values.mean()
                     row[f"{measure}_se"] = values.std() / np.sqrt(len(values))
+            if "spearman" in frame:
+                row["n_reversed"] = int((frame["spearman"] < 0).sum())
             rows.append(row)
     return pd.DataFrame(rows)
 

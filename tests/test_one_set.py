@@ -130,5 +130,5 @@ def test_a_point_of_a_resampled_section_comes_out_again_by_itself(tmp_path):
 def test_where_a_result_is_stored_says_whether_it_is_a_surrogate(path):
     run_json = json.loads(path.read_text())
     assert run_json["surrogate"] == ("surrogate" in path.parts)
-    if "dataset" in run_json["config"]:
+    if run_json["config"].get("dataset"):
         assert path.parts[-3:-1] == (run_json["section"], run_json["config"]["dataset"]["name"])

@@ -28,7 +28,7 @@ from judgerank.model import MODELS
 from judgerank.outputs import replaceable
 from judgerank.ranking_page import MEMBERS, page, plain
 from judgerank.reading import read_judgments
-from judgerank.remarks import LISTED, leaning, listed, on_design, on_positions
+from judgerank.remarks import LISTED, leaning, listed, on_design, on_fit, on_positions
 from judgerank.simulate import generator
 
 MODELS_SHOWN = [
@@ -322,6 +322,17 @@ def test_the_config_composes_and_every_member_has_its_formula():
 
 
 # remarks
+
+
+def test_a_panel_of_which_half_counts_for_nothing_may_be_reversed(cells_of):
+    rows = [("a", "b", 9, 2), ("b", "c", 8, 3), ("a", "c", 9, 1)]
+    sharp = [(*row[:2], judge, *row[2:]) for row in rows for judge in "xyz"]
+    contrary = [(first, second, judge, lost, won) for first, second, won, lost in rows for judge in "uv"]
+    two_of_five = on_fit(fit(cells_of(*sharp, *contrary)))[0]
+    assert "At zero discrimination: u, v." in two_of_five
+    assert "reverse" not in two_of_five
+    two_of_four = on_fit(fit(cells_of(*(row for row in sharp if row[2] != "z"), *contrary)))[0]
+    assert "the reverse of the true one" in two_of_four
 
 
 def test_the_test_for_leanings_is_the_likelihood_ratio_and_names_who_leans(mine):

@@ -113,7 +113,7 @@ def against_truth(found: Ranking, truth: pd.Series, everything: Comparisons, lev
     """Agreement with the true scores, excess log-loss over all triples, and coverage.
 
     The excess is the expected log-loss less that of the true probabilities. Since each method has a scale of its
-    own, its intervals are held against the true scores times the constant that is best for its scores.
+    own, its intervals are held against the true scores times the constant, zero or above, best for its scores.
     """
     scores = found.scores[truth.index].to_numpy()
     scores = scores - scores.mean()
@@ -126,7 +126,7 @@ def against_truth(found: Ranking, truth: pd.Series, everything: Comparisons, lev
         entropy = losses(p, p)["log_loss"]
         record["log_loss"] = losses(p, found.predict(everything))["log_loss"] - entropy
     if found.errors is not None:
-        target = truth.to_numpy() * (scores @ truth.to_numpy()) / (truth @ truth)
+        target = truth.to_numpy() * max(0.0, scores @ truth.to_numpy() / (truth @ truth))
         half = normal_quantile(level) * found.errors[truth.index].to_numpy()
         record["coverage"] = float(np.mean(np.abs(scores - target) <= half))
     return {name: float(value) for name, value in record.items()}

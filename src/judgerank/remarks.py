@@ -98,9 +98,12 @@ def on_fit(fitted: FitResult) -> list[str]:
             "nothing here has an interval. More comparisons of close models by that judge help, or model=btl."
         )
     if fitted.judges_at_zero:
+        outnumbered = 2 * len(fitted.judges_at_zero) >= len(fitted.comparisons.judges)
         said.append(
             f"At zero discrimination: {listed(fitted.judges_at_zero)}. These answers do not rise with the scores "
             "that the other judges agree on; they count for nothing in the ranking."
+            + " They are half of the panel or more: were the others the contrary ones, this ranking would be the "
+            "reverse of the true one. Compare it with model=btl, which counts all judges." * outnumbered
         )
     if fitted.slopes_at_bound:
         said.append(f"Slope in length on its bound, taken as given: {listed(fitted.slopes_at_bound)}.")

@@ -177,7 +177,14 @@ def methods_table(results: Results) -> str:
         rows.append((title, *(number.replace("nan", "-") for number in numbers)))
     heads = [f"log-loss, {title}" for title in data["title"][sets]]
     heads += [f"truth, {title.removeprefix('simulated: ')}" for title in data["title"][panels]]
-    return _grid(rows, ["method", "people, Chatbot Arena", *heads])
+    grid = _grid(rows, ["method", "people, Chatbot Arena", *heads])
+    contrary = table[table["data"] == "adversarial"].set_index("method")[["n_reversed", "n_ranked"]]
+    counts = (
+        f"{titles[name]}, {row['n_reversed']:.0f} of {row['n_ranked']}"
+        for name, row in contrary.iterrows()
+        if row["n_reversed"] > 0
+    )
+    return f"{grid}\n\nRankings that run against the truth where judges are contrary: {'; '.join(counts)}."
 
 
 def _grid(rows: list[tuple], columns: list[str]) -> str:

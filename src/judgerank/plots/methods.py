@@ -15,7 +15,7 @@ DATA_COLOURS, DATA_MARKERS = (*SETTING_COLOURS, "#000000"), (*SETTING_MARKERS, "
 
 def methods(comparison: pd.DataFrame, titles: pd.Series, title: str) -> Figure:
     """Agreement, log-loss and coverage by method (rows) and data (colours); standard errors, doubled, as bars."""
-    figure, panels = canvas(PAGE, 4.6, 1, 4, sharey=True)
+    figure, panels = canvas(PAGE, 4.8, 1, 4, sharey=True)
     place = pd.Series(np.arange(len(titles))[::-1], index=titles.index)
     sets = comparison["kind"] == "set"
     shown = (
@@ -45,6 +45,6 @@ def methods(comparison: pd.DataFrame, titles: pd.Series, title: str) -> Figure:
         panels[0].plot([], [], marker, linestyle="", color=colour, label=label)[0]
         for label, colour, marker in looks.values()
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
     figure.suptitle(title, fontsize=8)
     return figure
