@@ -203,7 +203,7 @@ def run(cfg: DictConfig) -> None:
     print("| measure | first | second | ratio | goal |\n|:--|--:|--:|--:|--:|")
     for rows in measures:
         for label, first, second, goal in rows:
-            print(f"| {label} | {first:.4g} | {second:.4g} | {first / second:.2f} | {goal} |", flush=True)
+            print(f"| {label} | {first:.4g} | {second:.4g} | {first / second:.3g} | {goal} |", flush=True)
 
 
 if __name__ == "__main__":
