@@ -8,11 +8,11 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from judgerank.audit import Results, audit, totals
+from judgerank.auditing.audit import Results, audit, totals
+from judgerank.auditing.findings import FINDINGS
+from judgerank.auditing.report import html, page, readme_blocks, with_block
 from judgerank.config import ROOT, main
-from judgerank.findings import FINDINGS
 from judgerank.outputs import replace_file
-from judgerank.report import html, page, readme_blocks, with_block
 from judgerank.tables import STORED_FORMAT
 
 log = logging.getLogger("judgerank")

@@ -22,8 +22,8 @@ from judgerank import Comparisons, fit
 from judgerank.config import main, solver_settings
 from judgerank.errors import MethodUnavailableError
 from judgerank.likelihood import evaluate
-from judgerank.method_study import method_of
 from judgerank.methods.bt_sigma import bt_sigma
+from judgerank.methods.study import method_of
 from judgerank.model import BTL, JUDGE_AWARE, Parameters
 from judgerank.outputs import load_section_data
 from judgerank.simulate import draw_outcomes, draw_truth, generator, uniform_triples

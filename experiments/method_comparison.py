@@ -16,7 +16,7 @@ from judgerank import plots, published
 from judgerank.config import ROOT, main, require_least
 from judgerank.crossvalidation import folds_of
 from judgerank.datasets import Judgments
-from judgerank.method_study import method_of, on_panel, on_set
+from judgerank.methods.study import method_of, on_panel, on_set
 from judgerank.outputs import run_section
 from judgerank.replicate import Study
 from judgerank.tables import Table

@@ -11,14 +11,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank import fit, panels, planning, plots
+from judgerank import fit, plots
 from judgerank.config import main, require_least, solver_settings
 from judgerank.errors import ConfigError
 from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
-from judgerank.panels import Panel
-from judgerank.plan_study import grid, records_of, study_of, summary_of
-from judgerank.planning import Precision
+from judgerank.planning import panels, precision
+from judgerank.planning.panels import Panel
+from judgerank.planning.precision import Precision
+from judgerank.planning.study import grid, records_of, study_of, summary_of
 from judgerank.simulation import failures_of
 from judgerank.tables import Table
 
@@ -36,11 +37,11 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     sizes = [size for size in dict.fromkeys(cfg.n_judges) if size < everyone]
     sub_panels = {size: panels.sub_panels(panel, size, cfg.draws, cfg.seed) for size in sizes}
     sub_panels[everyone] = [panel]
-    precisions = {size: [planning.precision_of(one) for one in of_size] for size, of_size in sub_panels.items()}
+    precisions = {size: [precision.precision_of(one) for one in of_size] for size, of_size in sub_panels.items()}
     independent = {
-        goal: planning.needed(goal, value, precisions[everyone], **at) for goal, value in wanted.items()
+        goal: precision.needed(goal, value, precisions[everyone], **at) for goal, value in wanted.items()
     }
-    planned = {goal: planning.whole(size, cfg.repeats, cfg.correlation) for goal, size in independent.items()}
+    planned = {goal: precision.whole(size, cfg.repeats, cfg.correlation) for goal, size in independent.items()}
     study = study_of(cfg, sub_panels, planned, pair)
     study.run(cfg.parallel)
     beside = partial(formula_and_data, cfg, records_of(study), precisions, at)
@@ -52,7 +53,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         {"n_judges": n_judges, "comparisons": size, "goal": goal, **beside(goal, n_judges, size)}
         for n_judges in sub_panels
         for size in grid(cfg)
-        for goal in planning.GOALS
+        for goal in precision.GOALS
     )
     log.info("%s", plan.to_string(index=False, float_format="%.4f"))
     first, second = (panel.models[index[pair]] for index in np.triu_indices(len(panel.models), 1))
@@ -72,14 +73,14 @@ def checked(cfg: DictConfig) -> dict[str, float]:
     """What is wanted, by goal; refuses settings out of range before anything is computed."""
     require_least(cfg, LEAST)
     for repeats, correlation in [(cfg.repeats, cfg.correlation), *pairs_of_repeats(cfg)]:
-        planning.design_effect(repeats, correlation)
+        precision.design_effect(repeats, correlation)
     if not cfg.n_comparisons or min(cfg.n_comparisons) < 1:
         raise ConfigError("n_comparisons must be one or more numbers of at least 1")
     wanted = {goal: float(value) for goal, value in cfg.wanted.items() if value is not None}
     if not wanted:
-        raise ConfigError(f"nothing is wanted (wanted.GOAL=NUMBER, GOAL one of {', '.join(planning.GOALS)})")
+        raise ConfigError(f"nothing is wanted (wanted.GOAL=NUMBER, GOAL one of {', '.join(precision.GOALS)})")
     for goal, value in wanted.items():
-        planning.require_reasonable(goal, value)
+        precision.require_reasonable(goal, value)
     return wanted
 
 
@@ -106,8 +107,8 @@ def pair_of(cfg: DictConfig, panel: Panel) -> int:
 
 def formula_and_data(cfg, records: pd.DataFrame, precisions: Precisions, at, goal: str, n_judges: int, size: int):
     """What the formula expects of so many comparisons and judges, and what data give."""
-    effective = size / planning.design_effect(cfg.repeats, cfg.correlation)
-    formula = planning.expected(goal, precisions[n_judges], effective, **at)
+    effective = size / precision.design_effect(cfg.repeats, cfg.correlation)
+    formula = precision.expected(goal, precisions[n_judges], effective, **at)
     return {"formula": formula, **summary_of(records, n_judges, size, goal)}
 
 
@@ -116,9 +117,9 @@ def by_judges(cfg: DictConfig, precisions: Precisions, wanted: dict, at: dict) -
     rows = []
     for n_judges, of_size in precisions.items():
         for goal, value in wanted.items():
-            alone = [planning.needed(goal, value, [one], **at) for one in of_size]
-            sizes = [planning.needed(goal, value, of_size, **at), *np.quantile(alone, [0.25, 0.75])]
-            numbers = [planning.whole(size, cfg.repeats, cfg.correlation) for size in sizes]
+            alone = [precision.needed(goal, value, [one], **at) for one in of_size]
+            sizes = [precision.needed(goal, value, of_size, **at), *np.quantile(alone, [0.25, 0.75])]
+            numbers = [precision.whole(size, cfg.repeats, cfg.correlation) for size in sizes]
             row = {"n_judges": n_judges, "n_panels": len(of_size), "goal": goal, "wanted": value}
             rows.append(row | dict(zip(("comparisons", "q25", "q75"), numbers, strict=True)))
     return pd.DataFrame(rows)
@@ -131,8 +132,8 @@ def pairs_of_repeats(cfg: DictConfig) -> list[tuple[int, float]]:
 def by_repeats(cfg: DictConfig, independent: dict[str, float]) -> pd.DataFrame:
     """Comparisons for every goal, repeats among them, by repeats and their correlation."""
     return pd.DataFrame(
-        {"repeats": repeats, "correlation": rho, "design_effect": planning.design_effect(repeats, rho)}
-        | {goal: planning.whole(size, repeats, rho) for goal, size in independent.items()}
+        {"repeats": repeats, "correlation": rho, "design_effect": precision.design_effect(repeats, rho)}
+        | {goal: precision.whole(size, repeats, rho) for goal, size in independent.items()}
         for repeats, rho in pairs_of_repeats(cfg)
     )
 
@@ -140,16 +141,16 @@ def by_repeats(cfg: DictConfig, independent: dict[str, float]) -> pd.DataFrame:
 def curves(cfg: DictConfig, precisions: Precisions, at: dict) -> pd.DataFrame:
     """What the formulas expect over the range simulated: widths for every number of judges, power for all."""
     sizes = np.unique(np.geomspace(min(grid(cfg)), max(grid(cfg)), CURVE).round())
-    effect = planning.design_effect(cfg.repeats, cfg.correlation)
+    effect = precision.design_effect(cfg.repeats, cfg.correlation)
     return pd.DataFrame(
         {
             "n_judges": n_judges,
             "comparisons": int(size),
             "goal": goal,
-            "formula": planning.expected(goal, of_size, size / effect, **at),
+            "formula": precision.expected(goal, of_size, size / effect, **at),
         }
         for n_judges, of_size in precisions.items()
-        for goal in (planning.GOALS if n_judges == max(precisions) else planning.WIDTHS)
+        for goal in (precision.GOALS if n_judges == max(precisions) else precision.WIDTHS)
         for size in sizes
     )
 

@@ -12,19 +12,20 @@ from pathlib import Path
 import matplotlib
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank import Comparisons, FitResult, fit, plots, standings
+from judgerank import Comparisons, FitResult, fit, plots
+from judgerank.auditing.report import html as whole_page
 from judgerank.config import ROOT, main, solver_settings
 from judgerank.errors import ConfigError, NoMaximumError
 from judgerank.inference import normal_quantile
 from judgerank.judgments import Judgments
+from judgerank.leaderboard import standings
+from judgerank.leaderboard.page import Ranking, page
+from judgerank.leaderboard.remarks import WITH_POSITIONS, leaning, on_design, on_fit, on_positions, on_questions
+from judgerank.leaderboard.suggestions import bounding_comparisons, first_links, next_comparisons
 from judgerank.model import MODELS
 from judgerank.outputs import provenance, replaceable, save_figures, staged
-from judgerank.ranking_page import Ranking, page
 from judgerank.reading import read_judgments
-from judgerank.remarks import WITH_POSITIONS, leaning, on_design, on_fit, on_positions, on_questions
-from judgerank.report import html as whole_page
 from judgerank.schemas.rank import Cluster
-from judgerank.suggestions import bounding_comparisons, first_links, next_comparisons
 from judgerank.tables import STORED_FORMAT
 
 log = logging.getLogger("judgerank")

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from judgerank import published
-from judgerank.audit import Results, Verdict, audit, registry, totals
+from judgerank.auditing.audit import Results, Verdict, audit, registry, totals
+from judgerank.auditing.findings import FINDINGS
+from judgerank.auditing.report import html, page, readme_blocks, with_block
 from judgerank.config import ROOT
 from judgerank.errors import DataError, DataUnavailableError
-from judgerank.findings import FINDINGS
-from judgerank.report import html, page, readme_blocks, with_block
 
 STORED = Results(ROOT / "results")
 LABELS = {"printed_name", "unit", "place", "statement"}

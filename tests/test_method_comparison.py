@@ -17,11 +17,11 @@ from judgerank import Comparisons, fit
 from judgerank.config import ROOT
 from judgerank.crossvalidation import cross_validated, losses
 from judgerank.errors import ConfigError, MethodUnavailableError, NoMaximumError
-from judgerank.method_study import against_truth, drawn_panel, method_of, on_panel, on_set
 from judgerank.methods.bt_sigma import bt_sigma
 from judgerank.methods.family import member
 from judgerank.methods.online import _Player, elo, glicko, win_rate
 from judgerank.methods.ranking import Ranking
+from judgerank.methods.study import against_truth, drawn_panel, method_of, on_panel, on_set
 from judgerank.simulate import generator
 from tests.real_data import needs_data
 from tests.test_config import composed, options

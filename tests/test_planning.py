@@ -12,12 +12,12 @@ import pytest
 from omegaconf import OmegaConf
 
 from experiments.plan import pair_of
-from judgerank import fit, panels
+from judgerank import fit
 from judgerank.config import ROOT
 from judgerank.errors import ConfigError, DisconnectedError, NoIntervalError, NotIdentifiedError
-from judgerank.panels import Panel, drawn, sub_panels
-from judgerank.plan_study import grid, simulated, study_of
-from judgerank.planning import (
+from judgerank.planning import panels
+from judgerank.planning.panels import Panel, drawn, sub_panels
+from judgerank.planning.precision import (
     GOALS,
     POWERS,
     WIDTHS,
@@ -28,6 +28,7 @@ from judgerank.planning import (
     precision_of,
     whole,
 )
+from judgerank.planning.study import grid, simulated, study_of
 from judgerank.ranks import holm
 from judgerank.simulate import generator
 from tests.test_config import composed, options

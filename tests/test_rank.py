@@ -21,14 +21,15 @@ from scipy.special import log_expit
 from scipy.stats import chi2
 
 from experiments.rank import compute
-from judgerank import Comparisons, FitResult, fit, plots, ranks, standings
+from judgerank import Comparisons, FitResult, fit, plots, ranks
 from judgerank.config import CONF, ROOT
 from judgerank.errors import ConfigError, JudgerankError, NoMaximumError
+from judgerank.leaderboard import standings
+from judgerank.leaderboard.page import MEMBERS, page, plain
+from judgerank.leaderboard.remarks import LISTED, leaning, listed, on_design, on_fit, on_positions
 from judgerank.model import MODELS
 from judgerank.outputs import replaceable
-from judgerank.ranking_page import MEMBERS, page, plain
 from judgerank.reading import read_judgments
-from judgerank.remarks import LISTED, leaning, listed, on_design, on_fit, on_positions
 from judgerank.simulate import generator
 
 MODELS_SHOWN = [

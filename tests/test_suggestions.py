@@ -7,8 +7,8 @@ from judgerank import Comparisons, fit
 from judgerank.comparisons import POOLED_JUDGE
 from judgerank.errors import ConfigError, NoIntervalError, NoMaximumError
 from judgerank.inference import covariance, normal_quantile
+from judgerank.leaderboard.suggestions import first_links, next_comparisons
 from judgerank.ranks import best_known_scale, pairwise
-from judgerank.suggestions import first_links, next_comparisons
 
 SCORES, GAMMA = (1.0, 0.4, 0.1, -0.5, -1.0), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)

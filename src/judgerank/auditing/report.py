@@ -9,8 +9,8 @@ from pathlib import Path
 import markdown
 import pandas as pd
 
-from judgerank.audit import Results, Verdict, totals
-from judgerank.finding import Finding
+from judgerank.auditing.audit import Results, Verdict, totals
+from judgerank.auditing.finding import Finding
 
 STYLE = """body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; font-size: 13px; margin: 1em 0 }
@@ -35,7 +35,7 @@ def page(audited: pd.DataFrame, findings: list[tuple[Finding, bool, str]], resul
         "Every number that the paper prints in its results, with what the stored results give for it. A verdict "
         "is computed from the two, at the printed precision; *surrogate* marks what was computed on simulated "
         "stand-ins and is no check. `make audit` writes this page, `audit.csv` has the same rows, and "
-        "`src/judgerank/computed_by.csv` says what computes each.",
+        "`src/judgerank/auditing/computed_by.csv` says what computes each.",
         "## Totals",
         totals_table(audited),
         f"## Findings ({len(held)})",

@@ -6,8 +6,8 @@ A finding holds, or does not, by what is stored; only those that hold explain a 
 from __future__ import annotations
 
 from judgerank import published
-from judgerank.audit import Results
-from judgerank.finding import finding
+from judgerank.auditing.audit import Results
+from judgerank.auditing.finding import finding
 
 PUBLIC = ("chatbot_arena", "mt_bench", "ultrafeedback")
 

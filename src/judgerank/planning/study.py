@@ -13,8 +13,8 @@ from judgerank.dependence import standardised_errors
 from judgerank.errors import DataError, NoIntervalError, NoMaximumError
 from judgerank.fit import fit
 from judgerank.inference import normal_quantile
-from judgerank.panels import Panel, drawn
-from judgerank.planning import GOALS, POWERS, WIDTHS, whole
+from judgerank.planning.panels import Panel, drawn
+from judgerank.planning.precision import GOALS, POWERS, WIDTHS, whole
 from judgerank.ranks import pairwise
 from judgerank.replicate import Record, Study
 from judgerank.solvers.solution import Status

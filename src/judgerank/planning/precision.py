@@ -20,7 +20,7 @@ from judgerank.errors import ConfigError, NotIdentifiedError
 from judgerank.inference import covariance, information, normal_quantile
 from judgerank.likelihood import evaluate
 from judgerank.model import JUDGE_AWARE
-from judgerank.panels import Panel
+from judgerank.planning.panels import Panel
 from judgerank.ranks import at_best_known_scale, standardised
 from judgerank.simulate import generator
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from judgerank.audit import Results
+from judgerank.auditing.audit import Results
 
 Check = Callable[[Results], tuple[bool, str]]
 

@@ -1,0 +1,1 @@
+"""How many comparisons, judges and repeats a wanted precision takes."""
