@@ -6,23 +6,21 @@ python experiments/method_comparison.py [~methods.elo] [folds=5] [panels.few.n_c
 import logging
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
-from scipy.stats import kendalltau, spearmanr
 
-from judgerank import plots, published
+from judgerank import plots
 from judgerank.config import ROOT, main, require_least
 from judgerank.crossvalidation import folds_of
-from judgerank.datasets import Judgments
+from judgerank.judgments import Judgments
+from judgerank.methods.comparison import methods_table, panels_table, sets_table
 from judgerank.methods.study import method_of, on_panel, on_set
 from judgerank.outputs import run_section
 from judgerank.replicate import Study
 from judgerank.tables import Table
 
 log = logging.getLogger("judgerank")
-MEASURES = ("spearman", "kendall", "log_loss", "coverage")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
@@ -68,85 +66,6 @@ def study_of_panels(cfg: DictConfig, methods: dict) -> Study:
     }
     repeats = dict.fromkeys(cells, cfg.replications)
     return Study("method_panels", on_panel, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-
-
-def sets_table(
-    cfg: DictConfig, methods: dict, data: dict[str, Judgments], study: Study
-) -> tuple[pd.DataFrame, ...]:
-    """Rows of the comparison, scores with ranks, and what is said of judges."""
-    rows, scores, judges = [], [], []
-    for name, judgments in data.items():
-        people = published.numbers("chatbot_arena_human", "elo") if name == "chatbot_arena" else None
-        reference = None if judgments.is_surrogate else people
-        for method in methods:
-            (whole,) = study.records(f"{name}-{method}-whole")
-            row = {"data": name, "title": judgments.title, "kind": "set", "method": method, "n": 1 + cfg.folds}
-            if "failure" in whole:
-                rows.append({**row, "n_ranked": 0, "why": whole["failure"]})
-                continue
-            folds = [record for fold in range(cfg.folds) for record in study.records(f"{name}-{method}-{fold}")]
-            row |= {"n_ranked": 1 + sum("failure" not in fold for fold in folds), "why": whole["remark"]}
-            found = pd.Series(whole["scores"])
-            if reference is not None:
-                row["spearman"] = spearmanr(found[reference.index], reference).statistic
-                row["kendall"] = kendalltau(found[reference.index], reference).statistic
-            row["kendall_shuffled"] = whole["kendall_shuffled"]
-            rows.append(row | held_out(pd.DataFrame(folds)))
-            table = pd.DataFrame({"score": found, "rank": found.rank(ascending=False), "error": whole["errors"]})
-            place = {"data": name, "method": method}
-            scores.append(table.rename_axis("model").reset_index().assign(**place))
-            if whole["judges"]:
-                said = pd.Series(whole["judges"], name="value").rename_axis("judge").reset_index()
-                judges.append(said.assign(**place))
-    first = ["data", "method"]
-    return pd.DataFrame(rows), *(
-        pd.concat(parts, ignore_index=True).set_index(first).reset_index() for parts in (scores, judges)
-    )
-
-
-def held_out(folds: pd.DataFrame) -> dict[str, float]:
-    """Log-loss per comparison with its standard error over folds, and accuracy; nothing without probabilities."""
-    if "log_loss" not in folds or folds["log_loss"].isna().any():
-        return {}
-    weight = folds["comparisons"] / folds["comparisons"].sum()
-    error = float(folds["log_loss"].std() / np.sqrt(len(folds)))
-    return {"log_loss": weight @ folds["log_loss"], "log_loss_se": error, "accuracy": weight @ folds["accuracy"]}
-
-
-def panels_table(cfg: DictConfig, methods: dict, study: Study) -> pd.DataFrame:
-    """Means over the data sets that a method could rank, with Monte Carlo errors, and how many those are."""
-    rows = []
-    for name, panel in cfg.panels.items():
-        records = list(study.records(name))
-        for method in methods:
-            frame = pd.DataFrame([record[method] for record in records])
-            row = {"data": name, "title": panel.title, "kind": "panel", "method": method, "n": len(frame)}
-            failed = frame["failure"].dropna() if "failure" in frame else pd.Series(dtype=str)
-            row |= {"n_ranked": len(frame) - len(failed), "why": failed.mode().get(0, "")}
-            for measure in MEASURES:
-                values = frame[measure].dropna() if measure in frame else ()
-                if len(values) > 1:
-                    row[measure] = values.mean()
-                    row[f"{measure}_se"] = values.std() / np.sqrt(len(values))
-            if "spearman" in frame:
-                row["n_reversed"] = int((frame["spearman"] < 0).sum())
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def methods_table(methods: dict, study: Study) -> pd.DataFrame:
-    """What each method is, and what it gave where it ranked one of the sets."""
-    rows = []
-    for name, method in methods.items():
-        cells = [cell for cell, at in study.cells.items() if at["method"] == name and at["fold"] is None]
-        found = [record for cell in cells for record in study.records(cell) if "failure" not in record]
-        row = {"method": name, **{key: method[key] for key in ("title", "source", "limits")}}
-        if found:
-            row |= {"probabilities": found[0]["probabilities"], "intervals": found[0]["errors"] is not None}
-            row |= {"judges": found[0]["judges"] is not None}
-            row |= {"least_kendall_shuffled": min(record["kendall_shuffled"] for record in found)}
-        rows.append({**row, "settings": ", ".join(f"{key}={value}" for key, value in method["settings"].items())})
-    return pd.DataFrame(rows)
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

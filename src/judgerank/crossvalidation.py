@@ -67,6 +67,8 @@ def cross_validated(comparisons: Comparisons, members: Mapping[str, Fitter], fol
 def losses(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
     """Log-loss per comparison, and the share of decided ones whose winner had the larger probability.
 
+    A probability of one half, as for a judge at zero, is half a hit.
+
     Parameters
     ----------
     y : float array, shape (T,)
@@ -76,7 +78,8 @@ def losses(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
     """
     p = np.clip(p, np.finfo(float).eps, 1 - np.finfo(float).eps)
     decided = (y == 0) | (y == 1)
-    hits = float(np.mean((p > 0.5)[decided] == (y == 1)[decided])) if decided.any() else np.nan
+    lead = np.round(p[decided] - 0.5, 12)  # rounding error is no preference
+    hits = float(np.mean((1 + np.sign(lead) * np.sign(y[decided] - 0.5)) / 2)) if decided.any() else np.nan
     return {"comparisons": len(y), "log_loss": -float(np.mean(xlogy(y, p) + xlog1py(1 - y, -p))), "accuracy": hits}
 
 

@@ -180,7 +180,7 @@ def methods_table(results: Results) -> str:
     grid = _grid(rows, ["method", "people, Chatbot Arena", *heads])
     contrary = table[table["data"] == "adversarial"].set_index("method")[["n_reversed", "n_ranked"]]
     counts = (
-        f"{titles[name]}, {row['n_reversed']:.0f} of {row['n_ranked']}"
+        f"{titles[name]}, {row['n_reversed']:.0f} of {row['n_ranked']:.0f}"
         for name, row in contrary.iterrows()
         if row["n_reversed"] > 0
     )

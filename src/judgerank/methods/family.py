@@ -36,7 +36,8 @@ def member(comparisons: Comparisons, *, model: str, solver: str = "newton") -> R
         errors = pd.Series(fitted.standard_errors[: len(fitted.scores)], index=fitted.scores.index)
     except NoIntervalError as error:
         errors, remark = None, str(error)
-    return Ranking(fitted.scores, fitted.probability, errors, fitted.discrimination, remark)
+    judges = fitted.discrimination if fitted.model.judge_blocks else None
+    return Ranking(fitted.scores, fitted.probability, errors, judges, remark)
 
 
 def expected(scores: pd.Series, gamma: pd.Series) -> Callable[[Comparisons], np.ndarray]:

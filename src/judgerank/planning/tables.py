@@ -1,0 +1,79 @@
+"""The tables of a plan: what is needed, by number of judges and with repeats, and what the formulas expect."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from omegaconf import DictConfig
+
+from judgerank.planning import precision
+from judgerank.planning.panels import Panel
+from judgerank.planning.precision import Precision
+from judgerank.planning.study import grid, summary_of
+
+CURVE = 25  # points of a curve
+Precisions = dict[int, list[Precision]]  # of the panels by number of judges
+
+
+def formula_and_data(
+    cfg: DictConfig, records: pd.DataFrame, precisions: Precisions, at: dict, goal: str, n_judges: int, size: int
+) -> dict[str, float]:
+    """What the formula expects of so many comparisons and judges, and what data give."""
+    effective = size / precision.design_effect(cfg.repeats, cfg.correlation)
+    formula = precision.expected(goal, precisions[n_judges], effective, **at)
+    return {"formula": formula, **summary_of(records, n_judges, size, goal)}
+
+
+def by_judges(cfg: DictConfig, precisions: Precisions, wanted: dict, at: dict) -> pd.DataFrame:
+    """Comparisons at which a goal is expected to be met over sub-panels, and their quartiles over sub-panels."""
+    rows = []
+    for n_judges, of_size in precisions.items():
+        for goal, value in wanted.items():
+            alone = [precision.needed(goal, value, [one], **at) for one in of_size]
+            sizes = [precision.needed(goal, value, of_size, **at), *np.quantile(alone, [0.25, 0.75])]
+            numbers = [precision.whole(size, cfg.repeats, cfg.correlation) for size in sizes]
+            row = {"n_judges": n_judges, "n_panels": len(of_size), "goal": goal, "wanted": value}
+            rows.append(row | dict(zip(("comparisons", "q25", "q75"), numbers, strict=True)))
+    return pd.DataFrame(rows)
+
+
+def pairs_of_repeats(cfg: DictConfig) -> list[tuple[int, float]]:
+    return [(repeats, rho) for repeats in cfg.repeats_compared for rho in cfg.correlations_compared]
+
+
+def by_repeats(cfg: DictConfig, independent: dict[str, float]) -> pd.DataFrame:
+    """Comparisons for every goal, repeats among them, by repeats and their correlation."""
+    return pd.DataFrame(
+        {"repeats": repeats, "correlation": rho, "design_effect": precision.design_effect(repeats, rho)}
+        | {goal: precision.whole(size, repeats, rho) for goal, size in independent.items()}
+        for repeats, rho in pairs_of_repeats(cfg)
+    )
+
+
+def curves(cfg: DictConfig, precisions: Precisions, at: dict) -> pd.DataFrame:
+    """What the formulas expect over the range simulated: widths for every number of judges, power for all."""
+    sizes = np.unique(np.geomspace(min(grid(cfg)), max(grid(cfg)), CURVE).round())
+    effect = precision.design_effect(cfg.repeats, cfg.correlation)
+    return pd.DataFrame(
+        {
+            "n_judges": n_judges,
+            "comparisons": int(size),
+            "goal": goal,
+            "formula": precision.expected(goal, of_size, size / effect, **at),
+        }
+        for n_judges, of_size in precisions.items()
+        for goal in (precision.GOALS if n_judges == max(precisions) else precision.WIDTHS)
+        for size in sizes
+    )
+
+
+def panel_table(panel: Panel) -> pd.DataFrame:
+    values = {
+        "score": (panel.models, panel.at.scores),
+        "discrimination": (panel.judges, np.exp(panel.at.judges[0])),
+    }
+    frames = [
+        pd.DataFrame({"parameter": parameter, "name": names, "value": value})
+        for parameter, (names, value) in values.items()
+    ]
+    return pd.concat(frames, ignore_index=True)
