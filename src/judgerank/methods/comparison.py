@@ -42,10 +42,13 @@ def sets_table(
             if whole["judges"]:
                 said = pd.Series(whole["judges"], name="value").rename_axis("judge").reset_index()
                 judges.append(said.assign(**place))
-    first = ["data", "method"]
-    return pd.DataFrame(rows), *(
-        pd.concat(parts, ignore_index=True).set_index(first).reset_index() for parts in (scores, judges)
-    )
+    of_models, of_judges = ["model", "score", "rank", "error"], ["judge", "value"]
+    return pd.DataFrame(rows), _stacked(scores, of_models), _stacked(judges, of_judges)
+
+
+def _stacked(parts: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
+    columns = ["data", "method", *columns]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
 def held_out(folds: pd.DataFrame) -> dict[str, float]:
