@@ -290,6 +290,16 @@ def test_a_rise_moves_log_gamma_and_a_fall_moves_gamma():
     assert_allclose(there.judges[1], [-0.5, 1.5, 2.0], rtol=1e-15)
 
 
+def test_a_rise_takes_the_position_with_it_to_first_order():
+    at = Parameters(np.array([1.0, -1.0]), np.array([np.log([2.0, 0.5]), [3.0, -1.0]]))
+    step = Parameters(np.zeros(2), np.array([[0.4, -0.4], [-2.0, 1.0]]))
+    there = at.moved(step, 0.5, position=1)
+    shift = 3.0 / 2.0 + 0.5 * (-2.0 - 3.0 * 0.4) / 2.0  # b / gamma, and its derivative
+    assert_allclose(there.judges[1], [2 * np.exp(0.2) * shift, -0.5], rtol=1e-14)
+    slope = (at.moved(step, 1e-6, 1).judges - at.moved(step, -1e-6, 1).judges) / 2e-6
+    assert_allclose(slope, step.judges, rtol=1e-8)
+
+
 def test_models_are_found_by_name(cells):
     assert [get_model(name, cells) for name in ("btl", "judge_aware", "length")] == [BTL, JUDGE_AWARE, LENGTH]
 

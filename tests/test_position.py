@@ -12,6 +12,7 @@ from judgerank.datasets import find_file, read_records
 from judgerank.errors import NotIdentifiedError
 from judgerank.inference import likelihood_ratio
 from judgerank.likelihood import evaluate
+from judgerank.methods.study import drawn_panel
 from judgerank.model import POSITION_AWARE, POSITION_LENGTH, Parameters
 from judgerank.simulate import generator
 from judgerank.solvers.adam import AdamSettings
@@ -187,3 +188,16 @@ def test_log_likelihoods_of_the_real_sets(name, expected):
     assert found.judges_at_zero == (("zai-org/GLM-4.5-Air-FP8",) if name == "mt_bench" else ())
     if name == "mt_bench":
         assert found.scores.idxmax() == "gpt-4"
+
+
+@pytest.mark.parametrize("replication", [3, 6, 12])
+def test_a_judge_whose_discrimination_and_position_run_off_together_is_named(replication):
+    panel = {"n_models": 12, "n_judges": 8, "n_comparisons": 400, "sigma_scores": 1.0, "sigma_discrimination": 1.0}
+    panel |= {"n_contrary": 0, "mean_position": 0.0, "sigma_position": 0.0, "judged_by_models": False}
+    data, *_ = drawn_panel(panel, generator(2026, "method_panels", "few", replication))
+    found = fit(data, "position_aware")
+    assert found.status is Status.UNBOUNDED
+    assert found.solution.iterations < 100
+    sharpest = found.discrimination.idxmax()
+    assert found.unbounded_judges == (sharpest,)
+    assert abs(found.position[sharpest]) > 10 * found.position.drop(sharpest).abs().max()

@@ -131,13 +131,18 @@ class Parameters:
         judges[0] -= level
         return Parameters(scores * np.exp(level), judges)
 
-    def moved(self, step: Parameters, size: float) -> Parameters:
+    def moved(self, step: Parameters, size: float, position: int | None = None) -> Parameters:
         """The point `size` steps away; judges at zero stay there.
 
         The first judge row of `step` is relative to gamma: a rise adds to log gamma, a fall to gamma itself,
-        so that each goes the way along which the log-likelihood is closer to a parabola.
+        so that each goes the way along which the log-likelihood is closer to a parabola. A rise takes b, the row
+        `position`, with it, since a gamma that runs off leaves b / gamma behind.
         """
         judges = self.judges + size * step.judges
         falling = step.judges[:1] < 0
         judges[:1][falling] = self.judges[:1][falling] + np.log1p(size * step.judges[:1][falling])
+        if position is not None:
+            rising = step.judges[0] > 0
+            rise, b, to_b = step.judges[0, rising], self.judges[position, rising], step.judges[position, rising]
+            judges[position, rising] = np.exp(size * rise) * (b + size * (to_b - b * rise))
         return Parameters(self.scores + size * step.scores, judges)

@@ -19,7 +19,7 @@ from judgerank.model import BTL, Model, Parameters
 from judgerank.solvers.closure import guess, look, main_direction, set_aside, taken_back
 from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
 
-# relative change of a discrimination in one step (see Parameters.moved)
+# relative change of a discrimination, a slope or a tie propensity in one step (see Parameters.moved)
 LARGEST_RISE, LARGEST_FALL = 2.0, 0.9
 LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
 LARGEST_LOG_ODDS = 1e3  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
@@ -214,12 +214,14 @@ def _line_search(cells, model, at, here, step, bound) -> tuple[Parameters, Evalu
         If no step along it does.
     """
     rise = _rise(here, step)
-    rising = step.judges.max(initial=0.0) / LARGEST_RISE
-    falling = -step.judges.min(initial=0.0) / LARGEST_FALL
+    position = model.row("position") if model.has_position else None
+    relative = np.delete(step.judges, [] if position is None else position, axis=0)
+    rising = relative.max(initial=0.0) / LARGEST_RISE
+    falling = -relative.min(initial=0.0) / LARGEST_FALL
     size = 1.0 / max(1.0, rising, falling)
     slack = ROUNDING * max(1.0, abs(here.log_likelihood))
     for _ in range(50):
-        there = at.moved(step, size).normalised()
+        there = at.moved(step, size, position).normalised()
         slopes = there.judges[1 : model.n_scale]
         np.clip(slopes, -bound, bound, out=slopes)
         evaluation = look(cells, model, there, bound)
