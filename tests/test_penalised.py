@@ -56,7 +56,9 @@ def test_a_general_optimiser_finds_the_same_maximum(raw, member):
 
     def objective(x):
         at, rows = parameters(x)
-        value = evaluate(cells, model, at).log_likelihood - 0.5 * np.sum(at.scores**2) / GIVEN["scores"] ** 2
+        level = np.exp(rows["log_discrimination"]).mean() if "log_discrimination" in blocks else 1.0
+        value = evaluate(cells, model, at).log_likelihood
+        value -= 0.5 * np.sum((level * at.scores) ** 2) / GIVEN["scores"] ** 2
         for name in blocks:
             if name == "log_discrimination":
                 value -= 0.5 * np.sum(rows[name] ** 2) / GIVEN[name] ** 2
@@ -110,9 +112,7 @@ def test_the_strength_is_where_the_marginal_likelihood_is_largest(raw, fitted):
     assert set(spread) == {"scores", "log_discrimination", "position"}
 
     def height(changed):
-        value = problem.marginal(np.zeros(problem.to_full.shape[1]), problem.precision(changed), fitted.settings)[
-            0
-        ]
+        value = problem.marginal(np.zeros(problem.to_full.shape[1]), changed, fitted.settings)[0]
         return value - 0.5 * np.sum(np.log(list(changed.values())) ** 2)
 
     best = height(spread)
@@ -130,14 +130,15 @@ def test_the_marginal_likelihood_is_laplaces_of_the_integral():
         eta = np.sqrt(2) * x
         return np.exp(26 * np.log(expit(eta)) + 14 * np.log(expit(-eta)) + 26.0) * norm.pdf(x, scale=tau)
 
-    precision = problem.precision({"scores": tau})
-    found = problem.marginal(np.zeros(1), precision, PenalisedSettings())[0]
+    found = problem.marginal(np.zeros(1), {"scores": tau}, PenalisedSettings())[0]
     assert_allclose(found, np.log(quad(integrand, -4, 4)[0]) - 26.0, atol=0.02)
 
 
 def test_intervals_are_those_of_information_and_penalty(fitted):
     at_fit = evaluate(fitted.comparisons, fitted.model, fitted.solution.parameters, "expected")
-    total = information(at_fit, np.ones((2, K), bool)) + penalty(fitted.model, N, K, fitted.solution.spread)
+    total = information(at_fit, np.ones((2, K), bool)) + penalty(
+        fitted.model, fitted.solution.parameters, fitted.solution.spread
+    )
     constraint = np.zeros((2, len(total)))
     constraint[0, :N], constraint[1, N : N + K] = 1, 1
     bordered = np.block([[total, constraint.T], [constraint, np.zeros((2, 2))]])

@@ -70,8 +70,7 @@ class FitResult(Estimates):
         at_fit = evaluate(cells, self.model, self.solution.parameters, curvature)
         info = information(at_fit, self.free)
         if self.solution.spread is not None:
-            n_models, n_judges = len(self.comparisons.models), len(self.comparisons.judges)
-            info = info + penalty(self.model, n_models, n_judges, self.solution.spread)
+            info = info + penalty(self.model, self.solution.parameters, self.solution.spread)
         try:
             return covariance(info, len(self.comparisons.models), self.n_free_discriminations)
         except np.linalg.LinAlgError:

@@ -1,7 +1,9 @@
 """Penalised maximum likelihood: every block shrunk toward the panel by as much as the data ask for. Always exists.
 
 Zero-sum scores and log-discriminations, and the judges' further parameters about their mean, are normal with
-standard deviations tau, one for each block. Those that are not given maximise the marginal likelihood in Laplace's
+standard deviations tau, one for each block. Scores are so on the scale on which discriminations have the mean one:
+on that of the fit, where their geometric mean is one, all scores could be shrunk by the fall of a single judge who
+says next to nothing. Standard deviations that are not given maximise the marginal likelihood in Laplace's
 approximation at the mode (Tierney and Kadane, 1986), under a weak prior, log tau being standard normal:
 
     l(theta) + log p(theta | tau) - log det(H) / 2 - (log tau)^2 / 2 + constant,
@@ -63,11 +65,13 @@ class PenalisedSettings:
         require_positive(self, *(name for name in blocks if getattr(self, name) is not None))
 
 
-def penalty(model: Model, n_models: int, n_judges: int, spread: Mapping[str, float]) -> np.ndarray:
-    """Precision matrix of the free parameters (s, judges' blocks), of which the first two sum to zero.
+def penalty(model: Model, at: Parameters, spread: Mapping[str, float]) -> np.ndarray:
+    """Precision matrix at a point of the free parameters (s, judges' blocks), of which the first two sum to zero.
 
     Parameters
     ----------
+    at : Parameters
+        The scores' scale makes the prior depend on it.
     spread : mapping of str to float
         Standard deviation by block, ``scores`` among them.
 
@@ -75,7 +79,30 @@ def penalty(model: Model, n_models: int, n_judges: int, spread: Mapping[str, flo
     -------
     float array, shape (D, D)
     """
-    blocks = [np.eye(n_models) / spread["scores"] ** 2]
+    n_models, n_judges = len(at.scores), at.judges.shape[1]
+    level, share = _scale(model, at)
+    precision = _apart(model, n_models, n_judges, spread)
+    if len(share):
+        by_scale = np.zeros((n_models, len(precision)))  # derivatives of the scaled scores, over their scale
+        by_scale[:, :n_models] = np.eye(n_models)
+        by_scale[:, n_models : n_models + n_judges] = np.outer(at.scores, share)
+        precision += by_scale.T @ by_scale * (level / spread["scores"]) ** 2
+    else:
+        precision[:n_models, :n_models] = np.eye(n_models) / spread["scores"] ** 2
+    return precision
+
+
+def _scale(model: Model, at: Parameters) -> tuple[float, np.ndarray]:
+    """Mean discrimination, and each judge's share of their sum; one and nothing where there is none to fit."""
+    if "log_discrimination" not in _free_blocks(model):
+        return 1.0, np.empty(0)
+    gamma = np.exp(at.judges[0])
+    return gamma.mean(), gamma / gamma.sum()
+
+
+def _apart(model: Model, n_models: int, n_judges: int, spread: Mapping[str, float]) -> np.ndarray:
+    """Precision matrix of the judges' blocks; that of the scores is left zero."""
+    blocks = [np.zeros((n_models, n_models))]
     for name in _free_blocks(model):
         square = spread[name] ** 2
         if name == "log_discrimination":
@@ -109,41 +136,55 @@ class _Problem:
         judges[self.free] = full[self.n :]
         return Parameters(full[: self.n], judges)
 
-    def precision(self, spread: Mapping[str, float]) -> np.ndarray:
-        return self.to_full.T @ penalty(self.model, self.n, self.k, spread) @ self.to_full
-
-    def look(self, x: np.ndarray, precision: np.ndarray, curvature=None) -> tuple[float, np.ndarray, np.ndarray]:
+    def look(
+        self, x: np.ndarray, spread: Mapping[str, float], curvature=None
+    ) -> tuple[float, np.ndarray, np.ndarray]:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
-        here = evaluate(self.cells, self.model, self.parameters(x), curvature)
-        gradient = np.r_[here.score_gradient, here.judge_gradient[self.free]]
-        height = here.log_likelihood - 0.5 * x @ precision @ x
+        at = self.parameters(x)
+        here = evaluate(self.cells, self.model, at, curvature)
+        level, share = _scale(self.model, at)
+        apart = _apart(self.model, self.n, self.k, spread)
+        pull = (level / spread["scores"]) ** 2 * at.scores
+        size, by_judge = pull @ at.scores, slice(self.n, self.n + len(share))
+        gradient = np.r_[here.score_gradient, here.judge_gradient[self.free]] - apart @ self.to_full @ x
+        gradient[: self.n] -= pull
+        gradient[by_judge] -= size * share
+        height = here.log_likelihood - 0.5 * (size + x @ self.to_full.T @ apart @ self.to_full @ x)
         if curvature is None:
-            return height, self.to_full.T @ gradient - precision @ x, np.empty((0, 0))
+            return height, self.to_full.T @ gradient, np.empty((0, 0))
+        precision = penalty(self.model, at, spread)
         if curvature == "observed" and not self.model.fixed_scale and len(self.free):
             here.judge_information[:, 0, 0] -= here.judge_gradient[0]  # from gamma to its logarithm
-        info = self.to_full.T @ information(here, self.free) @ self.to_full + precision
-        return height, self.to_full.T @ gradient - precision @ x, info
+            precision[: self.n, by_judge] += np.outer(pull, share)
+            precision[by_judge, : self.n] += np.outer(share, pull)
+            precision[by_judge, by_judge] += size * np.diag(share)
+        info = self.to_full.T @ (information(here, self.free) + precision) @ self.to_full
+        return height, self.to_full.T @ gradient, info
 
-    def mode(self, x: np.ndarray, precision: np.ndarray, settings: PenalisedSettings):
+    def mode(self, x: np.ndarray, spread: Mapping[str, float], settings: PenalisedSettings):
         """The mode reached from x: where it is, how high, whether the tolerance was met, and Newton steps."""
         for steps in range(settings.max_iterations + 1):
-            height, gradient, info = self.look(x, precision, "observed")
+            height, gradient, info = self.look(x, spread, "observed")
             step, slack = _ascent(info, gradient), ROUNDING * max(1.0, abs(height))
             rise = gradient @ step
             small = np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height))
             if small or rise <= slack:
                 return x, height, True, steps
             size = min(1.0, LARGEST_STEP / np.abs(step).max())
-            while self.look(x + size * step, precision)[0] < height + SUFFICIENT * size * rise - slack:
+            while self.look(x + size * step, spread)[0] < height + SUFFICIENT * size * rise - slack:
                 size /= 2
             x = x + size * step
         return x, height, False, steps
 
-    def marginal(self, x: np.ndarray, precision: np.ndarray, settings: PenalisedSettings):
+    def marginal(self, x: np.ndarray, spread: Mapping[str, float], settings: PenalisedSettings):
         """Log marginal likelihood in Laplace's approximation, and the mode and steps behind it."""
-        x, height, _, steps = self.mode(x, precision, settings)
-        info = self.look(x, precision, "expected")[2]
-        return height + 0.5 * np.linalg.slogdet(precision)[1] - 0.5 * np.linalg.slogdet(info)[1], x, steps
+        x, height, _, steps = self.mode(x, spread, settings)
+        info = self.look(x, spread, "expected")[2]
+        prior = _apart(self.model, self.n, self.k, spread)
+        prior[: self.n, : self.n] = np.eye(self.n) / spread["scores"] ** 2
+        both = [np.linalg.slogdet(matrix)[1] for matrix in (self.to_full.T @ prior @ self.to_full, info)]
+        to_scaled = (self.n - 1) * np.log(_scale(self.model, self.parameters(x))[0])  # from scores to scaled ones
+        return height + 0.5 * (both[0] - both[1]) + to_scaled, x, steps
 
 
 def _ascent(info: np.ndarray, gradient: np.ndarray) -> np.ndarray:
@@ -165,7 +206,7 @@ def maximise(cells: Comparisons, model: Model, settings: PenalisedSettings) -> S
 
     def loss(log_tau: np.ndarray) -> float:
         found = spread | dict(zip(unknown, np.exp(log_tau), strict=True))
-        value, at["x"], steps = problem.marginal(at["x"], problem.precision(found), settings)
+        value, at["x"], steps = problem.marginal(at["x"], found, settings)
         at["steps"] += steps
         return -value + 0.5 * log_tau @ log_tau
 
@@ -175,8 +216,7 @@ def maximise(cells: Comparisons, model: Model, settings: PenalisedSettings) -> S
             loss, np.zeros(len(unknown)), bounds=bounds, method="L-BFGS-B", options={"eps": DIFFERENCE}
         )
         spread |= dict(zip(unknown, np.exp(found.x).tolist(), strict=True))
-    precision = problem.precision(spread)
-    x, _, done, steps = problem.mode(at["x"], precision, settings)
+    x, _, done, steps = problem.mode(at["x"], spread, settings)
     here = problem.parameters(x)
     status = Status.SHRUNK if done else Status.ITERATION_LIMIT
     return Solution(here, evaluate(cells, model, here), status, at["steps"] + steps, spread=spread)
