@@ -139,14 +139,17 @@ def slots_table(results: Results) -> str:
 
 def shrinkage_table(results: Results) -> str:
     """Mean squared errors over those with shrinkage, at both ends of the grid, from `make small_samples`."""
-    table = results.table("small_samples/mse.csv").query("draws == 'further'")
+    table = results.table("small_samples/mse.csv")
+    further = table[table["draws"] == "further"]
     rows = []
-    for place, setting in table.groupby(["n_models", "n_judges"], sort=False):
+    for place, setting in further.groupby(["n_models", "n_judges"], sort=False):
         for size in (setting["n_comparisons"].min(), setting["n_comparisons"].max()):
             ends = setting[setting["n_comparisons"] == size].set_index("parameter")
             ratios = (f"{ends.at[p, 'ratio']:.2f} ({ends.at[p, 'ratio_se']:.2f})" for p in ends.index)
             rows.append((str(place), f"{size:,}", *ratios))
-    return _grid(rows, ["(N, K)", "T", "s", "log gamma"])
+    better = [f"{(part['ratio'] > 1).sum()} of {len(part)}" for _, part in table.groupby("draws")]
+    told = f"Over one at {better[0]} points of the grid, and at {better[1]} for the truth of the other sections."
+    return f"{_grid(rows, ['(N, K)', 'T', 's', 'log gamma'])}\n\n{told}"
 
 
 def uncertainty_table(results: Results) -> str:
