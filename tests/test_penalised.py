@@ -167,6 +167,16 @@ def test_few_comparisons_are_estimated_better_and_many_as_well():
     assert 0.9 < ratio[20_000] < 1.2
 
 
+def test_a_judge_who_says_little_is_pulled_toward_the_panel_and_not_away_to_shrink_the_scores():
+    scores, gamma = np.linspace(-1.5, 1.5, 60), np.array([0.1, 1.0, 1.3, 1.6, 2.0])
+    truth = Parameters(scores, np.log(gamma)[None, :]).normalised()
+    for seed in range(3):
+        cells = draw_comparisons(generator(seed, "little"), truth, 20_000)
+        free, shrunk = (fit(cells, solver=solver).discrimination for solver in ("newton", "penalised"))
+        assert free.idxmin() == shrunk.idxmin() == "j0000"
+        assert free["j0000"] < shrunk["j0000"] < 1
+
+
 @pytest.mark.parametrize("name", [*GIVEN, "tolerance", "max_iterations"])
 def test_settings_that_are_not_positive_are_refused(name):
     with pytest.raises(ConfigError, match=name):
