@@ -291,11 +291,11 @@ def test_a_rise_moves_log_gamma_and_a_fall_moves_gamma():
 
 
 def test_a_rise_takes_the_position_with_it_to_first_order():
-    at = Parameters(np.array([1.0, -1.0]), np.array([np.log([2.0, 0.5]), [3.0, -1.0]]))
-    step = Parameters(np.zeros(2), np.array([[0.4, -0.4], [-2.0, 1.0]]))
+    at = Parameters(np.array([1.0, -1.0]), np.array([np.log([4.0, 4.0, 2.0]), [3.0, -1.0, -1.0]]))
+    step = Parameters(np.zeros(2), np.array([[0.4, -0.4, 0.4], [-2.0, 1.0, 1.0]]))
     there = at.moved(step, 0.5, position=1)
-    shift = 3.0 / 2.0 + 0.5 * (-2.0 - 3.0 * 0.4) / 2.0  # b / gamma, and its derivative
-    assert_allclose(there.judges[1], [2 * np.exp(0.2) * shift, -0.5], rtol=1e-14)
+    shift = 3.0 / 4.0 + 0.5 * (-2.0 - 3.0 * 0.4) / 4.0  # b / gamma, and its derivative
+    assert_allclose(there.judges[1], [4 * np.exp(0.2) * shift, -0.5, -0.5], rtol=1e-14)
     slope = (at.moved(step, 1e-6, 1).judges - at.moved(step, -1e-6, 1).judges) / 2e-6
     assert_allclose(slope, step.judges, rtol=1e-8)
 

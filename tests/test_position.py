@@ -201,3 +201,12 @@ def test_a_judge_whose_discrimination_and_position_run_off_together_is_named(rep
     sharpest = found.discrimination.idxmax()
     assert found.unbounded_judges == (sharpest,)
     assert abs(found.position[sharpest]) > 10 * found.position.drop(sharpest).abs().max()
+
+
+@needs_data
+def test_a_weak_judge_with_a_favourite_slot_does_not_slow_the_climb():
+    rows = Comparisons.from_frame(read_records(find_file(FILES["chatbot_arena"]).read_bytes()))
+    for part in range(10):
+        found = fit(rows.take(np.flatnonzero(np.arange(len(rows)) % 10 != part)), "position_aware")
+        assert found.converged
+        assert found.solution.iterations < 20

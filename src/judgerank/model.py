@@ -97,6 +97,9 @@ def get_model(name: str, cells: Comparisons) -> Model:
     return MODELS[name]
 
 
+DECIDED = 3.0  # log-odds of a typical pair under one judge
+
+
 @dataclass(frozen=True)
 class Parameters:
     """A point in the parameter space.
@@ -135,14 +138,14 @@ class Parameters:
         """The point `size` steps away; judges at zero stay there.
 
         The first judge row of `step` is relative to gamma: a rise adds to log gamma, a fall to gamma itself,
-        so that each goes the way along which the log-likelihood is closer to a parabola. A rise takes b, the row
-        `position`, with it, since a gamma that runs off leaves b / gamma behind.
+        so that each goes the way along which the log-likelihood is closer to a parabola. The rise of a judge who
+        decides most pairs takes b, the row `position`, with it: where gamma runs off, b / gamma stays.
         """
         judges = self.judges + size * step.judges
         falling = step.judges[:1] < 0
         judges[:1][falling] = self.judges[:1][falling] + np.log1p(size * step.judges[:1][falling])
         if position is not None:
-            rising = step.judges[0] > 0
+            rising = (step.judges[0] > 0) & (np.exp(self.judges[0]) * self.scores.std() > DECIDED)
             rise, b, to_b = step.judges[0, rising], self.judges[position, rising], step.judges[position, rising]
             judges[position, rising] = np.exp(size * rise) * (b + size * (to_b - b * rise))
         return Parameters(self.scores + size * step.scores, judges)
