@@ -215,7 +215,7 @@ def _line_search(cells, model, at, here, step, bound) -> tuple[Parameters, Evalu
     """
     rise = _rise(here, step)
     position = model.row("position") if model.has_position else None
-    relative = np.delete(step.judges, [] if position is None else position, axis=0)
+    relative = step.judges[[row for row in range(len(step.judges)) if row != position]]
     rising = relative.max(initial=0.0) / LARGEST_RISE
     falling = -relative.min(initial=0.0) / LARGEST_FALL
     size = 1.0 / max(1.0, rising, falling)
