@@ -7,7 +7,8 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from judgerank.schemas.section import Parallel, RealData
+from judgerank.schemas.dataset import Dataset, Surrogate
+from judgerank.schemas.section import Parallel, Section
 
 
 @dataclass
@@ -39,7 +40,10 @@ class SimulatedPanel:
 
 
 @dataclass
-class MethodComparison(RealData):
+class MethodComparison(Section):
+    level: float = MISSING
+    surrogate: Surrogate = MISSING
+    datasets: dict[str, Dataset] = field(default_factory=dict)
     methods: dict[str, Method] = field(default_factory=dict)
     panels: dict[str, SimulatedPanel] = field(default_factory=dict)
     folds: int = MISSING

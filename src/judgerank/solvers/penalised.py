@@ -71,7 +71,7 @@ def penalty(model: Model, at: Parameters, spread: Mapping[str, float]) -> np.nda
     Parameters
     ----------
     at : Parameters
-        The scores' scale makes the prior depend on it.
+        The precision depends on it, since the prior is of the scores times the mean discrimination.
     spread : mapping of str to float
         Standard deviation by block, ``scores`` among them.
 
@@ -79,17 +79,13 @@ def penalty(model: Model, at: Parameters, spread: Mapping[str, float]) -> np.nda
     -------
     float array, shape (D, D)
     """
-    n_models, n_judges = len(at.scores), at.judges.shape[1]
+    n_models = len(at.scores)
     level, share = _scale(model, at)
-    precision = _apart(model, n_models, n_judges, spread)
-    if len(share):
-        by_scale = np.zeros((n_models, len(precision)))  # derivatives of the scaled scores, over their scale
-        by_scale[:, :n_models] = np.eye(n_models)
-        by_scale[:, n_models : n_models + n_judges] = np.outer(at.scores, share)
-        precision += by_scale.T @ by_scale * (level / spread["scores"]) ** 2
-    else:
-        precision[:n_models, :n_models] = np.eye(n_models) / spread["scores"] ** 2
-    return precision
+    precision = _apart(model, n_models, at.judges.shape[1], spread)
+    scaled = np.zeros((n_models, len(precision)))  # derivatives of the scaled scores, over their scale
+    scaled[:, :n_models] = np.eye(n_models)
+    scaled[:, n_models : n_models + len(share)] = np.outer(at.scores, share)
+    return precision + scaled.T @ scaled * (level / spread["scores"]) ** 2
 
 
 def _scale(model: Model, at: Parameters) -> tuple[float, np.ndarray]:
