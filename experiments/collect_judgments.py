@@ -11,8 +11,17 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.collecting.collector import Budget, Collector, digest, estimated, missing, spent_before, substituted
-from judgerank.collecting.endpoint import Endpoint
+from judgerank.collecting.collector import (
+    Budget,
+    Collector,
+    changed_since,
+    digest,
+    estimated,
+    missing,
+    spent_before,
+    substituted,
+)
+from judgerank.collecting.endpoint import Endpoint, key_of, require_plain
 from judgerank.collecting.ledger import Ledger, opened
 from judgerank.collecting.tasks import Questions, Task, plan, read_questions
 from judgerank.config import main
@@ -35,16 +44,17 @@ def run(cfg: DictConfig) -> None:
     if settings.dry_run:
         show(settings, questions, tasks)
         return
+    record = {"config": OmegaConf.to_container(cfg, resolve=True, enum_to_str=True), "versions": versions()}
+    refuse_a_written_key(settings, record)
     path = Path(settings.output)
     with opened(path) as ledger:
         if ledger.torn:
             log.info("the last line was cut off by a kill: %d bytes dropped", ledger.torn)
-        refuse_another_prompt(settings, ledger, path)
+        refuse_another_study(settings, questions, tasks, ledger, path)
         left = missing(tasks, ledger.records, both)
         log.info("%d of them are there already", len(tasks) - len(left))
         show(settings, questions, left)
         collect(settings, questions, ledger, left)
-        record = {"config": OmegaConf.to_container(cfg, resolve=True, enum_to_str=True), "versions": versions()}
         replace_file(path.with_name(path.name + ".run.json"), json.dumps(record, indent=2) + "\n")
 
 
@@ -57,21 +67,42 @@ def checked(cfg: DictConfig) -> CollectJudgments:
     if max(names.values()) > 1:
         raise ConfigError(f"judge {max(names, key=names.get)!r} is there twice")
     for key in ("repeats", "max_concurrent", "attempts", "first_wait", "timeout"):
-        if not getattr(settings, key) > 0:
-            raise ConfigError(f"{key} must be positive, not {getattr(settings, key)}")
+        if not 0 < getattr(settings, key) < float("inf"):
+            raise ConfigError(f"{key} must be positive and finite, not {getattr(settings, key)}")
     for key in ("budget", "requests_per_minute"):
         if getattr(settings, key) is not None and not getattr(settings, key) > 0:
             raise ConfigError(f"{key} must be positive or null, not {getattr(settings, key)}")
+    for url in (settings.base_url, *(judge.base_url for judge in settings.judges if judge.base_url)):
+        require_plain(url)
+    for judge in settings.judges:
+        for key in ("prompt_price", "completion_price"):
+            if not 0 <= getattr(judge, key) < float("inf"):
+                raise ConfigError(
+                    f"judge {judge.judge!r}: {key} must be zero or positive, not {getattr(judge, key)}"
+                )
     free = [judge.judge for judge in settings.judges if not judge.prompt_price + judge.completion_price > 0]
     if settings.budget is not None and free:
         raise ConfigError(f"a budget needs prices, and judge {free[0]!r} has none")
     return settings
 
 
-def refuse_another_prompt(settings: CollectJudgments, ledger: Ledger, path: Path) -> None:
-    """One file holds answers to one prompt."""
+def refuse_a_written_key(settings: CollectJudgments, record: dict) -> None:
+    """The key comes from the environment and goes nowhere but to the endpoint."""
+    if key_of(settings) in json.dumps(record, ensure_ascii=False):
+        raise ConfigError(
+            f"the key in {settings.api_key_env} also stands in a setting, which would be stored with the judgments"
+        )
+
+
+def refuse_another_study(
+    settings: CollectJudgments, questions: Questions, tasks: list[Task], ledger: Ledger, path: Path
+) -> None:
+    """One file holds answers to one prompt, by judges that stay what they are, about texts that stay the same."""
     if any(record.get("prompt") != digest(settings.prompt) for record in ledger.records):
         raise ConfigError(f"{path.name} holds answers to another prompt (output=FILE names another file)")
+    changed = changed_since(ledger.records, tasks, {judge.judge: judge for judge in settings.judges}, questions)
+    if changed:
+        raise ConfigError(f"{path.name}: {changed} (output=FILE names another file)")
 
 
 def show(settings: CollectJudgments, questions: Questions, tasks: list[Task]) -> None:

@@ -61,6 +61,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, b'{"choices": [{"message"')
         elif fault == "no choices":
             self._send(200, b'{"id": "1", "object": "chat.completion", "choices": []}')
+        elif fault == "drip":
+            self._drip()
+        elif fault == "flood":
+            self._send(200, b'{"choices": "' + b"x" * (6 << 20) + b'"}')
         else:
             status, _, wait = fault.partition(" ")
             self._send(int(status), b'{"error": {"message": "no"}}', {"Retry-After": wait} if wait else {})
@@ -75,6 +79,19 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(200, json.dumps(answer).encode())
         with server.lock:
             server.answered[prompt] += 1
+
+    def _drip(self) -> None:
+        """A byte every now and then, so that no single wait is long."""
+        self.send_response(200)
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        try:
+            for _ in range(1000):
+                self.wfile.write(b" ")
+                self.wfile.flush()
+                time.sleep(0.05)
+        except OSError:  # the client has gone, as it should
+            self.close_connection = True
 
     def _send(self, status: int, body: bytes, headers: dict | None = None) -> None:
         self.send_response(status)

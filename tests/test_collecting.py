@@ -15,8 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgerank import Comparisons, fit
+from judgerank.collecting.endpoint import AttemptFailed, reply_of
 from judgerank.collecting.ledger import opened, task_of
-from judgerank.collecting.prompts import fill, parse
+from judgerank.collecting.prompts import fill
+from judgerank.collecting.replies import parse
 from judgerank.collecting.tasks import Questions, Task, plan, read_questions
 from judgerank.config import ROOT
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
@@ -47,40 +49,46 @@ def questions(n_questions: int = 4) -> Questions:
 # replies
 
 
+CORPUS = [json.loads(line) for line in (Path(__file__).parent / "replies.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("row", CORPUS, ids=lambda row: row["reply"][:40].encode("unicode_escape").decode())
+def test_replies_are_read_or_left_unknown(row):
+    assert parse(row["reply"]) == (row["choice"], row["confidence"])
+
+
+def test_every_reading_has_examples_enough():
+    assert len(CORPUS) >= 200
+    assert min(Counter(row["choice"] for row in CORPUS).values()) >= 20
+
+
 @pytest.mark.parametrize(
-    ("reply", "expected"),
+    "unit",
     [
-        ("a, 0.75", ("a", 0.75)),
-        ("B, 1.00", ("b", 1.0)),
-        ("c", ("c", None)),
-        (" **b**, 0.80\n", ("b", 0.8)),
-        ('"a, 0.75"', ("a", 0.75)),
-        ("`a`, `0.9`", ("a", 0.9)),
-        ("[b], [0.55]", ("b", 0.55)),
-        ("a; .5", ("a", 0.5)),
-        ("b 0.6.", ("b", 0.6)),
-        ("a, 80%", ("a", 0.8)),
-        ("Model A, 0.7", ("a", 0.7)),
-        ("Choice: b\nConfidence: 0.66", ("b", 0.66)),
-        ("**Choice:** B, **Confidence:** 0.66", ("b", 0.66)),
-        ('{"choice": "a", "confidence": 0.5}', ("a", 0.5)),
-        ("<think>b, 0.9? No.</think>\na, 0.6", ("a", 0.6)),
-        ("b, 0.9? No.</think>\na, 0.6", ("a", 0.6)),
-        ("Both answers are correct, but the first is clearer.\n\na, 0.70", ("a", 0.7)),
-        ("tie, 0.5", ("c", 0.5)),
-        ("a, 1.20", ("a", None)),
-        ("a, high", ("unknown", None)),
-        ("<think>a, 0.9", ("unknown", None)),
-        ("a, 0.6\nb, 0.6", ("unknown", None)),
-        ("a, 0.6\na, 0.7", ("a", 0.7)),
-        ("A good question.", ("unknown", None)),
-        ("I cannot decide.", ("unknown", None)),
-        ("d, 0.7", ("unknown", None)),
-        ("", ("unknown", None)),
+        " ",
+        "\n",
+        "x\n",
+        " \n",
+        "[",
+        "[[a",
+        "<think>",
+        "the winner is ",
+        "a ",
+        "a. ",
+        "so, ",
+        "`",
+        "{",
+        '{"a":',
+        "0",
     ],
 )
-def test_replies_are_read(reply, expected):
-    assert parse(reply) == expected
+def test_long_replies_are_read_in_time_linear_in_their_length(unit):
+    """A tenth of a megabyte must not take more than some twentieths of a megabyte's 0.05 s times noise."""
+    start = time.process_time()
+    parse("a," + unit * (10**6 // len(unit)) + "x")
+    assert (
+        time.process_time() - start < 0.5
+    )  # 7 ms or less where it was written; 19 s with a pattern that backtracks
 
 
 @given(st.text())
@@ -92,7 +100,8 @@ def test_no_reply_breaks_the_parser(reply):
 
 def test_prompts_are_filled_with_what_they_say_and_nothing_else():
     template = "Q: {question} A: {first} B: {second}"
-    assert fill(template, "{first}?", "x {y}", "{z}") == "Q: {first}? A: x {y} B: {z}"
+    fenced = [f"```\n{text}\n```" for text in ("{first}?", "x {y}", "{z}")]
+    assert fill(template, "{first}?", "x {y}", "{z}") == "Q: {} A: {} B: {}".format(*fenced)
     for broken, words in (
         ("{question} {first}", "second"),
         (template + " {judge}", "judge"),
@@ -222,6 +231,92 @@ def test_a_file_is_written_by_one_run_at_a_time(tmp_path):
     assert task_of(RECORDS[1]) == Task("q", "m", "n", "j", 1)
 
 
+FOREIGN = {
+    "a list of records on one line": json.dumps([RECORDS[0]] * 3).encode(),
+    "an object": b'{"a": 1}\n',
+    "a text without a line's end": b"my thesis",
+    "bytes": bytes(range(256)),
+    "another's records": b'{"question": "q", "answer": "a"}\n{"question"',
+}
+
+
+@pytest.mark.parametrize("content", FOREIGN.values(), ids=FOREIGN)
+def test_a_file_that_is_no_ledger_is_left_as_it_is(tmp_path, content):
+    path = tmp_path / "my.json"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"my\.json: line \d is not a judgment"), opened(path):
+        pass
+    assert path.read_bytes() == content
+
+
+def test_opening_alone_changes_nothing_and_a_last_line_without_its_end_is_kept(tmp_path):
+    path = tmp_path / "l.jsonl"
+    with opened(path):
+        pass
+    assert not path.exists()
+    line = json.dumps(RECORDS[0]).encode()
+    path.write_bytes(line)
+    with opened(path) as ledger:
+        assert ledger.records == RECORDS[:1]
+        assert path.read_bytes() == line
+        ledger.append(RECORDS[1])
+    with opened(path) as ledger:
+        assert ledger.records == RECORDS[:2]
+
+
+def test_a_link_to_a_file_has_its_lock(tmp_path):
+    path = tmp_path / "l.jsonl"
+    path.touch()
+    (tmp_path / "link.jsonl").symlink_to(path)
+    with opened(path), pytest.raises(ConfigError, match="another run"), opened(tmp_path / "link.jsonl"):
+        pass
+    with pytest.raises(ConfigError, match="is a folder"), opened(tmp_path):
+        pass
+
+
+# what a server may send
+
+
+def body(**message) -> bytes:
+    return json.dumps({"choices": [{"message": message}], "usage": {"prompt_tokens": 3}}).encode()
+
+
+def test_a_message_in_parts_is_joined_and_half_characters_are_replaced():
+    parts = [{"type": "text", "text": "a, "}, {"type": "image_url"}, {"type": "text", "text": "0.9"}]
+    assert reply_of(body(content=parts)).text == "a, 0.9"
+    assert reply_of(body(content=None)).text == ""
+    text = reply_of(body(content="b, 0.9 \ud800")).text
+    assert text.encode() and parse(text.replace("\ufffd", "")) == ("b", 0.9)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"<html>busy</html>",
+        b"[]",
+        b'{"choices": {}}',
+        b'{"choices": []}',
+        b'{"choices": [null]}',
+        b'{"choices": [{"message": null}]}',
+        body(content=7),
+        body(content={"text": "a"}),
+        body(content=["a"]),
+        b"[" * 100_000,
+    ],
+)
+def test_a_body_in_another_form_is_a_failed_attempt(sent):
+    with pytest.raises(AttemptFailed, match="unreadable body"):
+        reply_of(sent)
+
+
+@pytest.mark.parametrize("count", ["NaN", "-5", '"7"', "null", "true", "1e400", "[]"])
+def test_a_number_of_tokens_that_is_none_is_unknown(count):
+    sent = b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 3, "completion_tokens": %s}}'
+    reply = reply_of(sent % count.encode())
+    assert (reply.prompt_tokens, reply.completion_tokens) == (3, None)
+
+
 # against a server
 
 
@@ -323,6 +418,81 @@ def test_every_failure_is_counted_and_no_judgment_is_lost_or_asked_twice(tmp_pat
     listed = ", ".join(f"{count} {kind}" for kind, count in sorted(expected.items()))
     assert f"attempts failed: {listed}" in done.stdout
     assert "given up: none" in done.stdout
+
+
+def test_endless_and_slow_bodies_end_as_failed_attempts(tmp_path):
+    def faults(prompt: str, times: int) -> str | None:
+        return None if times > 1 else "flood" if "\nanswer of" in prompt or prompt.startswith("j1") else "drip"
+
+    with serving(faults) as server:
+        start = time.monotonic()
+        done = collected(tmp_path, server.url, "timeout=1", "comparisons=8")
+        assert time.monotonic() - start < 30  # a drip alone would take 50 s
+    assert done.returncode == 0, done.stderr
+    flooded, dripped = server.happened["flood"], server.happened["drip"]
+    assert flooded and dripped
+    assert f"attempts failed: {flooded} body too large, {dripped} timeout" in done.stdout
+    assert len(judgments(tmp_path)) == 8
+
+
+def test_what_changed_under_an_old_name_is_refused(tmp_path):
+    with serving() as server:
+        collected(tmp_path, server.url, "judges=[{judge: j1, model: one}]", "comparisons=3")
+        before = (tmp_path / "judgments.jsonl").read_bytes()
+        done = collected(tmp_path, server.url, "judges=[{judge: j1, model: two}]")
+        assert "is of judge 'j1' when it was 'one', not 'two'" in done.stderr.splitlines()[-1]
+        answers = tmp_path / "answers.jsonl"
+        answers.write_text(answers.read_text().replace("an answer", "another answer"))
+        done = collected(tmp_path, server.url, "judges=[{judge: j1, model: one}]")
+        assert "is about other texts of question" in done.stderr.splitlines()[-1]
+        assert done.returncode == 1
+        assert len(server.requests) == 3
+    assert (tmp_path / "judgments.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("base_url=http://me:secret@127.0.0.1:9/v1", "carries more than a place"),
+        ("base_url='http://127.0.0.1:9/v1?key=secret'", "carries more than a place"),
+        ("judges=[{judge: j, base_url: 'http://127.0.0.1:9/v1?k=s'}]", "carries more than a place"),
+        ("base_url=nowhere", "base_url is not an address"),
+        ("prompt.name=${oc.env:OPENAI_API_KEY}", "also stands in a setting"),
+        (f"prompt.name={KEY}", "also stands in a setting"),
+        ("judges=[{judge: j, prompt_price: -1}]", "prompt_price must be zero or positive"),
+        ("timeout=nan", "timeout must be positive"),
+        ("output=.", "is a folder"),
+    ],
+)
+def test_what_must_not_be_stored_or_sent_is_refused(tmp_path, override, words):
+    done = collected(tmp_path, "http://127.0.0.1:9/v1", override)
+    assert done.returncode == 1
+    assert words in done.stderr.splitlines()[-1]
+    assert "secret" not in done.stderr
+    assert not (tmp_path / "judgments.jsonl").exists()
+
+
+def test_an_interrupt_ends_the_run_at_once_and_loses_nothing(tmp_path):
+    with serving(lambda prompt, times: "503" if prompt.startswith("j2") else None) as server:
+        running = subprocess.Popen(
+            command(tmp_path, server.url, "first_wait=60"),
+            cwd=ROOT,
+            env=os.environ | {"OPENAI_API_KEY": KEY},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        path = tmp_path / "judgments.jsonl"
+        deadline = time.monotonic() + 60
+        while not (path.exists() and path.read_bytes().count(b"\n") >= 3):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        running.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        running.communicate(timeout=60)
+        assert time.monotonic() - start < 20  # a wait for the next attempt alone would take 30 s
+    assert running.returncode != 0
+    assert len(judgments(tmp_path)) == sum(server.answered.values())
 
 
 def test_what_has_no_answer_is_counted_and_asked_the_next_time(tmp_path):

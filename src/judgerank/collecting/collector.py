@@ -17,7 +17,8 @@ from tqdm import tqdm
 
 from judgerank.collecting.endpoint import AttemptFailed, Endpoint, Refused, Reply
 from judgerank.collecting.ledger import Ledger, task_of
-from judgerank.collecting.prompts import fill, parse
+from judgerank.collecting.prompts import fill
+from judgerank.collecting.replies import parse
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.errors import JudgerankError
 from judgerank.schemas.collect import CollectJudgments, Judge, Prompt
@@ -92,6 +93,10 @@ class BudgetSpent(Exception):
     """The next attempt might cost more than is left."""
 
 
+class Halted(Exception):
+    """The run is being ended."""
+
+
 class Collector:
     """One run over the tasks that are missing.
 
@@ -117,6 +122,7 @@ class Collector:
         self.failures: Counter[str] = Counter()
         self.given_up: Counter[str] = Counter()
         self.stopped = False
+        self._halted = threading.Event()
         self._fatal: JudgerankError | None = None
         self._lock = threading.Lock()
 
@@ -134,19 +140,21 @@ class Collector:
                     done.result()
                     progress.update()
             except BaseException:
+                self._halted.set()  # no further attempt, no further wait for one
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         if self._fatal is not None:
             raise self._fatal
 
     def _one(self, task: Task) -> None:
-        if self.stopped or self._fatal is not None:
+        if self.stopped or self._fatal is not None or self._halted.is_set():
             return
         text = _text(task, self.questions, self.prompt)
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(AttemptFailed),
             stop=tenacity.stop_after_attempt(self.attempts),
             wait=self._wait,
+            sleep=tenacity.sleep_using_event(self._halted),
             reraise=True,
         )
         try:
@@ -156,6 +164,8 @@ class Collector:
                 self.given_up[str(error)] += 1
         except BudgetSpent:
             self.stopped = True
+        except Halted:
+            return
         except JudgerankError as error:
             self._fatal = error
         else:
@@ -168,6 +178,8 @@ class Collector:
 
     def _attempt(self, judge: Judge, text: str) -> Reply:
         """One attempt, paid for from the budget; what cannot be told is taken at its most."""
+        if self._halted.is_set():
+            raise Halted
         most = cost(judge, prompt_tokens(text), self.prompt.max_tokens)
         if not self.budget.hold(most):
             raise BudgetSpent
@@ -207,6 +219,7 @@ class Collector:
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
             "prompt": digest(self.prompt),
+            "texts": texts_digest(task, self.questions),
             "asked_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         self.ledger.append(record)
@@ -216,8 +229,40 @@ class Collector:
 
 def digest(prompt: Prompt) -> str:
     """What identifies a prompt and its settings, in a few letters."""
-    settings = [prompt.text, prompt.temperature, prompt.max_tokens]
-    return hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:12]
+    return _digest([prompt.text, prompt.temperature, prompt.max_tokens, "fenced"])
+
+
+def texts_digest(task: Task, questions: Questions) -> str:
+    """What identifies the texts that a task shows, in a few letters; the same for both orders."""
+    answers = questions.answers[task.question_id]
+    first, second = sorted((task.first, task.second))
+    return _digest([questions.text[task.question_id], answers[first], answers[second]])
+
+
+def _digest(content: list) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
+
+
+def changed_since(
+    records: Iterable[dict], tasks: Iterable[Task], judges: Mapping[str, Judge], questions: Questions
+) -> str | None:
+    """What is not as it was when earlier judgments were made, as a clause; None if all is.
+
+    A judge's name that now stands for another model, and answers that changed under their old names, would make
+    one set of judgments of two.
+    """
+    asked = set(tasks) | {task.turned for task in tasks}
+    for number, record in enumerate(records, 1):
+        task, judge = task_of(record), judges.get(record["judge_model"])
+        if judge is not None and record.get("model_sent") != (judge.model or judge.judge):
+            now = judge.model or judge.judge
+            return (
+                f"line {number} is of judge {task.judge!r} when it was {record.get('model_sent')!r}, not {now!r}"
+            )
+        if task in asked and record.get("texts", "") != texts_digest(task, questions):
+            pair = f"{task.first!r} and {task.second!r}"
+            return f"line {number} is about other texts of question {task.question_id!r} by {pair}"
+    return None
 
 
 def spent_before(records: Iterable[dict], judges: Mapping[str, Judge], max_tokens: int) -> float:

@@ -1,22 +1,30 @@
-"""An OpenAI-compatible endpoint: one question at a time, at a pace, tried again where that can help."""
+"""An OpenAI-compatible endpoint: one question at a time, at a pace, tried again where that can help.
+
+What a server sends is not trusted: a reply has a largest size and a deadline as a whole, and a body in another
+form than the protocol's counts as a failed attempt.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
 import time
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from judgerank.errors import ConfigError, EndpointError
 from judgerank.schemas.collect import CollectJudgments, Judge
 
 TRIED_AGAIN = (408, 409, 425, 429)  # and every 5xx
+LARGEST_BODY = 4 << 20  # bytes; a thousand tokens take some thousand
+LONGEST_PARTS = 1_000  # of a message that comes in parts
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What the endpoint answered; tokens are None where it does not say."""
+    """What the endpoint answered; tokens are None where it does not say, or not in a number that can be."""
 
     text: str
     model: str | None
@@ -38,18 +46,16 @@ class Refused(Exception):
 
 
 class Pace:
-    """Lets a request go every so often, whatever thread it is from."""
+    """Lets a request go every so often. One that goes late delays those after it: they never bunch up."""
 
     def __init__(self, per_minute: float | None):
         self._gap = 60.0 / per_minute if per_minute else 0.0
-        self._next, self._lock = 0.0, threading.Lock()
+        self._next, self._turn = 0.0, asyncio.Lock()
 
-    def wait(self) -> None:
-        with self._lock:
-            now = time.monotonic()
-            slot = max(now, self._next)
-            self._next = slot + self._gap
-        time.sleep(slot - now)
+    async def wait(self) -> None:
+        async with self._turn:
+            await asyncio.sleep(self._next - time.monotonic())
+            self._next = time.monotonic() + self._gap
 
 
 class Endpoint:
@@ -58,19 +64,21 @@ class Endpoint:
     Raises
     ------
     ConfigError
-        If there is no key, or the library is not installed.
+        If there is no key, or it cannot be sent, or the library is not installed.
     """
 
     def __init__(self, cfg: CollectJudgments):
         self._openai = _library()
-        key = os.environ.get(cfg.api_key_env)
-        if not key:
-            raise ConfigError(
-                f"the environment variable {cfg.api_key_env} holds no key (api_key_env=NAME names another)"
-            )
-        # the library's own retries are off: ours are counted, and each is paid for from the budget
-        self._client = self._openai.OpenAI(api_key=key, base_url=cfg.base_url, max_retries=0, timeout=cfg.timeout)
+        self._base_url, self._timeout = cfg.base_url, cfg.timeout
         self._prompt, self._pace = cfg.prompt, Pace(cfg.requests_per_minute)
+        # requests run in one event loop, since only there can they be ended as a whole when their time is up
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        # the library's own retries are off: ours are counted, and each is paid for from the budget
+        self._clients = {
+            url: self._openai.AsyncOpenAI(api_key=key_of(cfg), base_url=url, max_retries=0, timeout=cfg.timeout)
+            for url in {cfg.base_url, *(judge.base_url for judge in cfg.judges if judge.base_url)}
+        }
 
     def attempt(self, judge: Judge, text: str) -> Reply:
         """Send one request, when its turn comes.
@@ -84,18 +92,10 @@ class Endpoint:
         EndpointError
             If it will not answer any: the key, or the model's name, is not accepted.
         """
-        self._pace.wait()
         openai = self._openai
-        client = self._client if judge.base_url is None else self._client.with_options(base_url=judge.base_url)
-        request = {"model": judge.model or judge.judge, "messages": [{"role": "user", "content": text}]}
-        settings = {"temperature": self._prompt.temperature, "max_tokens": self._prompt.max_tokens}
         try:
-            answer = client.chat.completions.create(**request, **settings)
-            choice = answer.choices[0]
-            used = answer.usage
-            tokens = (None, None) if used is None else (used.prompt_tokens, used.completion_tokens)
-            return Reply(choice.message.content or "", answer.model, choice.finish_reason, *tokens)
-        except openai.APITimeoutError:
+            return reply_of(asyncio.run_coroutine_threadsafe(self._in_turn(judge, text), self._loop).result())
+        except (openai.APITimeoutError, TimeoutError):
             raise AttemptFailed("timeout", paid=True) from None
         except openai.APIConnectionError:
             raise AttemptFailed("connection", paid=True) from None
@@ -105,11 +105,125 @@ class Endpoint:
                 raise AttemptFailed(str(status), _retry_after(error.response.headers)) from None
             if status in (401, 403, 404):
                 raise EndpointError(
-                    f"the endpoint refuses judge {judge.judge!r}, sent as {request['model']!r} ({status})"
+                    f"the endpoint refuses judge {judge.judge!r}, sent as {_model(judge)!r} ({status})"
                 ) from None
             raise Refused(str(status)) from None
-        except (openai.APIError, json.JSONDecodeError, AttributeError, IndexError, TypeError):
+        except openai.APIError:
             raise AttemptFailed("unreadable body", paid=True) from None
+        except Exception as error:  # the HTTP library's own, of a body cut off or not decodable
+            if not type(error).__module__.startswith(("httpx", "httpcore", "h11")):
+                raise
+            raise AttemptFailed("connection", paid=True) from None
+
+    async def _in_turn(self, judge: Judge, text: str) -> bytes:
+        await self._pace.wait()
+        return await asyncio.wait_for(self._ask(judge, text), self._timeout)
+
+    async def _ask(self, judge: Judge, text: str) -> bytes:
+        request = {"model": _model(judge), "messages": [{"role": "user", "content": text}]}
+        settings = {"temperature": self._prompt.temperature, "max_tokens": self._prompt.max_tokens}
+        client = self._clients[judge.base_url or self._base_url]
+        body = bytearray()
+        async with client.chat.completions.with_streaming_response.create(**request, **settings) as response:
+            async for part in response.iter_bytes():
+                body += part
+                if len(body) > LARGEST_BODY:
+                    raise AttemptFailed("body too large", paid=True)
+        return bytes(body)
+
+
+def reply_of(body: bytes) -> Reply:
+    """The reply in a body of the protocol.
+
+    Raises
+    ------
+    AttemptFailed
+        If it is in another form.
+    """
+    try:
+        answer = json.loads(body)
+        choice = answer["choices"][0]
+        text = _text_of(choice["message"].get("content"))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise AttemptFailed("unreadable body", paid=True) from None
+    used = answer.get("usage")
+    used = used if isinstance(used, dict) else {}
+    names = (answer.get("model"), choice.get("finish_reason"))
+    named = (_whole(name) if isinstance(name, str) else None for name in names)
+    return Reply(text, *named, *(_tokens(used.get(f"{kind}_tokens")) for kind in ("prompt", "completion")))
+
+
+def _text_of(content: object) -> str:
+    """A message's text; nothing is empty, parts of text are joined.
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+    """
+    if content is None:
+        return ""
+    if isinstance(content, list) and len(content) <= LONGEST_PARTS:
+        content = "".join(part["text"] for part in content if part["type"] == "text")
+    if not isinstance(content, str):
+        raise TypeError("a message that is no text")
+    return _whole(content)
+
+
+def _whole(text: str) -> str:
+    """The text with half characters (lone surrogates), which no file can hold, replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _tokens(count: object) -> int | None:
+    """A number of tokens, or None if it is none."""
+    is_number = isinstance(count, int | float) and not isinstance(count, bool)
+    return int(count) if is_number and 0 <= count < 1e12 else None
+
+
+def _model(judge: Judge) -> str:
+    return judge.model or judge.judge
+
+
+def key_of(cfg: CollectJudgments) -> str:
+    """The key out of the environment.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, or it cannot stand in a request's header.
+    """
+    key = os.environ.get(cfg.api_key_env)
+    if not key:
+        raise ConfigError(
+            f"the environment variable {cfg.api_key_env} holds no key (api_key_env=NAME names another)"
+        )
+    if not (key.isascii() and key.isprintable()) or key != key.strip():
+        raise ConfigError(
+            f"the key in {cfg.api_key_env} has a character that cannot be sent (a line's end, a blank, no ASCII)"
+        )
+    return key
+
+
+def require_plain(url: str) -> None:
+    """Refuse an address that is none, or that carries more than a place: it is stored with the judgments.
+
+    Raises
+    ------
+    ConfigError
+    """
+    try:
+        parts = urlsplit(url)
+        plain = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        plain = False
+    if not plain:
+        raise ConfigError("base_url is not an address such as http://localhost:8000/v1")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ConfigError(
+            f"the address of {parts.hostname} carries more than a place (user, password or query): it would be "
+            "stored with the judgments; put the key into the environment (api_key_env=NAME)"
+        )
 
 
 def _library():
@@ -125,6 +239,7 @@ def _library():
 def _retry_after(headers) -> float | None:
     """Seconds that the endpoint asks to wait, if it says so in seconds."""
     try:
-        return float(headers.get("retry-after", ""))
+        seconds = float(headers.get("retry-after", ""))
     except ValueError:
         return None
+    return seconds if seconds >= 0 else None

@@ -14,40 +14,60 @@ from filelock import FileLock, Timeout
 from judgerank.collecting.tasks import Task
 from judgerank.errors import ConfigError, DataError
 
+FIRST_KEY = b'{"question_id": '  # what every record begins with
+
 
 class Ledger:
-    """An open file of judgments.
+    """A file of judgments. It is read as it is, and opened for writing with the first judgment.
 
     Attributes
     ----------
     records : list of dict
         What earlier runs wrote.
     torn : int
-        Bytes of a line that was cut off by a kill, and is gone.
+        Bytes of a line that was cut off by a kill; they go with the first judgment.
     """
 
     def __init__(self, path: Path):
-        self._file = path.open("a+b")
+        self._path, self._file = path, None
         self._lock = threading.Lock()
-        self._file.seek(0)
-        content = self._file.read()
+        content = path.read_bytes() if path.exists() else b""
         whole = content.rfind(b"\n") + 1
-        self.torn = len(content) - whole
+        tail = content[whole:]
         self.records = [_record(path, number, line) for number, line in enumerate(content[:whole].splitlines(), 1)]
-        if self.torn:
-            self._file.truncate(whole)
-            os.fsync(self._file.fileno())
+        self.torn = 0
+        self._end = b""  # what a last line without its end still needs
+        if tail and _is_torn(tail):
+            self.torn = len(tail)
+        elif tail:
+            self.records.append(_record(path, len(self.records) + 1, tail))
+            self._end = b"\n"
+        self._keep = len(content) - self.torn
 
     def append(self, record: dict) -> None:
-        """Write one record; when this returns it is on the disk."""
+        """Write one record; when this returns it is on the disk.
+
+        Raises
+        ------
+        DataError
+            If the disk does not take it.
+        """
         line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
         with self._lock:
-            self._file.write(line)
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            try:
+                if self._file is None:
+                    self._file = self._path.open("ab")
+                    self._file.truncate(self._keep)
+                    line = self._end + line
+                self._file.write(line)
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                raise DataError(f"{self._path.name} cannot be written: {error.strerror}") from None
 
     def close(self) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
 
 def task_of(record: dict) -> Task:
@@ -57,35 +77,53 @@ def task_of(record: dict) -> Task:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Ledger]:
-    """The file of judgments, for this process alone.
+    """The file of judgments, for this process alone, by whatever name it is called.
 
     Raises
     ------
     ConfigError
-        If another process has it.
+        If another process has it, or there cannot be such a file.
     DataError
-        Naming the line that is not a judgment.
+        Naming the line that is not a judgment; nothing is changed then.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path.with_name(path.name + ".lock"), timeout=0)
+    path = path.resolve()  # one lock for a file and every link to it
+    if path.is_dir():
+        raise ConfigError(f"{path.name} is a folder, not a file to write judgments to (output=FILE)")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path.with_name(path.name + ".lock"), timeout=0)
         lock.acquire()
     except Timeout:
         raise ConfigError(f"{path.name} is being written by another run") from None
+    except OSError as error:
+        raise ConfigError(f"{path.name} cannot be written: {error.strerror}") from None
     try:
         ledger = Ledger(path)
         try:
             yield ledger
         finally:
             ledger.close()
+    except PermissionError as error:
+        raise ConfigError(f"{path.name} cannot be read: {error.strerror}") from None
     finally:
         lock.release()
+
+
+def _is_torn(tail: bytes) -> bool:
+    """Whether a last line without its end is the beginning of a record, and no more than that."""
+    if not (tail.startswith(FIRST_KEY) or FIRST_KEY.startswith(tail)):
+        return False
+    try:
+        json.loads(tail)
+    except ValueError:
+        return True
+    return False
 
 
 def _record(path: Path, number: int, line: bytes) -> dict:
     try:
         record = json.loads(line)
-        task_of(record)
+        hash(task_of(record))
     except (ValueError, KeyError, TypeError):
         raise DataError(f"{path.name}: line {number} is not a judgment of an earlier run") from None
     return record

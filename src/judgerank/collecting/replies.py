@@ -1,0 +1,213 @@
+"""What a judge's reply says: a choice and a confidence, or that it is unclear.
+
+Read are the form that the prompt asks for (``b, 0.75``), labels (``Verdict: B``), JSON with such a label, and the
+verdicts of MT-Bench (``[[A]]``) and Arena-Hard (``[[A>>B]]``). They count where a verdict stands: on the first or
+the last line. A plain sentence (``Model B is better.``) counts as the last one of a reply. Text in between may
+quote an answer, and is not read. Two verdicts that differ, and all else, are unknown: never a guess.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+LONGEST_VERDICT = 300  # characters; a longer line is prose, of which the last sentence alone is read
+LONGEST_JSON = 20_000  # characters
+DOUBLE_QUOTES = '"“”„«»'
+QUOTES = DOUBLE_QUOTES + "\u2018\u2019'"
+LABELS = ("choice", "preference", "verdict", "winner", "decision", "preferred", "better", "judge_preferred_model")
+
+_NOUN = r"(?:model|assistant|answer|response|option|candidate)"
+_SIDE = rf"(?:(?:the )?{_NOUN} )?(?P<side>[abc])"
+_TIE = r"(?P<tie>(?:a )?(?:tie|draw)|neither|equal)"
+_CHOICE = rf"(?:{_SIDE}|{_TIE})"
+_NUMBER = r"(?P<number>\d{1,3}(?:\.\d{1,6})?|\.\d{1,6}) ?(?P<percent>%?)"
+_CONFIDENCE = rf"(?:confidence ?(?:is |: ?|= ?)?)?{_NUMBER}"
+_LABEL = (
+    r"(?:(?:my|the|our) )?(?:final |overall )?(?:choice|preference|verdict|winner|decision|judgment|judgement"
+    rf"|(?:better|best|preferred|winning) {_NOUN}|preferred|better)"
+)
+_LEAD = (
+    r"(?:(?:so|thus|therefore|hence|overall|finally|ultimately|actually|on reflection|in conclusion|in summary)"
+    r",? )?"
+)
+_BEST = (
+    rf"(?:wins|is (?:clearly |slightly |much |significantly )?(?:better|preferred|preferable|superior"
+    rf"|the (?:better|best|winner|preferred)(?: {_NOUN}| one)?))"
+)
+
+_PLAIN = re.compile(rf"{_CHOICE}(?: ?[,;:|/ -] ?{_CONFIDENCE})?")
+_LABELLED = re.compile(rf"{_LEAD}{_LABEL} ?(?:is |: ?|= ?){_CHOICE}(?: ?[,;| -] ?{_CONFIDENCE})?")
+_SENTENCES = (
+    _LABELLED,
+    re.compile(
+        rf"{_LEAD}(?:i think |i believe )?{_SIDE} {_BEST}(?: than (?:the other(?: {_NOUN})?|(?:{_NOUN} )?[abc]))?"
+    ),
+    re.compile(rf"{_LEAD}i (?:would )?(?:prefer|choose|pick) {_CHOICE}"),
+    re.compile(rf"{_LEAD}(?:it is|it's|this is) {_TIE}"),
+)
+_ARENA = re.compile(
+    r"\[\[ ?(?:(?P<side>[abc])|(?P<left>[ab]) ?(?P<sign>>{1,2}|={1,2}|<{1,2}) ?(?P<right>[ab])) ?\]\]"
+)
+_STATED = re.compile(rf"{_CONFIDENCE}")
+_MARKS = str.maketrans("", "", "*_`")
+
+Verdict = tuple[str, float | None]
+UNCLEAR: Verdict = ("unknown", None)
+
+
+def parse(reply: str) -> Verdict:
+    """Choice and confidence of a reply.
+
+    Returns
+    -------
+    choice : {"a", "b", "c", "unknown"}
+        c for a tie; unknown if no verdict can be told, or if there are two that differ.
+    confidence : float or None
+        From 0 to 1; none where there is none, or it is out of range.
+    """
+    said, whole = _without_thoughts(reply)
+    if not said:
+        return UNCLEAR
+    from_json = _of_json(said)
+    if from_json is not None:
+        return from_json
+    lines = _ends(said)
+    stated, lines = _stated_confidence(lines)
+    if not lines:
+        return UNCLEAR
+    alone = len(lines) == 1
+    found = [_of_line(line, alone) for line in (lines if whole else lines[-1:])]
+    found.append(_of_last_sentence(lines[-1]))
+    verdicts = [verdict for verdict in found if verdict is not None]
+    if len({choice for choice, _ in verdicts}) != 1:
+        return UNCLEAR
+    confidences = [confidence for _, confidence in verdicts if confidence is not None]
+    return verdicts[0][0], confidences[-1] if confidences else stated
+
+
+def _without_thoughts(reply: str) -> tuple[str, bool]:
+    """The reply after the thoughts it opens with, and whether its first line is part of the answer.
+
+    A closing tag that nothing opened may end thoughts or be quoted, so that only the last line is safe to read.
+    """
+    said = reply.strip()
+    for tag in ("think", "thinking"):
+        if said[: len(tag) + 2].lower() == f"<{tag}>":
+            end = said.lower().find(f"</{tag}>")
+            said = "" if end < 0 else said[end + len(tag) + 3 :].strip()
+    low = said.lower()
+    return said, "</think" not in low and "<think" not in low
+
+
+def _ends(said: str) -> list[str]:
+    """The first and the last two lines with something on them, in order, each once."""
+    first, _, rest = said.partition("\n")
+    rest = rest.strip()
+    if not rest:
+        return [first.strip()]
+    before, _, last = rest.rpartition("\n")
+    before = before.strip().rpartition("\n")[2].strip()
+    return [line for line in (first.strip(), before, last.strip()) if line]
+
+
+def _stated_confidence(lines: list[str]) -> tuple[float | None, list[str]]:
+    """A confidence on a last line of its own, and the first and last of the lines before it."""
+    if len(lines) > 1:
+        text = _plain(lines[-1])
+        match = _STATED.fullmatch(text) if text.startswith("confidence") else None
+        if match:
+            return _confidence(match), [lines[0], *lines[1:-1]]
+    return None, [lines[0], *lines[-1:]] if len(lines) > 1 else lines
+
+
+def _plain(line: str) -> str:
+    """The line without Markdown, in lower case, blanks single, full stop and brackets around it dropped."""
+    if len(line) > LONGEST_VERDICT:
+        return ""
+    text = " ".join(line.translate(_MARKS).lower().split()).lstrip("#- ").rstrip(".! ")
+    return text.strip("(){}<> ")
+
+
+def _of_line(line: str, alone: bool) -> Verdict | None:
+    """The verdict that a whole line gives. A line in quotes may be quoted, unless it is all there is."""
+    text = _plain(line)
+    if alone and text[:1] in QUOTES and text[-1:] in QUOTES:
+        text = text.strip(QUOTES)
+    elif text[:1] in (*QUOTES, ">") or line.lstrip()[:1] == ">":
+        return None
+    arena = _arena(text)
+    if arena is not None:
+        return arena
+    text = text.replace("[", "").replace("]", "").replace("(", "").replace(")", "")
+    match = _PLAIN.fullmatch(text) or _LABELLED.fullmatch(text)
+    return None if match is None else (_choice(match), _confidence(match))
+
+
+def _arena(text: str) -> Verdict | None:
+    """The verdict in double brackets that a line ends with; unknown where another in it differs."""
+    if not text.endswith("]]") or any(mark in text for mark in DOUBLE_QUOTES):
+        return None
+    found = {_of_brackets(match) for match in _ARENA.finditer(text)}
+    if not found:
+        return None
+    return (found.pop(), None) if len(found) == 1 else UNCLEAR
+
+
+def _of_brackets(match: re.Match) -> str:
+    if match["side"]:
+        return match["side"]
+    if match["left"] == match["right"]:
+        return "unknown"
+    if match["sign"][0] == "=":
+        return "c"
+    return match["left"] if match["sign"][0] == ">" else match["right"]
+
+
+def _of_last_sentence(line: str) -> Verdict | None:
+    """The verdict of the last sentence of a line, where it is a plain one without quotes."""
+    tail = line.rstrip()[-LONGEST_VERDICT:].rstrip(".! ")
+    _, stop, last = tail.rpartition(". ")
+    if not stop and len(line.rstrip()) > LONGEST_VERDICT:
+        return None
+    text = _plain(last)
+    arena = _arena(text)
+    if arena is not None:
+        return arena
+    if any(mark in text for mark in DOUBLE_QUOTES):
+        return None
+    matches = (form.fullmatch(text) for form in _SENTENCES)
+    match = next(filter(None, matches), None)
+    return None if match is None else (_choice(match), _confidence(match))
+
+
+def _of_json(said: str) -> Verdict | None:
+    """The verdict of a reply that is one JSON object, fenced or not; None if it is none."""
+    text = said
+    if text.startswith("```"):
+        text = text.partition("\n")[2].removesuffix("```").strip()
+    if not text.startswith("{") or len(text) > LONGEST_JSON:
+        return None
+    try:
+        fields = {str(key).lower(): value for key, value in json.loads(text).items()}
+    except (ValueError, RecursionError):
+        return None
+    named = {str(fields[key]) for key in LABELS if key in fields}
+    verdicts = [_of_line(name, True) for name in named]
+    choices = {verdict[0] for verdict in verdicts if verdict is not None}
+    if len(choices) != 1 or None in verdicts:
+        return UNCLEAR
+    stated = _STATED.fullmatch(str(fields.get("confidence", "")).strip())
+    return choices.pop(), _confidence(stated) if stated else None
+
+
+def _choice(match: re.Match) -> str:
+    return match.groupdict().get("side") or "c"
+
+
+def _confidence(match: re.Match) -> float | None:
+    groups = match.groupdict()
+    if not groups.get("number"):
+        return None
+    value = float(groups["number"]) / (100 if groups["percent"] else 1)
+    return value if 0 <= value <= 1 else None
