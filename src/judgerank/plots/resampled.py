@@ -25,11 +25,11 @@ def _lines(axes: Axes, rows: pd.DataFrame, x: str, most: int) -> None:
         axes.plot(few[x], few["mean"], marker, color=colour, markerfacecolor="white")
 
 
-def _note(frame: pd.DataFrame, title: str) -> str:
+def _note(frame: pd.DataFrame, title: str, more: str = "") -> str:
     """The title, and below it what bands and hollow points are."""
-    note = "lines: means, bands: interquartile ranges"
+    note = "lines: means; bands: interquartile ranges" + more
     if (frame["n_repeats"] < ENOUGH * frame["n_repeats"].max()).any():
-        note += f"; hollow: both fits exist in fewer than {ENOUGH:.0%} of the repeats"
+        note += f"; hollow: fewer than {ENOUGH:.0%} of the repeats have both fits"
     return f"{title}\n{note}"
 
 
@@ -51,7 +51,7 @@ def efficiency(frame: pd.DataFrame, measure: str, title: str) -> Figure:
         axes.set_xlabel("thousand comparisons T")
     panels[0].set_ylabel(MEASURE_NAMES[measure])
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(f"{_note(frame, title)}; above a panel: repeats with both fits", fontsize=7.5)
+    figure.suptitle(_note(frame, title, "; on top: repeats"), fontsize=8)
     return figure
 
 
