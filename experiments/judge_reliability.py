@@ -3,7 +3,8 @@
 python experiments/judge_reliability.py [level=0.9] [path_length=20000] ...
 
 The judge-aware likelihood of UltraFeedback has no interior maximum, so the printed column cannot be one. This
-section also follows the published algorithm iteration by iteration and shows where it passes the printed column.
+section also follows the published algorithm iteration by iteration, shows how near it comes to the printed column,
+and tries a finite list of other settings.
 """
 
 import logging
@@ -73,7 +74,7 @@ def one_model_under_several_names(
     changes = pd.concat(rows, ignore_index=True)
     compared = pd.concat(kinds, ignore_index=True)
     for frame in (compared, changes):
-        log.info("%s", frame.to_string(index=False, float_format="%.3f"))
+        log.info("%s", frame.to_string(index=False, float_format="{:.3f}".format))
     share = f"Share of equal answers of two judges on the items both judged, with {cfg.level:.0%} Wilson intervals"
     return {
         "agreement": Table(pd.concat(pairs, ignore_index=True), share),
@@ -101,9 +102,8 @@ def against_paper(table: pd.DataFrame, ultrafeedback: FitResult, length: int) ->
     path, nearest, stopped = follow(ultrafeedback, length)
     note = (
         f"UltraFeedback: over gamma >= 0 the maximum puts {', '.join(ultrafeedback.judges_at_zero) or 'no judge'} "
-        "at zero. The printed column is where the published iteration stopped, not a maximum: Algorithm 1 comes "
-        f"nearest to it after {nearest} iterations (largest difference {path['largest_difference'].min():.3f}) "
-        "and then moves on"
+        "at zero, so the printed column, all above zero, is not at a maximum. From zero, Algorithm 1 comes nearest "
+        f"to it after {nearest} iterations (largest difference {path['largest_difference'].min():.3f}) and moves on"
     )
     log.info("%s", note)
     return {
