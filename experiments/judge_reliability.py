@@ -102,9 +102,8 @@ def against_paper(table: pd.DataFrame, ultrafeedback: FitResult, length: int) ->
     path, nearest, stopped = follow(ultrafeedback, length)
     note = (
         f"UltraFeedback: over gamma >= 0 the maximum puts {', '.join(ultrafeedback.judges_at_zero) or 'no judge'} "
-        "at zero, so the printed column, all above zero, is no maximum. From zero, Algorithm 1 comes nearest "
-        f"to it after {nearest} iterations (largest difference {path['largest_difference'].min():.3f}), then moves "
-        "on"
+        "at zero, so the printed column, all above zero, is no maximum. From zero, Algorithm 1 is nearest "
+        f"to it after {nearest} iterations (largest difference {path['largest_difference'].min():.3f})"
     )
     log.info("%s", note)
     return {

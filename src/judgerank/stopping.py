@@ -93,11 +93,14 @@ class Path:
     scores : float array, shape (iterations + 1, N)
         The start first.
     log_discrimination : float array, shape (iterations + 1, K)
+    n_printed : int
+        Number of judges whose discriminations are printed.
     """
 
     cells: Comparisons
     scores: np.ndarray
     log_discrimination: np.ndarray
+    n_printed: int = len(published.table("judge_discrimination"))
 
     @classmethod
     def of(cls, cells: Comparisons, start: Parameters, settings: AdamSettings) -> Path:
@@ -106,6 +109,11 @@ class Path:
         points = [(start.scores, start.judges[0]), *((at.scores, at.judges[0]) for _, at, _ in steps)]
         scores, alpha = (np.array(block) for block in zip(*points, strict=True))
         return cls(cells, scores, alpha)
+
+    def gammas(self, printed: np.ndarray) -> np.ndarray:
+        """Discriminations by iteration, with the printed ones' geometric mean where judges are left out."""
+        unit = np.exp(np.log(printed).mean()) if len(printed) < self.n_printed else 1.0
+        return unit * np.exp(self.log_discrimination)
 
     def log_likelihood(self, iteration: int) -> float:
         at = Parameters(self.scores[iteration], self.log_discrimination[iteration][None, :])
@@ -121,7 +129,7 @@ class Path:
             are the larger norm of the two updates.
         """
         printed = published.numbers("judge_discrimination", table)[list(self.cells.judges)].to_numpy()
-        gamma = np.exp(self.log_discrimination)
+        gamma = self.gammas(printed)
         scores = published.numbers(table, "score_judge_aware").reindex(list(self.cells.models)).to_numpy()
         steps = [np.diff(block, axis=0) for block in (self.scores, self.log_discrimination)]
         norms = {
@@ -201,7 +209,7 @@ def tried(
 def _row(path: Path, frame: pd.DataFrame, iteration: int, table: str) -> dict:
     judges = list(path.cells.judges)
     printed = published.numbers("judge_discrimination", table)[judges].to_numpy()
-    missed = ~same_as_printed(np.exp(path.log_discrimination[iteration]), printed)
+    missed = ~same_as_printed(path.gammas(printed)[iteration], printed)
     names = [judge for judge, miss in zip(judges, missed, strict=True) if miss]
     scores = published.numbers(table, "score_judge_aware").reindex(list(path.cells.models))
     return {
@@ -224,10 +232,10 @@ def _without(start: Parameters, full: Comparisons, cells: Comparisons) -> Parame
 
 
 def gradient_at_printed(cells: Comparisons, table: str) -> pd.DataFrame:
-    """Whether the printed discriminations can be a maximum: the gradient in each, the scores at their best.
+    """Whether the printed discriminations can be a maximum: the gradients, with scores at their best.
 
-    At a maximum every component is zero up to what rounding to two decimals leaves, information times half a unit
-    of the last decimal.
+    At a maximum every component is zero up to what rounding to two decimals can leave: to first order, the sizes of
+    a row of the information (the scores profiled out) times half a unit of every judge's last decimal.
 
     Returns
     -------
@@ -242,7 +250,10 @@ def gradient_at_printed(cells: Comparisons, table: str) -> pd.DataFrame:
         scores = scores + np.linalg.lstsq(here.score_information, here.score_gradient)[0]
         scores -= scores.mean()
     here = evaluate(cells, JUDGE_AWARE, Parameters(scores, alpha), "expected")
-    rounding = 0.005 / printed.to_numpy() * here.judge_information[:, 0, 0]
+    cross = here.cross_information[0]
+    profiled = cross @ np.linalg.pinv(here.score_information, hermitian=True) @ cross.T
+    information = np.diag(here.judge_information[:, 0, 0]) - profiled
+    rounding = np.abs(information) @ (0.005 / printed.to_numpy())
     gradient = here.judge_gradient[0]
     frame = pd.DataFrame({"paper": printed, "gradient": gradient, "rounding": rounding})
     frame["settled"] = np.abs(gradient) <= rounding

@@ -161,7 +161,7 @@ def coverage(frame: pd.DataFrame, further: pd.DataFrame | None, level: float, ti
         for axes in column[1:]:
             axes.set_yscale("log")
             axes.minorticks_off()
-            axes.yaxis.set_major_formatter("{x:.2g}")
+            axes.yaxis.set_major_formatter("{x:g}")
         ends = line["n_comparisons"].iloc[[0, -1]]
         column[2].set_xticks(ends, [f"{value / 1000:g}K" for value in ends])
     for axes, label in zip(panels[:, 0], SHOWN.values(), strict=True):
