@@ -234,8 +234,8 @@ def _without(start: Parameters, full: Comparisons, cells: Comparisons) -> Parame
 def gradient_at_printed(cells: Comparisons, table: str) -> pd.DataFrame:
     """Whether the printed discriminations can be a maximum: gradients there, with the best scores.
 
-    At a maximum every component is zero up to what rounding to two decimals can leave: to first order, the sizes of
-    a row of the information (the scores profiled out) times half a unit of every judge's last decimal.
+    At a maximum every component is zero up to what rounding to two decimals can leave: to first order, the sizes
+    of a row of the information (the scores profiled out) times half a unit of every judge's last decimal.
 
     Returns
     -------
