@@ -64,12 +64,8 @@ def summary(records: pd.DataFrame, method: str) -> dict:
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     level = tables["level"].at[0, "level"]
-    figures = {
-        "coverage": plots.coverage(tables["coverage"], level, f"{level:.0%} intervals of the scores{suffix}")
-    }
-    if "coverage_draws" in tables:
-        figures["coverage_draws"] = plots.coverage_draws(tables["coverage_draws"], tables["coverage"], level)
-    return figures
+    title = f"{level:.0%} intervals of the scores{suffix}"
+    return {"coverage": plots.coverage(tables["coverage"], tables.get("coverage_draws"), level, title)}
 
 
 @main("ci_coverage")

@@ -4,6 +4,7 @@ python experiments/convergence_mse.py [profile=smoke] [estimator=interior] [sett
 """
 
 import logging
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ from omegaconf import DictConfig
 
 from judgerank import plots, published
 from judgerank.config import main
+from judgerank.errors import ConfigError
 from judgerank.outputs import run_section
+from judgerank.replicate import Study
 from judgerank.simulation import endings_of, failures_of, grid, place_of, records_of, squared_error, study_of
 from judgerank.tables import Table
 
@@ -25,6 +28,25 @@ SETTING = ["n_models", "n_judges"]
 
 
 def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
+    errors, slopes, study = errors_and_slopes(cfg)
+    failures = failures_of(study)
+    log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
+    main_draw = errors.query("draw == 0").drop(columns="draw")
+    every, interior = (main_draw[main_draw["subset"] == subset].drop(columns="subset") for subset in SUBSETS)
+    return {
+        "mse": Table(every, "Mean squared error (Figure 1)", 4),
+        "mse_interior": Table(interior, "Mean squared error over replications with an interior maximum", 4),
+        "mse_draws": Table(errors.query("draw > 0"), "Mean squared error under further draws of the truth", 4),
+        "slopes": Table(_beside_paper(slopes), "Log-log slopes of the last five points (Table A.3)"),
+        "slopes_draws": Table(slopes, "Slopes under every draw of the truth"),
+        "endings": Table(endings_of(study, cfg), "How the fits ended, as shares"),
+        "failures": Table(failures, "Replications without a result"),
+        **algorithm_1(cfg),
+    }
+
+
+def errors_and_slopes(cfg: DictConfig) -> tuple[pd.DataFrame, pd.DataFrame, Study]:
+    """Run the study: mean squared errors by grid point, their slopes by setting, and the study."""
     study = study_of(cfg, "convergence_mse", squared_error)
     study.run(cfg.parallel)
     errors = pd.DataFrame(
@@ -43,18 +65,43 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
     )
     lines = errors.groupby([*SETTING, "draw", "subset", "parameter"], sort=False)
     slopes = lines.apply(slope, include_groups=False).reset_index()
-    failures = failures_of(study)
-    log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
-    main_draw = errors.query("draw == 0").drop(columns="draw")
-    every, interior = (main_draw[main_draw["subset"] == subset].drop(columns="subset") for subset in SUBSETS)
+    return errors, slopes.astype({"n_replications": int}), study
+
+
+def algorithm_1(cfg: DictConfig) -> dict[str, Table]:
+    """The paper's own algorithm on the same simulated data, at the points that slopes are fitted to.
+
+    Where there is no interior maximum it runs to its iteration limit, so only settings with few such
+    replications are within reach.
+
+    Raises
+    ------
+    ConfigError
+        If a setting it is to run on is not in the study.
+    """
+    own = deepcopy(cfg)
+    names = list(cfg.algorithm_1.settings)
+    unknown = [name for name in names if name not in cfg.settings]
+    if unknown:
+        raise ConfigError(f"algorithm_1.settings: there is no setting {unknown[0]!r} in settings")
+    if not names:
+        return {}
+    own.settings = {name: cfg.settings[name] for name in names}
+    for name in names:
+        own.settings[name].n_comparisons = own.settings[name].n_comparisons[-LAST:]
+    own.estimator, own.draws = cfg.algorithm_1.estimator, cfg.algorithm_1.draws
+    own.replications = cfg.algorithm_1.replications
+    errors, slopes, _ = errors_and_slopes(own)
+    errors, slopes = (
+        frame[frame["subset"] == "all"].drop(columns="subset").assign(estimator=own.estimator.name)
+        for frame in (errors, slopes)
+    )
+    slopes = slopes.merge(_printed_slopes(), on=[*SETTING, "parameter"], how="left")
+    log.info("Algorithm 1:\n%s", slopes.to_string(index=False, float_format="%.3f"))
+    caption = "The paper's Algorithm 1 with its published settings, on the same simulated data"
     return {
-        "mse": Table(every, "Mean squared error (Figure 1)", 4),
-        "mse_interior": Table(interior, "Mean squared error over replications with an interior maximum", 4),
-        "mse_draws": Table(errors.query("draw > 0"), "Mean squared error under further draws of the truth", 4),
-        "slopes": Table(_beside_paper(slopes), "Log-log slopes of the last five points (Table A.3)"),
-        "slopes_draws": Table(slopes, "Slopes under every draw of the truth"),
-        "endings": Table(endings_of(study, cfg), "How the fits ended, as shares"),
-        "failures": Table(failures, "Replications without a result"),
+        "algorithm_1_mse": Table(errors, f"{caption}: mean squared error", 4),
+        "algorithm_1_slopes": Table(slopes, f"{caption}: log-log slopes of the last five points"),
     }
 
 
@@ -72,28 +119,25 @@ def _summary(records: pd.DataFrame, parameter: str, subset: str) -> dict:
 
 
 def slope(line: pd.DataFrame) -> pd.Series:
-    """Least-squares slope of log mean on log T over the last points, and its Monte Carlo standard error."""
+    """Least-squares slope of log mean on log T over the last points, and its Monte Carlo standard error.
+
+    Beside them, the fewest replications that one of these points rests on.
+    """
     points = line.tail(LAST).dropna(subset=["mean"])
     points = points[points["n_replications"] >= min(FEWEST, line["n_replications"].max())]
     if len(points) < 2:
-        return pd.Series({"slope": np.nan, "slope_se": np.nan})
+        return pd.Series({"slope": np.nan, "slope_se": np.nan, "n_replications": 0})
     x = np.log(points["n_comparisons"].to_numpy(float))
     weights = (x - x.mean()) / np.sum((x - x.mean()) ** 2)
     relative = (points["standard_error"] / points["mean"]).to_numpy()
-    return pd.Series(
-        {"slope": weights @ np.log(points["mean"]), "slope_se": np.sqrt(np.sum((weights * relative) ** 2))}
-    )
+    found = {"slope": weights @ np.log(points["mean"]), "slope_se": np.sqrt(np.sum((weights * relative) ** 2))}
+    return pd.Series(found | {"n_replications": points["n_replications"].min()})
 
 
 def _beside_paper(slopes: pd.DataFrame) -> pd.DataFrame:
     """Slopes of the main draw, over all and over interior replications, with their ranges over all draws."""
     place = [*SETTING, "parameter"]
-    printed = published.table("slopes")
-    printed.index = pd.MultiIndex.from_tuples(
-        [tuple(map(int, name.strip("()").split(","))) for name in printed["printed_name"]], names=SETTING
-    )
-    paper = pd.to_numeric(printed[list(PARAMETERS)].rename_axis(columns="parameter").stack()).rename("paper")
-    frame = slopes.query("draw == 0 and subset == 'all'")[place].merge(paper.reset_index(), on=place, how="left")
+    frame = slopes.query("draw == 0 and subset == 'all'")[place].merge(_printed_slopes(), on=place, how="left")
     for subset in SUBSETS:
         rows = slopes[slopes["subset"] == subset]
         spread = rows.groupby(place)["slope"].agg(draws_min="min", draws_max="max").reset_index()
@@ -103,11 +147,21 @@ def _beside_paper(slopes: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def _printed_slopes() -> pd.DataFrame:
+    """Table A.3: ``n_models, n_judges, parameter, paper``."""
+    printed = published.table("slopes")
+    printed.index = pd.MultiIndex.from_tuples(
+        [tuple(map(int, name.strip("()").split(","))) for name in printed["printed_name"]], names=SETTING
+    )
+    stacked = printed[list(PARAMETERS)].rename_axis(columns="parameter").stack()
+    return pd.to_numeric(stacked).rename("paper").reset_index()
+
+
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    title = f"Mean squared error against comparisons{suffix}"
+    further = tables["mse_draws"].query("subset == 'all'")
     return {
-        "mse": plots.mse(tables["mse"], title),
-        "mse_draws": plots.mse_draws(tables["mse_draws"].query("subset == 'all'"), tables["mse"]),
+        "mse": plots.mse(tables["mse"], f"Mean squared error against comparisons, one draw of the truth{suffix}"),
+        "mse_draws": plots.mse_draws(further, tables["mse"], tables.get("algorithm_1_mse")),
     }
 
 

@@ -3,7 +3,8 @@
 python experiments/judge_reliability.py [level=0.9] [path_length=20000] ...
 
 The judge-aware likelihood of UltraFeedback has no interior maximum, so the printed column cannot be one. This
-section also follows the published algorithm iteration by iteration and shows where it passes the printed column.
+section also follows the published algorithm iteration by iteration, shows how near it comes to the printed column,
+and tries a finite list of other settings.
 """
 
 import logging
@@ -15,12 +16,13 @@ from omegaconf import DictConfig
 
 from judgerank import FitResult, fit, plots, published
 from judgerank.config import main, solver_settings
-from judgerank.duplicates import answer_agreement, with_judges_merged
+from judgerank.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
 from judgerank.judgments import Judgments
 from judgerank.likelihood import evaluate
 from judgerank.model import JUDGE_AWARE
 from judgerank.outputs import run_section
 from judgerank.solvers.adam import AdamSettings, iterates
+from judgerank.stopping import Tried, gradient_at_printed, one_at_a_time, starts, tried
 from judgerank.tables import Table, discrimination, fit_rows
 
 log = logging.getLogger("judgerank")
@@ -44,6 +46,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         log.info("%s: %s, judges at zero: %s", name, fitted.status, ", ".join(fitted.judges_at_zero) or "none")
     if not data["ultrafeedback"].is_surrogate:
         tables |= against_paper(table, fits["ultrafeedback"], cfg.path_length)
+        tables |= searched(cfg, data, fits)
         tables |= one_model_under_several_names(cfg, data, fits)
     return tables
 
@@ -52,9 +55,13 @@ def one_model_under_several_names(
     cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, FitResult]
 ) -> dict[str, Table]:
     """How alike judges answer on shared items, and the fits with the suspected ids merged into one judge."""
-    alike = pd.concat([answer_agreement(judgments, cfg.fewest_shared) for judgments in data.values()])
-    alike["one_model"] = alike["judge_1"].isin(list(cfg.one_model)) & alike["judge_2"].isin(list(cfg.one_model))
-    rows = []
+    pairs, kinds, rows = [], [], []
+    for name, judgments in data.items():
+        alike = answer_agreement(judgments, cfg.fewest_shared, cfg.level)
+        alike["one_model"] = alike[["judge_1", "judge_2"]].isin(list(cfg.one_model)).all(axis=1)
+        gamma = fits[name].discrimination
+        pairs.append(alike)
+        kinds.append(agreement_by_kind(alike, gamma.index[gamma > 1], cfg.level))
     for name, judgments in data.items():
         if set(cfg.one_model) <= set(judgments.comparisons.judges):
             single = with_judges_merged(judgments, cfg.one_model, "merged")
@@ -65,9 +72,15 @@ def one_model_under_several_names(
             )
             rows.append(row.assign(judges=["as published", "merged"], largest_rank_change=[0, moved]))
     changes = pd.concat(rows, ignore_index=True)
-    log.info("%s", changes.to_string(index=False))
+    compared = pd.concat(kinds, ignore_index=True)
+    for frame in (compared, changes):
+        log.info("%s", frame.to_string(index=False, float_format="{:.3f}".format))
+    share = f"Share of equal answers of two judges on the items both judged, with {cfg.level:.0%} Wilson intervals"
     return {
-        "agreement": Table(alike, "Share of equal answers of two judges on the items both judged"),
+        "agreement": Table(pd.concat(pairs, ignore_index=True), share),
+        "agreement_by_kind": Table(
+            compared, f"{share}: pairs pooled; strong judges have a discrimination above one"
+        ),
         "merged": Table(changes, f"Fits with {', '.join(cfg.one_model)} as one judge with one vote an item", 4),
     }
 
@@ -89,9 +102,8 @@ def against_paper(table: pd.DataFrame, ultrafeedback: FitResult, length: int) ->
     path, nearest, stopped = follow(ultrafeedback, length)
     note = (
         f"UltraFeedback: over gamma >= 0 the maximum puts {', '.join(ultrafeedback.judges_at_zero) or 'no judge'} "
-        "at zero. The printed column is where the published iteration stopped, not a maximum: Algorithm 1 comes "
-        f"nearest to it after {nearest} iterations (largest difference {path['largest_difference'].min():.3f}) "
-        "and then moves on"
+        "at zero, so the printed column, all above zero, is no maximum. From zero, Algorithm 1 is nearest "
+        f"to it after {nearest} iterations (largest difference {path['largest_difference'].min():.3f})"
     )
     log.info("%s", note)
     return {
@@ -99,6 +111,45 @@ def against_paper(table: pd.DataFrame, ultrafeedback: FitResult, length: int) ->
         "stopping_path": Table(path, "UltraFeedback: the path of Algorithm 1", 4),
         "stopping_point": Table(stopped, note),
     }
+
+
+def searched(cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, FitResult]) -> dict[str, Table]:
+    """Which settings of Algorithm 1, of a finite list, give the printed columns."""
+    found, varied = [], {name: list(cfg.search[name]) for name in ("steps", "epsilon", "answers")}
+    for name in ("ultrafeedback", "mt_bench"):
+        gammas = {data[other].title: fits[other].discrimination for other in data if other != name}
+        unweighted = fit(data[name].comparisons, "btl").scores
+        at = starts(fits[name].comparisons, gammas, unweighted, cfg.search.random_starts, cfg.seed)
+        left_out = [(judge,) for judge in fits[name].judges_at_zero] if name == "ultrafeedback" else []
+        if name == "mt_bench":  # there is a maximum, so starts matter little; any judge may be missing
+            left_out = [(judge,) for judge in fits[name].comparisons.judges]
+        settings = list(one_at_a_time(Tried(), start=list(at)[1:], left_out=left_out, **varied))
+        if name == "ultrafeedback":
+            settings += list(one_at_a_time(Tried(f"gammas of {data['mt_bench'].title}"), **varied))[1:]
+        found.append(tried(data[name], name, settings, at, cfg.search.length))
+    every = pd.concat(found, ignore_index=True)
+    for name, rows in every.groupby("dataset", sort=False):
+        log.info("%s: no. of settings and stops %d, most matched %d of %d", name, len(rows), *_most(rows))
+    published_steps = every[(every["dataset"] == "ultrafeedback") & (every["stop"] == "nearest")]
+    differing = [field for field in vars(Tried()) if field != "start"]
+    as_published = (published_steps[differing] == pd.Series(Tried().columns())[differing]).all(axis=1)
+    columns = ["start", "iteration", "matched", "of", "largest_difference", "log_likelihood"]
+    gradient = pd.concat(
+        gradient_at_printed(fits[name].comparisons, name) for name in ("mt_bench", "ultrafeedback")
+    )
+    return {
+        "stopping_starts": Table(
+            published_steps.loc[as_published, columns],
+            "UltraFeedback: Algorithm 1 with its published settings, where it is nearest to the printed column",
+        ),
+        "settings_tried": Table(every, "Printed discriminations that other settings of Algorithm 1 match"),
+        "gradient": Table(gradient, "Gradient in every judge's log-discrimination at the printed ones"),
+    }
+
+
+def _most(rows: pd.DataFrame) -> tuple[int, int]:
+    best = rows.loc[rows["matched"].idxmax()]
+    return int(best["matched"]), int(best["of"])
 
 
 def follow(fitted: FitResult, length: int) -> tuple[pd.DataFrame, int, pd.DataFrame]:

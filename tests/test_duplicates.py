@@ -6,7 +6,7 @@ import pytest
 from judgerank import fit
 from judgerank.comparisons import Comparisons
 from judgerank.datasets import load_judgments
-from judgerank.duplicates import answer_agreement, with_judges_merged
+from judgerank.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
 from judgerank.judgments import Judgments
 from tests.real_data import needs_data
 from tests.test_config import composed
@@ -66,3 +66,30 @@ def test_four_ids_answer_as_one_model_on_mt_bench():
     merged = with_judges_merged(loaded, cfg.one_model, "merged")
     assert len(merged.judges) == 17
     assert fit(merged).ranks.equals(fit(loaded.comparisons).ranks)
+
+
+def test_shares_of_equal_answers_have_wilsons_interval():
+    row = answer_agreement(judgments(*ROWS), 2).iloc[0]
+    z = 1.959963984540054
+    centre, half = (0.5 * 2 + z**2 / 2) / (2 + z**2), z * (0.25 * 2 + z**2 / 4) ** 0.5 / (2 + z**2)
+    assert row[["low", "high"]].tolist() == pytest.approx([centre - half, centre + half], rel=1e-9)
+
+
+def test_suspected_ids_are_pooled_apart_from_strong_pairs_and_the_rest():
+    pairs = pd.DataFrame(
+        {
+            "dataset": "s",
+            "judge_1": ["a", "a", "c"],
+            "judge_2": ["b", "c", "w"],
+            "shared": [10, 20, 40],
+            "agreement": [1.0, 0.75, 0.5],
+            "one_model": [True, False, False],
+        }
+    )
+    found = agreement_by_kind(pairs, ["a", "b", "c"]).set_index("kind")
+    assert found["agreement"].to_dict() == {
+        "other pairs": 0.5,
+        "other strong pairs": 0.75,
+        "the ids that may be one model": 1.0,
+    }
+    assert found.at["other strong pairs", "shared"] == 20

@@ -45,7 +45,9 @@ def stored(name: str) -> pd.DataFrame:
 
 
 def in_house(name: str) -> pd.DataFrame:
-    return pd.read_csv(ROOT / f"results/surrogate/{name}.csv")
+    """The real set's table where it is stored, else the surrogate's."""
+    real = ROOT / f"results/{name}.csv"
+    return pd.read_csv(real if real.exists() else ROOT / f"results/surrogate/{name}.csv")
 
 
 def figures() -> dict:
@@ -73,7 +75,23 @@ def figures() -> dict:
         "slopes": lambda: plots.slopes(in_house("length_covariate/in_house/slopes"), "t"),
         "heatmap": lambda: plots.pair_heatmap(in_house("data_overview/in_house/pairs"), "t"),
         "answers": lambda: plots.answers(stored("data_overview/ultrafeedback/judges"), "t"),
+        "coverage": lambda: plots.coverage(
+            stored("ci_coverage/coverage"), stored("ci_coverage/coverage_draws"), 0.95, "t"
+        ),
+        "mse draws": lambda: plots.mse_draws(*mean_squared_errors()),
+        "character": lambda: plots.character(stored("model_comparison/mt_bench/judges"), "t"),
+        "uncertainty": lambda: plots.uncertainty(*uncertain("chatbot_arena"), "t"),
     }
+
+
+def mean_squared_errors() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    main = stored("convergence_mse/mse")
+    further = stored("convergence_mse/mse_draws").query("subset == 'all'")
+    return further, main, main.query("n_models == 20").assign(draw=0)
+
+
+def uncertain(name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return tuple(stored(f"uncertainty/{name}/{table}") for table in ("errors", "ranks"))
 
 
 @pytest.mark.parametrize("name", figures())
@@ -82,18 +100,107 @@ def test_figures_are_the_same_to_the_byte_and_label_their_axes(name):
     for _ in range(2):
         figure = figures()[name]()
         bars = [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
-        assert all(axes.get_xlabel() for axes in figure.axes if axes not in bars)
+        # panels that share an axis label it once, at the bottom
+        assert all(below_labelled(axes) for axes in figure.axes if axes not in bars)
         file = io.BytesIO()
         figure.savefig(file, format="pdf", metadata={"CreationDate": None})
         contents.append(file.getvalue())
     assert contents[0] == contents[1]
 
 
+def below_labelled(axes) -> bool:
+    grid = axes.get_subplotspec().get_gridspec()
+    column = axes.get_subplotspec().colspan
+    return any(
+        other.get_xlabel()
+        for other in axes.figure.axes
+        if other.get_subplotspec() and other.get_subplotspec().get_gridspec() is grid
+        if other.get_subplotspec().colspan == column
+    )
+
+
+def marks(axes, marker: str) -> int:
+    """Number of points drawn with a marker, legends' examples aside."""
+    return sum(len(line.get_xdata()) for line in axes.lines if line.get_marker() == marker)
+
+
 def test_every_judge_at_zero_is_marked_in_the_bars():
     table = stored("judge_reliability/discrimination")
     (axes,) = plots.discrimination_bars(table, "t").axes
-    crosses = sum(len(line.get_xdata()) for line in axes.lines if line.get_marker() == "x")
-    assert crosses == (table["status"] == "zero").sum() == 3
+    assert marks(axes, "x") == (table["status"] == "zero").sum() > 0
+
+
+def test_every_set_of_a_table_has_its_bars_whatever_it_is_called():
+    table = stored("judge_reliability/discrimination").query("dataset == 'mt_bench'")
+    frame = pd.concat([table.assign(dataset=name) for name in ("mt_bench", "in_house", "my own set")])
+    (axes,) = plots.discrimination_bars(frame, "t").axes
+    assert [text.get_text() for text in axes.get_legend().texts] == ["MT-Bench", "In-house data", "my own set"]
+    assert len(axes.patches) == len(frame)
+
+
+def test_judges_on_two_sets_have_no_line_of_equality_and_those_at_zero_are_marked():
+    table = stored("judge_reliability/discrimination")
+    (axes,) = plots.discrimination_scatter(table, "t").axes
+    wide = table.pivot(index="judge", columns="dataset", values="discrimination")
+    wide = wide[["mt_bench", "ultrafeedback"]].dropna()
+    assert marks(axes, "x") == (wide == 0).any(axis=1).sum() > 0
+    assert marks(axes, "o") == len(wide) - marks(axes, "x")
+    assert not [line for line in axes.lines if line.get_linestyle() == "--"]
+
+
+@pytest.mark.parametrize("name", ["mt_bench", "ultrafeedback", "chatbot_arena"])
+def test_printed_discriminations_stand_beside_the_in_house_pool_only(name):
+    frame = stored(f"mixed_judges/{name}/discrimination")
+    assert frame["paper"].notna().any()
+    assert not marks(plots.pool(frame, "t").axes[0], "^")
+    renamed = plots.pool(frame.assign(dataset="in_house"), "t").axes[0]
+    assert marks(renamed, "^") == len(frame)
+
+
+def test_intervals_of_a_pool_are_within_the_axes():
+    frame = stored("mixed_judges/ultrafeedback/discrimination")
+    assert plots.pool(frame, "t").axes[0].get_xlim()[1] > frame["high"].max()
+
+
+@pytest.mark.parametrize("draw", ["complete_ranking/{}/ranking", "tie_handling/{}/ranks"])
+@pytest.mark.parametrize("name", ["mt_bench", "chatbot_arena"])
+def test_no_row_is_cut_by_the_axes(draw, name):
+    frame = stored(draw.format(name))
+    figure = (plots.leaderboard if "ranking/{}" in draw else plots.tie_handling)(frame, "t")
+    for axes in figure.axes:
+        low, high = axes.get_ylim()
+        points = np.concatenate([line.get_ydata() for line in axes.lines if len(line.get_xdata()) == len(frame)])
+        assert low + 0.4 < points.min() < points.max() < high - 0.4
+
+
+def test_a_rank_interval_of_no_length_has_a_mark():
+    errors, ranks = uncertain("mt_bench")
+    shown = ranks[ranks["member"] == errors["member"].iloc[-1]]
+    assert (shown["low_plug_in"] == shown["high_plug_in"]).any()
+    right = plots.uncertainty(errors, ranks, "t").axes[1]
+    assert marks(right, "|") == 2 * 2 * len(shown)  # both ends, both kinds of errors
+
+
+def test_points_say_how_many_repeats_they_rest_on():
+    frame = stored("subsampling_efficiency/chatbot_arena/correlation").query("measure == 'pearson'")
+    own = frame[frame["method"] == frame["reference"]]
+    for axes, (_, rows) in zip(plots.efficiency(own, "pearson", "t").axes, own.groupby("n_judges"), strict=True):
+        line = rows[rows["method"] == "btl"]
+        counts = line.set_index("n_comparisons")["n_repeats"]
+        shown = {text.xy[0]: int(text.get_text()) for text in axes.texts}
+        assert shown == counts.reindex(sorted(own["n_comparisons"].unique()), fill_value=0).to_dict()
+        hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+        few = 2 * (counts < 0.9 * own["n_repeats"].max()).sum()
+        assert sum(len(line.get_xdata()) for line in hollow) == few
+
+
+def test_coverage_is_shown_for_every_draw_of_the_truth():
+    main, further = stored("ci_coverage/coverage"), stored("ci_coverage/coverage_draws")
+    panels = plots.coverage(main, further, 0.95, "t").axes
+    for axes, (_, rows) in zip(panels, further.groupby(["n_models", "n_judges"], sort=False), strict=False):
+        drawn = {tuple(np.round(np.asarray(line.get_ydata(), float), 9)) for line in axes.lines}
+        for _, line in rows.groupby(["draw", "method"]):
+            assert tuple(np.round(line["coverage"], 9)) in drawn
 
 
 @pytest.mark.parametrize("judge", stored("judge_reliability/discrimination")["judge"].unique())
@@ -149,11 +256,16 @@ def test_moves_without_ties_are_those_of_the_table():
         assert sorted(int(text.get_text()) for text in axes.texts) == sorted(moves[moves != 0])
 
 
-def test_judges_without_an_interval_are_marked_in_the_slopes():
-    frame = in_house("length_covariate/in_house/slopes")
+def test_a_slope_without_an_interval_is_not_drawn_as_an_estimate():
+    frame = stored("length_covariate/mt_bench/slopes")
+    frame.loc[:1, ["low_slope", "high_slope"]] = np.nan
+    frame.loc[0, ["slope", "status"]] = [-2.0, "slope_bound"]
+    frame.loc[1, ["slope", "status"]] = [0.0, "zero"]
     (axes,) = plots.slopes(frame, "t").axes
-    crosses = sum(len(line.get_xdata()) for line in axes.lines if line.get_marker() == "x")
-    assert crosses == frame["low_slope"].isna().sum() > 0
+    assert marks(axes, "o") == len(frame) - 2
+    assert not marks(axes, "x")
+    words = {text.get_text() for text in axes.texts}
+    assert words == {"no estimate: on the search's bound (-2)", "no estimate: discrimination at zero"}
 
 
 def test_the_prompt_is_drawn_in_full():

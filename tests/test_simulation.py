@@ -421,7 +421,9 @@ def test_means_of_few_replications_are_left_out_of_the_slope_unless_all_are():
 
 
 def test_fewer_than_two_points_have_no_slope():
-    assert script("convergence_mse").slope(line([0.5], 0.1, [100])).isna().all()
+    found = script("convergence_mse").slope(line([0.5], 0.1, [100]))
+    assert found[["slope", "slope_se"]].isna().all()
+    assert found["n_replications"] == 0
 
 
 def test_the_standard_error_of_the_slope_is_what_repetition_shows():

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binomtest
 
 from judgerank.comparisons import Comparisons
 from judgerank.frames import OUTCOMES
@@ -15,15 +16,15 @@ from judgerank.judgments import Judgments
 ITEM = ["question_id", "model_a", "model_b"]
 
 
-def answer_agreement(judgments: Judgments, fewest: int) -> pd.DataFrame:
-    """Share of equal answers of every two judges on the items both judged.
+def answer_agreement(judgments: Judgments, fewest: int, level: float = 0.95) -> pd.DataFrame:
+    """Share of equal answers of every two judges on the items both judged, with Wilson's interval.
 
     An item is a question with two models in the order shown; of several answers of a judge the first counts.
 
     Returns
     -------
     DataFrame
-        ``dataset, judge_1, judge_2, shared, agreement`` for pairs with at least `fewest` shared items.
+        ``dataset, judge_1, judge_2, shared, agreement, low, high`` for pairs with at least `fewest` shared items.
     """
     frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))]
     once = frame.drop_duplicates([*ITEM, "judge_model"])
@@ -32,9 +33,56 @@ def answer_agreement(judgments: Judgments, fewest: int) -> pd.DataFrame:
     for one, other in combinations(sorted(answers.columns), 2):
         both = answers[[one, other]].dropna()
         if len(both) >= fewest:
-            alike = float((both[one] == both[other]).mean())
-            rows.append((judgments.name, one, other, len(both), alike))
-    return pd.DataFrame(rows, columns=["dataset", "judge_1", "judge_2", "shared", "agreement"])
+            alike = int((both[one] == both[other]).sum())
+            share = (alike / len(both), *wilson(alike, len(both), level))
+            rows.append((judgments.name, one, other, len(both), *share))
+    return pd.DataFrame(rows, columns=["dataset", "judge_1", "judge_2", "shared", "agreement", "low", "high"])
+
+
+def wilson(successes: int, trials: int, level: float) -> tuple[float, float]:
+    """Wilson's interval of a share."""
+    ends = binomtest(successes, trials).proportion_ci(level, method="wilson")
+    return float(ends.low), float(ends.high)
+
+
+def agreement_by_kind(pairs: pd.DataFrame, strong: Iterable[str], level: float = 0.95) -> pd.DataFrame:
+    """The suspected ids beside other pairs of strong judges, and beside the rest.
+
+    Strong judges are the fair comparison: two judges who always prefer the same slot answer alike too.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        As `answer_agreement` gives it for one set, with ``one_model``: whether both are suspected ids.
+    strong : iterable of str
+    level : float
+        Of Wilson's interval of the pooled share; pairs share items, so it is somewhat too short.
+
+    Returns
+    -------
+    DataFrame
+        ``dataset, kind, pairs, shared, agreement, low, high, lowest, highest``.
+    """
+    strong = list(strong)
+    both = pairs["judge_1"].isin(strong) & pairs["judge_2"].isin(strong)
+    kind = pd.Series("other pairs", pairs.index).mask(both, "other strong pairs")
+    kind = kind.mask(pairs["one_model"], "the ids that may be one model")
+    rows = []
+    for (dataset, name), group in pairs.groupby([pairs["dataset"], kind], sort=False):
+        shared = int(group["shared"].sum())
+        alike = round(float(group["shared"] @ group["agreement"]))
+        row = {
+            "dataset": dataset,
+            "kind": name,
+            "pairs": len(group),
+            "shared": shared,
+            "agreement": alike / shared,
+        }
+        low, high = wilson(alike, shared, level)
+        ends = {"low": low, "high": high, "lowest": group["agreement"].min(), "highest": group["agreement"].max()}
+        rows.append(row | ends)
+    columns = ["dataset", "kind", "pairs", "shared", "agreement", "low", "high", "lowest", "highest"]
+    return pd.DataFrame(rows, columns=columns).sort_values(["dataset", "kind"], ignore_index=True)
 
 
 def with_judges_merged(judgments: Judgments, names: Iterable[str], merged: str) -> Comparisons:

@@ -17,7 +17,7 @@ from judgerank.plots.own import panel, standings
 from judgerank.plots.planning import plan
 from judgerank.plots.rankings import agreement, leaderboard, ratings, tie_handling, uncertainty
 from judgerank.plots.resampled import efficiency, sparsity, weak_share
-from judgerank.plots.simulations import coverage, coverage_draws, mse, mse_draws, shrunk, slot_bias
+from judgerank.plots.simulations import coverage, mse, mse_draws, shrunk, slot_bias
 from judgerank.plots.style import NAMES, PAGE, REFERENCES, canvas, label_points, short
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "canvas",
     "character",
     "coverage",
-    "coverage_draws",
     "discrimination_bars",
     "discrimination_scatter",
     "efficiency",

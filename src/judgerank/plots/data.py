@@ -11,7 +11,7 @@ from judgerank.plots.style import PAGE, canvas, short
 
 def pair_heatmap(pairs: pd.DataFrame, title: str) -> Figure:
     """Number of comparisons of every pair of models; white for none."""
-    models = sorted(set(pairs["model_1"]) | set(pairs["model_2"]), key=str.lower)
+    models = sorted(set(pairs["model_1"]) | set(pairs["model_2"]), key=lambda name: short(name).lower())
     n = len(models)
     counts = np.full((n, n), np.nan)
     place = {name: position for position, name in enumerate(models)}
@@ -25,7 +25,7 @@ def pair_heatmap(pairs: pd.DataFrame, title: str) -> Figure:
     axes.set_xticks(np.arange(n), names, rotation=90, fontsize=size)
     axes.set_yticks(np.arange(n), names, fontsize=size)
     axes.grid(visible=False)
-    axes.set(title=title, xlabel="model", ylabel="model")
+    axes.set(title=f"{title} (white: none)", xlabel="model", ylabel="model")
     figure.colorbar(image, label="comparisons", shrink=0.8)
     if n <= 8:
         for (row, column), count in np.ndenumerate(counts):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas, label_points, short
+from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas, label_points, name_rows, short
 
 LINES = (
     ("#0072B2", "-"),
@@ -18,27 +18,33 @@ LINES = (
 )
 
 
+# why a judge has no slope in length, by status; the slope at which the search ended goes in
+NO_SLOPE = {"slope_bound": "on the search's bound ({:+g})", "zero": "discrimination at zero"}
+
+
 def discrimination_bars(frame: pd.DataFrame, title: str) -> Figure:
     """Discrimination of every judge on every set, with intervals; judges at zero are marked."""
     order = frame.groupby("judge")["discrimination"].mean().sort_values().index
-    sets = [name for name in ("mt_bench", "ultrafeedback", "chatbot_arena") if name in set(frame["dataset"])]
-    figure, (axes,) = canvas(PAGE, 0.7 + 0.27 * len(order))
+    sets = list(frame["dataset"].unique())
+    figure, (axes,) = canvas(PAGE, 0.7 + (0.06 + 0.08 * len(sets)) * len(order))
     thickness = 0.8 / len(sets)
     for position, name in enumerate(sets):
         rows = frame[frame["dataset"] == name].set_index("judge").reindex(order)
         height = np.arange(len(order)) + 0.4 - thickness * (position + 0.5)
-        axes.barh(height, rows["discrimination"], thickness, color=COLOURS[name], label=NAMES[name])
+        colour = COLOURS.get(name, COLOURS["reference"])
+        axes.barh(height, rows["discrimination"], thickness, color=colour, label=NAMES.get(name, name))
         known = rows["low"].notna().to_numpy()
         reach = (rows["high"] - rows["discrimination"])[known]
         place = (rows["discrimination"][known], height[known])
         axes.errorbar(*place, xerr=reach, fmt="none", ecolor="black", elinewidth=0.5, capsize=1)
         zero = (rows["status"] == "zero").to_numpy()
-        axes.plot(np.zeros(zero.sum()), height[zero], "x", color=COLOURS[name], markersize=4)
-    axes.set_yticks(np.arange(len(order)), [short(name) for name in order])
+        axes.plot(np.zeros(zero.sum()), height[zero], "x", color=colour, markersize=4)
+    name_rows(axes, order, np.arange(len(order)))
+    # a weak judge's interval goes on below zero, where no discrimination is
+    axes.set_xlim(-0.02 * frame["high"].max(), 1.03 * frame["high"].max())
     axes.set(
         title=title, xlabel="discrimination (geometric mean one over a set's judges above zero; cross: at zero)"
     )
-    axes.margins(y=0.01)
     axes.legend(loc="lower right")
     return figure
 
@@ -47,14 +53,12 @@ def size_against_discrimination(frame: pd.DataFrame, title: str) -> Figure:
     """Parameter count (billions, log scale) against discrimination."""
     figure, (axes,) = canvas(PAGE * 0.75, 3.6)
     reach = (frame["high"] - frame["discrimination"]).fillna(0.0)
-    axes.errorbar(
-        frame["size"],
-        frame["discrimination"],
-        yerr=reach,
-        fmt=MARKERS["ultrafeedback"],
-        color=COLOURS["ultrafeedback"],
-        elinewidth=0.6,
-    )
+    colour, known = COLOURS["ultrafeedback"], frame["low"].notna()
+    place = frame.loc[known, ["size", "discrimination"]].to_numpy().T
+    axes.errorbar(*place, yerr=reach[known], fmt=MARKERS["ultrafeedback"], color=colour, elinewidth=0.6)
+    if not known.all():
+        axes.plot(*frame.loc[~known, ["size", "discrimination"]].to_numpy().T, "x", color=colour, label="at zero")
+        axes.legend(loc="upper left")
     axes.set_xscale("log")
     axes.set(title=title, xlabel="parameters (billions)", ylabel="discrimination")
     axes.margins(0.1)
@@ -63,16 +67,27 @@ def size_against_discrimination(frame: pd.DataFrame, title: str) -> Figure:
 
 
 def discrimination_scatter(frame: pd.DataFrame, title: str) -> Figure:
-    """MT-Bench against UltraFeedback discriminations of the same judges, with the diagonal."""
-    wide = frame.pivot(index="judge", columns="dataset", values="discrimination")
-    wide = wide[["mt_bench", "ultrafeedback"]].dropna()
-    figure, (axes,) = canvas(PAGE * 0.7, PAGE * 0.6)
-    top = 1.08 * wide.to_numpy().max()
-    axes.plot([0, top], [0, top], "--", color=COLOURS["reference"], linewidth=0.7, label="equal")
-    axes.plot(wide["mt_bench"], wide["ultrafeedback"], "o", color=COLOURS["judge_aware"])
-    axes.set(title=title, xlabel="discrimination, MT-Bench", ylabel="discrimination, UltraFeedback")
-    axes.legend(loc="upper left")
-    label_points(axes, wide["mt_bench"], wide["ultrafeedback"], map(short, wide.index))
+    """MT-Bench against UltraFeedback discriminations of the same judges, with intervals; those at zero marked.
+
+    Each set has a unit of its own (its judges above zero have geometric mean one), so a line of equality would
+    mean nothing: judges who keep their proportions lie on some line through the origin.
+    """
+    wide = frame.pivot(index="judge", columns="dataset", values=["discrimination", "low", "high"])
+    x, y = (wide["discrimination"][name] for name in ("mt_bench", "ultrafeedback"))
+    both = x.notna() & y.notna()
+    reach = (wide["high"] - wide["discrimination"]).fillna(0.0)
+    figure, (axes,) = canvas(PAGE * 0.75, PAGE * 0.66)
+    fitted = both & (x > 0) & (y > 0)
+    bars = {"xerr": reach["mt_bench"][fitted], "yerr": reach["ultrafeedback"][fitted], "ecolor": "#BFD4E6"}
+    axes.errorbar(x[fitted], y[fitted], fmt="o", color=COLOURS["judge_aware"], elinewidth=0.6, **bars)
+    zero = both & ~fitted
+    if zero.any():
+        axes.plot(x[zero], y[zero], "x", color=COLOURS["btl"], label="at zero on a set", clip_on=False)
+        axes.legend(loc="upper left")
+    axes.set(title=title, ylabel="discrimination, UltraFeedback")
+    axes.set_xlabel("discrimination, MT-Bench (each set in its own unit: geometric mean one)")
+    axes.set(xlim=(-0.05, None), ylim=(-0.1, None))
+    label_points(axes, x[both], y[both], map(short, x.index[both]))
     return figure
 
 
@@ -93,10 +108,13 @@ def stopping_path(path: pd.DataFrame, maximum: float, title: str) -> Figure:
 
 
 def pool(frame: pd.DataFrame, title: str) -> Figure:
-    """Discriminations within a pool with intervals, beside the full-data and the printed ones."""
+    """Discriminations within a pool with intervals, beside the full-data ones.
+
+    The printed ones are of the in-house set, and stand beside a fit to that set only.
+    """
     rows = frame.sort_values("discrimination", kind="stable")
     height = np.arange(len(rows))
-    figure, (axes,) = canvas(PAGE * 0.75, 0.9 + 0.27 * len(rows))
+    figure, (axes,) = canvas(PAGE * 0.75, 1.0 + 0.27 * len(rows))
     reach = np.abs(rows[["low", "high"]].to_numpy().T - rows["discrimination"].to_numpy())
     known = rows["low"].notna().to_numpy()
     axes.errorbar(
@@ -109,12 +127,16 @@ def pool(frame: pd.DataFrame, title: str) -> Figure:
         elinewidth=0.9,
         capsize=1.5,
     )
-    axes.plot(rows["discrimination"][~known], height[~known], "x", color=COLOURS["judge_aware"], label="at zero")
+    if not known.all():
+        axes.plot(
+            rows["discrimination"][~known], height[~known], "x", color=COLOURS["judge_aware"], label="at zero"
+        )
     axes.plot(rows["full_data"], height, "D", color="#009E73", markerfacecolor="none", label="full data")
-    if rows["paper"].notna().any():
-        axes.plot(rows["paper"], height, "^", color="black", markerfacecolor="none", label="printed")
-    axes.set_yticks(height, [short(name) for name in rows["judge"]])
-    top = 1.1 * np.nanmax(rows[["discrimination", "full_data", "paper"]].to_numpy(float))
+    printed = rows["paper"].where(rows["dataset"] == "in_house")
+    if printed.notna().any():
+        axes.plot(printed, height, "^", color="black", markerfacecolor="none", label="printed")
+    name_rows(axes, rows["judge"], height)
+    top = 1.04 * max(rows[["high", "full_data"]].max().max(), printed.max() if printed.notna().any() else 0.0)
     axes.set(
         title=title, xlabel="discrimination (geometric mean one over a fit's judges)", xlim=(-0.02 * top, top)
     )
@@ -138,7 +160,11 @@ def length_curves(curves: pd.DataFrame, quartiles: pd.Series, title: str) -> Fig
 
 
 def slopes(frame: pd.DataFrame, title: str) -> Figure:
-    """Slopes in length with intervals by judge, with the true ones where they are known."""
+    """Slopes in length with intervals by judge, with the true ones where they are known.
+
+    Where there is no interval the search ended on its bound or the judge is at zero: that is said in words, since
+    any point would look like an estimate.
+    """
     rows = frame.sort_values("slope", kind="stable")
     known = rows["low_slope"].notna().to_numpy()
     height = np.arange(len(rows))
@@ -152,21 +178,16 @@ def slopes(frame: pd.DataFrame, title: str) -> Figure:
         color=COLOURS["judge_aware"],
         label="estimate",
     )
-    if not known.all():
-        edge = rows["slope"][known].min(), rows["slope"][known].max()
-        where = rows["slope"][~known].clip(*edge)
-        axes.plot(
-            where,
-            height[~known],
-            "x",
-            color=COLOURS["judge_aware"],
-            label="no interval: at zero, or on the bound",
-        )
+    for y in height[~known]:
+        status = NO_SLOPE.get(rows["status"].iloc[y], rows["status"].iloc[y])
+        words = f"no estimate: {status}".format(rows["slope"].iloc[y])
+        place = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center", "color": "#595959"}
+        axes.annotate(words, (0.99, y), fontsize=6, **place)
     if "true_slope" in rows:
         axes.plot(rows["true_slope"], height, "^", color="black", markerfacecolor="none", label="truth")
     axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
-    axes.set_yticks(height, [short(name) for name in rows["judge"]])
-    axes.set(title=title, xlabel="slope in standardised log length")
+    name_rows(axes, rows["judge"], height)
+    axes.set(title=title, xlabel="slope of log discrimination in standardised log length")
     figure.legend(loc="outside lower center", ncols=3)
     return figure
 
@@ -191,10 +212,9 @@ def answers(frame: pd.DataFrame, title: str) -> Figure:
         )
         left = left + rows[name].to_numpy()
     axes.axvline(0.5, color="black", linewidth=0.6, linestyle="--")
-    axes.set_yticks(np.arange(len(rows)), [short(name) for name in rows["judge"]])
+    name_rows(axes, rows["judge"], np.arange(len(rows)))
     axes.set(title=title, xlabel="share of the judge's answers", xlim=(0, 1))
     axes.grid(visible=False)
-    axes.margins(y=0.01)
     figure.legend(loc="outside lower center", ncols=4)
     return figure
 
@@ -204,12 +224,14 @@ def character(frame: pd.DataFrame, title: str) -> Figure:
     figure, (axes,) = canvas(PAGE, 4.4)
     x, y = frame["position"], frame["discrimination"]
     up = np.nan_to_num((frame["high_discrimination"] - y).to_numpy())
+    down = np.minimum(up, y)  # no discrimination is below zero
     across = (frame["high_position"] - x).to_numpy()
     style = {"fmt": MARKERS["position_aware"], "color": COLOURS["position_aware"], "elinewidth": 0.6}
-    axes.errorbar(x, y, yerr=up, xerr=across, label="with positions", **style)
+    axes.errorbar(x, y, yerr=(down, up), xerr=across, label="with positions", **style)
     axes.plot(x, frame["discrimination_judge_aware"], "_", color=COLOURS["judge_aware"], label="judge-aware")
-    ring = {"facecolors": "none", "edgecolors": COLOURS["btl"], "label": "share of ties, by area"}
+    ring = {"facecolors": "none", "edgecolors": COLOURS["btl"]}
     axes.scatter(x, y, 400 * frame["share_tie"], **ring)
+    axes.scatter([], [], 400 * 0.1, label="share of ties, by area (this one: 10%)", **ring)
     zero = frame["low_discrimination"].isna()
     if zero.any():
         axes.plot(x[zero], y[zero], "x", color="black", label="at zero", markersize=5)

@@ -23,12 +23,12 @@ def plan(
     wanted: pd.DataFrame, by_judges: pd.DataFrame, simulated: pd.DataFrame, curves: pd.DataFrame, title: str
 ) -> Figure:
     """Width and power against T, formula (lines) and simulation (points), and T by number of judges."""
-    figure, panels = canvas(PAGE, 3.0, 1, 3)
+    figure, panels = canvas(PAGE, 3.3, 1, 3)
     sizes = sorted(curves["n_judges"].unique())
     judges = {size: f"{size} judge" + ("s" if size > 1 else "") for size in sizes}
     widths = (frame[frame["goal"] == "standardised_width"] for frame in (curves, simulated))
     _curves(panels[0], *widths, "n_judges", judges)
-    panels[0].set(yscale="log", ylabel="mean width of standardised scores")
+    panels[0].set(yscale="log", ylabel="mean width of\nstandardised scores")
     everyone = (frame[frame["n_judges"] == sizes[-1]] for frame in (curves, simulated))
     _curves(panels[1], *everyone, "goal", POWER_NAMES)
     panels[1].set(ylabel=f"share separated, {judges[sizes[-1]]}", ylim=(0, 1.03))

@@ -6,22 +6,21 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas, label_points, short
+from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas, label_points, name_rows
 
 
 def leaderboard(frame: pd.DataFrame, title: str) -> Figure:
     """Scores of both fits with their intervals, best judge-aware score on top."""
-    figure, (axes,) = canvas(PAGE * 0.75, 0.6 + (0.19 if len(frame) <= 30 else 0.175) * len(frame))
+    figure, (axes,) = canvas(PAGE * 0.75, 0.7 + (0.19 if len(frame) <= 30 else 0.175) * len(frame))
     height = -np.arange(len(frame))
     for fit, shift in (("judge_aware", 0.16), ("btl", -0.16)):
         score = frame[f"score_{fit}"]
         reach = np.abs(frame[[f"low_{fit}", f"high_{fit}"]].to_numpy().T - score.to_numpy())
         style = {"fmt": MARKERS[fit], "color": COLOURS[fit], "elinewidth": 0.9, "capsize": 1.5}
         axes.errorbar(score, height + shift, xerr=reach, label=NAMES[fit], **style)
-    axes.set_yticks(height, [short(name) for name in frame["model"]])
+    name_rows(axes, frame["model"], height)
     axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
     axes.set(title=title, xlabel="score in log-odds, each fit on its own scale")
-    axes.margins(y=0.02)
     axes.legend(loc="lower right")
     return figure
 
@@ -33,7 +32,7 @@ def agreement(frame: pd.DataFrame, reference: str, label: str, title: str) -> Fi
     for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
         axes.plot(known[reference], known[f"score_{fit}"], MARKERS[fit], color=COLOURS[fit])
         axes.set(xlabel=label, ylabel=f"score, {NAMES[fit]}")
-        axes.margins(0.12)
+        axes.margins(0.15)
     figure.suptitle(title, fontsize=8)
     for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
         label_points(axes, known[reference], known[f"score_{fit}"], known["model"])
@@ -52,12 +51,16 @@ def uncertainty(errors: pd.DataFrame, ranks: pd.DataFrame, title: str) -> Figure
         "clustered": ("by question", "judge_aware", -0.16),
     }
     for kind, (label, colour, shift) in looks.items():
-        left.hlines(at + shift, rows[f"low_{kind}"], rows[f"high_{kind}"], color=COLOURS[colour], label=label)
-        right.hlines(at + shift, held[f"low_{kind}"], held[f"high_{kind}"], color=COLOURS[colour])
+        # ticks at both ends: an interval of one rank has no length
+        style = {"color": COLOURS[colour], "marker": "|", "markersize": 3}
+        for axes, table in ((left, rows), (right, held)):
+            ends = table[[f"low_{kind}", f"high_{kind}"]].to_numpy().T
+            lines = axes.plot(ends, np.tile(at + shift, (2, 1)), **style)
+            lines[0].set_label(label)
     left.plot(rows["score"], at, "o", color="black", markersize=2)
     right.plot(held["rank"], at, "o", color="black", markersize=2)
-    left.set_yticks(at, [short(name) for name in rows["model"]], fontsize=6)
-    left.set(xlabel="score over the standard deviation of scores", ylim=(-0.7, len(rows) - 0.3))
+    name_rows(left, rows["model"], at, fontsize=6)
+    left.set(xlabel="score over the standard deviation of scores")
     right.set(xlabel="rank, simultaneous intervals")
     right.xaxis.get_major_locator().set_params(integer=True)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2, title="errors")
@@ -69,7 +72,7 @@ def tie_handling(frame: pd.DataFrame, title: str) -> Figure:
     """Scores and intervals with ties as half (filled) and without ties (hollow), and moves in rank."""
     rows = frame.sort_values("rank_judge_aware_half")
     height = -np.arange(len(rows))
-    figure, panels = canvas(PAGE, 0.9 + 0.17 * len(rows), 1, 2, sharey=True)
+    figure, panels = canvas(PAGE, 1.0 + 0.17 * len(rows), 1, 2, sharey=True)
     for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
         for ties, shift, fill in (("half", 0.16, COLOURS[fit]), ("dropped", -0.16, "white")):
             score = rows[f"score_{fit}_{ties}"]
@@ -81,8 +84,8 @@ def tie_handling(frame: pd.DataFrame, title: str) -> Figure:
             if move:
                 axes.annotate(f"{move:+d}", (1.0, y), xycoords=("axes fraction", "data"), ha="right", va="center")
         axes.set(title=NAMES[fit], xlabel="score (right: ranks gained without ties)")
-        axes.margins(x=0.1, y=0.02)
-    panels[0].set_yticks(height, [short(name) for name in rows["model"]])
+        axes.margins(x=0.1)
+    name_rows(panels[0], rows["model"], height)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     figure.suptitle(title, fontsize=8)
     return figure

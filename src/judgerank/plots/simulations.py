@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -38,20 +39,44 @@ def mse(frame: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
-def mse_draws(further: pd.DataFrame, main: pd.DataFrame) -> Figure:
-    """Mean squared errors under further draws of the truth (thin) beside the main one (thick)."""
-    figure, panels = canvas(PAGE, 2.9, 1, 2)
-    for axes, (parameter, label) in zip(panels, ERROR_LABELS.items(), strict=True):
-        for name, colour, marker, rows in settings_in(main[main["parameter"] == parameter]):
-            axes.loglog(rows["n_comparisons"], rows["mean"], marker=marker, color=colour, label=name)
-            place = rows[["n_models", "n_judges"]].iloc[0]
-            same = (further[["n_models", "n_judges"]] == place).all(axis=1) & (further["parameter"] == parameter)
-            for _, line in further[same].groupby("draw"):
-                axes.loglog(line["n_comparisons"], line["mean"], color=colour, linewidth=0.5, alpha=0.7)
-        axes.set(xlabel="comparisons T", ylabel=label)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    figure.suptitle("The same study under further draws of the truth (thin lines)", fontsize=8)
+def mse_draws(further: pd.DataFrame, main: pd.DataFrame, algorithm: pd.DataFrame | None) -> Figure:
+    """Mean squared errors under every draw of the truth, by setting; Algorithm 1 beside them where it was run."""
+    groups = settings_in(main)
+    figure, panels = canvas(PAGE, 4.0, 2, len(groups), sharex="col", sharey="row")
+    panels = panels.reshape(2, len(groups))
+    for column, (name, colour, marker, rows) in zip(panels.T, groups, strict=True):
+        for axes, parameter in zip(column, ERROR_LABELS, strict=True):
+            for line in _draws_of(further, rows, parameter=parameter):
+                thin = axes.loglog(line["n_comparisons"], line["mean"], color=colour, linewidth=0.5, alpha=0.8)
+                thin[0].set_label("further draws")
+            line = rows[rows["parameter"] == parameter]
+            axes.loglog(line["n_comparisons"], line["mean"], marker=marker, color=colour, label="main draw")
+            for line in () if algorithm is None else _draws_of(algorithm, rows, parameter=parameter, draw=0):
+                style = {"color": "black", "linestyle": "--", "marker": "+", "zorder": 3}
+                axes.loglog(line["n_comparisons"], line["mean"], label="main draw, Algorithm 1", **style)
+        column[0].set_title(name)
+        column[1].set_xlabel("comparisons T")
+    for axes, label in zip(panels[:, 0], ERROR_LABELS.values(), strict=True):
+        axes.set_ylabel(label)
+    figure.legend(**_named_once(panels[0]), loc="outside lower center", ncols=3)
+    figure.suptitle("Mean squared error under every draw of the truth", fontsize=8)
     return figure
+
+
+def _draws_of(frame: pd.DataFrame, rows: pd.DataFrame, **where: object) -> list[pd.DataFrame]:
+    """The lines of a frame, draw by draw, that are of the same N and K as some rows."""
+    place = rows[["n_models", "n_judges"]].iloc[0].to_dict() | where
+    same = (frame[list(place)] == pd.Series(place)).all(axis=1)
+    return [line for _, line in frame[same].groupby("draw")]
+
+
+def _named_once(panels: np.ndarray) -> dict[str, list]:
+    """Handles and labels for a legend, each label once, whichever panels it is in."""
+    found = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    return {"handles": list(found.values()), "labels": list(found)}
 
 
 def shrunk(frame: pd.DataFrame, title: str) -> Figure:
@@ -91,7 +116,7 @@ def slot_bias(summary: pd.DataFrame, bias: pd.DataFrame, title: str) -> Figure:
     left.loglog(
         noise.index, noise, color=COLOURS["reference"], linestyle="--", label="no bias (Monte Carlo noise)"
     )
-    left.set(xlabel="comparisons T", ylabel="root mean squared bias of the scores")
+    left.set(xlabel="comparisons T", ylabel="root mean squared bias\nof the scores")
     left.set_title("solid: slots follow names; dotted: at random", fontsize=7)
     right.axhline(0, color=COLOURS["reference"], linewidth=0.6)
     right.set(xlabel="model, in the order of names", ylabel="bias at the largest T")
@@ -108,51 +133,40 @@ METHOD_LOOK = {
 }
 
 
-def coverage(frame: pd.DataFrame, level: float, title: str) -> Figure:
-    """Figure 2: coverage (two Monte Carlo standard errors as bars), mean width, and width over spread."""
+SHOWN = {"coverage": "coverage", "width": "mean width", "relative_width": "mean width over\nspread of scores"}
+
+
+def coverage(frame: pd.DataFrame, further: pd.DataFrame | None, level: float, title: str) -> Figure:
+    """Figure 2 under every draw of the truth: coverage, mean width, and width over spread.
+
+    The main draw has markers, and two Monte Carlo standard errors as bars; further draws are thin lines.
+    """
     groups = settings_in(frame)
-    figure, panels = canvas(PAGE, 5.4, 3, len(groups), sharex="col", sharey="row")
+    figure, panels = canvas(PAGE, 5.8, 3, len(groups), sharex="col", sharey="row", height_ratios=(1.6, 1, 1))
     panels = panels.reshape(3, len(groups))
     for column, (name, _, _, rows) in zip(panels.T, groups, strict=True):
         for method, (label, colour, marker) in METHOD_LOOK.items():
             line = rows[rows["method"] == method]
-            x, bars = line["n_comparisons"], 2 * line["coverage_se"]
-            column[0].errorbar(x, line["coverage"], bars, marker=marker, color=colour, label=label, capsize=1.5)
-            if method != "btl_rescaled":  # the same intervals
-                column[1].loglog(x, line["width"], marker=marker, color=colour)
-                column[2].loglog(x, line["relative_width"], marker=marker, color=colour)
+            thin = [] if further is None else _draws_of(further, rows, method=method)
+            # truth on its scale or not, the intervals are the same
+            for axes, value in zip(column[: 1 if method == "btl_rescaled" else 3], SHOWN, strict=False):
+                for other in thin:
+                    axes.plot(other["n_comparisons"], other[value], color=colour, linewidth=0.5, alpha=0.8)
+                bars = 2 * line["coverage_se"] if value == "coverage" else None
+                style = {"marker": marker, "color": colour, "label": label, "capsize": 1.5, "zorder": 3}
+                axes.errorbar(line["n_comparisons"], line[value], bars, **style)
         column[0].axhline(level, color=COLOURS["reference"], linestyle="--", linewidth=0.8)
         column[0].set(title=name, xscale="log")
         column[2].set(xlabel="comparisons T")
         for axes in column[1:]:
+            axes.set_yscale("log")
             axes.minorticks_off()
-            axes.yaxis.set_major_formatter("{x:.2g}")
-        column[2].set_xticks([x.min(), x.max()], [f"{value / 1000:g}K" for value in (x.min(), x.max())])
-    for axes, label in zip(panels[:, 0], ("coverage", "mean width", "mean width over spread"), strict=True):
+            axes.yaxis.set_major_formatter("{x:g}")
+        ends = line["n_comparisons"].iloc[[0, -1]]
+        column[2].set_xticks(ends, [f"{value / 1000:g}K" for value in ends])
+    for axes, label in zip(panels[:, 0], SHOWN.values(), strict=True):
         axes.set_ylabel(label)
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    figure.suptitle(title, fontsize=8)
-    return figure
-
-
-def coverage_draws(further: pd.DataFrame, main: pd.DataFrame, level: float) -> Figure:
-    """Coverage under further draws of the truth (thin) beside the main one (thick)."""
-    groups = settings_in(main)
-    figure, panels = canvas(PAGE, 2.4, 1, len(groups), sharey=True)
-    for axes, (name, _, _, rows) in zip(panels, groups, strict=True):
-        place = rows[["n_models", "n_judges"]].iloc[0]
-        same = further[(further[["n_models", "n_judges"]] == place).all(axis=1)]
-        for method, (label, colour, marker) in METHOD_LOOK.items():
-            line = rows[rows["method"] == method]
-            axes.plot(line["n_comparisons"], line["coverage"], marker=marker, color=colour, label=label)
-            for _, other in same[same["method"] == method].groupby("draw"):
-                axes.plot(other["n_comparisons"], other["coverage"], color=colour, linewidth=0.5, alpha=0.7)
-        axes.axhline(level, color=COLOURS["reference"], linestyle="--", linewidth=0.8)
-        axes.set(title=name, xlabel="comparisons T", xscale="log")
-        ends = line["n_comparisons"].iloc[[0, -1]]
-        axes.minorticks_off()
-        axes.set_xticks(ends, [f"{value / 1000:g}K" for value in ends])
-    panels[0].set_ylabel("coverage")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    figure.suptitle("Coverage under further draws of the truth (thin lines)", fontsize=8)
+    thin = "" if further is None else "; thin lines: further draws of the truth"
+    figure.suptitle(f"{title}{thin}", fontsize=8)
     return figure

@@ -35,6 +35,7 @@ MARKERS = {
     "mt_bench": "o",
     "ultrafeedback": "D",
     "chatbot_arena": "^",
+    "in_house": "s",
 }
 NAMES = {
     "judge_aware": "judge-aware",
@@ -96,6 +97,16 @@ def canvas(width: float, height: float, rows: int = 1, columns: int = 1, **optio
     plt.rcParams.update(STYLE)
     figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, **options)
     return figure, axes.ravel()
+
+
+def name_rows(axes: Axes, names: Iterable[str], heights: Iterable[float], **options) -> None:
+    """Name the rows of a list, and leave half a row and a bit above the first and below the last.
+
+    A margin in shares of the height would cut the markers of a list of few rows.
+    """
+    heights = list(heights)
+    axes.set_yticks(heights, [short(name) for name in names], **options)
+    axes.set_ylim(min(heights) - 0.7, max(heights) + 0.7)
 
 
 def label_points(

@@ -23,7 +23,7 @@ from judgerank.schemas.section import (
     SubsamplingEfficiency,
     Uncertainty,
 )
-from judgerank.schemas.simulation import CiCoverage, Simulation, SlotBias, SmallSamples
+from judgerank.schemas.simulation import CiCoverage, ConvergenceMse, SlotBias, SmallSamples
 from judgerank.schemas.solver import Adam, Localized, Newton, Penalised
 
 
@@ -40,7 +40,7 @@ def register() -> None:
     sections = (
         *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench),
         *(LengthCovariate, ModelComparison, Uncertainty, SubsamplingEfficiency, MixedJudges, Sparsity),
-        *(Simulation, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison, CollectJudgments, Rank),
+        *(ConvergenceMse, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison, CollectJudgments, Rank),
     )
     for node in sections:
         store.store(name=f"{node.__name__}Schema", node=node)

@@ -60,9 +60,21 @@ class BenchmarkAlignment(RealData):
 
 
 @dataclass
+class Search:
+    """Settings of Algorithm 1 to try, each with the others as published."""
+
+    length: int = MISSING
+    random_starts: int = MISSING
+    steps: list[list[float]] = MISSING
+    epsilon: list[float] = MISSING
+    answers: list[str] = MISSING  # of `judgerank.stopping.ANSWERS`
+
+
+@dataclass
 class JudgeReliability(RealData):
     prompt: Prompt = field(default_factory=Prompt)
     path_length: int = MISSING
+    search: Search = field(default_factory=Search)
     one_model: list[str] = MISSING
     fewest_shared: int = MISSING
 

@@ -38,6 +38,21 @@ class Simulation(Section):
 
 
 @dataclass
+class Algorithm1:
+    """A run of the paper's algorithm beside the study's own estimator."""
+
+    settings: list[str] = MISSING
+    estimator: Any = MISSING
+    replications: int = MISSING
+    draws: int = MISSING  # further draws of the truth
+
+
+@dataclass
+class ConvergenceMse(Simulation):
+    algorithm_1: Algorithm1 = field(default_factory=Algorithm1)
+
+
+@dataclass
 class CiCoverage(Simulation):
     level: float = MISSING
 
