@@ -52,9 +52,9 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     tables |= {
         "fits": Table(
             summary,
-            f"{title}{kept}: mean interval widths, also over the spread of scores, their reduction against BTL, by "
-            "how much BTL's are wider, and pairs told apart; the fit named so leaves out judges not told from zero "
-            f"({', '.join(weak) or 'none'})",
+            f"{title}{kept}: mean interval widths, also over the spread of scores, their reduction against BTL, "
+            "by how much BTL's are wider, and pairs told apart; the fit named so leaves out judges not told from "
+            f"zero ({', '.join(weak) or 'none'})",
             4,
         ),
         "judges": Table(judges, f"{title}: discriminations with {cfg.level:.0%} intervals, all judges"),
@@ -106,7 +106,11 @@ def against_paper(
     """The real data beside every printed number; the surrogate beside the printed widths only."""
     printed = published.table("in_text")["printed"]
     rows = [
-        {"quantity": f"mean width, {name}", "paper": printed[f"in_house_width_{name.split(',')[0]}"], "ours": width}
+        {
+            "quantity": f"mean width, {name}",
+            "paper": printed[f"in_house_width_{name.split(',')[0]}"],
+            "ours": width,
+        }
         for name, width in summary.set_index("fit")["mean_width"].items()
     ]
     check = pd.DataFrame(rows)

@@ -3,7 +3,8 @@
 python experiments/length_covariate.py [dataset=mt_bench] [curves=[judge,...]] ...
 
 The paper's in-house curves take the lengths of questions whose texts are not published: dataset=in_house needs
-dataset.questions=FILE. On a surrogate (dataset=in_house_surrogate) the slopes are known, and stand beside the estimates.
+dataset.questions=FILE. On a surrogate (dataset=in_house_surrogate) the slopes are known, and stand beside the
+estimates.
 """
 
 import logging

@@ -22,6 +22,7 @@ from judgerank.schemas.section import (
     Sparsity,
     SubsamplingEfficiency,
     Uncertainty,
+    UnstatedSettings,
 )
 from judgerank.schemas.simulation import CiCoverage, Simulation, SlotBias, SmallSamples
 from judgerank.schemas.solver import Adam, Localized, Newton, Penalised
@@ -39,7 +40,15 @@ def register() -> None:
         store.store(group="estimator", name=f"{name}_schema", node=node)
     sections = (
         *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench),
-        *(LengthCovariate, ModelComparison, Uncertainty, SubsamplingEfficiency, MixedJudges, Sparsity),
+        *(
+            LengthCovariate,
+            ModelComparison,
+            Uncertainty,
+            SubsamplingEfficiency,
+            MixedJudges,
+            Sparsity,
+            UnstatedSettings,
+        ),
         *(Simulation, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison, CollectJudgments, Rank),
     )
     for node in sections:

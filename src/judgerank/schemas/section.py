@@ -78,6 +78,26 @@ class Bench(RealData):
 
 
 @dataclass
+class Stepped:
+    """What may differ between runs of Algorithm 1."""
+
+    step_scores: float = MISSING
+    step_judges: float = MISSING
+    epsilon: float = MISSING
+
+
+@dataclass
+class UnstatedSettings(RealData):
+    most_left_out: int = MISSING
+    swapped: list[list[str]] = MISSING
+    sizes: dict[str, list[int]] = MISSING
+    seeds: list[int] = MISSING
+    algorithms: list[Stepped] = MISSING
+    stops: list[int] = MISSING
+    ranking_stops: list[int] = MISSING
+
+
+@dataclass
 class LengthCovariate(OneSet):
     curves: list[str] | None = MISSING
     adam_iterations: int = MISSING
