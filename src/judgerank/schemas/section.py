@@ -87,7 +87,10 @@ class Stepped:
 
 
 @dataclass
-class UnstatedSettings(RealData):
+class UnstatedSettings(Section):
+    level: float = MISSING
+    surrogate: Surrogate = MISSING
+    datasets: dict[str, Dataset] = field(default_factory=dict)
     most_left_out: int = MISSING
     swapped: list[list[str]] = MISSING
     sizes: dict[str, list[int]] = MISSING
@@ -152,6 +155,7 @@ class Redraw(Enum):
     """Where the comparisons of a thinned design come from."""
 
     resample = "resample"
+    subset = "subset"
     simulate = "simulate"
 
 
@@ -159,3 +163,6 @@ class Redraw(Enum):
 class Sparsity(Resampled):
     trees: list[int] = MISSING
     redraw: list[Redraw] = MISSING
+    budgets: list[int] = MISSING  # comparisons in all, tried beside the set's own number where the paper prints
+    budget_trees: list[int] = MISSING
+    budget_repeats: int = MISSING
