@@ -121,7 +121,10 @@ def test_a_subset_takes_each_comparison_once_and_an_edges_share_at_most(whole, s
     made = np.bincount(np.minimum(c.first, c.second) * 5 + np.maximum(c.first, c.second))
     assert len(counts) == n_edges
     assert counts.max() <= -(-budget // n_edges)
-    assert len(part) == np.minimum(np.sort(made[made > 0]), budget // n_edges).sum() if n_edges == 10 else budget
+    if n_edges == 10:  # some edges have fewer comparisons than their share
+        assert len(part) == np.minimum(made[made > 0], budget // n_edges).sum() < budget
+    else:
+        assert len(part) == budget
 
 
 @pytest.mark.parametrize("redraw", ["resample", "simulate"])
