@@ -11,7 +11,7 @@
 # make lock        resolve the lock file again (needs uv)
 
 SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling \
-            length_covariate mixed_judges sparsity subsampling_efficiency model_comparison \
+            length_covariate mixed_judges sparsity subsampling_efficiency unstated_settings model_comparison \
             uncertainty method_comparison convergence_mse ci_coverage small_samples slot_bias plan
 PYTHON   ?= python3
 BIN      := .venv/bin

@@ -1,6 +1,9 @@
 """Section 5.3 and appendix F.3: the complete ranking with intervals, both fits side by side (Table A.7).
 
 python experiments/complete_ranking.py [dataset=in_house|chatbot_arena|mt_bench|ultrafeedback] ...
+
+Where the paper leaves judges out (dataset.left_out), its ranking is of those kept, and that of all judges stands
+beside it.
 """
 
 import logging
@@ -9,9 +12,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
-from scipy.stats import spearmanr
 
 from judgerank import FitResult, fit, plots, published
+from judgerank.comparisons import Comparisons
 from judgerank.config import both_fits, main, solver_settings
 from judgerank.inference import normal_quantile
 from judgerank.judgments import Judgments
@@ -22,37 +25,55 @@ from judgerank.tables import Table, discrimination, fit_rows, leaderboard
 log = logging.getLogger("judgerank")
 PRINTED = [
     *("rank_judge_aware", "rank_btl", "score_judge_aware", "score_btl"),
-    *("low_judge_aware", "high_judge_aware", "low_btl", "high_btl"),
+    *("low_judge_aware", "high_judge_aware", "low_btl", "high_btl", "rank_difference"),
 ]
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     (judgments,) = data.values()
-    title = judgments.title
-    fits = both_fits(cfg.solver, judgments.comparisons)
-    weak = not_told_from_zero(fits["judge_aware"], cfg.level)
-    kept = [judge for judge in judgments.comparisons.judges if judge not in weak]
-    told = fit(judgments.comparisons.with_judges(kept), "judge_aware", *solver_settings(cfg.solver, "judge_aware"))
-    ranking = leaderboard(fits["judge_aware"], fits["btl"], cfg.level)
-    ranking["rank_difference"] = ranking["rank_btl"] - ranking["rank_judge_aware"]
+    title, everyone = judgments.title, judgments.comparisons
+    all_fits = both_fits(cfg.solver, everyone)
+    weak = not_told_from_zero(all_fits["judge_aware"], cfg.level)
+    told = fit(without(everyone, weak), "judge_aware", *solver_settings(cfg.solver, "judge_aware"))
+    left_out = [judge for judge in cfg.dataset.left_out if judge in everyone.judges]
+    fits = both_fits(cfg.solver, without(everyone, left_out)) if left_out else all_fits
+    ranking = ranked(fits, cfg.level)
     summary = widths({**fits, "judge_aware, told from zero": told}, cfg.level)
-    judges = discrimination(fits["judge_aware"], cfg.level, judgments.name)
-    tables = {
-        "ranking": Table(
-            ranking, f"{title}: scores with {cfg.level:.0%} intervals and ranks by both fits (Table A.7)"
-        ),
+    judges = discrimination(all_fits["judge_aware"], cfg.level, judgments.name)
+    kept = f", without {', '.join(left_out)}" if left_out else ""
+    caption = f"{title}{{}}: scores with {cfg.level:.0%} intervals and ranks by both fits (Table A.7)"
+    tables = {"ranking": Table(ranking, caption.format(kept))}
+    checks = {"kept": ranking}
+    if left_out:
+        checks["all"] = ranked(all_fits, cfg.level)
+        tables["ranking_all_judges"] = Table(checks["all"], caption.format(", all judges"))
+        by_all = widths(all_fits, cfg.level)
+        summary = pd.concat([summary, by_all.assign(fit=by_all["fit"] + ", all judges")], ignore_index=True)
+    tables |= {
         "fits": Table(
             summary,
-            f"{title}: mean interval widths, also over the spread of scores, their reduction against BTL, and "
-            f"pairs told apart; the last fit leaves out judges not told from zero ({', '.join(weak) or 'none'})",
+            f"{title}{kept}: mean interval widths, also over the spread of scores, their reduction against BTL, "
+            "by how much BTL's are wider, and pairs told apart; the fit named so leaves out judges not told from "
+            f"zero ({', '.join(weak) or 'none'})",
             4,
         ),
-        "judges": Table(judges, f"{title}: discriminations with {cfg.level:.0%} intervals"),
+        "judges": Table(judges, f"{title}: discriminations with {cfg.level:.0%} intervals, all judges"),
     }
     log.info("%s\n%s", title, summary.drop(columns="log_likelihood").to_string(index=False, float_format="%.4f"))
     if judgments.name == "in_house":
-        tables |= against_paper(ranking, summary, judgments)
+        tables |= against_paper(checks, summary, judgments)
     return tables
+
+
+def without(comparisons: Comparisons, judges: list[str]) -> Comparisons:
+    """The comparisons by the other judges."""
+    return comparisons.with_judges([judge for judge in comparisons.judges if judge not in judges])
+
+
+def ranked(fits: dict[str, FitResult], level: float) -> pd.DataFrame:
+    """Both fits by model with the difference of their ranks, as in Table A.7."""
+    ranking = leaderboard(fits["judge_aware"], fits["btl"], level)
+    return ranking.assign(rank_difference=ranking["rank_btl"] - ranking["rank_judge_aware"])
 
 
 def not_told_from_zero(fitted: FitResult, level: float) -> list[str]:
@@ -74,33 +95,41 @@ def widths(fits: dict[str, FitResult], level: float) -> pd.DataFrame:
     btl = rows.set_index("fit").loc["btl"]
     for name in ("mean_width", "relative_width"):
         rows[f"{name}_reduction"] = 1 - rows[name] / btl[name]
+    rows["btl_wider_by"] = btl["mean_width"] / rows["mean_width"] - 1  # what section 5.3 prints as a reduction
+    rows.insert(1, "judges", [len(fitted.comparisons.judges) for fitted in fits.values()])
     return rows
 
 
-def against_paper(ranking: pd.DataFrame, summary: pd.DataFrame, judgments: Judgments) -> dict[str, Table]:
+def against_paper(
+    rankings: dict[str, pd.DataFrame], summary: pd.DataFrame, judgments: Judgments
+) -> dict[str, Table]:
     """The real data beside every printed number; the surrogate beside the printed widths only."""
-    ours, printed = summary.set_index("fit"), published.table("in_text")["printed"]
-    width = {"judge_aware": "in_house_width_judge_aware", "btl": "in_house_width_btl"}
+    printed = published.table("in_text")["printed"]
     rows = [
         {
             "quantity": f"mean width, {name}",
-            "paper": printed[width[name.split(",")[0]]],
-            "ours": ours.at[name, "mean_width"],
+            "paper": printed[f"in_house_width_{name.split(',')[0]}"],
+            "ours": width,
         }
-        for name in ours.index
+        for name, width in summary.set_index("fit")["mean_width"].items()
     ]
-    scores = published.numbers("complete_ranking", "score_btl")
-    found = spearmanr(ranking.set_index("model")["score_btl"][scores.index], scores).statistic
-    rows.append(
-        {"quantity": "Spearman correlation of BTL scores with the printed ones", "paper": "1", "ours": found}
-    )
     check = pd.DataFrame(rows)
     log.info("beside the paper:\n%s", check.to_string(index=False, float_format="%.4f"))
     tables = {"width_check": Table(check, f"{judgments.title}: interval widths beside the paper's", 4)}
     if not judgments.is_surrogate:
-        compared = published.compare("complete_ranking", ranking.set_index("model"), PRINTED, table="Table A.7")
+        compared = pd.concat(
+            [
+                published.compare(
+                    "complete_ranking", ranking.set_index("model"), PRINTED, table="Table A.7", judges=which
+                )
+                for which, ranking in rankings.items()
+            ],
+            ignore_index=True,
+        )
+        count = compared.groupby(["judges", "column"])["reproduced"].sum().unstack()
+        log.info("printed numbers reproduced, of %d models:\n%s", len(rankings["kept"]), count.T.to_string())
         tables["paper_check"] = Table(
-            compared, f"{judgments.title}: every printed number of Table A.7 beside ours"
+            compared, f"{judgments.title}: every printed number of Table A.7 beside ours, by the judges fitted"
         )
     return tables
 

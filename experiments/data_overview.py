@@ -26,13 +26,15 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     n = len(c.models)
     size = {
         "dataset": judgments.name,
-        "paper": published.table("data_sizes")["comparisons"][judgments.name],
+        "paper": published.table("data_sizes")["comparisons"].get(judgments.name, "--"),
         "records": len(frame),
         "comparisons": len(c),
         **{f"dropped_{reason}": many for reason, many in c.dropped.items()},
         "models": n,
         "judges": len(c.judges),
         "questions": frame["question_id"].nunique(),
+        "questions_of_known_length": questions_of_known_length(judgments),
+        "most_per_question": frame["question_id"].value_counts().max(),
         "pairs_compared": len(pairs),
         "pairs_possible": n * (n - 1) // 2,
         "fewest_per_pair": pairs["comparisons"].min(),
@@ -49,6 +51,12 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
             judges, f"{title}: judges, their number in the paper's list (Table A.5), and their answers"
         ),
     }
+
+
+def questions_of_known_length(judgments: Judgments) -> int:
+    """Questions whose text is at hand, without which there is no length covariate (appendix F.6)."""
+    asked = judgments.frame["question_id"].drop_duplicates()
+    return 0 if judgments.lengths is None else int(asked.isin(judgments.lengths.index).sum())
 
 
 def listed() -> pd.Series:

@@ -2,7 +2,9 @@
 
 python experiments/length_covariate.py [dataset=mt_bench] [curves=[judge,...]] ...
 
-On a surrogate the slopes are known, and stand beside the estimates.
+The paper's in-house curves take the lengths of questions whose texts are not published: dataset=in_house needs
+dataset.questions=FILE. On a surrogate (dataset=in_house_surrogate) the slopes are known, and stand beside the
+estimates.
 """
 
 import logging

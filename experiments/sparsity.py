@@ -2,11 +2,15 @@
 
 python experiments/sparsity.py [dataset=chatbot_arena] [repeats=20] [redraw=[resample]] ...
 
-The paper does not say where the comparisons of a thinned graph come from. Either they are drawn with replacement
-from those made (resample), or anew from the full-data fit (simulate); both are run.
+The paper does not say where the comparisons of a thinned graph come from, nor how many there are. Either they are
+drawn with replacement from those made (resample), or anew from the full-data fit (simulate), as many as the set
+has; both are run. Where the paper prints numbers, smaller budgets are tried too, and drawing without replacement
+(subset).
 """
 
 import logging
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -18,7 +22,8 @@ from judgerank.comparisons import Comparisons
 from judgerank.config import both_fits, main
 from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
-from judgerank.resampling import endings_of, study_of, summary_of, thinned, whole_of
+from judgerank.resampling import Whole, endings_of, printed_among, study_of, summary_of, thinned, whole_of
+from judgerank.schemas.section import Redraw
 from judgerank.tables import Table
 
 log = logging.getLogger("judgerank")
@@ -52,8 +57,33 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     if judgments.name == "in_house":
         printed = pd.DataFrame({name: published.numbers("sparsity", name) for name in ("pearson", "spearman")})
         printed = printed.rename_axis("edge_fraction").reset_index().astype({"edge_fraction": float})
+        places = printed_among(study, POINT).assign(n_comparisons=len(judgments.comparisons))
+        places = pd.concat([places, other_budgets(cfg, whole, observed)], ignore_index=True)
+        groups = places.groupby(["redraw", "n_comparisons"])["within"].agg(["sum", "count"])
+        log.info("printed numbers within 5%% and 95%% of the draws, by design and budget:\n%s", groups.to_string())
+        tables["paper_among_draws"] = Table(
+            places,
+            f"{title}: where the numbers of Table A.9, one draw each, lie among draws, by design and budget",
+        )
         tables["paper"] = Table(printed, "Table A.9 as printed: one draw")
     return tables
+
+
+def other_budgets(cfg: DictConfig, whole: Whole, observed: int) -> pd.DataFrame:
+    """The printed numbers among draws with fewer comparisons in all, in every design."""
+    cells = {}
+    for redraw, budget, trees in product(Redraw, cfg.budgets, cfg.budget_trees):
+        n_edges = trees * (len(whole.comparisons.models) - 1)
+        values = (redraw.name, trees, n_edges, n_edges / observed)
+        cells[f"{redraw.name}-{budget}-{trees}"] = dict(zip(POINT, values, strict=True)) | {
+            "n_comparisons": budget
+        }
+    study = replace(
+        study_of(cfg, "sparsity-budgets", thinned, whole, cells),
+        replications=dict.fromkeys(cells, cfg.budget_repeats),
+    )
+    study.run(cfg.parallel)
+    return printed_among(study, (*POINT, "n_comparisons"))
 
 
 def n_pairs(comparisons: Comparisons) -> int:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import plots
+from judgerank.claims import efficiency_claims
 from judgerank.config import both_fits, main
 from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
@@ -41,12 +42,18 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     log.info(
         "points at which judge-aware is ahead, each fit against its own full-data fit:\n%s", ahead.to_string()
     )
-    title = judgments.title
+    title, claims = judgments.title, efficiency_claims(study, cfg.paper_repeats)
+    log.info("claims in words:\n%s", claims.to_string(index=False))
     return {
         "correlation": Table(
             summary, f"{title}: correlation of fits to T comparisons by K judges with each reference", 4
         ),
         "own_reference": Table(gap, f"{title}: the paper's measure, each fit against its own full-data fit", 4),
+        "claims": Table(
+            claims,
+            f"{title}: what section 5.3 and appendix F.2 say in words; places at which it holds, at which it "
+            "clearly does or does not (by two standard errors), and at which it holds over the paper's repeats",
+        ),
         "endings": Table(endings_of(study, POINT), f"{title}: how the repeats ended"),
     }
 

@@ -3,6 +3,7 @@
 import hashlib
 import http.server
 import json
+import re
 import threading
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from judgerank import datasets
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
 from judgerank.schemas.dataset import Dataset
+from tests.test_config import composed
 
 GOOD = [
     {
@@ -89,12 +91,32 @@ def test_damage_is_named_in_one_line_even_before_the_checksum(folder, content, n
     assert names in str(error.value)
     assert str(error.value).startswith("test.json: ")
     assert "\n" not in str(error.value)
+    for other in (content, b"something else"):  # found and wanted
+        assert hashlib.sha256(other).hexdigest() in str(error.value)
 
 
 def test_a_well_formed_file_with_another_checksum_is_refused(folder):
     (folder / "test.json").write_text(json.dumps(GOOD))
     with pytest.raises(ChecksumError, match="not the published"):
         datasets.load_judgments(dataset(b"another file"))
+
+
+def test_other_line_ends_are_told_from_other_contents(folder):
+    content = json.dumps(GOOD, indent=1).replace("\n", "\r\n").encode()
+    (folder / "test.json").write_bytes(content.replace(b"\r\n", b"\n"))
+    with pytest.raises(ChecksumError, match="it has other line ends"):
+        datasets.load_judgments(dataset(content))
+    (folder / "test.json").write_bytes(content.replace(b'"x"', b'"w"'))
+    with pytest.raises(ChecksumError) as error:
+        datasets.load_judgments(dataset(content))
+    assert "line ends" not in str(error.value)
+
+
+def test_every_set_names_its_whole_commit_and_its_checksum():
+    for name in ("in_house", "chatbot_arena", "mt_bench", "ultrafeedback"):
+        chosen = composed("data_overview", f"dataset={name}").dataset
+        assert re.search(r"/[0-9a-f]{40}/data/", chosen.url)
+        assert re.fullmatch("[0-9a-f]{64}", chosen.sha256)
 
 
 def test_the_named_folder_comes_before_the_projects(folder):

@@ -6,14 +6,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from judgerank import published
 from judgerank.config import ROOT
-from tests.real_data import needs_data
+from judgerank.datasets import find_file
+from tests.real_data import IN_HOUSE, needs_data, needs_in_house
 from tests.test_sections import run, tree
 
 CHEAP = ["data_overview", "complete_ranking", "tie_handling", "length_covariate"]
 RESAMPLED = {
     "mixed_judges": ["repeats=2"],
-    "sparsity": ["repeats=2", "trees=[1,2]"],
+    "sparsity": ["repeats=2", "trees=[1,2]", "budgets=[1000]", "budget_repeats=2"],
     "subsampling_efficiency": ["repeats=2", "n_judges=[8,12]", "n_comparisons=[1000,1500]"],
 }
 SECTIONS = [*CHEAP, *RESAMPLED]
@@ -64,12 +66,9 @@ def test_without_a_choice_a_section_runs_on_every_set_and_marks_only_what_is_mad
     done = run("data_overview", tmp_path)
     assert done.returncode == 0, done.stderr
     results = tmp_path / "results"
-    assert {path.name for path in (results / "data_overview").iterdir()} == {
-        "chatbot_arena",
-        "mt_bench",
-        "ultrafeedback",
-    }
-    assert [path.name for path in (results / "surrogate/data_overview").iterdir()] == ["in_house"]
+    sets = {"chatbot_arena", "mt_bench", "ultrafeedback"} | ({"in_house"} if find_file(IN_HOUSE) else set())
+    assert {path.name for path in (results / "data_overview").iterdir()} == sets
+    assert (results / "surrogate").exists() == ("in_house" not in sets)
     real = [line for line in done.stdout.splitlines() if "mt_bench" in line or "MT-Bench" in line]
     assert real
     assert not any("surrogate" in line for line in real)
@@ -77,9 +76,10 @@ def test_without_a_choice_a_section_runs_on_every_set_and_marks_only_what_is_mad
 
 
 @needs_data
+@needs_in_house
 @pytest.mark.parametrize("section", CHEAP)
 def test_stored_results_of_real_sets_come_out_again_to_the_byte(section, tmp_path):
-    sets = "mt_bench" if section == "length_covariate" else "chatbot_arena,mt_bench,ultrafeedback"
+    sets = "mt_bench" if section == "length_covariate" else "in_house,chatbot_arena,mt_bench,ultrafeedback"
     done = run(section, tmp_path, f"dataset={sets}", "surrogate=never")
     assert done.returncode == 0, done.stderr
     for kind in ("results", "figures"):
@@ -89,12 +89,42 @@ def test_stored_results_of_real_sets_come_out_again_to_the_byte(section, tmp_pat
         assert [name for name in again if again[name] != stored[name]] == []
 
 
-def test_the_in_house_surrogate_comes_out_again_to_the_byte(tmp_path):
+def test_the_in_house_surrogate_runs_beside_the_real_set(tmp_path):
     done = run("complete_ranking", tmp_path, "dataset=in_house_surrogate")
     assert done.returncode == 0, done.stderr
-    again = tree(tmp_path / "results/surrogate/complete_ranking/in_house")
-    stored = tree(ROOT / "results/surrogate/complete_ranking/in_house")
-    assert [name for name in stored if name != "run.json" and again[name] != stored[name]] == []
+    files = tree(tmp_path / "results/surrogate/complete_ranking/in_house")
+    assert {"ranking.csv", "ranking_all_judges.csv"} <= files.keys()
+    assert "paper_check.csv" not in files
+
+
+@needs_in_house
+def test_the_printed_ranking_is_of_the_judges_kept(tmp_path):
+    done = run("complete_ranking", tmp_path, "dataset=in_house", "surrogate=never")
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "results/complete_ranking/in_house"
+    check = pd.read_csv(folder / "paper_check.csv")
+    share = check.groupby(["judges", "column"])["reproduced"].mean()
+    assert share["kept"][["score_judge_aware", "score_btl", "low_btl", "high_btl"]].eq(1).all()
+    assert share["all", "score_btl"] < 0.1 < 0.9 < share["all", "rank_btl"]
+    (left_out,) = published.table("in_text").query("index == 'in_house_judges_excluded'")["printed"]
+    judges = pd.read_csv(folder / "fits.csv", index_col="fit")["judges"]
+    assert judges["btl, all judges"] - judges["btl"] == int(left_out)
+
+
+@needs_in_house
+def test_lengths_of_the_in_house_questions_are_asked_for(tmp_path):
+    done = run("length_covariate", tmp_path, "dataset=in_house")
+    assert done.returncode == 1
+    assert "In-house data: the questions' lengths are not known (dataset.questions=FILE" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@needs_data
+def test_a_set_the_paper_does_not_know_is_described(tmp_path):
+    done = run("data_overview", tmp_path, "dataset=mt_bench", "dataset.name=mine", "surrogate=never")
+    assert done.returncode == 0, done.stderr
+    size = pd.read_csv(tmp_path / "results/data_overview/mine/size.csv")
+    assert (size["dataset"][0], size["paper"][0]) == ("mine", "--")
 
 
 def test_what_has_only_a_surrogate_is_refused_where_surrogates_are(tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from judgerank import Comparisons, fit
+from judgerank import Comparisons, fit, published
 from judgerank.config import both_fits
 from judgerank.judgments import Judgments
 from judgerank.replicate import Study
@@ -21,6 +21,7 @@ from judgerank.resampling import (
     empanelled,
     endings_of,
     held_against,
+    printed_among,
     subsampled,
     summary_of,
     thinned,
@@ -104,6 +105,47 @@ def test_resampled_comparisons_are_those_of_their_edge(whole, seen):
     judges = [c.judges.index(name) for name in part.judges]
     again = zip(part.first, part.second, np.array(judges)[part.judge], part.outcome, strict=True)
     assert set(again) <= made
+
+
+@pytest.mark.parametrize(("n_edges", "budget"), [(4, 100), (10, 4000)])
+def test_a_subset_takes_each_comparison_once_and_an_edges_share_at_most(whole, seen, n_edges, budget):
+    c = whole.comparisons
+    marked = Whole(
+        Comparisons(c.models, c.judges, c.first, c.second, c.judge, np.arange(len(c)) / len(c)), {}, None
+    )
+    thinned({"n_edges": n_edges, "redraw": "subset", "n_comparisons": budget}, generator(3, "thin"), marked)
+    (part,) = seen
+    assert len(np.unique(part.outcome)) == len(part) <= budget
+    pair = np.minimum(part.first, part.second) * 5 + np.maximum(part.first, part.second)
+    counts = np.unique(pair, return_counts=True)[1]
+    made = np.bincount(np.minimum(c.first, c.second) * 5 + np.maximum(c.first, c.second))
+    assert len(counts) == n_edges
+    assert counts.max() <= -(-budget // n_edges)
+    if n_edges == 10:  # some edges have fewer comparisons than their share
+        assert len(part) == np.minimum(made[made > 0], budget // n_edges).sum() < budget
+    else:
+        assert len(part) == budget
+
+
+@pytest.mark.parametrize("redraw", ["resample", "simulate"])
+def test_a_thinned_design_takes_another_budget(whole, seen, redraw):
+    thinned({"n_edges": 6, "redraw": redraw, "n_comparisons": 90}, generator(1, "thin"), whole)
+    assert len(seen[0]) == 90
+
+
+def test_printed_numbers_are_placed_among_the_draws(tmp_path, whole, monkeypatch):
+    values = np.linspace(0.5, 0.7, 21)
+    records = [{"judge_aware/judge_aware/pearson": value} for value in values]
+    monkeypatch.setattr(Study, "records", lambda self, cell: iter(records))
+    cells = {"tree": {"trees": 1, "edge_fraction": 44 / 990}, "other": {"trees": 3, "edge_fraction": 0.5}}
+    one = study(tmp_path, whole, cells=cells, replications={"tree": 21, "other": 21})
+    (row,) = printed_among(one, ["trees"]).to_dict("records")
+    paper = float(published.table("sparsity").at["0.044", "pearson"])
+    assert (row["trees"], row["paper"], row["within"]) == (1, paper, True)
+    assert (row["q05"], row["q50"], row["q95"]) == pytest.approx((0.51, 0.6, 0.69))
+    assert row["share_below"] == np.mean(values < paper)
+    records[:] = [{"judge_aware/judge_aware/pearson": value + 0.2} for value in values]
+    assert not printed_among(one, ["trees"])["within"].any()
 
 
 def test_simulated_comparisons_follow_the_full_data_fit(whole, seen):

@@ -38,9 +38,9 @@ def load_judgments(dataset: Dataset) -> Judgments:
     Raises
     ------
     DataError
-        If the file is malformed; the record is named.
+        If the file is malformed; the record is named, and both ids where it is not the published file.
     ChecksumError
-        If the file is well-formed but is not the published one.
+        If the file is well-formed but is not the published one; both ids are named.
     DataUnavailableError
         If it is neither on disk nor reachable.
     """
@@ -48,16 +48,17 @@ def load_judgments(dataset: Dataset) -> Judgments:
         raise DataUnavailableError(f"{dataset.title}: no file is configured")
     path = find_file(dataset.file) or _download(dataset)
     content = path.read_bytes()
+    mismatch = _mismatch(content, dataset)
     try:
         frame = read_records(content)
         comparisons = Comparisons.from_frame(frame)
-    except DataError as error:
-        raise DataError(f"{path.name}: {error}") from None
-    # after the contents, so that a damaged file is described by its damage
-    _require_published(path.name, content, dataset)
+    except DataError as error:  # a damaged copy is described by its damage, and by what it is not
+        raise DataError("; ".join(filter(None, (f"{path.name}: {error}", mismatch)))) from None
+    if mismatch:
+        raise ChecksumError(f"{path.name}: {mismatch}")
     source = {
         "file": path.name,
-        "sha256": hashlib.sha256(content).hexdigest(),
+        "sha256": _sha256(content),
         "records": len(frame),
         "dropped": dict(comparisons.dropped),
     }
@@ -66,14 +67,28 @@ def load_judgments(dataset: Dataset) -> Judgments:
     return Judgments(dataset.name, dataset.title, frame, comparisons, source, lengths)
 
 
-def _require_published(name: str, content: bytes, dataset: Dataset) -> None:
-    found = {
-        "SHA-256": (hashlib.sha256(content).hexdigest(), dataset.sha256),
-        "git blob id": (hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest(), dataset.git_blob),
-    }
-    for kind, (digest, published) in found.items():
-        if published and digest != published:
-            raise ChecksumError(f"{name}: its {kind} is {digest}, not the published {published}")
+def _mismatch(content: bytes, dataset: Dataset) -> str:
+    """Which id of a file is not the published one, found and wanted; empty if it is that file."""
+    for kind, identify, published in (
+        ("SHA-256", _sha256, dataset.sha256),
+        ("git blob id", _blob, dataset.git_blob),
+    ):
+        found = identify(content)
+        if published and found != published:
+            unix = content.replace(b"\r\n", b"\n")
+            converted = published in (identify(unix), identify(unix.replace(b"\n", b"\r\n")))
+            why = " (it has other line ends)" if converted else ""
+            return f"its {kind} is {found}, not the published {published}{why}"
+    return ""
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _blob(content: bytes) -> str:
+    """The id that git gives to a file of this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 def question_lengths(path: Path) -> pd.Series:
@@ -112,11 +127,10 @@ def _download(dataset: Dataset) -> Path:
     except ValueError:
         message = f"{dataset.file}: what {dataset.url} sends does not have the published SHA-256"
         raise ChecksumError(message) from None
-    try:
-        _require_published(path.name, path.read_bytes(), dataset)
-    except ChecksumError:
+    mismatch = _mismatch(path.read_bytes(), dataset)
+    if mismatch:
         path.unlink()  # so that it is not taken for the published file the next time
-        raise
+        raise ChecksumError(f"{path.name}: {mismatch}")
     return path
 
 

@@ -105,13 +105,23 @@ def _some_of(whole: Whole, rows: np.ndarray, settings: dict, rng: np.random.Gene
 
 
 def thinned(settings: dict, rng: np.random.Generator, whole: Whole) -> Record:
-    """A random connected subgraph of the pairs, the whole budget spread evenly over it (appendix F.7)."""
+    """A random connected subgraph of the pairs, a budget spread evenly over it (appendix F.7).
+
+    The budget is the number of comparisons made, unless the settings name another.
+    """
     c = whole.comparisons
     n = len(c.models)
     pair = np.minimum(c.first, c.second).astype(np.int64) * n + np.maximum(c.first, c.second)
     edges, edge_of_row = np.unique(pair, return_inverse=True)
     kept = rng.permutation(connected_edges(rng, *np.divmod(edges, n), n, settings["n_edges"]))
-    edge = np.resize(kept, len(c))  # as evenly as whole numbers go
+    edge = np.resize(kept, settings.get("n_comparisons", len(c)))  # as evenly as whole numbers go
+    if settings["redraw"] == "subset":
+        wanted = np.bincount(edge, minlength=len(edges))
+        order = rng.permutation(len(c))
+        order = order[np.argsort(edge_of_row[order], kind="stable")]
+        count = np.bincount(edge_of_row)
+        place = np.arange(len(c)) - np.repeat(np.cumsum(count) - count, count)
+        return held_against(whole, c.take(order[place < wanted[edge_of_row[order]]]), settings)
     if settings["redraw"] == "resample":
         order = np.argsort(edge_of_row, kind="stable")
         count = np.bincount(edge_of_row)
@@ -189,4 +199,39 @@ def endings_of(study: Study, columns: Iterable[str]) -> pd.DataFrame:
         counts = status.value_counts()
         place = {name: settings[name] for name in columns}
         rows += [place | {"status": ended, "repeats": many} for ended, many in counts.items()]
+    return pd.DataFrame(rows)
+
+
+def printed_among(study: Study, columns: Iterable[str]) -> pd.DataFrame:
+    """Table A.9 among the draws: its numbers are of one draw each, so they are held against the distribution.
+
+    Returns
+    -------
+    DataFrame
+        The cell's settings named by `columns`, ``measure, paper, mean, q05, q50, q95, share_below, n_repeats,
+        within``; share_below is of the draws below the printed number, within its lying between the 5% and 95%
+        quantiles.
+    """
+    printed, rows = published.table("sparsity"), []
+    for cell, settings in study.cells.items():
+        records = pd.DataFrame(study.records(cell))
+        fraction = next(
+            (f for f in printed.index if published.as_printed(settings["edge_fraction"], f) == f), None
+        )
+        for measure in MEASURES:
+            column = f"judge_aware/judge_aware/{measure}"
+            if fraction is None or column not in records:
+                continue
+            known, paper = records[column].dropna(), float(printed.at[fraction, measure])
+            low, middle, high = known.quantile([0.05, 0.5, 0.95])
+            row = {
+                "measure": measure,
+                "paper": paper,
+                "mean": known.mean(),
+                "q05": low,
+                "q50": middle,
+                "q95": high,
+            }
+            row |= {"share_below": (known < paper).mean(), "n_repeats": len(known), "within": low <= paper <= high}
+            rows.append({name: settings[name] for name in columns} | row)
     return pd.DataFrame(rows)

@@ -22,6 +22,7 @@ from judgerank.schemas.section import (
     Sparsity,
     SubsamplingEfficiency,
     Uncertainty,
+    UnstatedSettings,
 )
 from judgerank.schemas.simulation import CiCoverage, ConvergenceMse, SlotBias, SmallSamples
 from judgerank.schemas.solver import Adam, Localized, Newton, Penalised
@@ -41,6 +42,7 @@ def register() -> None:
         *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench),
         *(LengthCovariate, ModelComparison, Uncertainty, SubsamplingEfficiency, MixedJudges, Sparsity),
         *(ConvergenceMse, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison, CollectJudgments, Rank),
+        *(UnstatedSettings,),
     )
     for node in sections:
         store.store(name=f"{node.__name__}Schema", node=node)

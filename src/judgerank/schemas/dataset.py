@@ -40,4 +40,5 @@ class Dataset:
     records: int = MISSING
     git_blob: str | None = None  # the file's id in its repository, where its SHA-256 is not known
     questions: str | None = None  # file of the questions' texts, for their lengths
+    left_out: list[str] = field(default_factory=list)  # judges the paper leaves out of its complete ranking
     stand_in: StandIn = field(default_factory=lambda: StandIn(n_questions=1000))

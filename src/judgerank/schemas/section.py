@@ -90,6 +90,29 @@ class Bench(RealData):
 
 
 @dataclass
+class Stepped:
+    """What may differ between runs of Algorithm 1."""
+
+    step_scores: float = MISSING
+    step_judges: float = MISSING
+    epsilon: float = MISSING
+
+
+@dataclass
+class UnstatedSettings(Section):
+    level: float = MISSING
+    surrogate: Surrogate = MISSING
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    most_left_out: int = MISSING
+    swapped: list[list[str]] = MISSING
+    sizes: dict[str, list[int]] = MISSING
+    seeds: list[int] = MISSING
+    algorithms: list[Stepped] = MISSING
+    stops: list[int] = MISSING
+    ranking_stops: list[int] = MISSING
+
+
+@dataclass
 class LengthCovariate(OneSet):
     curves: list[str] | None = MISSING
     adam_iterations: int = MISSING
@@ -144,6 +167,7 @@ class Redraw(Enum):
     """Where the comparisons of a thinned design come from."""
 
     resample = "resample"
+    subset = "subset"
     simulate = "simulate"
 
 
@@ -151,3 +175,6 @@ class Redraw(Enum):
 class Sparsity(Resampled):
     trees: list[int] = MISSING
     redraw: list[Redraw] = MISSING
+    budgets: list[int] = MISSING  # comparisons in all, tried beside the set's own number where the paper prints
+    budget_trees: list[int] = MISSING
+    budget_repeats: int = MISSING

@@ -1,0 +1,117 @@
+"""Settings that the paper does not state, searched for on its in-house data: judges, ties, samples, stops.
+
+python experiments/unstated_settings.py [seeds=[7]] [most_left_out=1] ...
+
+Every table lists what was tried, nearest to the printed number first. A setting that reproduces a number shows
+that the number can come about so, not that it did.
+"""
+
+import logging
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig, OmegaConf
+
+from judgerank import FitResult, fit, published
+from judgerank.comparisons import Comparisons
+from judgerank.config import main
+from judgerank.judgments import Judgments
+from judgerank.outputs import run_section
+from judgerank.pool_search import against_table_2, sample_search, samples, stop_search, stops
+from judgerank.searching import FITS, rank_search, reduction_search, tie_search, versions_of, width_search
+from judgerank.solvers.adam import AdamSettings
+from judgerank.tables import Table
+
+log = logging.getLogger("judgerank")
+CAPTIONS = {
+    "widths": "mean interval widths by judges, ties and average",
+    "reductions": "reductions of the width by what may be meant by the word",
+    "ties": "models that exchange their places once ties are dropped; named: the two pairs of appendix F.4",
+    "btl_ranks": "printed BTL scores and ranks reproduced, by judges left out and by ties",
+    "interval_ends": "printed judge-aware scores and interval ends reproduced, at the maximum and before it",
+    "samples": "BTL on samples of the pool's comparisons against the correlations of section 5.4",
+    "stops": "judge-aware fits to the sample found, by algorithm and iterations (Table 2)",
+    "table_2": "Table 2 and its correlations: the sample and stop found, the sample's maximum, all comparisons",
+}
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    judgments = data["in_house"]
+    left_out = list(cfg.datasets.in_house.left_out)
+    variants = dict(versions_of(judgments.comparisons, left_out))
+    fits = {(*key, model): fit(part, model) for key, part in variants.items() for model in FITS}
+    arena = {("all", "half", model): fit(data["chatbot_arena"].comparisons, model) for model in FITS}
+    tables = {
+        "widths": width_search(fits, cfg.level),
+        "reductions": reduction_search({"in_house": fits, "chatbot_arena": arena}, cfg.level),
+        "ties": tie_search(fits, {frozenset(pair) for pair in cfg.swapped}, cfg.level),
+        "btl_ranks": rank_search(judgments.comparisons, cfg.most_left_out),
+        "interval_ends": end_search(variants["kept", "half"], cfg),
+        **pool_search(judgments, fits["all", "half", "judge_aware"], cfg),
+    }
+    for name, found in tables.items():
+        log.info("%s: %d tried, first:\n%s", name, len(found), found.head(3).to_string(index=False))
+    return {name: Table(found, f"{judgments.title}: {CAPTIONS[name]}", 4) for name, found in tables.items()}
+
+
+def end_search(kept: Comparisons, cfg: DictConfig) -> pd.DataFrame:
+    """Table A.7's judge-aware column at the maximum, and where the published algorithm may have been stopped."""
+    settings = AdamSettings(max_iterations=max(cfg.ranking_stops))
+    fits = [("maximum", fit(kept)), *((str(n), f) for n, f in stops(kept, settings, list(cfg.ranking_stops)))]
+    rows = []
+    for iterations, fitted in fits:
+        scores = fitted.confidence_intervals(cfg.level).query("parameter == 'score'").set_index("name")
+        ours = scores[["estimate", "low", "high"]].add_suffix("_judge_aware")
+        ours = ours.rename(columns={"estimate_judge_aware": "score_judge_aware"})
+        compared = published.compare("complete_ranking", ours, list(ours))
+        missed = compared[~compared["reproduced"]]
+        worst = compared.loc[missed["difference"].abs().idxmax()] if len(missed) else None
+        place = {} if worst is None else {name: worst[name] for name in ("row", "column", "paper", "ours")}
+        rows.append(
+            {
+                "iterations": iterations,
+                "tried": len(compared),
+                "reproduced": int(compared["reproduced"].sum()),
+                "largest_difference": float(compared["difference"].abs().max()),
+                **{f"worst_{name}": value for name, value in place.items()},
+            }
+        )
+    return pd.DataFrame(rows).sort_values("reproduced", ascending=False, kind="stable", ignore_index=True)
+
+
+def pool_search(judgments: Judgments, whole: FitResult, cfg: DictConfig) -> dict[str, pd.DataFrame]:
+    """Table 2: first the sample, by BTL's correlations; then where on it the judge-aware iteration stopped."""
+    text, c = published.table("in_text")["printed"], judgments.comparisons
+    judges = published.table("mixed_judges").index.tolist()
+    printed = {name: text[f"mixed_{name}_btl"] for name in ("pearson", "spearman")}
+    tried = samples(judgments.frame, c, judges, OmegaConf.to_container(cfg.sizes), list(cfg.seeds))
+    found = sample_search(tried, whole.scores, printed)
+    first = found.iloc[0]
+    size, seed = {first["drawn_from"]: [int(first["size"])]}, [int(first["seed"])]
+    again = samples(judgments.frame, c, judges, size, seed)
+    part = next(part for setting, part in again if setting["generator"] == first["generator"])
+    fits = {("maximum", "--"): fit(part)}
+    for algorithm in cfg.algorithms:
+        settings = AdamSettings(**algorithm, tolerance=0.0, max_iterations=max(cfg.stops))
+        name = ", ".join(f"{key} {value:g}" for key, value in algorithm.items())
+        fits |= {(name, str(many)): fitted for many, fitted in stops(part, settings, list(cfg.stops))}
+    btl, pool = fit(part, "btl"), c.with_judges(judges)
+    order = stop_search(fits, btl, whole.scores)
+    table = against_table_2(fits[tuple(order.loc[0, ["algorithm", "iterations"]])], btl, whole.scores)
+    maximum = against_table_2(fits["maximum", "--"], btl, whole.scores)
+    table["ours_maximum"], table["reproduced_maximum"] = maximum["ours"], maximum["reproduced"]
+    table["ours_all_comparisons"] = against_table_2(fit(pool), fit(pool, "btl"), whole.scores)["ours"]
+    return {"samples": found, "stops": order, "table_2": table}
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {}
+
+
+@main("unstated_settings")
+def run(cfg: DictConfig) -> None:
+    run_section("unstated_settings", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()
