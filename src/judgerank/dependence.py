@@ -6,19 +6,24 @@ usually is, all of them err together, and errors computed comparison by comparis
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit, gammaln, stdtrit
+from scipy.stats import spearmanr
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, NoIntervalError, NoMaximumError
 from judgerank.fit import fit
 from judgerank.inference import normal_quantile
+from judgerank.judgments import Judgments
 from judgerank.model import Parameters
 from judgerank.ranks import pairwise, rank_intervals, standardised
 from judgerank.replicate import Record
 from judgerank.result import FitResult
+from judgerank.simulate import generator
 
 NODES = 40  # of the quadrature over a question's effect
 
@@ -66,11 +71,45 @@ def refitted(rng: np.random.Generator, asked: Asked) -> np.ndarray:
     return scores / scores.std()
 
 
+def agreements(
+    seed: int, resamples: int, judgments: Judgments, fits: Mapping[str, FitResult], reference: pd.Series
+) -> pd.DataFrame:
+    """Spearman correlation of each fit's scores with a reference, on the same resamples of the questions for all.
+
+    Parameters
+    ----------
+    seed, resamples : int
+    judgments : Judgments
+    fits : mapping of str to FitResult
+        Fits of all judgments, without penalty, by name.
+    reference : Series
+        By model; models that are not in it take no part.
+
+    Returns
+    -------
+    DataFrame
+        One column per fit, one row per resample on which all of them have a maximum.
+    """
+    comparisons, rows = judgments.comparisons.with_ties(), []
+    places = [comparisons.models.index(model) for model in reference.index]
+    for number in range(resamples):
+        again = resampled(generator(seed, "agreements", judgments.name, number), comparisons, judgments.question)
+        try:
+            scores = {
+                name: fit(again, fitted.model.name, start=fitted.solution.parameters).solution.parameters.scores
+                for name, fitted in fits.items()
+            }
+        except (NoMaximumError, DataError):
+            continue
+        rows.append({name: spearmanr(values[places], reference).statistic for name, values in scores.items()})
+    return pd.DataFrame(rows, columns=list(fits))
+
+
 def few_draws(values: np.ndarray, level: float) -> tuple[np.ndarray, float]:
     """Standard deviation of a statistic by few of its draws, and the quantile that an interval takes with it.
 
-    A normal sample's standard deviation is divided by its mean over the true one, and Student's quantile allows for
-    how little so few draws know of it: without both, few resamples would pass for errors that are too small.
+    A normal sample's standard deviation is divided by its mean over the true one, and Student's quantile allows
+    for how little so few draws know of it: without both, few resamples would pass for errors that are too small.
 
     Parameters
     ----------

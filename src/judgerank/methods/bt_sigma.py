@@ -1,12 +1,13 @@
 """BT-sigma, the paper's model found by others at the same time, with the priors of their library.
 
 "Who can we trust? LLM-as-a-jury for comparative assessment" (arXiv:2602.16610) has skills s and a discriminator
-sigma_k = 1 / gamma_k per judge. The library evaluatorq maximises, with Adam in plain Python,
+sigma_k = 1 / gamma_k per judge. With p = sigmoid((s_i - s_j) / sigma_k) the library evaluatorq maximises
 
-    sum n [y log p + (1 - y) log(1 - p)] - r sum s^2 / 2 - r sum (log sigma)^2 / 2,   p = sigmoid((s_i - s_j) / sigma_k),
+    sum n [y log p + (1 - y) log(1 - p)] - r sum s^2 / 2 - r sum (log sigma)^2 / 2,
 
-with r = 0.01 and y held a millionth away from zero and one. Its cost is the rows times up to 20,000 iterations, minutes
-for 36,000 comparisons. Here the same function is maximised by L-BFGS; tests hold the two against each other.
+r = 0.01 and y held a millionth away from zero and one, by Adam in plain Python: rows times up to 20,000
+iterations, minutes for 36,000 comparisons. Here the same function is maximised by L-BFGS. The library's search
+ends a little below: the scale of the skills, which priors alone set, is the last thing it finds.
 """
 
 from __future__ import annotations
@@ -74,3 +75,18 @@ def _loss(x: np.ndarray, cells: Comparisons, ridge: float) -> tuple[float, np.nd
     value = here.log_likelihood - 0.5 * ridge * x @ x
     gradient = np.r_[here.score_gradient, here.judge_gradient[0]] - ridge * x
     return -value / cells.n_comparisons, -gradient / cells.n_comparisons
+
+
+def by_evaluatorq(comparisons: Comparisons) -> Ranking:
+    """The same by the library, whose settings are fixed."""
+    from evaluatorq.ranking import JudgedComparison, fit_bt
+
+    c = _cells(comparisons)
+    records = [
+        JudgedComparison(judge=c.judges[k], item_a=c.models[i], item_b=c.models[j], p_a=float(y), weight=float(n))
+        for i, j, k, y, n in zip(c.first, c.second, c.judge, c.outcome, c.count, strict=True)
+    ]
+    found = fit_bt(records)
+    scores = pd.Series(found.skills)[list(c.models)]
+    gamma = 1.0 / pd.Series(found.sigmas, dtype=float).reindex(list(c.judges), fill_value=1.0)
+    return Ranking(scores, expected(scores, gamma), judges=gamma, remark="; ".join(found.warnings))
