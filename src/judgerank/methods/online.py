@@ -114,7 +114,7 @@ def period(rating, rd, volatility, one, other, outcome, tau: float) -> tuple[np.
 
 
 def _volatilities(delta, rd, v, volatility, tau: float) -> np.ndarray:
-    """Step 5 of Glickman's description, all players at once: roots x = log volatility^2, by the Illinois method."""
+    """Step 5 of Glickman's description, all players at once: x = log volatility^2 by the Illinois method."""
     a = np.log(volatility**2)
 
     def f(x, i):
