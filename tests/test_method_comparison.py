@@ -376,6 +376,15 @@ def test_stored_scores_are_this_codes(name):
     assert_allclose(found, stored.loc[found.index, "score"], rtol=1e-5, atol=1e-6)
 
 
+def test_no_stored_number_of_an_online_rating_is_of_one_order():
+    table = pd.read_csv(STORED / "comparison.csv").query("kind == 'set' and n_ranked > 0")
+    online = table["method"].isin(["elo", "glicko"])
+    assert (table.loc[online, "orders"] >= 20).all() and (table.loc[~online, "orders"] == 1).all()
+    spread = table[online].set_index(["data", "method"])
+    assert spread["log_loss_sd"].gt(0).all() and spread.loc["chatbot_arena", "spearman_sd"].gt(0).all()
+    assert table.loc[~online, ["spearman_sd", "log_loss_sd", "kendall_orders"]].isna().all(axis=None)
+
+
 def test_stored_panels_bear_out_what_is_said_of_them():
     table = pd.read_csv(STORED / "comparison.csv").set_index(["data", "method"])
     assert table.loc["position"]["spearman"].idxmax().startswith("position_aware")
