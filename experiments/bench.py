@@ -22,7 +22,7 @@ from judgerank import Comparisons, fit
 from judgerank.config import main, solver_settings
 from judgerank.errors import MethodUnavailableError
 from judgerank.likelihood import evaluate
-from judgerank.methods.bt_sigma import bt_sigma
+from judgerank.methods.bt_sigma import by_evaluatorq
 from judgerank.methods.study import method_of
 from judgerank.model import BTL, JUDGE_AWARE, Parameters
 from judgerank.outputs import load_section_data
@@ -124,7 +124,12 @@ def against_libraries(cfg: DictConfig, comparisons: Comparisons, title: str) -> 
         time_of = seconds(lambda other=other: other(frame), 51)
         yield f"unweighted fit / {name}, {title}, relative gradients {left}", mine, time_of, "at most 1"
     label = f"BT-sigma by evaluatorq / judge-aware fit, {title}"
-    yield label, seconds(lambda: bt_sigma(comparisons), 1), seconds(lambda: ours("judge_aware"), 21), "at least 10"
+    yield (
+        label,
+        seconds(lambda: by_evaluatorq(comparisons), 1),
+        seconds(lambda: ours("judge_aware"), 21),
+        "at least 10",
+    )
 
 
 def against_methods(comparisons: Comparisons, title: str) -> Iterator[tuple]:

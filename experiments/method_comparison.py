@@ -27,6 +27,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     require_least(cfg, {"replications": 2, "block": 1, "folds": 2})
     methods = OmegaConf.to_container(cfg.methods)
     for name, method in methods.items():
+        require_least(cfg.methods[name], {"orders": 1})
         method_of(name, method["function"], method["settings"])
     sets, panels = study_of_sets(cfg, methods, data), study_of_panels(cfg, methods)
     sets.run(cfg.parallel)
@@ -47,7 +48,7 @@ def study_of_sets(cfg: DictConfig, methods: dict, data: dict[str, Judgments]) ->
     folds = {name: folds_of(judgments, cfg.folds, cfg.seed) for name, judgments in data.items()}
     cells = {
         f"{name}-{method}-{'whole' if fold is None else fold}": {"set": name, "method": method, "fold": fold}
-        | {key: methods[method][key] for key in ("function", "settings")}
+        | {key: methods[method][key] for key in ("function", "settings", "orders")}
         for name in data
         for method in methods
         for fold in (None, *range(cfg.folds))

@@ -16,6 +16,7 @@ from judgerank import FitResult, fit, plots, published
 from judgerank.config import main, solver_settings
 from judgerank.connectivity import position_share
 from judgerank.crossvalidation import cross_validated, folds_of
+from judgerank.dependence import agreements
 from judgerank.inference import likelihood_ratio
 from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
@@ -58,7 +59,18 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     if {"judge_aware", "position_aware", "position_aware_ties"} <= fits.keys():
         judges = judges_table(fits, judgments, cfg.level)
         tables["judges"] = Table(judges, f"{title}: what each judge does, {cfg.level:.0%} intervals")
+    reference = people(judgments)
+    if reference is not None and "judge_aware" in fits:
+        table = people_table(cfg, judgments, fits, reference)
+        tables["people"] = Table(table, f"{title}: agreement with people, over resampled questions", 4)
     return tables
+
+
+def people(judgments: Judgments) -> pd.Series | None:
+    """Ratings of the models by people, where there are any."""
+    if judgments.name != "chatbot_arena" or judgments.is_surrogate:
+        return None
+    return published.numbers("chatbot_arena_human", "elo")
 
 
 def solver_of(cfg: DictConfig, member: str) -> dict:
@@ -72,7 +84,7 @@ def members_table(fits: dict[str, FitResult], scores: pd.DataFrame, judgments: J
     Likelihoods of two outcomes and of three cannot be compared with each other, nor penalised maxima with either.
     """
     total = judgments.comparisons.n_comparisons
-    elo = published.numbers("chatbot_arena_human", "elo") if judgments.name == "chatbot_arena" else None
+    elo = people(judgments)
     rows = []
     for member, fitted in fits.items():
         df, free = fitted.n_parameters, fitted.solution.spread is None
@@ -92,9 +104,32 @@ def members_table(fits: dict[str, FitResult], scores: pd.DataFrame, judgments: J
         row["accuracy"] = float(weight @ folds["accuracy"])
         if "judge_aware" in fits:
             row["models_moved"] = int((fitted.ranks != fits["judge_aware"].ranks).sum())
-        if elo is not None and not judgments.is_surrogate:
+        if elo is not None:
             row["spearman_human"] = spearmanr(fitted.scores[elo.index], elo).statistic
         rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def people_table(cfg, judgments: Judgments, fits: dict[str, FitResult], reference: pd.Series) -> pd.DataFrame:
+    """Spearman with people by member, and how it differs from the judge-aware one, with percentile intervals.
+
+    Differences are paired: every member is fitted to the same resamples of the questions. What people's own
+    ratings leave open is not in the intervals.
+    """
+    compared = {name: f for name, f in fits.items() if f.solution.spread is None and not f.model.has_ties}
+    compared = {name: f for name, f in compared.items() if not f.model.has_slope}
+    found = agreements(cfg.seed, cfg.resamples, judgments, compared, reference)
+    at_fit = {name: spearmanr(f.scores[reference.index], reference).statistic for name, f in compared.items()}
+    ends = [0.5 - cfg.level / 2, 0.5 + cfg.level / 2]
+    rows = []
+    for name in compared:
+        values, difference = found[name], found[name] - found["judge_aware"]
+        row = {"member": name, "spearman": at_fit[name]} | dict(
+            zip(("low", "high"), values.quantile(ends), strict=True)
+        )
+        row |= {"less": "judge_aware", "difference": at_fit[name] - at_fit["judge_aware"]}
+        row |= dict(zip(("difference_low", "difference_high"), difference.quantile(ends), strict=True))
+        rows.append(row | {"difference_mean": difference.mean(), "level": cfg.level, "resamples": len(found)})
     return pd.DataFrame(rows)
 
 

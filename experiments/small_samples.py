@@ -17,7 +17,7 @@ from judgerank.simulation import failures_of, grid, place_of, records_of, shrunk
 from judgerank.tables import Table
 
 log = logging.getLogger("judgerank")
-PARAMETERS = ("score", "log_discrimination")
+PARAMETERS = ("score", "standardised_score", "log_discrimination")
 DRAWS = {"main": "the main draw of the truth", "further": "further draws"}
 
 
@@ -36,9 +36,10 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
     failures = failures_of(study)
     log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
     frame = pd.DataFrame(errors)
-    lower = (frame["ratio"] > 1).groupby(frame["draws"], sort=False)
-    for label, (count, total) in lower.agg(["sum", "size"]).iterrows():
-        log.info("%s: lower mean squared error with shrinkage at %d of %d points", DRAWS[label], count, total)
+    lower = (frame["ratio"] > 1).groupby([frame["draws"], frame["parameter"]], sort=False)
+    for (label, parameter), (count, total) in lower.agg(["sum", "size"]).iterrows():
+        given = (parameter.replace("_", " "), DRAWS[label], count, total)
+        log.info("%s, %s: lower mean squared error with shrinkage at %d of %d points", *given)
     return {
         "mse": Table(frame, f"Mean squared error: {cfg.estimator.name} and shrunk", 4),
         "shrinkage": Table(

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import FitResult, fit, plots
-from judgerank.config import ROOT, main, solver_settings
+from judgerank.config import ROOT, main, require_least, solver_settings
 from judgerank.dependence import Asked, bootstrap, calibrated, limit, standardised_errors
 from judgerank.inference import wald
 from judgerank.judgments import Judgments
@@ -26,13 +26,14 @@ KINDS = ("plug_in", "clustered", "bootstrap")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    require_least(cfg, {"bootstraps": 2, "replications": 0, "inner_bootstraps": 2, "block": 1})
     (judgments,) = data.values()
     title = judgments.title
     errors, summary, ranks = [], [], []
     for member in cfg.members:
         plug_in = fit(judgments.comparisons, member, *solver_settings(cfg.solver, member))
         clustered = plug_in.clustered(judgments.comparisons, judgments.question)
-        resamples = bootstrapped(cfg, judgments, member)
+        resamples = bootstrapped(cfg, judgments, plug_in)
         table = errors_table(plug_in, clustered, resamples, cfg.level).assign(member=member)
         errors.append(table)
         by_rank = rank_intervals(plug_in, cfg.level).merge(
@@ -80,9 +81,10 @@ def _study(
     return study
 
 
-def bootstrapped(cfg: DictConfig, judgments: Judgments, member: str) -> np.ndarray:
+def bootstrapped(cfg: DictConfig, judgments: Judgments, fitted: FitResult) -> np.ndarray:
     """Standardised scores of the resamples that have a fit, shape (B, N)."""
-    asked = Asked(judgments.comparisons, judgments.question, member)
+    member = fitted.model.name
+    asked = Asked(judgments.comparisons, judgments.question, member, start=fitted.solution.parameters)
     study = _study(cfg, judgments, f"uncertainty-{member}", bootstrap, {"bootstrap": {}}, cfg.bootstraps, asked)
     (cell,) = study.cells
     return np.array([record["scores"] for record in study.records(cell) if "scores" in record])
@@ -118,9 +120,8 @@ def summary_row(cfg, judgments, member, errors, fits, ranks, resamples) -> dict:
 def calibration(cfg: DictConfig, judgments: Judgments) -> pd.DataFrame:
     """Coverage by kind of error on data drawn from the first member's fit, with and without question effects."""
     member = cfg.members[0]
-    asked = Asked(judgments.comparisons, judgments.question, member)
     truth = fit(judgments.comparisons, member, *solver_settings(cfg.solver, member)).solution.parameters
-    asked = Asked(judgments.comparisons, judgments.question, member, truth)
+    asked = Asked(judgments.comparisons, judgments.question, member, truth, start=truth)
     settings = {"level": cfg.level, "bootstraps": cfg.inner_bootstraps}
     cells = {}
     for sd in cfg.question_sd:

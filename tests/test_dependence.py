@@ -7,11 +7,24 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
+from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
 from judgerank.config import ROOT
-from judgerank.dependence import Asked, bootstrap, calibrated, drawn, limit, resampled, standardised_errors
+from judgerank.dependence import (
+    Asked,
+    agreements,
+    bootstrap,
+    calibrated,
+    drawn,
+    few_draws,
+    limit,
+    resampled,
+    standardised_errors,
+)
+from judgerank.errors import ConfigError
 from judgerank.inference import normal_quantile
+from judgerank.judgments import Judgments
 from judgerank.model import Parameters
 from judgerank.ranks import standardised
 from judgerank.simulate import generator
@@ -36,6 +49,66 @@ def test_a_resample_takes_questions_whole(asked):
     assert again.n_comparisons == weight.sum()
     copies = asked.comparisons.take(np.repeat(np.arange(len(weight)), weight))
     assert_allclose(fit(again).scores, fit(copies).scores, atol=1e-9)
+
+
+@pytest.mark.parametrize("member", ["judge_aware", "position_aware"])
+def test_a_resample_has_the_maximum_of_a_full_search_wherever_its_climb_begins(asked, member):
+    """Also with a judge at zero, whom some resamples take back."""
+    noise = np.random.default_rng(8).random(len(asked.comparisons)) < 0.5
+    c = asked.comparisons
+    data = replace(c, outcome=np.where(c.judge == 0, noise, c.outcome))
+    whole = fit(data, member)
+    zeros = set()
+    for number in range(8):
+        again = resampled(generator(4, number), data, asked.question)
+        found, searched = fit(again, member, start=whole.solution.parameters), fit(again, member)
+        assert found.log_likelihood == pytest.approx(searched.log_likelihood, rel=1e-11)
+        assert_allclose(found.scores, searched.scores, atol=1e-6)
+        zeros.add(found.judges_at_zero)
+    assert len(zeros) == 2
+
+
+def test_only_climbs_take_a_start(asked):
+    with pytest.raises(ConfigError, match="penalised fit takes no start"):
+        fit(asked.comparisons, solver="penalised", start=asked.truth)
+
+
+def test_few_draws_hold_their_level():
+    rng = np.random.default_rng(2)
+    size, level = 5, 0.9
+    statistic, draws = rng.normal(0, 2, 40_000), rng.normal(0, 2, (size, 40_000))
+    error, quantile = few_draws(draws, level)
+    assert error.mean() == pytest.approx(2, rel=0.01)
+    held = np.mean(np.abs(statistic) <= quantile * error)
+    assert abs(held - level) < 3 * np.sqrt(level * (1 - level) / 40_000)
+    assert np.mean(np.abs(statistic) <= normal_quantile(level) * error) < level - 0.03
+
+
+def made_up(size: int) -> Judgments:
+    rng = generator(11, "agreements")
+    first, judge = rng.integers(5, size=size), rng.integers(2, size=size)
+    second = (first + rng.integers(1, 5, size=size)) % 5
+    lead = 0.15 * (second - first) * np.where(judge == 0, 2.0, 0.3)
+    columns = {"model_a": first, "model_b": second, "judge_model": judge}
+    frame = pd.DataFrame({name: [f"{name[0]}{code}" for code in codes] for name, codes in columns.items()})
+    frame["judge_preferred_model"] = np.where(rng.random(size) < expit(lead), "a", "b")
+    frame["question_id"] = rng.integers(40, size=size)
+    return Judgments("made_up", "Made up", frame, Comparisons.from_frame(frame), {})
+
+
+def test_members_agree_with_a_reference_on_the_same_resamples():
+    judgments = made_up(150)
+    reference = pd.Series([4.0, 3.0, 1.0, 0.0], ["m0", "m1", "m3", "m4"])
+    fits = {"one": fit(judgments.comparisons), "same": fit(judgments.comparisons)}
+    fits["btl"] = fit(judgments.comparisons, "btl")
+    found = agreements(3, 12, judgments, fits, reference)
+    assert found["one"].equals(found["same"])
+    again = resampled(generator(3, "agreements", "made_up", 5), judgments.comparisons, judgments.question)
+    for name in ("one", "btl"):
+        scores = fit(again, fits[name].model.name).scores[reference.index]
+        assert found.loc[5, name] == pytest.approx(spearmanr(scores, reference).statistic)
+    assert found["one"].std() > 0
+    assert agreements(3, 4, judgments, fits, reference).equals(found[:4])
 
 
 def test_the_bootstrap_and_the_sandwich_agree(asked):

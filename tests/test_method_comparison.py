@@ -12,15 +12,18 @@ import pytest
 from hydra.utils import get_method
 from numpy.testing import assert_allclose
 from omegaconf import OmegaConf
+from scipy.optimize import approx_fprime
+from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
 from judgerank.config import ROOT
 from judgerank.crossvalidation import cross_validated, losses
 from judgerank.datasets import load_judgments
 from judgerank.errors import ConfigError, MethodUnavailableError, NoMaximumError
-from judgerank.methods.bt_sigma import bt_sigma
+from judgerank.methods.bt_sigma import _cells, _loss, bt_sigma, by_evaluatorq
+from judgerank.methods.comparison import agreement, held_out
 from judgerank.methods.family import member
-from judgerank.methods.online import _Player, elo, glicko, win_rate
+from judgerank.methods.online import GLICKO_SCALE, elo, glicko, period, win_rate
 from judgerank.methods.ranking import Ranking
 from judgerank.methods.study import against_truth, drawn_panel, method_of, on_panel, on_set
 from judgerank.simulate import generator
@@ -57,22 +60,47 @@ def test_elo_follows_its_recursion_in_the_order_of_rows():
     assert elo(rows(*games[::-1])).scores["a"] != found.scores["a"]
 
 
+class Player(glicko2.Player):
+    """A player of the glicko2 package with the volatility's equation as Glickman has it.
+
+    Version 2.1.0 puts the rating where the rating deviation belongs (`_f`), so that the volatility depends on
+    where the origin of ratings is.
+    """
+
+    def _f(self, x: float, delta: float, v: float, a: float) -> float:
+        total = (self.rd / GLICKO_SCALE) ** 2 + v + np.exp(x)
+        return np.exp(x) * (delta**2 - total) / (2 * total**2) - (x - a) / self._tau**2
+
+
 def test_glicko_reproduces_glickmans_worked_example():
     # M. E. Glickman, Example of the Glicko-2 system: a player of 1500 (200) against three others, tau = 0.5
-    player = _Player(1500, 200, 0.06)
-    player.update_player([1400, 1550, 1700], [30, 100, 300], [1, 0, 0])
-    assert_allclose([player.rating, player.rd], [1464.06, 151.52], atol=0.015)
-    assert_allclose(player.vol, 0.05999, atol=1e-5)
+    rating = (np.array([1500, 1400, 1550, 1700]) - 1500) / GLICKO_SCALE
+    rd = np.array([200, 30, 100, 300]) / GLICKO_SCALE
+    games = np.zeros(3, int), np.arange(1, 4), np.array([1.0, 0.0, 0.0])
+    rating, rd, volatility = period(rating, rd, np.full(4, 0.06), *games, 0.5)
+    assert_allclose([1500 + GLICKO_SCALE * rating[0], GLICKO_SCALE * rd[0]], [1464.06, 151.52], atol=0.015)
+    assert_allclose(volatility[0], 0.05999, atol=1e-5)
+    assert rd[1] == pytest.approx(np.hypot(30 / GLICKO_SCALE, 0.06))  # did not compete
 
 
-@pytest.mark.parametrize(("kind", "invariant"), [(_Player, True), (glicko2.Player, False)])
-def test_the_volatility_does_not_depend_on_the_origin_of_ratings_except_in_the_library(kind, invariant):
-    volatilities = []
-    for origin in (1500, 2500):
-        player = kind(origin, 100, 0.06)
-        player.update_player([origin + 300] * 8, [50] * 8, [1] * 8)
-        volatilities.append(player.vol)
-    assert (abs(volatilities[0] - volatilities[1]) < 1e-9) == invariant
+@pytest.mark.parametrize(("kind", "same"), [(Player, True), (glicko2.Player, False)])
+def test_a_period_is_that_of_the_library_once_its_volatility_is_corrected(kind, same):
+    rng, n = np.random.default_rng(6), 7
+    ratings, rd = rng.normal(1500, 300, n), rng.uniform(30, 350, n)
+    volatility = np.array([0.06, 0.06, 0.06, 0.5, 0.01, 0.06, 1.2])  # the last above what its surprise calls for
+    one, other = rng.integers(6, size=60), np.full(60, 6)
+    outcome = rng.choice([0.0, 0.5, 1.0], 60)
+    one[:30], outcome[:30] = 0, ratings[0] < ratings[6]  # a surprise: the volatility rises
+    both = np.r_[one, other], np.r_[other, one], np.r_[outcome, 1 - outcome]
+    found = period((ratings - 1500) / GLICKO_SCALE, rd / GLICKO_SCALE, volatility, *both, 0.5)
+    players = [kind(*at) for at in zip(ratings, rd, volatility, strict=True)]
+    for number, player in enumerate(players):
+        rows = both[0] == number
+        player.update_player(ratings[both[1][rows]], rd[both[1][rows]], both[2][rows])
+    theirs = np.array([(player.rating, player.rd, player.vol) for player in players]).T
+    ours = np.array([1500 + GLICKO_SCALE * found[0], GLICKO_SCALE * found[1], found[2]])
+    assert np.allclose(ours, theirs, rtol=1e-5) == same
+    assert ours[2, 0] > 0.0605
 
 
 def test_glicko_periods_treat_their_games_as_simultaneous(simulated):
@@ -94,6 +122,22 @@ def test_bt_sigma_comes_to_the_judge_aware_fit(simulated):
     assert_allclose(s * level, exact.scores, atol=2e-3)
     assert_allclose(gamma / level, exact.discrimination, rtol=3e-3)
     assert_allclose(found.predict(data), exact.probability(data), atol=2e-3)
+
+
+@pytest.mark.parametrize(("gamma", "size"), [([2.0, 1.0, 0.5], 2000), ([1.5, 0.8, -0.6], 400)])
+def test_bt_sigma_is_the_maximum_that_the_library_looks_for(simulated, gamma, size):
+    data = simulated(8, [1.0, 0.3, -0.2, -1.1], gamma, size, ties=0.1)
+    ours, theirs = bt_sigma(data), by_evaluatorq(data)
+    cells = _cells(data)
+    height = [-_loss(np.r_[r.scores, np.log(r.judges)], cells, 0.01)[0] * len(data) for r in (ours, theirs)]
+    assert 0 <= height[0] - height[1] < 0.02  # of a log-likelihood: the scale is what the library finds last
+    assert_allclose(ours.predict(data), theirs.predict(data), atol=2e-3)
+    x = np.r_[ours.scores, np.log(ours.judges)] + 0.1
+    assert_allclose(_loss(x, cells, 0.5)[1], approx_fprime(x, lambda v: _loss(v, cells, 0.5)[0], 1e-7), atol=1e-6)
+
+
+def test_a_lone_judge_of_bt_sigma_has_sigma_one(simulated):
+    assert bt_sigma(simulated(8, [1.0, 0.0, -1.0], [2.0], 300)).judges.tolist() == [1.0]
 
 
 def test_members_that_have_no_estimate_say_so(cells_of):
@@ -190,14 +234,51 @@ def test_folds_are_predicted_as_the_members_are(simulated):
     data = simulated(6, [0.8, 0.1, -0.9], [1.5, 0.6], 900)
     fold = generator(6, "fold").integers(3, size=900)
     settings = {"set": "made_up", "method": "btl", "function": "judgerank.methods.family.member"}
-    settings |= {"settings": {"model": "btl"}}
+    settings |= {"settings": {"model": "btl"}, "orders": 1}
     found = [on_set(settings | {"fold": f}, generator(0), {"made_up": (data, fold)}) for f in range(3)]
     expected = cross_validated(data, {"btl": partial(fit, model="btl")}, fold)
     assert_allclose([record["log_loss"] for record in found], expected["log_loss"], rtol=1e-12)
     whole = on_set(settings | {"fold": None}, generator(0), {"made_up": (data, fold)})
     assert whole["scores"] == pytest.approx(fit(data, "btl").scores.to_dict())
-    assert whole["kendall_shuffled"] == pytest.approx(1.0)
     assert whole["probabilities"] and whole["errors"]
+
+
+def test_a_method_that_depends_on_the_order_of_rows_is_averaged_over_orders(simulated):
+    data = simulated(6, [0.8, 0.1, -0.9, 0.4], [1.5, 0.6], 900)
+    fold = generator(6, "fold").integers(3, size=900)
+    settings = {"set": "made_up", "method": "elo", "function": "judgerank.methods.online.elo"}
+    settings |= {"settings": {"k": 30.0}, "orders": 4}
+    sets = {"made_up": (data, fold)}
+    whole = on_set(settings | {"fold": None}, generator(7), sets)
+    rng = generator(7)
+    single = [elo(data.take(rng.permutation(900)), k=30.0).scores for _ in range(4)]
+    assert_allclose(pd.Series(whole["scores"])[single[0].index], np.mean(single, axis=0))
+    by_order = pd.DataFrame(whole["by_order"])
+    assert_allclose(by_order[single[0].index], single)
+    reference = pd.Series([0.8, 0.1, -0.9, 0.4], single[0].index)
+    row = agreement(by_order, reference)
+    each = [spearmanr(scores, reference).statistic for scores in single]
+    assert row["spearman"] == pytest.approx(np.mean(each))
+    assert row["spearman_sd"] == pytest.approx(np.std(each, ddof=1))
+    assert row["spearman_se"] == pytest.approx(np.std(each, ddof=1) / 2)
+    tested = on_set(settings | {"fold": 1}, generator(8), sets)
+    rng = generator(8)
+    train, test = (data.take(np.flatnonzero(rows)) for rows in (fold != 1, fold == 1))
+    lost = [elo(train.take(rng.permutation(len(train))), k=30.0).predict(test) for _ in range(4)]
+    lost = [losses(test.outcome, p)["log_loss"] for p in lost]
+    assert_allclose(tested["by_order"], lost)
+    assert tested["log_loss"] == pytest.approx(np.mean(lost))
+    row = held_out(pd.DataFrame([tested, tested]))
+    assert row["log_loss_sd"] == pytest.approx(np.std(lost, ddof=1))
+
+
+@pytest.mark.parametrize("name", options("method"))
+def test_methods_that_depend_on_the_order_of_rows_are_configured_so(name):
+    method = OmegaConf.to_container(composed("method_comparison").methods[name])
+    data, _, _ = drawn_panel(PANEL | {"n_judges": 5, "judged_by_models": True}, generator(5, "orders"))
+    rank = method_of(name, method["function"], method["settings"])
+    one, other = rank(data).scores, rank(data.take(generator(5, "order").permutation(len(data)))).scores
+    assert np.allclose(one, other[one.index], atol=1e-4) == (method["orders"] == 1)
 
 
 @pytest.mark.parametrize(
@@ -226,8 +307,14 @@ def test_configured_methods_exist_and_spell_out_all_their_settings(name):
 def test_the_section_runs_whatever_the_number_of_workers(tmp_path):
     few = [f"~methods.{name}" for name in options("method") if name not in ("btl", "elo", "full_triplets")]
     panels = [f"~panels.{name}" for name in ("heterogeneous", "adversarial", "position", "few")]
-    sets = ["~datasets.ultrafeedback", "~datasets.chatbot_arena", "surrogate=always"]
-    least = ["replications=2", "block=1", "folds=2", "panels.candidates.n_comparisons=6000"]
+    sets = ["~datasets.in_house", "~datasets.ultrafeedback", "~datasets.chatbot_arena", "surrogate=always"]
+    least = [
+        "methods.elo.orders=3",
+        "replications=2",
+        "block=1",
+        "folds=2",
+        "panels.candidates.n_comparisons=6000",
+    ]
     trees = []
     for backend in ("sequential", "loky"):
         folder = tmp_path / backend
@@ -241,7 +328,10 @@ def test_the_section_runs_whatever_the_number_of_workers(tmp_path):
     assert by.loc[("mt_bench", "full_triplets"), "n_ranked"] == 0
     assert by.loc[("mt_bench", "full_triplets"), "why"].startswith("MethodUnavailableError: triplets need")
     assert by.loc[("candidates", ["btl", "elo", "full_triplets"]), "n_ranked"].eq(2).all()
-    assert by.loc[("mt_bench", "btl"), "kendall_shuffled"] == 1
+    assert by.loc[("mt_bench", "btl"), "orders"] == 1
+    assert np.isnan(by.loc[("mt_bench", "btl"), "kendall_orders"])
+    assert by.loc[("mt_bench", "elo"), "orders"] == 3
+    assert by.loc[("mt_bench", "elo"), ["kendall_orders", "log_loss_sd"]].gt(0).all()
     assert (tmp_path / "loky/figures/surrogate/method_comparison/comparison.png").is_file()
 
 
@@ -260,7 +350,7 @@ STORED = ROOT / "results/method_comparison"
 
 def test_stored_losses_are_those_of_the_member_comparison():
     here = pd.read_csv(STORED / "comparison.csv").set_index(["data", "method"])
-    for name in ("chatbot_arena", "mt_bench", "ultrafeedback"):
+    for name in ("in_house", "chatbot_arena", "mt_bench", "ultrafeedback"):
         there = pd.read_csv(ROOT / f"results/model_comparison/{name}/members.csv").set_index("member")
         for method in ("btl", "judge_aware", "position_aware", "judge_aware_shrunk"):
             row = here.loc[(name, method)]
@@ -273,20 +363,31 @@ def test_stored_losses_are_those_of_the_member_comparison():
 
 @needs_data
 @pytest.mark.parametrize(
-    "name", ["elo", "glicko", "crowd_bt", "graded_response", "product_of_experts", "judge_aware"]
+    "name", ["elo", "glicko", "crowd_bt", "graded_response", "bt_sigma", "product_of_experts", "judge_aware"]
 )
 def test_stored_scores_are_this_codes(name):
     cfg = composed("method_comparison")
     comparisons = load_judgments(cfg.datasets.mt_bench).comparisons
     method = OmegaConf.to_container(cfg.methods[name])
-    found = method_of(name, method["function"], method["settings"])(comparisons).scores
+    settings = {"set": "mt_bench", "method": name, "fold": None} | method
+    rng = generator(cfg.seed, "method_sets", f"mt_bench-{name}-whole", 0)
+    found = pd.Series(on_set(settings, rng, {"mt_bench": (comparisons, None)})["scores"])
     stored = pd.read_csv(STORED / "scores.csv").query("data == 'mt_bench' and method == @name").set_index("model")
     assert_allclose(found, stored.loc[found.index, "score"], rtol=1e-5, atol=1e-6)
+
+
+def test_no_stored_number_of_an_online_rating_is_of_one_order():
+    table = pd.read_csv(STORED / "comparison.csv").query("kind == 'set' and n_ranked > 0")
+    online = table["method"].isin(["elo", "glicko"])
+    assert (table.loc[online, "orders"] >= 20).all() and (table.loc[~online, "orders"] == 1).all()
+    spread = table[online].set_index(["data", "method"])
+    assert spread["log_loss_sd"].gt(0).all() and spread.loc["chatbot_arena", "spearman_sd"].gt(0).all()
+    assert table.loc[~online, ["spearman_sd", "log_loss_sd", "kendall_orders"]].isna().all(axis=None)
 
 
 def test_stored_panels_bear_out_what_is_said_of_them():
     table = pd.read_csv(STORED / "comparison.csv").set_index(["data", "method"])
     assert table.loc["position"]["spearman"].idxmax().startswith("position_aware")
     assert table.loc["few"].loc["judge_aware", "n_ranked"] < table.loc["few"].loc["judge_aware_shrunk", "n_ranked"]
-    for data in ("chatbot_arena", "mt_bench", "ultrafeedback"):
+    for data in ("in_house", "chatbot_arena", "mt_bench", "ultrafeedback"):
         assert table.loc[data]["log_loss"].idxmin().startswith("position_aware")

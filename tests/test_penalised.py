@@ -110,15 +110,28 @@ def test_the_strength_is_where_the_marginal_likelihood_is_largest(raw, fitted):
     problem = _Problem(fitted.comparisons, fitted.model)
     spread = dict(fitted.solution.spread)
     assert set(spread) == {"scores", "log_discrimination", "position"}
+    zeros = np.zeros(problem.to_full.shape[1])
 
     def height(changed):
-        value = problem.marginal(np.zeros(problem.to_full.shape[1]), changed, fitted.settings)[0]
+        value = problem.marginal(problem.mode(zeros, changed, fitted.settings)[0], changed)
         return value - 0.5 * np.sum(np.log(list(changed.values())) ** 2)
 
     best = height(spread)
     for name in spread:
         for factor in (0.9, 1.1):
             assert height(spread | {name: spread[name] * factor}) < best
+
+
+def test_one_step_from_a_mode_is_the_next_one_up_to_the_square_of_the_change(fitted):
+    problem, spread = _Problem(fitted.comparisons, fitted.model), dict(fitted.solution.spread)
+    mode = problem.mode(np.zeros(problem.to_full.shape[1]), spread, fitted.settings)[0]
+    off = []
+    for change in (0.2, 0.02):
+        other = spread | {"log_discrimination": spread["log_discrimination"] * np.exp(change)}
+        exact = problem.mode(mode, other, fitted.settings)[0]
+        off.append(np.abs(problem.near(mode, other) - exact).max() / np.abs(exact - mode).max())
+    assert off[1] < off[0] / 5
+    assert off[1] < 0.05
 
 
 def test_the_marginal_likelihood_is_laplaces_of_the_integral():
@@ -130,7 +143,8 @@ def test_the_marginal_likelihood_is_laplaces_of_the_integral():
         eta = np.sqrt(2) * x
         return np.exp(26 * np.log(expit(eta)) + 14 * np.log(expit(-eta)) + 26.0) * norm.pdf(x, scale=tau)
 
-    found = problem.marginal(np.zeros(1), {"scores": tau}, PenalisedSettings())[0]
+    mode = problem.mode(np.zeros(1), {"scores": tau}, PenalisedSettings())[0]
+    found = problem.marginal(mode, {"scores": tau})
     assert_allclose(found, np.log(quad(integrand, -4, 4)[0]) - 26.0, atol=0.02)
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
@@ -22,6 +23,7 @@ from judgerank.simulation import (
     cell_name,
     drawn,
     endings_of,
+    errors_of,
     failures_of,
     fitted,
     interval_coverage,
@@ -211,7 +213,18 @@ def test_squared_error_is_the_mean_squared_error_by_hand():
     assert record["status"] == "interior"
     assert_allclose(record["score"], score, rtol=1e-8)
     assert_allclose(record["log_discrimination"], sum(x**2 for x in gamma) / 3, rtol=1e-8)
-    assert set(record) == {"status", "interior", "score", "log_discrimination"}
+    shapes = [np.array(s) / np.std(s) for s in (found.scores, truth.scores)]  # both sum to zero
+    assert_allclose(record["standardised_score"], np.mean((shapes[0] - shapes[1]) ** 2), rtol=1e-8)
+    assert set(record) == {"status", "interior", "score", "standardised_score", "log_discrimination"}
+
+
+def test_the_error_of_standardised_scores_does_not_depend_on_the_scale():
+    truth, result = truth_of(*identity(CELL)), fit(drawn(CELL, generator(9, "x"))[1])
+    at = replace(result.solution.parameters, scores=3 * result.solution.parameters.scores)
+    scaled = replace(result, solution=replace(result.solution, parameters=at))
+    one, other = errors_of(result, truth), errors_of(scaled, truth)
+    assert other["standardised_score"] == pytest.approx(one["standardised_score"])
+    assert other["score"] > 2 * one["score"]
 
 
 def test_the_interior_estimator_agrees_where_there_is_an_interior_maximum():

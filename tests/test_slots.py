@@ -39,7 +39,11 @@ def test_scores_are_standardised_and_a_fit_without_a_maximum_is_told():
         assert_allclose([np.mean(record[member]), np.std(record[member])], [0, 1], atol=1e-12)
         assert record[f"status/{member}"] == "interior"
     few = PANEL | {"order": "names", "n_comparisons": 4, "members": ["btl"]}
-    assert standardised_scores(few, generator(3))["status/btl"] in ("NoMaximumError", "DisconnectedError")
+    assert standardised_scores(few, generator(3))["status/btl"] in {
+        "NoMaximumError",
+        "DisconnectedError",
+        "DataError",
+    }
 
 
 def test_the_section_says_who_is_biased(tmp_path):

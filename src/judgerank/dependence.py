@@ -6,19 +6,24 @@ usually is, all of them err together, and errors computed comparison by comparis
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit
+import pandas as pd
+from scipy.special import expit, gammaln, stdtrit
+from scipy.stats import spearmanr
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, NoIntervalError, NoMaximumError
 from judgerank.fit import fit
 from judgerank.inference import normal_quantile
+from judgerank.judgments import Judgments
 from judgerank.model import Parameters
 from judgerank.ranks import pairwise, rank_intervals, standardised
 from judgerank.replicate import Record
 from judgerank.result import FitResult
+from judgerank.simulate import generator
 
 NODES = 40  # of the quadrature over a question's effect
 
@@ -34,12 +39,16 @@ class Asked:
     member : str
     truth : Parameters, optional
         Scores and log-discriminations that data are drawn from.
+    start : Parameters, optional
+        Where the fits of resamples begin: the fit of all comparisons. That saves the search for the highest of
+        several maxima, which was made for that fit.
     """
 
     comparisons: Comparisons
     question: np.ndarray
     member: str
     truth: Parameters | None = None
+    start: Parameters | None = None
 
 
 def resampled(rng: np.random.Generator, comparisons: Comparisons, question: np.ndarray) -> Comparisons:
@@ -52,12 +61,65 @@ def resampled(rng: np.random.Generator, comparisons: Comparisons, question: np.n
 
 def bootstrap(settings: dict, rng: np.random.Generator, asked: Asked) -> Record:
     """Standardised scores of one resample of the questions, or why there are none."""
-    return {"scores": _refitted(rng, asked.comparisons, asked).tolist()}
+    return {"scores": refitted(rng, asked).tolist()}
 
 
-def _refitted(rng: np.random.Generator, comparisons: Comparisons, asked: Asked) -> np.ndarray:
-    scores = fit(resampled(rng, comparisons, asked.question), asked.member).solution.parameters.scores
+def refitted(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Standardised scores of one resample of the questions, shape (N,)."""
+    again = resampled(rng, asked.comparisons, asked.question)
+    scores = fit(again, asked.member, start=asked.start).solution.parameters.scores
     return scores / scores.std()
+
+
+def agreements(
+    seed: int, resamples: int, judgments: Judgments, fits: Mapping[str, FitResult], reference: pd.Series
+) -> pd.DataFrame:
+    """Spearman correlation of each fit's scores with a reference, on the same resamples of the questions for all.
+
+    Parameters
+    ----------
+    seed, resamples : int
+    judgments : Judgments
+    fits : mapping of str to FitResult
+        Fits of all judgments, without penalty, by name.
+    reference : Series
+        By model; models that are not in it take no part.
+
+    Returns
+    -------
+    DataFrame
+        One column per fit, one row per resample on which all of them have a maximum.
+    """
+    comparisons, rows = judgments.comparisons.with_ties(), []
+    places = [comparisons.models.index(model) for model in reference.index]
+    for number in range(resamples):
+        again = resampled(generator(seed, "agreements", judgments.name, number), comparisons, judgments.question)
+        try:
+            scores = {
+                name: fit(again, fitted.model.name, start=fitted.solution.parameters).solution.parameters.scores
+                for name, fitted in fits.items()
+            }
+        except (NoMaximumError, DataError):
+            continue
+        rows.append({name: spearmanr(values[places], reference).statistic for name, values in scores.items()})
+    return pd.DataFrame(rows, columns=list(fits))
+
+
+def few_draws(values: np.ndarray, level: float) -> tuple[np.ndarray, float]:
+    """Standard deviation of a statistic by few of its draws, and the quantile that an interval takes with it.
+
+    A normal sample's standard deviation is divided by its mean over the true one, and Student's quantile allows
+    for how little so few draws know of it: without both, few resamples would pass for errors that are too small.
+
+    Parameters
+    ----------
+    values : float array, shape (B, N)
+    level : float
+    """
+    free = len(values) - 1
+    mean = np.sqrt(2 / free) * np.exp(gammaln((free + 1) / 2) - gammaln(free / 2))
+    # the interval's coverage is Student's for the sample's own standard deviation
+    return np.std(values, axis=0, ddof=1) / mean, mean * float(stdtrit(free, 0.5 + level / 2))
 
 
 def drawn(rng: np.random.Generator, asked: Asked, question_sd: float) -> Comparisons:
@@ -95,23 +157,25 @@ def calibrated(settings: dict, rng: np.random.Generator, asked: Asked) -> Record
     """
     data, target = drawn(rng, asked, settings["question_sd"]), np.array(settings["limit"])
     try:
-        plug_in = fit(data, asked.member)
+        plug_in = fit(data, asked.member, start=asked.start)
         kinds = {"plug_in": plug_in, "clustered": plug_in.clustered(data, asked.question)}
         errors = {name: standardised_errors(result) for name, result in kinds.items()}
     except (NoMaximumError, NoIntervalError) as error:
         return {"status": type(error).__name__}
-    scores = plug_in.scores.to_numpy()
-    again = []
+    scores, again = plug_in.scores.to_numpy(), []
+    resample_of = replace(asked, comparisons=data, start=plug_in.solution.parameters)
     for _ in range(settings["bootstraps"]):
         try:
-            again.append(_refitted(rng, data, asked))
+            again.append(refitted(rng, resample_of))
         except (NoMaximumError, DataError):  # a judge or a model lost with its questions
             continue
-    errors["bootstrap"] = np.std(again, axis=0, ddof=1)
+    quantile = dict.fromkeys(errors, normal_quantile(settings["level"]))
+    if len(again) > 1:
+        errors["bootstrap"], quantile["bootstrap"] = few_draws(np.array(again), settings["level"])
     off = np.abs(scores / scores.std() - target)
     record: Record = {"status": str(plug_in.status), "resamples_lost": settings["bootstraps"] - len(again)}
     for name, error in errors.items():
-        record[f"covered/{name}"] = float(np.mean(off <= normal_quantile(settings["level"]) * error))
+        record[f"covered/{name}"] = float(np.mean(off <= quantile[name] * error))
         record[f"error/{name}"] = float(np.mean(error))
     for name, result in kinds.items():
         record |= {f"{key}/{name}": value for key, value in _order_held(result, target, settings["level"]).items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -35,6 +36,7 @@ def fit(
     model: str = "judge_aware",
     solver: str = "newton",
     settings: Settings | None = None,
+    start: Parameters | None = None,
 ) -> FitResult:
     """Maximum likelihood, penalised or not, of a member of the family.
 
@@ -48,6 +50,9 @@ def fit(
         box (for the judge-aware model), or shrinkage toward the panel; the last two always have an estimate.
     settings : NewtonSettings, AdamSettings, LocalizedSettings or PenalisedSettings, optional
         The solver's settings; the published ones for Adam by default.
+    start : Parameters, optional
+        Where the climb begins, such as the fit of data that these are a resample of: the maximum is then the one
+        reached from there. The penalised fit takes none.
 
     Raises
     ------
@@ -66,10 +71,12 @@ def fit(
     comparisons = comparisons.with_ties() if member.has_ties else replace(comparisons, tied=None)
     cells = comparisons.aggregate()
     settings = _settings(member, solver, settings)
+    if start is not None and solver == "penalised":
+        raise ConfigError("the penalised fit takes no start")
     silent = np.flatnonzero(np.bincount(cells.judge, minlength=len(cells.judges)) == 0)
     if silent.size:
         raise DataError(f"judge {cells.judges[silent[0]]!r} has no comparison")
-    maximise = SOLVERS[solver][0]
+    maximise = SOLVERS[solver][0] if start is None else partial(SOLVERS[solver][0], start=start)
     if solver in ALWAYS:
         return FitResult(cells, member, settings, maximise(cells, member, settings))
     pooled = cells.pool_judges()

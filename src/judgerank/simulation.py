@@ -89,10 +89,16 @@ def squared_error(settings: dict, rng: np.random.Generator) -> Record:
 
 
 def errors_of(result: FitResult, truth: Parameters) -> Record:
-    """Mean squared errors of the scores and of the log-discriminations."""
+    """Mean squared errors of the scores and of the log-discriminations.
+
+    Of the scores also with either side at mean zero and standard deviation one: the order and the gaps without the
+    scale, which hangs on the geometric mean of the discriminations and so on the weakest judge.
+    """
     at = result.solution.parameters
+    shapes = [(scores - scores.mean()) / scores.std() for scores in (at.scores, truth.scores)]
     return {
         "score": float(np.mean((at.scores - truth.scores) ** 2)),
+        "standardised_score": float(np.mean((shapes[0] - shapes[1]) ** 2)),
         "log_discrimination": float(np.mean((at.judges - truth.judges) ** 2)),
     }
 

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
-from judgerank.errors import NoMaximumError
+from judgerank.errors import DataError, NoMaximumError
 from judgerank.fit import fit
 from judgerank.model import Parameters
 from judgerank.replicate import Record
-from judgerank.simulate import draw_truth, generator, uniform_triples
+from judgerank.simulate import draw_truth, generator
 
 ORDERS = ("names", "random")  # the first name is shown first, as in the published sets, or either model at random
 
@@ -25,17 +25,24 @@ def truth_of(settings: dict) -> Parameters:
 
 
 def drawn(settings: dict, rng: np.random.Generator) -> Comparisons:
-    """Aggregated comparisons of uniformly random pairs by uniformly random judges, in the order asked for."""
+    """Aggregated comparisons of uniformly random pairs by uniformly random judges, in the order asked for.
+
+    How often each triple comes up, and how often its first model wins, are drawn as such: the law is that of rows
+    drawn one by one, which takes most of the time where there are many.
+    """
     truth = truth_of(settings)
     n, k = settings["n_models"], settings["n_judges"]
-    first, second, judge = uniform_triples(rng, n, k, settings["n_comparisons"])
+    first, second = np.triu_indices(n, 1)
     if settings["order"] == "random":
-        turned = rng.random(len(first)) < 0.5
-        first, second = np.where(turned, second, first), np.where(turned, first, second)
-    gamma, position = np.exp(truth.judges[0]), truth.judges[1]
-    p = expit(gamma[judge] * (truth.scores[first] - truth.scores[second]) + position[judge])
+        first, second = np.r_[first, second], np.r_[second, first]
+    first, second, judge = np.repeat(first, k), np.repeat(second, k), np.tile(np.arange(k), len(first))
+    count = rng.multinomial(settings["n_comparisons"], np.full(len(judge), 1 / len(judge)))
+    first, second, judge, count = (column[count > 0] for column in (first, second, judge, count))
+    p = expit(
+        np.exp(truth.judges[0])[judge] * (truth.scores[first] - truth.scores[second]) + truth.judges[1][judge]
+    )
     names = tuple(f"m{i:03d}" for i in range(n)), tuple(f"j{i:03d}" for i in range(k))
-    return Comparisons(*names, first, second, judge, (rng.random(len(p)) < p).astype(float)).aggregate()
+    return Comparisons(*names, first, second, judge, rng.binomial(count, p) / count, count).aggregate()
 
 
 def standardised_scores(settings: dict, rng: np.random.Generator) -> Record:
@@ -45,7 +52,7 @@ def standardised_scores(settings: dict, rng: np.random.Generator) -> Record:
     for member in settings["members"]:
         try:
             fitted = fit(cells, member)
-        except NoMaximumError as error:
+        except (DataError, NoMaximumError) as error:  # too few for every judge, or for every score
             record[f"status/{member}"] = type(error).__name__
             continue
         record[f"status/{member}"] = str(fitted.status)

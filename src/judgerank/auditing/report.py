@@ -17,8 +17,11 @@ table { border-collapse: collapse; font-size: 13px; margin: 1em 0 }
 th, td { border: 1px solid #ccc; padding: 2px 7px }
 th { background: #f2f2f2; text-align: left } img { max-width: 100% } code { background: #f5f5f5 }
 summary { cursor: pointer; font-weight: bold }"""
-PUBLIC_TITLES = {"chatbot_arena": "Chatbot Arena", "mt_bench": "MT-Bench", "ultrafeedback": "UltraFeedback"}
+SET_TITLES = {"in_house": "In-house data", "chatbot_arena": "Chatbot Arena"}
+SET_TITLES |= {"mt_bench": "MT-Bench", "ultrafeedback": "UltraFeedback"}
 SHOWN_MEMBERS = ("btl", "judge_aware", "position_only", "position_aware", "position_aware_ties")
+ERROR_HEADS = {"score": "s", "standardised_score": "s, standardised", "log_discrimination": "log gamma"}
+DRAW_KINDS = ("further", "main")
 SHOWN = ["row", "column", "printed", "ours", "difference", "low", "high", "verdict"]
 
 
@@ -111,9 +114,9 @@ def with_block(text: str, name: str, content: str) -> str:
 
 
 def members_table(results: Results) -> str:
-    """Members of the family on the public sets, as `make model_comparison` stored them."""
+    """Members of the family on the sets, and what people's ratings tell apart, from `make model_comparison`."""
     rows = []
-    for name, title in PUBLIC_TITLES.items():
+    for name, title in SET_TITLES.items():
         table = results.table(f"model_comparison/{name}/members.csv").set_index("member")
         human = table.get("spearman_human")
         for member in SHOWN_MEMBERS:
@@ -123,7 +126,21 @@ def members_table(results: Results) -> str:
             people = "" if human is None else f"{row['spearman_human']:.4f}"
             rows.append((title, member, height, *losses, f"{row['accuracy']:.1%}", people))
     columns = ["set", "member", "log-likelihood", "held-out log-loss", "with ties an outcome", "accuracy"]
-    return _grid(rows, [*columns, "Spearman with people"])
+    return f"{_grid(rows, [*columns, 'Spearman with people'])}\n\n{_people(results)}"
+
+
+def _people(results: Results) -> str:
+    """Whether position changes the agreement with people on Chatbot Arena, in a sentence."""
+    row = results.table("model_comparison/chatbot_arena/people.csv").set_index("member").loc["position_aware"]
+    low, high = row["difference_low"], row["difference_high"]
+    said = "no difference is supported"
+    if low > 0 or high < 0:
+        said = f"agreement is {'higher' if low > 0 else 'lower'} with position"
+    interval = f"{row['level']:.0%} interval from {low:.3f} to {high:.3f} over {row['resamples']} resamples"
+    return (
+        f"Spearman with people, position_aware less judge_aware: {row['difference']:.4f} ({interval} of the "
+        f"questions): {said}."
+    )
 
 
 def slots_table(results: Results) -> str:
@@ -145,23 +162,27 @@ def shrinkage_table(results: Results) -> str:
     for place, setting in further.groupby(["n_models", "n_judges"], sort=False):
         for size in (setting["n_comparisons"].min(), setting["n_comparisons"].max()):
             ends = setting[setting["n_comparisons"] == size].set_index("parameter")
-            ratios = (f"{ends.at[p, 'ratio']:.2f} ({ends.at[p, 'ratio_se']:.2f})" for p in ends.index)
+            ratios = (f"{ends.at[p, 'ratio']:.2f} ({ends.at[p, 'ratio_se']:.2f})" for p in ERROR_HEADS)
             rows.append((str(place), f"{size:,}", *ratios))
-    better = [f"{(part['ratio'] > 1).sum()} of {len(part)}" for _, part in table.groupby("draws")]
-    told = f"Over one at {better[0]} points of the grid, and at {better[1]} for the truth of the other sections."
-    return f"{_grid(rows, ['(N, K)', 'T', 's', 'log gamma'])}\n\n{told}"
+    counted = []
+    for parameter, head in ERROR_HEADS.items():
+        parts = (table[(table["parameter"] == parameter) & (table["draws"] == kind)] for kind in DRAW_KINDS)
+        better = [f"{(part['ratio'] > 1).sum()} of {len(part)}" for part in parts]
+        counted.append(f"{head}, at {better[0]} points of the grid and at {better[1]}")
+    told = f"Over one for {'; '.join(counted)} (the latter for the truth of the other sections)."
+    return f"{_grid(rows, ['(N, K)', 'T', *ERROR_HEADS.values()])}\n\n{told}"
 
 
 def uncertainty_table(results: Results) -> str:
     """What errors clustered by question are to plug-in ones, as `make uncertainty` stored it."""
     rows = []
-    for name, title in PUBLIC_TITLES.items():
+    for name, title in SET_TITLES.items():
         for _, row in results.table(f"uncertainty/{name}/summary.csv").iterrows():
             ratios = (f"{row[ratio]:.2f}" for ratio in ("clustered_ratio", "bootstrap_ratio"))
             apart = f"{row['separated_plug_in']}, {row['separated_clustered']} of {row['pairs']}"
             rows.append((title, row["member"], f"{row['questions']:,}", *ratios, apart))
     columns = ["set", "member", "questions", "clustered / plug-in", "bootstrap / plug-in"]
-    return _grid(rows, [*columns, "pairs told apart: plug-in, clustered"])
+    return _grid(rows, [*columns, "pairs separated (Holm): plug-in, clustered"])
 
 
 def methods_table(results: Results) -> str:
@@ -175,7 +196,7 @@ def methods_table(results: Results) -> str:
         of = table[table["method"] == method].set_index("data")
         # the mean over those data sets alone that a method could rank would flatter it
         truths = of["spearman"].where(of["n_ranked"] == of["n"])[panels]
-        numbers = [f"{of.at['chatbot_arena', 'spearman']:.4f}", *(f"{x:.3f}" for x in of["log_loss"][sets])]
+        numbers = [_over_orders(of.loc["chatbot_arena"]), *(f"{x:.3f}" for x in of["log_loss"][sets])]
         numbers += [f"{x:.3f}" for x in truths]
         rows.append((title, *(number.replace("nan", "-") for number in numbers)))
     heads = [f"log-loss, {title}" for title in data["title"][sets]]
@@ -187,7 +208,15 @@ def methods_table(results: Results) -> str:
         for name, row in contrary.iterrows()
         if row["n_reversed"] > 0
     )
-    return f"{grid}\n\nRankings that run against the truth where judges are contrary: {'; '.join(counts)}."
+    orders = table["orders"].max()
+    noted = f"In brackets: standard deviation over {orders:.0f} random orders of the rows."
+    return f"{grid}\n\n{noted} Rankings that run against the truth where judges are contrary: {'; '.join(counts)}."
+
+
+def _over_orders(row: pd.Series) -> str:
+    """A rank correlation, with its spread over orders of the rows where it depends on them."""
+    spread = row["spearman_sd"]
+    return f"{row['spearman']:.4f}" if pd.isna(spread) else f"{row['spearman']:.3f} ({spread:.3f})"
 
 
 def _grid(rows: list[tuple], columns: list[str]) -> str:

@@ -24,25 +24,27 @@ def sets_table(
         reference = None if judgments.is_surrogate else people
         for method in methods:
             (whole,) = study.records(f"{name}-{method}-whole")
+            orders = methods[method]["orders"]
             row = {"data": name, "title": judgments.title, "kind": "set", "method": method, "n": 1 + cfg.folds}
+            row["orders"] = orders
             if "failure" in whole:
                 rows.append({**row, "n_ranked": 0, "why": whole["failure"]})
                 continue
             folds = [record for fold in range(cfg.folds) for record in study.records(f"{name}-{method}-{fold}")]
             row |= {"n_ranked": 1 + sum("failure" not in fold for fold in folds), "why": whole["remark"]}
-            found = pd.Series(whole["scores"])
+            found, by_order = pd.Series(whole["scores"]), pd.DataFrame(whole["by_order"])
             if reference is not None:
-                row["spearman"] = spearmanr(found[reference.index], reference).statistic
-                row["kendall"] = kendalltau(found[reference.index], reference).statistic
-            row["kendall_shuffled"] = whole["kendall_shuffled"]
+                row |= agreement(by_order[reference.index], reference)
+            row["kendall_orders"] = whole["kendall_orders"]
             rows.append(row | held_out(pd.DataFrame(folds)))
             table = pd.DataFrame({"score": found, "rank": found.rank(ascending=False), "error": whole["errors"]})
+            table["sd_orders"] = by_order.std() if orders > 1 else np.nan
             place = {"data": name, "method": method}
             scores.append(table.rename_axis("model").reset_index().assign(**place))
             if whole["judges"]:
                 said = pd.Series(whole["judges"], name="value").rename_axis("judge").reset_index()
                 judges.append(said.assign(**place))
-    of_models, of_judges = ["model", "score", "rank", "error"], ["judge", "value"]
+    of_models, of_judges = ["model", "score", "rank", "error", "sd_orders"], ["judge", "value"]
     return pd.DataFrame(rows), _stacked(scores, of_models), _stacked(judges, of_judges)
 
 
@@ -51,13 +53,27 @@ def _stacked(parts: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
+def agreement(by_order: pd.DataFrame, reference: pd.Series) -> dict[str, float]:
+    """Rank correlations with a reference: the mean over orders of the rows (rows here) and their spread."""
+    row = {}
+    for name, correlation in (("spearman", spearmanr), ("kendall", kendalltau)):
+        values = pd.Series([correlation(scores, reference).statistic for _, scores in by_order.iterrows()])
+        row |= {name: values.mean(), f"{name}_sd": values.std(), f"{name}_se": values.std() / np.sqrt(len(values))}
+    return row
+
+
 def held_out(folds: pd.DataFrame) -> dict[str, float]:
-    """Log-loss per comparison with its standard error over folds, and accuracy; nothing without probabilities."""
+    """Log-loss per comparison with its standard error over folds, and accuracy; nothing without probabilities.
+
+    With several orders of the rows these are means over them, and ``log_loss_sd`` is their spread.
+    """
     if "log_loss" not in folds or folds["log_loss"].isna().any():
         return {}
     weight = folds["comparisons"] / folds["comparisons"].sum()
     error = float(folds["log_loss"].std() / np.sqrt(len(folds)))
-    return {"log_loss": weight @ folds["log_loss"], "log_loss_se": error, "accuracy": weight @ folds["accuracy"]}
+    row = {"log_loss": weight @ folds["log_loss"], "log_loss_se": error, "accuracy": weight @ folds["accuracy"]}
+    by_order = weight.to_numpy() @ np.array(folds["by_order"].tolist())
+    return row | {"log_loss_sd": np.std(by_order, ddof=1) if len(by_order) > 1 else np.nan}
 
 
 def panels_table(cfg: DictConfig, methods: dict, study: Study) -> pd.DataFrame:
@@ -91,6 +107,6 @@ def methods_table(methods: dict, study: Study) -> pd.DataFrame:
         if found:
             row |= {"probabilities": found[0]["probabilities"], "intervals": found[0]["errors"] is not None}
             row |= {"judges": found[0]["judges"] is not None}
-            row |= {"least_kendall_shuffled": min(record["kendall_shuffled"] for record in found)}
+            row |= {"orders": method["orders"], "least_kendall_orders": min(r["kendall_orders"] for r in found)}
         rows.append({**row, "settings": ", ".join(f"{key}={value}" for key, value in method["settings"].items())})
     return pd.DataFrame(rows)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -42,31 +43,50 @@ def method_of(name: str, function: str, settings: Mapping[str, Any]) -> Rank:
 def on_set(settings: dict, rng: np.random.Generator, sets: dict[str, tuple[Comparisons, np.ndarray]]) -> Record:
     """One method on a set: scores from the whole of it, or how well one fold is predicted by the others.
 
-    Settings are ``set``, ``method`` and its ``function`` and ``settings``, and ``fold``, None for the whole set.
-    `sets` has the comparisons and their folds. Of the whole set, ``kendall_shuffled`` is the agreement with the
-    same comparisons in random order.
+    Settings are ``set``, ``method`` and its ``function``, ``settings`` and ``orders``, and ``fold``, None for the
+    whole set. `sets` has the comparisons and their folds. A method that depends on the order of rows is run on
+    several random ones: scores are means over them, and what each order gave is in ``by_order``.
     """
     rank = method_of(settings["method"], settings["function"], settings["settings"])
     comparisons, fold = sets[settings["set"]]
-    if settings["fold"] is not None:
-        held_out = fold == settings["fold"]
-        train, test = (comparisons.take(np.flatnonzero(rows)) for rows in (~held_out, held_out))
-        predict = rank(train).predict
-        return {} if predict is None else losses(test.outcome, predict(test))
-    found = rank(comparisons)
-    shuffled = rank(comparisons.take(rng.permutation(len(comparisons))))
+    if settings["fold"] is None:
+        return whole_record([rank(rows) for rows in in_orders(comparisons, settings["orders"], rng)])
+    held_out = fold == settings["fold"]
+    train, test = (comparisons.take(np.flatnonzero(rows)) for rows in (~held_out, held_out))
+    predictions = [rank(rows).predict for rows in in_orders(train, settings["orders"], rng)]
+    if None in predictions:
+        return {}
+    lost = pd.DataFrame([losses(test.outcome, predict(test)) for predict in predictions])
+    return lost.mean().to_dict() | {"by_order": lost["log_loss"].tolist()}
+
+
+def in_orders(comparisons: Comparisons, orders: int, rng: np.random.Generator) -> Iterator[Comparisons]:
+    """The rows as they are if there is to be one order, and else in so many random ones."""
+    for _ in range(orders):
+        yield comparisons if orders == 1 else comparisons.take(rng.permutation(len(comparisons)))
+
+
+def whole_record(found: list[Ranking]) -> Record:
+    """What a method says of a set, by the rankings from one or several orders of its rows."""
+    first = found[0]
+    scores = pd.DataFrame([ranking.scores for ranking in found])
+    pairs = combinations(scores.to_numpy(), 2)
     return {
-        "scores": found.scores.to_dict(),
-        "errors": None if found.errors is None else found.errors.to_dict(),
-        "judges": None if found.judges is None else found.judges.to_dict(),
-        "probabilities": found.predict is not None,
-        "remark": found.remark,
-        "kendall_shuffled": kendalltau(found.scores, shuffled.scores[found.scores.index]).statistic,
+        "scores": scores.mean().to_dict(),
+        "errors": None if first.errors is None else pd.DataFrame([r.errors for r in found]).mean().to_dict(),
+        "judges": None if first.judges is None else first.judges.to_dict(),
+        "probabilities": first.predict is not None,
+        "remark": first.remark,
+        "by_order": scores.to_dict("records"),
+        "kendall_orders": float(np.mean([kendalltau(*pair).statistic for pair in pairs] or [np.nan])),
     }
 
 
 def on_panel(settings: dict, rng: np.random.Generator) -> Record:
-    """Every method on one data set of a panel, by name: what `against_truth` says, or why there is no ranking."""
+    """Every method on one data set of a panel, by name: what `against_truth` says, or why there is no ranking.
+
+    Rows are drawn independently, so that every data set is in an order of its own.
+    """
     data, truth, everything = drawn_panel(settings["panel"], rng)
     record: Record = {}
     for name, method in settings["methods"].items():

@@ -21,6 +21,7 @@ class Method:
     source: str = MISSING  # of the formula, of the code where a library has it, and of the settings
     settings: dict[str, Any] = field(default_factory=dict)
     limits: str = MISSING  # what it cannot do
+    orders: int = 1  # random orders of the rows to average over, for a method that depends on them
 
 
 @dataclass

@@ -123,6 +123,7 @@ class ModelComparison(OneSet):
     members: list[str] = MISSING
     shrunk: list[str] = MISSING  # members that are fitted with shrinkage too
     folds: int = MISSING
+    resamples: int = MISSING
 
 
 @dataclass

@@ -82,10 +82,13 @@ def penalty(model: Model, at: Parameters, spread: Mapping[str, float]) -> np.nda
     n_models = len(at.scores)
     level, share = _scale(model, at)
     precision = _apart(model, n_models, at.judges.shape[1], spread)
-    scaled = np.zeros((n_models, len(precision)))  # derivatives of the scaled scores, over their scale
-    scaled[:, :n_models] = np.eye(n_models)
-    scaled[:, n_models : n_models + len(share)] = np.outer(at.scores, share)
-    return precision + scaled.T @ scaled * (level / spread["scores"]) ** 2
+    # J'J of the scaled scores' derivatives J = (I, s share') over their scale
+    square, by_judge = (level / spread["scores"]) ** 2, slice(n_models, n_models + len(share))
+    np.fill_diagonal(precision[:n_models, :n_models], square)
+    precision[:n_models, by_judge] += square * np.outer(at.scores, share)
+    precision[by_judge, :n_models] += square * np.outer(share, at.scores)
+    precision[by_judge, by_judge] += square * (at.scores @ at.scores) * np.outer(share, share)
+    return precision
 
 
 def _scale(model: Model, at: Parameters) -> tuple[float, np.ndarray]:
@@ -98,15 +101,15 @@ def _scale(model: Model, at: Parameters) -> tuple[float, np.ndarray]:
 
 def _apart(model: Model, n_models: int, n_judges: int, spread: Mapping[str, float]) -> np.ndarray:
     """Precision matrix of the judges' blocks; that of the scores is left zero."""
-    blocks = [np.zeros((n_models, n_models))]
-    for name in _free_blocks(model):
-        square = spread[name] ** 2
-        if name == "log_discrimination":
-            blocks.append(np.eye(n_judges) / square)
-        else:
-            mean = np.full((n_judges, n_judges), 1 / n_judges)
-            blocks.append((np.eye(n_judges) - mean) / square + mean / (square + n_judges * WIDE**2))
-    return block_diag(*blocks)
+    names = _free_blocks(model)
+    precision = np.zeros((n_models + len(names) * n_judges,) * 2)
+    for number, name in enumerate(names):
+        square, place = spread[name] ** 2, n_models + number * n_judges
+        block = precision[place : place + n_judges, place : place + n_judges]
+        if name != "log_discrimination":  # their mean is free, or nearly so
+            block += (1 / (square + n_judges * WIDE**2) - 1 / square) / n_judges
+        block[np.diag_indices(n_judges)] += 1 / square
+    return precision
 
 
 def _free_blocks(model: Model) -> tuple[str, ...]:
@@ -159,28 +162,34 @@ class _Problem:
 
     def mode(self, x: np.ndarray, spread: Mapping[str, float], settings: PenalisedSettings):
         """The mode reached from x: where it is, how high, whether the tolerance was met, and Newton steps."""
+        height, gradient, info = self.look(x, spread, "observed")
         for steps in range(settings.max_iterations + 1):
-            height, gradient, info = self.look(x, spread, "observed")
             step, slack = _ascent(info, gradient), ROUNDING * max(1.0, abs(height))
             rise = gradient @ step
             small = np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height))
             if small or rise <= slack:
                 return x, height, True, steps
             size = min(1.0, LARGEST_STEP / np.abs(step).max())
-            while self.look(x + size * step, spread)[0] < height + SUFFICIENT * size * rise - slack:
+            there = self.look(x + size * step, spread, "observed")  # the first try mostly holds
+            while there[0] < height + SUFFICIENT * size * rise - slack:
                 size /= 2
-            x = x + size * step
+                there = self.look(x + size * step, spread, "observed")
+            x, (height, gradient, info) = x + size * step, there
         return x, height, False, steps
 
-    def marginal(self, x: np.ndarray, spread: Mapping[str, float], settings: PenalisedSettings):
-        """Log marginal likelihood in Laplace's approximation, and the mode and steps behind it."""
-        x, height, _, steps = self.mode(x, spread, settings)
-        info = self.look(x, spread, "expected")[2]
+    def near(self, x: np.ndarray, spread: Mapping[str, float]) -> np.ndarray:
+        """The mode for standard deviations next to those of the mode x, to first order: one Newton step."""
+        _, gradient, info = self.look(x, spread, "observed")
+        return x + _ascent(info, gradient)
+
+    def marginal(self, x: np.ndarray, spread: Mapping[str, float]) -> float:
+        """Log marginal likelihood in Laplace's approximation at the mode x."""
+        height, _, info = self.look(x, spread, "expected")
         prior = _apart(self.model, self.n, self.k, spread)
         prior[: self.n, : self.n] = np.eye(self.n) / spread["scores"] ** 2
         both = [np.linalg.slogdet(matrix)[1] for matrix in (self.to_full.T @ prior @ self.to_full, info)]
         to_scaled = (self.n - 1) * np.log(_scale(self.model, self.parameters(x))[0])  # from scores to scaled ones
-        return height + 0.5 * (both[0] - both[1]) + to_scaled, x, steps
+        return height + 0.5 * (both[0] - both[1]) + to_scaled
 
 
 def _ascent(info: np.ndarray, gradient: np.ndarray) -> np.ndarray:
@@ -200,17 +209,20 @@ def maximise(cells: Comparisons, model: Model, settings: PenalisedSettings) -> S
     unknown = [name for name in names if getattr(settings, name) is None]
     at = {"x": np.zeros(problem.to_full.shape[1]), "steps": 0}
 
-    def loss(log_tau: np.ndarray) -> float:
-        found = spread | dict(zip(unknown, np.exp(log_tau), strict=True))
-        value, at["x"], steps = problem.marginal(at["x"], found, settings)
+    def given(log_tau: np.ndarray) -> dict[str, float]:
+        return spread | dict(zip(unknown, np.exp(log_tau), strict=True))
+
+    def loss(log_tau: np.ndarray) -> tuple[float, np.ndarray]:
+        at["x"], _, _, steps = problem.mode(at["x"], given(log_tau), settings)
         at["steps"] += steps
-        return -value + 0.5 * log_tau @ log_tau
+        value = problem.marginal(at["x"], given(log_tau))
+        beside = [given(log_tau + step) for step in DIFFERENCE * np.eye(len(unknown))]
+        slopes = [problem.marginal(problem.near(at["x"], other), other) - value for other in beside]
+        return -value + 0.5 * log_tau @ log_tau, -np.array(slopes) / DIFFERENCE + log_tau
 
     if unknown:
         bounds = [(np.log(NARROWEST), np.log(WIDEST))] * len(unknown)
-        found = minimize(
-            loss, np.zeros(len(unknown)), bounds=bounds, method="L-BFGS-B", options={"eps": DIFFERENCE}
-        )
+        found = minimize(loss, np.zeros(len(unknown)), jac=True, bounds=bounds, method="L-BFGS-B")
         spread |= dict(zip(unknown, np.exp(found.x).tolist(), strict=True))
     x, _, done, steps = problem.mode(at["x"], spread, settings)
     here = problem.parameters(x)
