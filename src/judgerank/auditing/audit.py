@@ -34,8 +34,8 @@ MEANING = {
     Verdict.EXACT: "ours, rounded as printed, is the printed number",
     Verdict.MONTE_CARLO: "the printed number lies in the prediction interval stated below",
     Verdict.CAUSE: "another stored run reproduces the printed number exactly; `reason` names it",
-    Verdict.RULED_OUT: "a finding shows that the printed number cannot be what it is said to be; what it is instead "
-    "is not shown",
+    Verdict.RULED_OUT: "a finding shows that the printed number cannot be what it is said to be; what it is "
+    "instead is not shown",
     Verdict.OPEN: "neither",
     Verdict.UNCHECKED: "what is needed is not at hand or not stored; `reason` says what",
     Verdict.TAKEN_OVER: "the stored tables show that our run used it; no check of a result",

@@ -5,15 +5,13 @@ A finding holds, or does not, by what is stored; only those that hold rule a pri
 
 from __future__ import annotations
 
-import pandas as pd
-
 from judgerank import published
 from judgerank.auditing.finding import PUBLIC, TITLES, finding, stored_sets, tell
+from judgerank.auditing.findings_judges import judges_in_the_files, one_judge_four_names, slots
 from judgerank.auditing.findings_simulated import slopes, sparsity, weak_panels
 from judgerank.auditing.results import Results
 
 __all__ = ["FINDINGS", "tell"]
-FOND = 0.85  # share of answers in one slot from which a judge is said to have a favourite
 
 
 @finding(
@@ -32,7 +30,8 @@ def no_interior_maximum(results: Results) -> tuple[bool, str]:
     printed = published.numbers("judge_discrimination", "ultrafeedback")
     text = (
         f"The judge-aware likelihood of UltraFeedback has its maximum over gamma >= 0 with {len(zero)} judges at "
-        f"zero ({', '.join(zero)}). The printed column, with every gamma from {printed.min()} up, therefore cannot "
+        f"zero ({', '.join(zero)}). The printed column, with every gamma from {printed.min()} up, therefore "
+        "cannot "
         f"be the maximum. What it is instead is shown only in part. {_nearest(results)} The judge-aware scores of "
         f"Table A.6 come from the same fit.{_other_sets(results)}"
     )
@@ -42,9 +41,7 @@ def no_interior_maximum(results: Results) -> tuple[bool, str]:
 def _nearest(results: Results) -> str:
     path = results.table("judge_reliability/stopping_path.csv")
     nearest = path.loc[path["largest_difference"].idxmin()]
-    top = results.one(
-        "judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "log_likelihood"
-    )
+    top = results.one("judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "log_likelihood")
     told = (
         f"Algorithm 1 from zero comes nearest after {nearest['iteration']:.0f} iterations (largest difference "
         f"{nearest['largest_difference']:.3f}, log-likelihood {top - nearest['log_likelihood']:.2f} below the "
@@ -52,12 +49,20 @@ def _nearest(results: Results) -> str:
     )
     if not results.real("judge_reliability/stopping_starts.csv"):
         point = results.table("judge_reliability/stopping_point.csv")
-        same = [published.as_printed(x, f"{p:.2f}") == f"{p:.2f}" for x, p in zip(point.nearest, point.paper, strict=True)]
+        same = [
+            published.as_printed(x, f"{p:.2f}") == f"{p:.2f}"
+            for x, p in zip(point.nearest, point.paper, strict=True)
+        ]
         return f"{told}{sum(same)} of {len(same)} gammas come out at printed precision."
     starts = results.table("judge_reliability/stopping_starts.csv")
     best = starts.loc[starts.groupby("start", sort=False)["matched"].idxmax()]
-    counts = (f"{row.matched} of {row.of} from {row.start} (iteration {row.iteration})" for row in best.itertuples())
-    return f"{told}and at the nearest iterates from other starts these come out at printed precision: {'; '.join(counts)}."
+    counts = (
+        f"{row.matched} of {row.of} from {row.start} (iteration {row.iteration})" for row in best.itertuples()
+    )
+    return (
+        f"{told}and at the nearest iterates from other starts these come out at printed precision: "
+        f"{'; '.join(counts)}."
+    )
 
 
 def _other_sets(results: Results) -> str:
@@ -85,13 +90,15 @@ def left_out_of_table_1(results: Results) -> tuple[bool, str]:
     lead = results.rows("benchmark_alignment/lead.csv", "dataset=mt_bench; fit=judge_aware").iloc[0]
     shown = published.table("mt_bench").index
     left_out = [name for name in ours.index if name not in shown]
+    settled = lead["difference"] > 2 * lead["standard_error"]
     text = (
         f"MT-Bench has {len(ours)} models; Table 1 shows {len(shown)}, without {', '.join(left_out)}. By the "
         f"judge-aware fit {lead['first']} stands before {lead['second']} by {lead['difference']:.3f}, with a "
-        f"standard error of {lead['standard_error']:.3f}: the data do not order the two. Section 5.2 says that "
-        "GPT-4 ranks first, which is so among the models shown. Once ties are dropped the judge-aware rank of "
-        f"GPT-4 goes from {ties['rank_judge_aware_half']['gpt-4']} to {ties['rank_judge_aware_dropped']['gpt-4']}, "
-        "a change within error too, where appendix F.4 has unchanged rankings."
+        f"standard error of {lead['standard_error']:.3f}: the data {'do' if settled else 'do not'} tell which "
+        "of the "
+        "two is first. Section 5.2 says that GPT-4 ranks first, which is so among the models shown. Once ties are "
+        f"dropped the judge-aware rank of GPT-4 goes from {ties['rank_judge_aware_half']['gpt-4']} to "
+        f"{ties['rank_judge_aware_dropped']['gpt-4']}, where appendix F.4 has unchanged rankings."
     )
     return "claude-v1" in left_out and lead["first"] == "claude-v1" and lead["second"] == "gpt-4", text
 
@@ -116,12 +123,14 @@ def widths(results: Results) -> tuple[bool, str]:
     house, arena = "complete_ranking", "chatbot_arena"
     text = (
         f"In-house, the text has {text_of[house, 'judge_aware']} against {text_of[house, 'btl']}, printed as a "
-        f"reduction of {told['in_house_width_reduction']}%; the two give {reduction(text_of, house):.1f}%, and the "
+        f"reduction of {told['in_house_width_reduction']}%; the two give {reduction(text_of, house):.1f}%, and "
+        "the "
         f"rows of Table A.7 {rows[house, 'judge_aware']:.4f}, {rows[house, 'btl']:.4f} and "
         f"{reduction(rows, house):.1f}%. For Chatbot Arena the text has {text_of[arena, 'judge_aware']} against "
         f"{text_of[arena, 'btl']}, printed as {told['chatbot_arena_width_reduction']}%; the two give "
         f"{reduction(text_of, arena):.1f}%, and the rows of Table 3 {rows[arena, 'judge_aware']:.4f}, "
-        f"{rows[arena, 'btl']:.4f} and {reduction(rows, arena):.1f}%, as do ours. The numbers of the text may come "
+        f"{rows[arena, 'btl']:.4f} and {reduction(rows, arena):.1f}%, as do ours. The numbers of the text may "
+        "come "
         "from another run than the tables."
     )
     as_rows = all(abs(ours[m] - rows[arena, m]) < 5e-4 < abs(ours[m] - text_of[arena, m]) for m in ours.index)
@@ -144,7 +153,8 @@ def two_scales(results: Results) -> tuple[bool, str]:
         ahead += aware["separated_pairs"] >= btl["separated_pairs"]
         sentences.append(
             f"{TITLES[name]}: width {aware['mean_width']:.3f} against {btl['mean_width']:.3f}, over the standard "
-            f"deviation of the scores {aware['relative_width']:.3f} against {btl['relative_width']:.3f}, separated "
+            f"deviation of the scores {aware['relative_width']:.3f} against {btl['relative_width']:.3f}, "
+            "separated "
             f"pairs {aware['separated_pairs']} against {btl['separated_pairs']}"
         )
     text = (
@@ -154,82 +164,6 @@ def two_scales(results: Results) -> tuple[bool, str]:
         f"scale; by it the paper's model is ahead or level on {ahead} of {len(names)} sets."
     )
     return otherwise > 0, text
-
-
-@finding(
-    "Slots follow names on the public sets, and some judges mostly answer with one slot",
-    "make data_overview",
-    *(f"data_overview/{name}/{table}.csv" for name in PUBLIC for table in ("size", "judges")),
-    figure="data_overview/ultrafeedback/answers.png",
-)
-def slots(results: Results) -> tuple[bool, str]:
-    names = stored_sets(results, "data_overview/{}/judges.csv")
-    size = "data_overview/{}/size.csv"
-    share = {name: results.one(size.format(name), "", "share_first_is_alphabetically_smaller") for name in names}
-    fond, count = [], 0
-    for name in names:
-        judges = results.table(f"data_overview/{name}/judges.csv")
-        largest = judges[["share_a", "share_b"]].max(axis=1)
-        chosen = judges[largest >= FOND]
-        count += len(chosen)
-        told = (f"{row.judge} {'a' if row.share_a > row.share_b else 'b'} "
-                f"{max(row.share_a, row.share_b):.0%}" for row in chosen.itertuples())  # fmt: skip
-        fond.append(f"{TITLES[name]}: {', '.join(told) or 'none'}")
-    text = (
-        "The model shown first is the alphabetically smaller one in "
-        + ", ".join(f"{value:.1%} ({TITLES[name]})" for name, value in share.items())
-        + f" of the records. Judges with at least {FOND:.0%} of their answers in one slot: {'; '.join(fond)}. Where "
-        "slots follow names, such a judge looks like one that ranks the models by name. Not every judge with a low "
-        f"discrimination is of this kind: {_other_weak(results)}."
-    )
-    public = [share[name] for name in share if name in PUBLIC]
-    return len(public) > 0 and min(public) > 0.99 and count > 0, text
-
-
-def _other_weak(results: Results) -> str:
-    told = []
-    for judge in ("marin-community/marin-8b-instruct", "mistralai/Mistral-7B-Instruct-v0.1"):
-        row = results.rows("data_overview/chatbot_arena/judges.csv", f"judge={judge}").iloc[0]
-        told.append(
-            f"on Chatbot Arena {judge} answers a {row['share_a']:.0%}, b {row['share_b']:.0%}, tie {row['share_tie']:.0%}"
-        )
-    return "; ".join(told)
-
-
-@finding(
-    "Four judge ids agree with each other as one model would",
-    "make judge_reliability",
-    "judge_reliability/agreement.csv",
-    "judge_reliability/discrimination.csv",
-    "judge_reliability/merged.csv",
-)
-def one_judge_four_names(results: Results) -> tuple[bool, str]:
-    alike = results.table("judge_reliability/agreement.csv")
-    ids = sorted(set(alike.loc[alike["one_model"], ["judge_1", "judge_2"]].to_numpy().ravel()))
-    apart, told = [], []
-    for name, rows in alike.groupby("dataset"):
-        same, other = rows[rows["one_model"]], rows[~rows["one_model"]]
-        # with few shared items agreement says little about either
-        same, other = same[same["shared"] >= 30], other[other["shared"] >= 30]
-        if len(same):
-            apart.append(bool(same["agreement"].min() > other["agreement"].max()))
-            told.append(
-                f"{TITLES.get(name, name)}: {same['agreement'].min():.1%} to {same['agreement'].max():.1%} on "
-                f"{same['shared'].min()} to {same['shared'].max()} shared items, any other two judges at most "
-                f"{other['agreement'].max():.1%}"
-            )
-    merged = results.table("judge_reliability/merged.csv")
-    change = [
-        f"{TITLES.get(name, name)} mean width {rows['mean_width'].iloc[0]:.3f} to {rows['mean_width'].iloc[1]:.3f}, "
-        f"largest change of rank {rows['largest_rank_change'].max()}"
-        for name, rows in merged.groupby("dataset")
-    ]
-    text = (
-        f"The published request scripts send one model name for {', '.join(ids)}. How often two of them agree: "
-        f"{'; '.join(told)}. If they are one model, the panel counts it four times; merged into one judge with one "
-        f"vote an item: {'; '.join(change)}. Which model answered at collection time the files do not say."
-    )
-    return len(apart) > 0 and all(apart), text
 
 
 @finding(
@@ -243,7 +177,8 @@ def vicuna(results: Results) -> tuple[bool, str]:
     text = (
         "Section 5.5 says that the unweighted ranking reverses Vicuna-13B and Vicuna-7B in terms of scores. The "
         f"unweighted scores of Table 3 are {score['vicuna-13b']} and {score['vicuna-7b']} (ours "
-        f"{ours['vicuna-13b']:.3f} and {ours['vicuna-7b']:.3f}), the larger model first, as in the weighted column."
+        f"{ours['vicuna-13b']:.3f} and {ours['vicuna-7b']:.3f}), the larger model first, as in the weighted "
+        "column."
     )
     return bool(score["vicuna-13b"] > score["vicuna-7b"] and ours["vicuna-13b"] > ours["vicuna-7b"]), text
 
@@ -278,26 +213,10 @@ def seventeen_judges(results: Results) -> tuple[bool, str]:
         f"Footnote 3 says that a judge with a discrimination near zero, GLM-4.5-Air-FP8, was left out. Without it "
         f"{same[both, 'score_btl']} of {len(printed)} unweighted scores come out as printed, with all 18 judges "
         f"{same[one, 'score_btl']}. The judge-aware fit puts this judge at zero by itself: "
-        f"{same[both, 'score_judge_aware']} and {same[one, 'score_judge_aware']} of its scores come out as printed."
+        f"{same[both, 'score_judge_aware']} and {same[one, 'score_judge_aware']} of its scores come out as "
+        "printed."
     )
     return same[both, "score_btl"] > same[one, "score_btl"], text
-
-
-@finding(
-    "The list of judges and the judges in the files",
-    "make data_overview",
-    *(f"data_overview/{name}/judges.csv" for name in PUBLIC),
-)
-def judges_in_the_files(results: Results) -> tuple[bool, str]:
-    names = stored_sets(results, "data_overview/{}/judges.csv")
-    judges = pd.concat(results.table(f"data_overview/{name}/judges.csv") for name in names)
-    used, listed = set(judges["judge"]), set(published.table("judge_llms").index)
-    text = (
-        f"Judges in the files ({', '.join(TITLES[name] for name in names)}) that the paper's list (Table A.5) does "
-        f"not have: {', '.join(sorted(used - listed)) or 'none'}. Listed, and in none of these files: "
-        f"{', '.join(sorted(listed - used)) or 'none'}."
-    )
-    return len(used - listed) > 0, text
 
 
 FINDINGS = (

@@ -34,7 +34,8 @@ def weak_panels(results: Results) -> tuple[bool, str]:
         sentences.append(f"{TITLES[name]}, {rows['panel'].iloc[0]} weak judges: {', '.join(told)}")
     text = (
         "Panels made of a set's less discriminating judges alone; correlations, judge-aware against BTL, as mean "
-        f"and quartiles over random panels: {'; '.join(sentences)}. By the Spearman correlation with the full-data "
+        f"and quartiles over random panels: {'; '.join(sentences)}. By the Spearman correlation with the "
+        "full-data "
         f"judge-aware fit the quartiles of the two do not overlap, BTL ahead, on {', '.join(behind) or 'no set'}. "
         "The paper's measures are both correlations with the full-data judge-aware fit, on one pool of six weaker "
         f"and two stronger judges. {_ahead(results)}"
@@ -59,7 +60,9 @@ def _ahead(results: Results) -> str:
             for measure, rows in table.groupby("measure")
         )
         told.append(f"{TITLES[name]} {', '.join(counts)}")
-    return f"In random subsets, each fit against its own full-data fit, judge-aware is ahead at: {'; '.join(told)}."
+    return (
+        f"In random subsets, each fit against its own full-data fit, judge-aware is ahead at: {'; '.join(told)}."
+    )
 
 
 @finding(
@@ -82,7 +85,8 @@ def slopes(results: Results) -> tuple[bool, str]:
         f"Over {table['draw'].nunique()} draws of the truth our slopes are: {'; '.join(told)}. In {wide} of "
         f"{len(told)} rows they differ by more than four of their own errors, so one study says little about "
         f"another; in {steeper} the printed slope is flatter than all of ours. Ours come from an estimator on a "
-        "bounded box: at small T some likelihoods have no interior maximum, the estimates sit on the box and leave "
+        "bounded box: at small T some likelihoods have no interior maximum, the estimates sit on the box and "
+        "leave "
         f"it as T grows, which steepens the line. {_algorithm_1(results)}The paper's truth is not known."
     )
     return wide > 0, text
@@ -95,7 +99,7 @@ def _algorithm_1(results: Results) -> str:
         return ""
     told = (
         f"({row.n_models}, {row.n_judges}) {row.parameter} {row.slope:.3f} ({row.slope_se:.3f})"
-        for row in results.table(name).itertuples()
+        for row in results.rows(name, "draw=0").itertuples()
     )
     return f"The paper's Algorithm 1 itself, under the first truth, gives: {'; '.join(told)}. "
 
@@ -123,14 +127,17 @@ def sparsity(results: Results) -> tuple[bool, str]:
             bool(held[0]),
         )
     told = (
-        f"{redraw}: {inside[redraw, 'pearson']} of 10 Pearson and {inside[redraw, 'spearman']} of 10 Spearman rows, "
+        f"{redraw}: {inside[redraw, 'pearson']} of 10 Pearson and {inside[redraw, 'spearman']} of 10 Spearman "
+        "rows, "
         f"spanning tree {tree[redraw, 'pearson'][0]} and {tree[redraw, 'spearman'][0]}"
         for redraw in rows["redraw"].unique()
     )
     text = (
-        "The paper does not say where the comparisons on the retained edges come from. Drawn with replacement from "
+        "The paper does not say where the comparisons on the retained edges come from. Drawn with replacement "
+        "from "
         "those made on them (resample) or anew from the full-data fit (simulate), the central 95% of our draws "
-        f"hold: {'; '.join(told)}; printed on the spanning tree is {printed['pearson'].iloc[0]}. Each printed row is "
+        f"hold: {'; '.join(told)}; printed on the spanning tree is {printed['pearson'].iloc[0]}. Each printed "
+        "row is "
         "one draw."
     )
     return tree["resample", "pearson"][1] and not tree["simulate", "pearson"][1], text

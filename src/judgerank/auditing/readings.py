@@ -25,9 +25,10 @@ def cell(rows: pd.DataFrame, column: str, _: Results) -> float:
 
 def only(rows: pd.DataFrame, column: str, _: Results) -> float:
     """The value that all rows share."""
-    if rows[column].nunique() != 1:
-        raise Missing(f"{column} has {rows[column].nunique()} values, not one")
-    return rows[column].iloc[0]
+    values = rows[column].unique()
+    if len(values) != 1:
+        raise Missing(f"{column} has {len(values)} values, not one")
+    return values[0]
 
 
 def thousands(rows: pd.DataFrame, column: str, results: Results) -> float:
