@@ -70,7 +70,8 @@ def finding(title: str, command: str, *evidence: str, figure: str = "") -> Calla
 def tell(one: Finding, results: Results) -> Told:
     """Whether a finding holds, or what is missing to say so."""
     try:
-        return Told(one, *one.check(results))
+        holds, text = one.check(results)
+        return Told(one, bool(holds), text)
     except (Missing, KeyError, IndexError) as error:
         return Told(one, None, f"Not checkable: {error if isinstance(error, Missing) else f'no entry {error}'}.")
 
