@@ -147,7 +147,8 @@ def outliving(numbers: pd.DataFrame, table: str) -> tuple[list[tuple], int]:
         sources = causes().get(key, [])
         changes |= {cause["source"]: scrambled for cause in sources if entry["verdict"] == Verdict.CAUSE}
         verdict = judged(entry, Changed(STORED.folder, changes), set(), sources)["verdict"]
-        if verdict in CHECKED:
+        # another stored run may still give the printed number; ours no longer does
+        if verdict in CHECKED and not (entry["verdict"] == Verdict.EXACT and verdict == Verdict.CAUSE):
             kept.append((*key, verdict))
     return kept, count
 
@@ -285,6 +286,7 @@ FALLS = {
         for name in ("chatbot_arena", "mt_bench", "ultrafeedback")
     },
     "slopes": {"convergence_mse/slopes_draws.csv": set_to("slope_se", 10.0)},
+    "sample_of_the_pool": {"unstated_settings/table_2.csv": set_to("reproduced", False)},
     "judges_in_the_files": {
         f"data_overview/{name}/judges.csv": set_to("judge", "deepseek-chat")
         for name in ("chatbot_arena", "mt_bench", "ultrafeedback", "in_house")
@@ -314,9 +316,9 @@ def finding_of(name: str):
 def test_the_left_out_judge_is_told_by_the_scores_that_come_out(shift, tmp_path):
     folder = tmp_path / "complete_ranking/in_house"
     folder.mkdir(parents=True)
-    printed = published.table("complete_ranking")[["score_btl", "score_judge_aware"]].astype(float)
+    printed = published.table("complete_ranking")[["score_btl", "rank_btl", "score_judge_aware"]].astype(float)
     printed.assign(score_btl=printed["score_btl"] + shift).to_csv(folder / "ranking_all_judges.csv")
-    printed.to_csv(folder / "ranking.csv")
+    printed.assign(rank_btl=printed["rank_btl"] + 1).to_csv(folder / "ranking.csv")
     told = tell(finding_of("seventeen_judges"), Results(tmp_path))
     assert told.holds == (shift > 0)
     assert "45 of 45 unweighted scores" in told.text
@@ -448,8 +450,9 @@ def test_a_count_decides_as_it_says():
 
 def test_evidence_configs_and_figures_exist():
     for finding in FINDINGS:
-        for section in finding.command.split()[1:]:
-            assert (ROOT / f"conf/{section}.yaml").is_file()
+        if all(STORED.real(name) for name in finding.evidence):
+            for section in finding.command.split()[1:]:
+                assert (ROOT / f"conf/{section}.yaml").is_file()
     assert sum(all(STORED.real(name) for name in finding.evidence) for finding in FINDINGS) >= 8
 
 

@@ -5,6 +5,8 @@ A finding holds, or does not, by what is stored; only those that hold rule a pri
 
 from __future__ import annotations
 
+import pandas as pd
+
 from judgerank import published
 from judgerank.auditing.finding import PUBLIC, TITLES, finding, stored_sets, tell
 from judgerank.auditing.findings_judges import judges_in_the_files, one_judge_four_names, slots
@@ -120,18 +122,23 @@ def widths(results: Results) -> tuple[bool, str]:
     def reduction(of: dict, table: str) -> float:
         return 100 * (1 - of[table, "judge_aware"] / of[table, "btl"])
 
+    def longer(of: dict, table: str) -> float:
+        return 100 * (of[table, "btl"] / of[table, "judge_aware"] - 1)
+
     house, arena = "complete_ranking", "chatbot_arena"
     text = (
-        f"In-house, the text has {text_of[house, 'judge_aware']} against {text_of[house, 'btl']}, printed as a "
-        f"reduction of {told['in_house_width_reduction']}%; the two give {reduction(text_of, house):.1f}%, and "
+        f"In-house, the text has {text_of[house, 'judge_aware']} against {text_of[house, 'btl']}; the rows of "
+        "Table "
+        f"A.7 have mean widths of {rows[house, 'judge_aware']:.4f} and {rows[house, 'btl']:.4f}. For Chatbot "
+        "Arena it "
+        f"has {text_of[arena, 'judge_aware']} against {text_of[arena, 'btl']}; the rows of Table 3 have "
+        f"{rows[arena, 'judge_aware']:.4f} and {rows[arena, 'btl']:.4f}, as ours. The reductions are printed as "
+        f"{told['in_house_width_reduction']}% and {told['chatbot_arena_width_reduction']}%. The share by which "
         "the "
-        f"rows of Table A.7 {rows[house, 'judge_aware']:.4f}, {rows[house, 'btl']:.4f} and "
-        f"{reduction(rows, house):.1f}%. For Chatbot Arena the text has {text_of[arena, 'judge_aware']} against "
-        f"{text_of[arena, 'btl']}, printed as {told['chatbot_arena_width_reduction']}%; the two give "
-        f"{reduction(text_of, arena):.1f}%, and the rows of Table 3 {rows[arena, 'judge_aware']:.4f}, "
-        f"{rows[arena, 'btl']:.4f} and {reduction(rows, arena):.1f}%, as do ours. The numbers of the text may "
-        "come "
-        "from another run than the tables."
+        f"weighted intervals are shorter is, of the widths in the text, {reduction(text_of, house):.1f}% and "
+        f"{reduction(text_of, arena):.1f}%, and of the rows {reduction(rows, house):.1f}% and "
+        f"{reduction(rows, arena):.1f}%; the share by which the unweighted ones are longer is, of the rows, "
+        f"{longer(rows, house):.1f}% and {longer(rows, arena):.1f}%."
     )
     as_rows = all(abs(ours[m] - rows[arena, m]) < 5e-4 < abs(ours[m] - text_of[arena, m]) for m in ours.index)
     return as_rows and round(reduction(text_of, house), 1) != float(told["in_house_width_reduction"]), text
@@ -189,11 +196,15 @@ def printed_ranks(_: Results) -> tuple[bool, str]:
     first, last = (score.rank(ascending=False, method=method).astype(int) for method in ("min", "max"))
     off = score.index[(rank < first) | (rank > last)]  # equal printed scores may stand in any order
     rows = ", ".join(f"{name} (printed {rank[name]:.0f}, by its score {first[name]})" for name in off)
-    return len(off) > 0, f"Printed ranks that do not follow from the printed scores beside them: {rows}."
+    return len(off) > 0, (
+        f"Printed ranks that do not follow from the printed scores beside them: {rows}. The two columns may "
+        "come from "
+        "two fits; the next finding says which come out as printed."
+    )
 
 
 @finding(
-    "The BTL column of Table A.7 leaves one judge out, as footnote 3 says",
+    "The unweighted scores of Table A.7 leave one judge out, as footnote 3 says; the ranks do not",
     "make complete_ranking",
     "complete_ranking/in_house/ranking.csv",
     "complete_ranking/in_house/ranking_all_judges.csv",
@@ -202,24 +213,68 @@ def seventeen_judges(results: Results) -> tuple[bool, str]:
     same = {}
     for name in ("ranking", "ranking_all_judges"):
         ours = results.table(f"complete_ranking/in_house/{name}.csv").set_index("model")
-        for column in ("score_btl", "score_judge_aware"):
+        for column in ("score_btl", "rank_btl", "score_judge_aware"):
             printed = published.table("complete_ranking")[column]
             values = ours[column].reindex(printed.index)
             same[name, column] = sum(
                 published.as_printed(x, text) == text for x, text in zip(values, printed, strict=True)
             )
-    one, both = ("ranking_all_judges", "ranking")
+    kept, whole = ("ranking", "ranking_all_judges")
     text = (
-        f"Footnote 3 says that a judge with a discrimination near zero, GLM-4.5-Air-FP8, was left out. Without it "
-        f"{same[both, 'score_btl']} of {len(printed)} unweighted scores come out as printed, with all 18 judges "
-        f"{same[one, 'score_btl']}. The judge-aware fit puts this judge at zero by itself: "
-        f"{same[both, 'score_judge_aware']} and {same[one, 'score_judge_aware']} of its scores come out as "
+        "Footnote 3 says that a judge with a discrimination near zero, GLM-4.5-Air-FP8, was left out. Without it "
+        f"{same[kept, 'score_btl']} of {len(printed)} unweighted scores come out as printed, with all 18 judges "
+        f"{same[whole, 'score_btl']}; of the unweighted ranks {same[kept, 'rank_btl']} without it and "
+        f"{same[whole, 'rank_btl']} with all. The judge-aware fit puts this judge at zero by itself: "
+        f"{same[kept, 'score_judge_aware']} and {same[whole, 'score_judge_aware']} of its scores come out as "
         "printed."
     )
-    return same[both, "score_btl"] > same[one, "score_btl"], text
+    by_scores = same[kept, "score_btl"] > same[whole, "score_btl"]
+    return by_scores and same[kept, "rank_btl"] < same[whole, "rank_btl"], text
+
+
+@finding(
+    "Table 2 comes out of a random sample of the pool's comparisons, and an iteration stopped on it",
+    "make unstated_settings",
+    "unstated_settings/table_2.csv",
+    "unstated_settings/samples.csv",
+    "unstated_settings/stops.csv",
+)
+def sample_of_the_pool(results: Results) -> tuple[bool, str]:
+    found, tried, stops = (results.table(f"unstated_settings/{n}.csv") for n in ("table_2", "samples", "stops"))
+    sample, stop, of = tried.iloc[0], stops.iloc[0], len(found)
+    whole = sum(
+        published.as_printed(x, p) == p for x, p in zip(found["ours_all_comparisons"], _texts(found), strict=True)
+    )
+    text = (
+        f"On all comparisons of the pool {whole} of the {of} numbers of Table 2 and section 5.4 come out as "
+        "printed. "
+        f"Of {len(tried)} samples and {len(stops)} stops tried, one gives {found['reproduced'].sum()} of {of}: "
+        f'{sample["size"]:.0f} records drawn from "{sample["drawn_from"]}" by {sample["generator"]} with seed '
+        f"{sample['seed']:.0f}, and Algorithm 1 ({stop['algorithm']}) after {stop['iterations']} iterations; at "
+        "the "
+        f"maximum on that sample {found['reproduced_maximum'].sum()}. The paper speaks of comparisons "
+        "restricted to "
+        "the pool's judges, not of a sample."
+    )
+    return bool(found["reproduced"].all()) and whole < of, text
+
+
+def _texts(found: pd.DataFrame) -> list[str]:
+    """The printed numbers of Table 2 and section 5.4 as they are printed."""
+    gammas, text = published.table("mixed_judges")["discrimination"], published.table("in_text")["printed"]
+    return [gammas.get(name) or text[f"mixed_{name}"] for name in found["name"]]
 
 
 FINDINGS = (
     *(no_interior_maximum, left_out_of_table_1, widths, two_scales, slots, one_judge_four_names),
-    *(vicuna, printed_ranks, seventeen_judges, weak_panels, slopes, sparsity, judges_in_the_files),
+    *(
+        vicuna,
+        printed_ranks,
+        seventeen_judges,
+        sample_of_the_pool,
+        weak_panels,
+        slopes,
+        sparsity,
+        judges_in_the_files,
+    ),
 )

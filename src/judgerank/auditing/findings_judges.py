@@ -9,6 +9,7 @@ from judgerank.auditing.finding import PUBLIC, TITLES, finding, stored_sets
 from judgerank.auditing.results import Results
 
 FOND = 0.85  # share of answers in one slot from which a judge is said to have a favourite
+FEWEST = 30  # shared items from which an agreement says something
 
 
 @finding(
@@ -63,33 +64,41 @@ def _other_weak(results: Results) -> str:
 )
 def one_judge_four_names(results: Results) -> tuple[bool, str]:
     alike = results.table("judge_reliability/agreement.csv")
-    ids = sorted(set(alike.loc[alike["one_model"], ["judge_1", "judge_2"]].to_numpy().ravel()))
+    alike = alike[alike["shared"] >= FEWEST]
+    gamma = results.table("judge_reliability/discrimination.csv").set_index(["dataset", "judge"])["discrimination"]
     apart, told = [], []
     for name, rows in alike.groupby("dataset"):
-        same, other = rows[rows["one_model"]], rows[~rows["one_model"]]
-        # with few shared items agreement says little about either
-        same, other = same[same["shared"] >= 30], other[other["shared"] >= 30]
-        if len(same):
-            apart.append(bool(same["agreement"].min() > other["agreement"].max()))
+        # two judges who always prefer the same slot agree too: strong judges are the fair comparison
+        strong = set(gamma[name].index[gamma[name] > 1])
+        same, peers = rows[rows["one_model"]], rows[~rows["one_model"]]
+        peers = peers[peers["judge_1"].isin(strong) & peers["judge_2"].isin(strong)]
+        if len(same) and len(peers):
+            apart.append(same["agreement"].min() > peers["agreement"].max())
             told.append(
-                f"{TITLES.get(name, name)}: {same['agreement'].min():.1%} to {same['agreement'].max():.1%} on "
-                f"{same['shared'].min()} to {same['shared'].max()} shared items, any other two judges at most "
-                f"{other['agreement'].max():.1%}"
+                f"{TITLES.get(name, name)} {_range(same)}, two other judges with a discrimination above one "
+                f"{_range(peers)}"
             )
     merged = results.table("judge_reliability/merged.csv")
     change = [
         f"{TITLES.get(name, name)} mean width {rows['mean_width'].iloc[0]:.3f} to "
-        f"{rows['mean_width'].iloc[1]:.3f}, "
-        f"largest change of rank {rows['largest_rank_change'].max()}"
+        f"{rows['mean_width'].iloc[1]:.3f}, largest change of rank {rows['largest_rank_change'].max()}"
         for name, rows in merged.groupby("dataset")
     ]
+    ids = sorted(set(alike.loc[alike["one_model"], ["judge_1", "judge_2"]].to_numpy().ravel()))
     text = (
-        f"The published request scripts send one model name for {', '.join(ids)}. How often two of them agree: "
-        f"{'; '.join(told)}. If they are one model, the panel counts it four times; merged into one judge with "
-        "one "
-        f"vote an item: {'; '.join(change)}. Which model answered at collection time the files do not say."
+        f"The published request scripts send one model name for {', '.join(ids)}. How often two of them give "
+        "equal "
+        f"answers to the same items: {'; '.join(told)}. If they are one model, the panel counts it four times; "
+        f"merged into one judge with one vote an item: {'; '.join(change)}. Which model answered when the data "
+        "were "
+        "collected the files do not say."
     )
     return len(apart) > 0 and all(apart), text
+
+
+def _range(pairs: pd.DataFrame) -> str:
+    share = pairs["agreement"]
+    return f"{share.min():.1%} to {share.max():.1%} ({len(pairs)} pairs, {pairs['shared'].min()} or more items)"
 
 
 @finding(

@@ -1,7 +1,7 @@
 """When a printed number that rests on random draws agrees with ours: one rule for each kind of draw, stated.
 
-The paper's study is one study: one unknown draw of the truth, or one random subgraph, or the mean of five random
-subsets. Ours repeats it, so what ours says about the printed number is a prediction interval for one more.
+The paper's study is one study: one unknown draw of the truth, or one random subgraph. Ours repeats it,
+so what ours says about the printed number is a prediction interval for one more.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ one more study like ours.
   others; after less the number is not checkable. With few draws the interval is wide: agreement then says little.
 - **Sparse graphs (Table A.9).** A printed correlation is one random subgraph: the interval runs from the 2.5% to
   the 97.5% quantile of ours, of at least {LEAST_REPEATS} repeats.
-- **Subsampling.** A printed mean is one of five random subsets: the interval is
-  m ± t(0.975, n - 1) · s · sqrt(1/5 + 1/n) over n >= {LEAST_REPEATS} repeats of ours.
 """
 
 
@@ -52,26 +50,12 @@ class Interval:
     draws: int
 
 
-def one_more(draws: Sequence[float], size: int = 1) -> Interval:
-    """Prediction interval for the mean of `size` more draws like those given.
-
-    Parameters
-    ----------
-    draws : sequence of float
-    size : int
-
-    Returns
-    -------
-    Interval
-        ``m ± t s sqrt(1 / size + 1 / D)``.
-    """
+def one_more(draws: Sequence[float]) -> Interval:
+    """Prediction interval for one more draw like those given: ``m ± t s sqrt(1 + 1 / D)``."""
     x = np.asarray(draws, float)
-    return _about(float(x.mean()), float(x.std(ddof=1)), len(x), size)
-
-
-def _about(mean: float, deviation: float, draws: int, size: int) -> Interval:
-    reach = float(t.ppf((1 + SHARE) / 2, draws - 1)) * deviation * np.sqrt(1 / size + 1 / draws)
-    return Interval(mean, mean - reach, mean + reach, draws)
+    mean, size = float(x.mean()), len(x)
+    reach = float(t.ppf((1 + SHARE) / 2, size - 1) * x.std(ddof=1) * np.sqrt(1 + 1 / size))
+    return Interval(mean, mean - reach, mean + reach, size)
 
 
 def interval(results: Results, entry: dict) -> Interval:
@@ -98,26 +82,16 @@ def _truths(results: Results, entry: dict) -> Interval:
     return one_more(slopes)
 
 
-def _repeats(results: Results, entry: dict) -> tuple[dict, int]:
+def _one_draw(results: Results, entry: dict) -> Interval:
     rows = results.rows(entry["source"], entry["where"])
     if len(rows) != 1:
         raise Missing(f"{entry['source']} has {len(rows)} rows with {entry['where']}, not one")
-    values = rows.iloc[0].to_dict()
-    if values["n_repeats"] < LEAST_REPEATS:
-        raise Missing(f"{entry['source']} rests on {values['n_repeats']} repeats, the error needs {LEAST_REPEATS}")
-    return values, int(values["n_repeats"])
-
-
-def _one_draw(results: Results, entry: dict) -> Interval:
-    values, repeats = _repeats(results, entry)
-    if "q025" not in values:
+    row = rows.iloc[0]
+    if "q025" not in row:
         raise Missing(f"{entry['source']} has no column q025")
-    return Interval(values["mean"], values["q025"], values["q975"], repeats)
+    if row["n_repeats"] < LEAST_REPEATS:
+        raise Missing(f"{entry['source']} rests on {row['n_repeats']} repeats, the error needs {LEAST_REPEATS}")
+    return Interval(row["mean"], row["q025"], row["q975"], int(row["n_repeats"]))
 
 
-def _mean_of_five(results: Results, entry: dict) -> Interval:
-    values, repeats = _repeats(results, entry)
-    return _about(values["mean"], values["standard_error"] * np.sqrt(repeats), repeats, 5)
-
-
-RULES = {"truths": _truths, "one draw": _one_draw, "mean of five": _mean_of_five}
+RULES = {"truths": _truths, "one draw": _one_draw}
