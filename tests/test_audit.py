@@ -145,7 +145,8 @@ def outliving(numbers: pd.DataFrame, table: str) -> tuple[list[tuple], int]:
         else:
             changes = {source: shifted(entry["reading"], rows, column, step)}
         sources = causes().get(key, [])
-        changes |= {cause["source"]: scrambled for cause in sources if entry["verdict"] == Verdict.CAUSE}
+        if entry["verdict"] == Verdict.CAUSE:  # ours differs already; what falls is the run that shows why
+            changes = {cause["source"]: scrambled for cause in sources}
         verdict = judged(entry, Changed(STORED.folder, changes), set(), sources)["verdict"]
         # another stored run may still give the printed number; ours no longer does
         if verdict in CHECKED and not (entry["verdict"] == Verdict.EXACT and verdict == Verdict.CAUSE):
@@ -163,8 +164,8 @@ def moved_wholly(rows: pd.Index, columns: list[str], step: float) -> Change:
 
 
 def scrambled(frame: pd.DataFrame) -> pd.DataFrame:
-    numeric = frame.select_dtypes("number").columns
-    return frame.assign(**{column: frame[column].to_numpy()[::-1] * 3 + 2 for column in numeric})
+    rng, numeric = np.random.default_rng(3), frame.select_dtypes("number").columns
+    return frame.assign(**{column: 1000.5 + rng.permutation(frame[column]) for column in numeric})
 
 
 @pytest.mark.parametrize("table", sorted(set(registry()["table"])))
