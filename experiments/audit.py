@@ -1,4 +1,4 @@
-"""The audit: every number printed in the paper against the stored results, with a verdict for each.
+"""The audit: every number and claim of the paper against the stored results, with a verdict for each.
 
 python experiments/audit.py        (computes nothing but the comparison)
 """
@@ -6,35 +6,58 @@ python experiments/audit.py        (computes nothing but the comparison)
 import logging
 from pathlib import Path
 
+import pandas as pd
 from omegaconf import DictConfig
 
-from judgerank.auditing.audit import Results, audit, totals
-from judgerank.auditing.findings import FINDINGS
-from judgerank.auditing.report import html, page, readme_blocks, with_block
+from judgerank.auditing.audit import audit, totals
+from judgerank.auditing.claims import claims
+from judgerank.auditing.findings import FINDINGS, tell
+from judgerank.auditing.page import Audit, page
+from judgerank.auditing.report import html, readme_blocks, with_block
+from judgerank.auditing.results import Results
 from judgerank.config import ROOT, main
+from judgerank.errors import DataUnavailableError
 from judgerank.outputs import replace_file
 from judgerank.tables import STORED_FORMAT
 
 log = logging.getLogger("judgerank")
 
 
+def whole(results: Results) -> Audit:
+    """All that the audit tells of the stored results.
+
+    Raises
+    ------
+    DataUnavailableError
+        If nothing is stored.
+    """
+    if not any(results.folder.rglob("*.csv")):
+        raise DataUnavailableError(f"no results are stored in {results.folder}: run `make reproduce`")
+    told = [tell(finding, results) for finding in FINDINGS]
+    numbers = audit(results, {one.finding.name for one in told if one.holds})
+    return Audit(numbers, told, claims(results))
+
+
 @main("audit")
 def run(cfg: DictConfig) -> None:
     folder = Path(ROOT, cfg.results)
     results = Results(folder)
-    findings = [(finding, *finding.check(results)) for finding in FINDINGS]
-    audited = audit(results, {finding.name for finding, holds, _ in findings if holds})
-    text = page(audited, findings, results)
-    replace_file(
-        folder / "audit.csv", audited.to_csv(index=False, float_format=STORED_FORMAT, lineterminator="\n")
-    )
+    audited = whole(results)
+    text = page(audited, results)
+    for name, frame in (("audit", audited.numbers), ("audit_claims", _flat(audited.claims))):
+        stored = frame.to_csv(index=False, float_format=STORED_FORMAT, lineterminator="\n")
+        replace_file(folder / f"{name}.csv", stored)
     replace_file(folder / "audit.md", text)
-    replace_file(folder / "audit.html", html(text, "Audit of the paper's numbers", folder))
+    replace_file(folder / "audit.html", html(text, "Audit of the paper's numbers and claims", folder))
     if cfg.readme:
         readme = Path(ROOT, cfg.readme)
-        for name, content in readme_blocks(audited, findings, results).items():
+        for name, content in readme_blocks(audited, results).items():
             replace_file(readme, with_block(readme.read_text(), name, content))
-    log.info("%s", totals(audited).to_string(index=False))
+    log.info("%s", totals(audited.numbers).set_index("place").T.to_string())
+
+
+def _flat(decided: pd.DataFrame) -> pd.DataFrame:
+    return decided.assign(tables=decided["tables"].map(" ".join))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ SCORES = ["score_btl", "score_judge_aware"]
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    tables, fits, checks = {}, [], []
+    tables, fits, leads, checks = {}, [], [], []
     for name, place in PRINTED.items():
         title = data[name].title
         pair = list(both_fits(cfg.solver, data[name].comparisons).values())
@@ -40,9 +40,11 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         caption = f"{title}: scores with {cfg.level:.0%} intervals ({place}){note}"
         tables[name] = Table(ranking.reset_index(), caption)
         fits.append(fit_rows(pair, cfg.level, dataset=name))
+        leads += [lead(fitted, cfg.level, dataset=name) for fitted in pair]
         for fitted in pair:
             log.info("%s: %s%s", title, fitted, note if fitted is pair[0] else "")
     tables["fits"] = Table(pd.concat(fits, ignore_index=True), "The fits", 4)
+    tables["lead"] = Table(pd.DataFrame(leads), "How far the first model stands before the second")
     if not checks:
         return tables
     check = pd.concat(checks, ignore_index=True)
@@ -55,6 +57,14 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     except DataUnavailableError as error:
         log.info("the four-dimension figure is left out: %s", error)
     return tables
+
+
+def lead(fitted: FitResult, level: float, **place: str) -> dict[str, object]:
+    """Difference between the two highest scores with its standard error and interval, as a row."""
+    first, second = fitted.ranks.sort_values().index[:2]
+    found = fitted.contrast({first: 1, second: -1}, level)
+    names = {"fit": fitted.model.name, "first": first, "second": second}
+    return {**place, **names, "difference": found.pop("estimate"), **found}
 
 
 def _note(fitted: FitResult) -> str:

@@ -28,7 +28,7 @@ LABELS = {
 }
 TABLES = sorted(Path(file.name).stem for file in published.TABLES.iterdir())
 SETTINGS = ["mse_settings", "ci_settings", "slopes"]
-NOT_NUMBERS = {"printed_name", "place", "unit", "statement"}
+NOT_NUMBERS = {"printed_name", "place", "unit", "statement", "tables"}
 DASHED = {"size", "tokens", "truthfulqa"}
 WORDS = {
     "one": "1",
@@ -114,6 +114,11 @@ def test_numbers_in_text_stand_where_they_are_said_to_stand():
     places = tex_places()
     for place, numbers in in_text_numbers().items():
         assert numbers <= tex_numbers(places[place]), place
+
+
+@needs_paper
+def test_claims_stand_in_sections_that_exist():
+    assert set(published.table("claims")["place"]) <= tex_places().keys()
 
 
 @needs_paper

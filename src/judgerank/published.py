@@ -16,8 +16,8 @@ def table(name: str) -> pd.DataFrame:
     Known tables: ``mt_bench`` (Table 1), ``mixed_judges`` (Table 2), ``chatbot_arena`` (Table 3),
     ``mse_settings``, ``ci_settings``, ``slopes``, ``data_sizes``, ``judge_llms``, ``ultrafeedback``,
     ``complete_ranking``, ``judge_discrimination``, ``sparsity`` (Tables A.1 to A.9), ``in_text`` (numbers in text
-    and captions), and ``chatbot_arena_human`` (Elo of the Chatbot Arena leaderboard of 22 June 2023,
-    lmsys.org/blog).
+    and captions), ``claims`` (claims in words, in our words), and ``chatbot_arena_human`` (Elo of the Chatbot
+    Arena leaderboard of 22 June 2023, lmsys.org/blog).
     """
     with (TABLES / f"{name}.csv").open() as file:
         return pd.read_csv(file, dtype=str, index_col=0, keep_default_na=False)

@@ -165,7 +165,8 @@ def summary_of(study: Study, columns: Iterable[str], paper_repeats: int) -> pd.D
     -------
     DataFrame
         The cell's settings named by `columns`, ``method, reference, measure, mean, standard_error, q25, q75,
-        n_repeats``, and ``paper_mean``, the mean over the first `paper_repeats` repeats.
+        q025, q975`` (the central 95% of repeats), ``n_repeats``, and ``paper_mean``, the mean over the first
+        `paper_repeats` repeats.
     """
     rows = []
     for cell, settings in study.cells.items():
@@ -182,6 +183,8 @@ def summary_of(study: Study, columns: Iterable[str], paper_repeats: int) -> pd.D
                 "standard_error": known.std() / np.sqrt(len(known)),
                 "q25": known.quantile(0.25),
                 "q75": known.quantile(0.75),
+                "q025": known.quantile(0.025),
+                "q975": known.quantile(0.975),
                 "n_repeats": len(known),
                 "paper_mean": records[key].iloc[:paper_repeats].mean(),
             }

@@ -2,107 +2,46 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from judgerank import published
-from judgerank.errors import DataError, DataUnavailableError
-
-COMPUTED_BY = Path(__file__).with_name("computed_by.csv")
+from judgerank.auditing.monte_carlo import interval
+from judgerank.auditing.readings import READINGS
+from judgerank.auditing.registry import causes, registry
+from judgerank.auditing.results import Missing, Results
 
 
 class Verdict(StrEnum):
-    """What becomes of a printed number."""
+    """What becomes of a printed number; the last three are not about results."""
 
     EXACT = "exact at printed precision"
-    MONTE_CARLO = "within stated Monte Carlo error"
-    EXPLAINED = "differs with an established reason"
-    UNEXPLAINED = "differs, reason not established"
-    UNCHECKED = "not checkable with the data at hand"
+    MONTE_CARLO = "within Monte Carlo error"
+    CAUSE = "differs, a run shows the cause"
+    RULED_OUT = "differs, printed value ruled out"
+    OPEN = "differs, cause not established"
+    UNCHECKED = "not checkable"
+    TAKEN_OVER = "setting taken over"
+    NOT_TAKEN_OVER = "setting not taken over"
+    STATED = "definition or stated choice"
 
 
-@dataclass(frozen=True)
-class Results:
-    """The stored tables.
-
-    Attributes
-    ----------
-    folder : Path
-        Usually ``results/``. What is stored under ``surrogate/`` alone counts as surrogate.
-    """
-
-    folder: Path
-
-    def path(self, name: str) -> tuple[Path, bool]:
-        """Where a table is stored, and whether it comes from a surrogate.
-
-        Raises
-        ------
-        DataUnavailableError
-            If it is not stored.
-        """
-        for base, surrogate in ((self.folder, False), (self.folder / "surrogate", True)):
-            if (base / name).is_file():
-                return base / name, surrogate
-        raise DataUnavailableError(f"{name} is not among the stored results: run `make {name.split('/')[0]}`")
-
-    def table(self, name: str) -> pd.DataFrame:
-        """A stored CSV, or a run.json as one row whose columns are paths such as ``config.replications``."""
-        path = self.path(name)[0]
-        return _read(path, path.stat().st_mtime_ns)
-
-    def value(self, name: str, where: str, expression: str) -> object:
-        """One value out of a table: `expression` over the rows that meet `where`, as pandas evaluates them.
-
-        Raises
-        ------
-        DataError
-            If that is not one value.
-        """
-        frame = self.table(name)
-        rows = frame.query(where, engine="python") if where else frame
-        found = rows.eval(expression, engine="python")
-        if isinstance(found, pd.Series):
-            if len(found) != 1:
-                raise DataError(f"{name}: {expression!r} where {where!r} gives {len(found)} values, not one")
-            found = found.iloc[0]
-        return found
-
-
-@lru_cache(maxsize=256)
-def _read(path: Path, _changed: int) -> pd.DataFrame:
-    if path.suffix == ".json":
-        return pd.json_normalize(json.loads(path.read_text()))
-    return pd.read_csv(path)
-
-
-def registry() -> pd.DataFrame:
-    """One row for every printed number: its table, row and column, place, unit, and what computes it.
-
-    Columns: ``table, row, column, place, printed, unit, kind, result, where, value, low, high, finding, needs``.
-    What the paper prints as a dash is left out. Kinds: ``estimate`` (from data), ``monte_carlo`` (from simulation
-    or resampling; `low` and `high` state the error), ``setting`` (a choice of the paper's that our configuration
-    takes), ``cited`` (from elsewhere) and ``definition``.
-    """
-    rules = pd.read_csv(COMPUTED_BY, dtype=str, keep_default_na=False)
-    rows = []
-    for rule in rules.to_dict("records"):
-        table = published.table(rule["table"])
-        names = [rule["row"]] if rule["row"] else list(table.index)
-        for name in names:
-            printed = table.at[name, rule["column"]]
-            if printed.strip("- "):
-                filled = {key: text.replace("{row}", name) for key, text in rule.items()}
-                unit = table.at[name, "unit"] if "unit" in table else ""
-                rows.append(filled | {"row": name, "printed": printed, "unit": unit})
-    columns = ["table", "row", "column", "place", "printed", "unit", *list(rules.columns)[4:]]
-    return pd.DataFrame(rows)[columns]
+RESULTS = (Verdict.EXACT, Verdict.MONTE_CARLO, Verdict.CAUSE, Verdict.RULED_OUT, Verdict.OPEN, Verdict.UNCHECKED)
+OTHERS = (Verdict.TAKEN_OVER, Verdict.NOT_TAKEN_OVER, Verdict.STATED)
+MEANING = {
+    Verdict.EXACT: "ours, rounded as printed, is the printed number",
+    Verdict.MONTE_CARLO: "the printed number lies in the prediction interval stated below",
+    Verdict.CAUSE: "another stored run reproduces the printed number exactly; `reason` names it",
+    Verdict.RULED_OUT: "a finding shows that the printed number cannot be what it is said to be; what it is "
+    "instead is not shown",
+    Verdict.OPEN: "neither",
+    Verdict.UNCHECKED: "what is needed is not at hand or not stored; `reason` says what",
+    Verdict.TAKEN_OVER: "the stored tables show that our run used it; no check of a result",
+    Verdict.NOT_TAKEN_OVER: "the stored tables show that our run used another",
+    Verdict.STATED: "there is nothing to compute",
+}
 
 
 def audit(results: Results, established: set[str]) -> pd.DataFrame:
@@ -112,50 +51,104 @@ def audit(results: Results, established: set[str]) -> pd.DataFrame:
     ----------
     results : Results
     established : set of str
-        Findings that the stored results bear out; only those explain a difference.
+        Findings that the stored results bear out; only those rule a printed value out.
 
     Returns
     -------
     DataFrame
-        The registry, and ``ours, difference, low, high, surrogate, verdict``.
+        The registry, and ``ours, difference, low, high, draws, surrogate, verdict, reason``.
     """
-    return pd.DataFrame([_judged(entry, results, established) for entry in registry().to_dict("records")])
+    reproduced = causes()
+    rows = []
+    for entry in registry().to_dict("records"):
+        key = (entry["table"], entry["row"], entry["column"])
+        rows.append(judged(entry, results, established, reproduced.get(key, [])))
+    return pd.DataFrame(rows)
 
 
-def _judged(entry: dict, results: Results, established: set[str]) -> dict:
-    judged = entry | {"ours": None, "difference": np.nan, "low": np.nan, "high": np.nan, "surrogate": False}
-    if not entry["result"]:
-        return judged | {"verdict": Verdict.UNCHECKED}
-    # a setting is the same whatever data it was run on
-    judged["surrogate"] = results.path(entry["result"])[1] and entry["kind"] != "setting"
-    ours = results.value(entry["result"], entry["where"], entry["value"])
-    judged["ours"] = ours = " ".join(map(str, ours)) if isinstance(ours, list) else ours
-    plain = entry["printed"].removesuffix("K")
+def judged(entry: dict, results: Results, established: set[str], reproduced: list[dict]) -> dict:
+    """One entry of the registry with what becomes of it; what is missing makes it not checkable, and no more."""
+    blank = {"ours": None, "difference": np.nan, "low": np.nan, "high": np.nan, "draws": None}
+    row = entry | blank | {"surrogate": False, "reason": ""}
+    if entry["kind"] == "stated":
+        return row | {"verdict": Verdict.STATED, "reason": entry["needs"]}
+    if not entry["source"]:
+        return row | {"verdict": Verdict.UNCHECKED, "reason": f"needs {entry['needs']}"}
+    try:
+        row |= _ours(entry, results)
+    except Missing as missing:
+        reason = f"needs {entry['needs']}; {missing}" if entry["needs"] else str(missing)
+        return row | {"verdict": Verdict.UNCHECKED, "reason": reason}
+    if row["surrogate"]:
+        reason = f"only a surrogate's {entry['source']} is stored"
+        return row | {"verdict": Verdict.UNCHECKED, "reason": reason}
+    same = _same(row["ours"], entry["printed"])
+    if entry["kind"] == "setting":
+        return row | {"verdict": Verdict.TAKEN_OVER if same else Verdict.NOT_TAKEN_OVER}
+    return row | _verdict(row, same, established, reproduced, results)
+
+
+def _ours(entry: dict, results: Results) -> dict:
+    found = {"surrogate": not results.real(entry["source"])}
+    if entry["rule"]:
+        error = interval(results, entry)
+        found |= {"ours": error.centre, "low": error.low, "high": error.high, "draws": error.draws}
+    else:
+        found["ours"] = read(entry, results)
+    if not isinstance(found["ours"], str):
+        if not np.isfinite(found["ours"]):
+            raise Missing(f"{entry['source']} has no number there")
+        found["difference"] = float(found["ours"]) - float(_plain(entry["printed"]))
+    return found
+
+
+def read(entry: dict, results: Results) -> float | str:
+    """The value that an entry of the registry, or a cause, names."""
+    rows = results.rows(entry["source"], entry["where"])
+    if entry["value"] not in rows:
+        raise Missing(f"{entry['source']} has no column {entry['value']}")
+    return READINGS[entry["reading"]](rows, entry["value"], results)
+
+
+def _plain(printed: str) -> str:
+    return printed.removesuffix("K")
+
+
+def _same(ours: float | str, printed: str) -> bool:
+    plain = _plain(printed)
     if isinstance(ours, str):
-        return judged | {"verdict": Verdict.EXACT if ours == plain else Verdict.UNEXPLAINED}
-    judged["difference"] = float(ours) - float(plain)
-    if entry["kind"] == "monte_carlo":
-        for end in ("low", "high"):
-            judged[end] = float(results.value(entry["result"], entry["where"], entry[end]))
-    if judged["surrogate"]:
-        return judged | {"verdict": Verdict.UNCHECKED}
-    return judged | {"verdict": _verdict(float(ours), plain, judged, entry["finding"] in established)}
+        return ours == plain
+    return published.as_printed(float(ours), plain) == published.as_printed(float(plain), plain)
 
 
-def _verdict(ours: float, printed: str, judged: dict, explained: bool) -> Verdict:
-    if published.as_printed(ours, printed) == published.as_printed(float(printed), printed):
-        return Verdict.EXACT
-    if judged["low"] <= float(printed) <= judged["high"]:  # false for NaN, where no error is stated
-        return Verdict.MONTE_CARLO
-    return Verdict.EXPLAINED if explained else Verdict.UNEXPLAINED
+def _verdict(row: dict, same: bool, established: set[str], reproduced: list[dict], results: Results) -> dict:
+    # a random result that happens to round to the printed one has agreed within its error, and no more
+    if row["rule"]:
+        held = row["low"] <= float(row["printed"]) <= row["high"]
+        return {"verdict": Verdict.MONTE_CARLO if held else Verdict.OPEN}
+    if same:
+        return {"verdict": Verdict.EXACT}
+    for cause in reproduced:
+        try:
+            if results.real(cause["source"]) and _same(read(cause, results), row["printed"]):
+                return {"verdict": Verdict.CAUSE, "reason": f"{cause['cause']} ({cause['source']})"}
+        except Missing:
+            continue
+    if row["finding"] in established:
+        return {"verdict": Verdict.RULED_OUT, "reason": row["finding"]}
+    return {"verdict": Verdict.OPEN}
 
 
 def totals(audited: pd.DataFrame) -> pd.DataFrame:
-    """Numbers by place and verdict, in the order of the paper's tables; what stands in the text comes last."""
+    """Numbers by place and verdict, results first; what stands in the text comes last.
+
+    ``results`` counts the numbers that are results, checkable or not; settings and definitions are beside them.
+    """
     place = audited["place"].where(audited["table"] != "in_text", "text and captions")
-    counts = pd.crosstab(place, audited["verdict"]).reindex(columns=list(map(str, Verdict)), fill_value=0)
-    order = sorted(counts.index, key=lambda name: (not name.startswith("Table"), "." in name, name))
-    counts = counts.loc[order]
+    columns = [str(verdict) for verdict in (*RESULTS, *OTHERS)]
+    counts = pd.crosstab(place, audited["verdict"].astype(str)).reindex(columns=columns, fill_value=0)
+    counts = counts.loc[sorted(counts.index, key=lambda name: (not name.startswith("Table"), "." in name, name))]
     counts.loc["all"] = counts.sum()
-    counts.insert(0, "printed", counts.sum(axis=1))
+    counts.insert(0, "results", counts[[str(verdict) for verdict in RESULTS]].sum(axis=1))
+    counts.insert(0, "printed", counts[columns].sum(axis=1))
     return counts.rename_axis("place").reset_index()

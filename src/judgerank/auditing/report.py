@@ -1,17 +1,20 @@
-"""The audit as a page: in Markdown, and as one HTML file that needs nothing beside it."""
+"""A page as one HTML file that needs nothing beside it, and the blocks of the README."""
 
 from __future__ import annotations
 
 import base64
+import logging
 import re
 from pathlib import Path
 
 import markdown
 import pandas as pd
 
-from judgerank.auditing.audit import Results, Verdict, totals
-from judgerank.auditing.finding import Finding
+from judgerank.auditing.claims import outcomes
+from judgerank.auditing.page import Audit, totals_tables
+from judgerank.auditing.results import Missing, Results
 
+log = logging.getLogger("judgerank")
 STYLE = """body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; font-size: 13px; margin: 1em 0 }
 th, td { border: 1px solid #ccc; padding: 2px 7px }
@@ -22,76 +25,6 @@ SET_TITLES |= {"mt_bench": "MT-Bench", "ultrafeedback": "UltraFeedback"}
 SHOWN_MEMBERS = ("btl", "judge_aware", "position_only", "position_aware", "position_aware_ties")
 ERROR_HEADS = {"score": "s", "standardised_score": "s, standardised", "log_discrimination": "log gamma"}
 DRAW_KINDS = ("further", "main")
-SHOWN = ["row", "column", "printed", "ours", "difference", "low", "high", "verdict"]
-
-
-def totals_table(audited: pd.DataFrame) -> str:
-    """Numbers by place and verdict."""
-    return totals(audited).to_markdown(index=False)
-
-
-def page(audited: pd.DataFrame, findings: list[tuple[Finding, bool, str]], results: Results) -> str:
-    """The audit in Markdown, to be read in the results folder."""
-    held = [(finding, text) for finding, holds, text in findings if holds]
-    parts = [
-        "# Audit of the paper's numbers",
-        "Every number that the paper prints in its results, with what the stored results give for it. A verdict "
-        "is computed from the two, at the printed precision; *surrogate* marks what was computed on simulated "
-        "stand-ins and is no check. `make audit` writes this page, `audit.csv` has the same rows, and "
-        "`src/judgerank/auditing/computed_by.csv` says what computes each.",
-        "## Totals",
-        totals_table(audited),
-        f"## Findings ({len(held)})",
-        *(_finding(number, finding, text, results) for number, (finding, text) in enumerate(held, 1)),
-        _open(audited, findings),
-        "## Every number",
-        *(_numbers(place, rows) for place, rows in audited.groupby("place", sort=False)),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _finding(number: int, finding: Finding, text: str, results: Results) -> str:
-    stored = [results.path(name)[0].relative_to(results.folder) for name in finding.evidence]
-    evidence = ", ".join(f"[{path}]({path})" for path in stored) or "the printed tables themselves"
-    figure = f"\n\n![{finding.title}](../figures/{finding.figure})" if finding.figure else ""
-    settings = re.findall(r"\b(?!make\b)\w+", finding.command)
-    config = ", ".join(f"[conf/{name}.yaml](../conf/{name}.yaml)" for name in settings)
-    source = f"Evidence: {evidence}. Run: `{finding.command}` ({config})."
-    return f"### {number}. {finding.title}\n\n{text}\n\n{source}{figure}"
-
-
-def _open(audited: pd.DataFrame, findings: list[tuple[Finding, bool, str]]) -> str:
-    rows = audited[audited["verdict"] == Verdict.UNEXPLAINED]
-    if rows.empty:
-        return ""
-    notes = [f"{finding.title}: {text}" for finding, holds, text in findings if not holds]
-    listed = _markdown(rows[["place", *SHOWN[:-1]]])
-    return "\n\n".join(["## Open", "Numbers that differ for a reason we have not established.", listed, *notes])
-
-
-def _numbers(place: str, rows: pd.DataFrame) -> str:
-    columns = [name for name in SHOWN if rows[name].notna().any()]
-    shown = rows[columns].copy()
-    if "ours" in shown:
-        marked = rows["surrogate"].to_numpy(bool)
-        shown["ours"] = [
-            f"{_text(value)} (surrogate)" if mark else _text(value)
-            for value, mark in zip(rows["ours"], marked, strict=True)
-        ]
-    needs = sorted(set(rows.loc[rows["verdict"] == Verdict.UNCHECKED, "needs"]) - {""})
-    note = f"What would check the rest: {'; '.join(needs)}.\n\n" if needs else ""
-    head = f'<details markdown="1"><summary>{place} ({len(rows)})</summary>'
-    return f"{head}\n\n{note}{_markdown(shown)}\n\n</details>"
-
-
-def _markdown(frame: pd.DataFrame) -> str:
-    return frame.map(_text).to_markdown(index=False, disable_numparse=True)
-
-
-def _text(value: object) -> str:
-    if value is None or pd.isna(value):
-        return ""
-    return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
 def html(text: str, title: str, folder: Path) -> str:
@@ -223,12 +156,23 @@ def _grid(rows: list[tuple], columns: list[str]) -> str:
     return pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True)
 
 
-def readme_blocks(
-    audited: pd.DataFrame, findings: list[tuple[Finding, bool, str]], results: Results
-) -> dict[str, str]:
-    """What the README shows of the stored results, by the name of the block."""
-    titles = [finding.title for finding, holds, _ in findings if holds]
-    listed = "\n".join(f"{number}. {title}" for number, title in enumerate(titles, 1))
-    blocks = {"totals": totals_table(audited), "findings": listed, "members": members_table(results)}
-    blocks |= {"slots": slots_table(results), "shrinkage": shrinkage_table(results)}
-    return blocks | {"uncertainty": uncertainty_table(results), "methods": methods_table(results)}
+BLOCKS = {
+    "members": members_table,
+    "slots": slots_table,
+    "shrinkage": shrinkage_table,
+    "uncertainty": uncertainty_table,
+    "methods": methods_table,
+}
+
+
+def readme_blocks(audit: Audit, results: Results) -> dict[str, str]:
+    """What the README shows of the stored results, by the name of the block; without those not stored."""
+    claims = outcomes(audit.claims).to_markdown(index=False)
+    listed = "\n".join(f"{number}. {told.finding.title}" for number, told in enumerate(audit.held, 1))
+    blocks = {"totals": f"{totals_tables(audit.numbers)}\n\nClaims in words:\n\n{claims}", "findings": listed}
+    for name, table in BLOCKS.items():
+        try:
+            blocks[name] = table(results)
+        except (Missing, KeyError) as error:
+            log.warning("the block %s of the README is left as it is: %s", name, error)
+    return blocks
