@@ -12,7 +12,7 @@ from judgerank.auditing.audit import Results, audit, totals
 from judgerank.auditing.findings import FINDINGS
 from judgerank.auditing.report import html, page, readme_blocks, with_block
 from judgerank.config import ROOT, main
-from judgerank.outputs import replace_file
+from judgerank.publishing import replace_file, staged
 from judgerank.tables import STORED_FORMAT
 
 log = logging.getLogger("judgerank")
@@ -25,11 +25,10 @@ def run(cfg: DictConfig) -> None:
     findings = [(finding, *finding.check(results)) for finding in FINDINGS]
     audited = audit(results, {finding.name for finding, holds, _ in findings if holds})
     text = page(audited, findings, results)
-    replace_file(
-        folder / "audit.csv", audited.to_csv(index=False, float_format=STORED_FORMAT, lineterminator="\n")
-    )
-    replace_file(folder / "audit.md", text)
-    replace_file(folder / "audit.html", html(text, "Audit of the paper's numbers", folder))
+    with staged(folder, "audit.json") as written:
+        audited.to_csv(written / "audit.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
+        (written / "audit.md").write_text(text)
+        (written / "audit.html").write_text(html(text, "Audit of the paper's numbers", folder))
     if cfg.readme:
         readme = Path(ROOT, cfg.readme)
         for name, content in readme_blocks(audited, findings, results).items():

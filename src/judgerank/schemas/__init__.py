@@ -22,6 +22,7 @@ from judgerank.schemas.section import (
     Sparsity,
     SubsamplingEfficiency,
     Uncertainty,
+    Verify,
 )
 from judgerank.schemas.simulation import CiCoverage, Simulation, SlotBias, SmallSamples
 from judgerank.schemas.solver import Adam, Localized, Newton, Penalised
@@ -38,7 +39,7 @@ def register() -> None:
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
         store.store(group="estimator", name=f"{name}_schema", node=node)
     sections = (
-        *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench),
+        *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench, Verify),
         *(LengthCovariate, ModelComparison, Uncertainty, SubsamplingEfficiency, MixedJudges, Sparsity),
         *(Simulation, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison, CollectJudgments, Rank),
     )
