@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from hydra import compose
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, open_dict
 
 from judgerank.config import ROOT, main
 from judgerank.errors import ConfigError, DataUnavailableError, NotAsStoredError
@@ -96,7 +96,7 @@ def recomputed(cfg: DictConfig, given: DictConfig, script: dict) -> dict[str, pd
         if "cache" in given:
             given.cache = str(folder / "cache")
         if "parallel" in given:
-            given.parallel = OmegaConf.merge(given.parallel, {"backend": cfg.parallel})
+            given.parallel = cfg.parallel
         data, _ = load_section_data(given)
         log.setLevel(logging.WARNING)
         try:
@@ -117,8 +117,9 @@ def slopes_again(tables: dict[str, pd.DataFrame], script: dict) -> dict[str, pd.
     errors = pd.concat([*main_draw, tables["mse_draws"]])
     lines = errors.groupby([*script["SETTING"], "draw", "subset", "parameter"], sort=False)
     slopes = lines.apply(script["slope"], include_groups=False).reset_index()
-    order = tables["slopes_draws"][[*script["SETTING"], "draw", "subset", "parameter"]]
-    return {"slopes_draws": order.merge(slopes, how="outer"), "slopes": script["_beside_paper"](slopes)}
+    place = [*script["SETTING"], "draw", "subset", "parameter"]
+    slopes_draws = slopes.sort_values(place, ascending=[*[True] * (len(place) - 1), False])  # as they are stored
+    return {"slopes_draws": slopes_draws, "slopes": script["_beside_paper"](slopes)}
 
 
 def unlike_settings(stored: dict, now: dict) -> list[Difference]:

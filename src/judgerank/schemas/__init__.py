@@ -14,6 +14,7 @@ from judgerank.schemas.section import (
     Bench,
     BenchmarkAlignment,
     JudgeReliability,
+    Kernels,
     LengthCovariate,
     MixedJudges,
     ModelComparison,
@@ -39,7 +40,7 @@ def register() -> None:
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
         store.store(group="estimator", name=f"{name}_schema", node=node)
     sections = (
-        *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench, Verify),
+        *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench, Verify, Kernels),
         *(LengthCovariate, ModelComparison, Uncertainty, SubsamplingEfficiency, MixedJudges, Sparsity),
         *(Simulation, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison, CollectJudgments, Rank),
     )

@@ -93,10 +93,24 @@ class Verify:
     sample: int | None = MISSING
     seed: int | None = MISSING
     recompute: bool = MISSING
-    parallel: str = MISSING
+    parallel: Parallel = field(default_factory=Parallel)
     shown: int = MISSING
     overrides: list[str] = MISSING
     sections: dict[str, Verified] = field(default_factory=dict)
+
+
+@dataclass
+class Kernels:
+    """Small sections and tests under several kernels of the same libraries."""
+
+    short: bool = MISSING
+    tests: list[str] = MISSING
+    settings: dict[str, dict[str, str]] = MISSING
+    sections: dict[str, list[str]] = MISSING
+    replicated: list[str] = MISSING  # sections that keep replications
+    short_settings: list[str] = MISSING
+    short_sections: list[str] = MISSING
+    shown: int = MISSING
 
 
 @dataclass
