@@ -64,8 +64,8 @@ def made_by(folder: Path) -> str:
     return f"BLAS {', '.join(kernels)}; numpy {', '.join(machine['simd']) or 'baseline'}"
 
 
-@main("kernels")
-def run(cfg: DictConfig) -> None:
+def problems_of(cfg: DictConfig) -> int:
+    """Run everything under every setting, one line for each; returns how much differs or fails."""
     settings = list(cfg.short_settings if cfg.short else cfg.settings)
     sections = list(cfg.short_sections if cfg.short else cfg.sections)
     first, problems = None, 0
@@ -89,6 +89,12 @@ def run(cfg: DictConfig) -> None:
             for line in [*failed, *failing, *different[: cfg.shown]]:
                 log.info("  %s", str(line).replace("stored", "first").replace("recomputed", "here"))
             problems += len(failed) + len(failing) + len(different)
+    return problems
+
+
+@main("kernels")
+def run(cfg: DictConfig) -> None:
+    problems = problems_of(cfg)
     if problems:
         raise NotAsStoredError(f"{problems} differences or failures between kernels")
 
