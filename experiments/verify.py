@@ -12,17 +12,21 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pandas as pd
 from hydra import compose
+from matplotlib import image
+from matplotlib.figure import Figure
 from omegaconf import DictConfig, open_dict
 
 from judgerank.config import ROOT, main
 from judgerank.errors import ConfigError, DataUnavailableError, NotAsStoredError
-from judgerank.outputs import folder_of, load_section_data, provenance
+from judgerank.outputs import folder_of, load_section_data, provenance, save_figures, suffix_of
 from judgerank.verifying import Difference, compare, unlike_csv, unlike_listed
 
 log = logging.getLogger("judgerank")
+PIXEL, SHOWN_ELSEWISE = 0.1, 0.002  # a pixel's difference that is seen, and the share of such in a redrawn figure
 ANYWAY = {"config.surrogate"}  # a setting that decides whether a section runs, not what it gives
 
 
@@ -64,10 +68,15 @@ def verified(
     if not (stored / "run.json").is_file():
         return [Difference(stored.name, "", "run.json", "missing", "there")], "nothing stored"
     found = unlike_listed(stored, "run.json") + unlike_listed(figures, "figures.json")
-    tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
-    for name in tables:
-        found += unlike_csv(stored / f"{name}.csv")
-    found += unlike_settings(json.loads((stored / "run.json").read_text()), provenance(section, given, {}, ""))
+    tables = {}
+    for path in sorted(stored.glob("*.csv")):
+        try:
+            tables[path.stem] = pd.read_csv(path)
+            found += unlike_csv(path)
+        except ValueError as error:  # of pandas or of an encoding: not a table any more
+            found.append(Difference(stored.name, "", path.name, str(error), "a table"))
+    run_json = json.loads((stored / "run.json").read_text())
+    found += unlike_settings(run_json, provenance(section, given, {}, ""), "section", "config")
     if not cfg.recompute:
         return found, f"{len(tables)} tables by their digests"
     given = compose(section, [*job, *cfg.overrides, *plan.overrides])
@@ -75,10 +84,16 @@ def verified(
         given.surrogate = "never"
     kept = list(sampled(given, plan.axes, cfg.sample, rng)) if cfg.sample else []
     script = runpy.run_path(str(ROOT / "experiments" / f"{section}.py"))
-    again = recomputed(cfg, given, script)
+    data, again = recomputed(cfg, given, script)
+    found += unlike_settings(run_json, provenance(section, given, data, ""), "data")
+    try:
+        found += unlike_figures(script["draw"](tables, suffix_of(given)), figures)
+    except Exception as error:  # whatever comes of drawing tables that were altered
+        told = f"cannot be drawn from the stored tables ({type(error).__name__}: {error})"
+        found.append(Difference(figures.name, "", "figures", told, "drawn"))
     if cfg.sample:
         again = {name: table for name, table in again.items() if name not in plan.without}
-    if section == "convergence_mse":
+    if section == "convergence_mse" and {"mse", "mse_interior", "mse_draws"} <= tables.keys():
         again |= slopes_again(tables, script)
     for name in dict.fromkeys([*again, *tables]):
         if name in again and name in tables:
@@ -89,8 +104,8 @@ def verified(
     return found, f"{len(again)} tables, {rows} rows" + (f" ({'; '.join(kept)})" if kept else "")
 
 
-def recomputed(cfg: DictConfig, given: DictConfig, script: dict) -> dict[str, pd.DataFrame]:
-    """A section's tables, from nothing that was computed before, as they come back from CSV."""
+def recomputed(cfg: DictConfig, given: DictConfig, script: dict) -> tuple[dict, dict[str, pd.DataFrame]]:
+    """A section's data, and its tables from nothing that was computed before, as they come back from CSV."""
     with tempfile.TemporaryDirectory(prefix="judgerank-verify-") as name:
         folder = Path(name)
         if "cache" in given:
@@ -105,7 +120,24 @@ def recomputed(cfg: DictConfig, given: DictConfig, script: dict) -> dict[str, pd
             log.setLevel(logging.INFO)
         for table_name, table in tables.items():
             table.write(folder, table_name)
-        return {table_name: pd.read_csv(folder / f"{table_name}.csv") for table_name in tables}
+        return data, {table_name: pd.read_csv(folder / f"{table_name}.csv") for table_name in tables}
+
+
+def unlike_figures(drawn: dict[str, Figure], stored: Path) -> list[Difference]:
+    """Stored figures that do not show what is drawn from the stored tables."""
+    found = []
+    with tempfile.TemporaryDirectory(prefix="judgerank-verify-") as name, matplotlib.rc_context():
+        save_figures(drawn, Path(name))
+        for path in sorted(Path(name).glob("*.png")):
+            if not (stored / path.name).is_file():
+                found.append(Difference(stored.name, "", path.name, "missing", "there"))
+                continue
+            one, other = (image.imread(folder / path.name) for folder in (stored, Path(name)))
+            unlike = np.abs(one - other).max(axis=2) > PIXEL if one.shape == other.shape else np.ones(1)
+            if unlike.mean() > SHOWN_ELSEWISE:
+                share = f"{unlike.mean():.1%} of it shows something else"
+                found.append(Difference(stored.name, "", path.name, share, "as drawn from the tables"))
+    return found
 
 
 def slopes_again(tables: dict[str, pd.DataFrame], script: dict) -> dict[str, pd.DataFrame]:
@@ -122,14 +154,13 @@ def slopes_again(tables: dict[str, pd.DataFrame], script: dict) -> dict[str, pd.
     return {"slopes_draws": slopes_draws, "slopes": script["_beside_paper"](slopes)}
 
 
-def unlike_settings(stored: dict, now: dict) -> list[Difference]:
-    """Settings that the stored results were not made with."""
+def unlike_settings(stored: dict, now: dict, *parts: str) -> list[Difference]:
+    """What some parts of the record of a run say that is not so now."""
     flat, flat_now = (
-        pd.json_normalize({key: run.get(key) for key in ("section", "config")}).iloc[0].to_dict()
-        for run in (stored, now)
+        pd.json_normalize({key: run.get(key) for key in parts}).iloc[0].to_dict() for run in (stored, now)
     )
     names = [name for name in dict.fromkeys([*flat, *flat_now]) if name not in ANYWAY]
-    both = [(name, *(side.get(name, "no such setting") for side in (flat, flat_now))) for name in names]
+    both = [(name, *(side.get(name, "nothing") for side in (flat, flat_now))) for name in names]
     return [Difference("run.json", "", name, one, other) for name, one, other in both if one != other]
 
 

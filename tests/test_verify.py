@@ -186,9 +186,12 @@ def test_a_replaced_figure_and_a_missing_table_are_noticed(stored):
     figure = stored / "figures/ci_coverage/coverage.png"
     shutil.copy(stored / "figures/convergence_mse/mse.png", figure)
     (stored / "results/ci_coverage/coverage.csv").unlink()
-    found = "\n".join(found_in(stored, "ci_coverage", recompute=False))
-    assert "coverage.png" in found
-    assert "coverage.csv: stored missing" in found
+    (stored / "results/ci_coverage/endings.csv").write_bytes(b"")
+    for recompute in (False, True):
+        found = "\n".join(found_in(stored, "ci_coverage", recompute=recompute))
+        assert "coverage.png" in found
+        assert "coverage.csv: stored missing" in found
+        assert "endings.csv: stored No columns to parse from file" in found
 
 
 @pytest.mark.parametrize(
@@ -249,7 +252,7 @@ def test_another_seed_is_noticed(stored, monkeypatch):
 def test_another_data_file_is_noticed(stored):
     path = stored / "small.json"
     path.write_text(path.read_text().replace('"a"', '"b"', 3))
-    assert found_in(stored, "complete_ranking")
+    assert any("run.json, data.mt_bench.sha256: stored" in line for line in found_in(stored, "complete_ranking"))
 
 
 # samples

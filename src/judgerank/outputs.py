@@ -139,9 +139,7 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
     tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
     target = folder_of(cfg, cfg.figures, section, kind)
     with matplotlib.rc_context(), staged(target, "figures.json") as folder:
-        title = _chosen(cfg)[1]
-        suffix = (f": {title}" if title else "") + (" (surrogate)" if kind else "")
-        save_figures(draw(tables, suffix), folder)
+        save_figures(draw(tables, suffix_of(cfg, kind)), folder)
         (folder / "figures.json").write_text(json.dumps({"section": section, "surrogate": bool(kind)}))
     log.info("%s: tables in %s, figures in %s", section, _shown(stored), _shown(target))
 
@@ -158,6 +156,12 @@ def save_figures(figures: dict[str, Figure], folder: Path) -> None:
 def folder_of(cfg: DictConfig, base: str, section: str, kind: str = "") -> Path:
     """results/[surrogate/]section[/set]; relative to the project, wherever it is run from."""
     return ROOT / base / kind / section / _chosen(cfg)[0]
+
+
+def suffix_of(cfg: DictConfig, kind: str = "") -> str:
+    """What the titles of a section's figures end in: the set chosen, and whether it is a surrogate."""
+    title = _chosen(cfg)[1]
+    return (f": {title}" if title else "") + (" (surrogate)" if kind else "")
 
 
 def _chosen(cfg: DictConfig) -> tuple[str, str]:
