@@ -17,7 +17,7 @@ from judgerank.auditing.report import html, readme_blocks, with_block
 from judgerank.auditing.results import Results
 from judgerank.config import ROOT, main
 from judgerank.errors import DataUnavailableError
-from judgerank.outputs import replace_file
+from judgerank.publishing import replace_file, staged
 from judgerank.tables import STORED_FORMAT
 
 log = logging.getLogger("judgerank")
@@ -44,11 +44,11 @@ def run(cfg: DictConfig) -> None:
     results = Results(folder)
     audited = whole(results)
     text = page(audited, results)
-    for name, frame in (("audit", audited.numbers), ("audit_claims", _flat(audited.claims))):
-        stored = frame.to_csv(index=False, float_format=STORED_FORMAT, lineterminator="\n")
-        replace_file(folder / f"{name}.csv", stored)
-    replace_file(folder / "audit.md", text)
-    replace_file(folder / "audit.html", html(text, "Audit of the paper's numbers and claims", folder))
+    with staged(folder, "audit.json") as written:
+        for name, frame in (("audit", audited.numbers), ("audit_claims", _flat(audited.claims))):
+            frame.to_csv(written / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
+        (written / "audit.md").write_text(text)
+        (written / "audit.html").write_text(html(text, "Audit of the paper's numbers and claims", folder))
     if cfg.readme:
         readme = Path(ROOT, cfg.readme)
         for name, content in readme_blocks(audited, results).items():

@@ -26,7 +26,8 @@ from judgerank.collecting.ledger import Ledger, opened
 from judgerank.collecting.tasks import Questions, Task, plan, read_questions
 from judgerank.config import main
 from judgerank.errors import ConfigError
-from judgerank.outputs import replace_file, versions
+from judgerank.outputs import versions
+from judgerank.publishing import replace_file
 from judgerank.schemas.collect import CollectJudgments, Order
 
 log = logging.getLogger("judgerank")

@@ -23,7 +23,8 @@ from judgerank.leaderboard.page import Ranking, page
 from judgerank.leaderboard.remarks import WITH_POSITIONS, leaning, on_design, on_fit, on_positions, on_questions
 from judgerank.leaderboard.suggestions import bounding_comparisons, first_links, next_comparisons
 from judgerank.model import MODELS
-from judgerank.outputs import provenance, replaceable, save_figures, staged
+from judgerank.outputs import provenance, save_figures
+from judgerank.publishing import replaceable, staged
 from judgerank.reading import read_judgments
 from judgerank.schemas.rank import Cluster
 from judgerank.tables import STORED_FORMAT

@@ -15,6 +15,26 @@ settings.register_profile("core", deadline=None, derandomize=True, max_examples=
 settings.load_profile("core")
 
 
+UNSKIPPED_BY = {
+    "JUDGERANK_DATA": "JUDGERANK_DATA=FOLDER with the paper's data",
+    "JUDGERANK_PAPER": "JUDGERANK_PAPER=FILE, the paper's TeX",
+    "could not import": "the optional extras (pip install -e '.[dask,collect,methods,bench]')",
+}
+
+
+def pytest_terminal_summary(terminalreporter):
+    """One line that says how many tests were skipped, and what would let them run."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    if not skipped:
+        return
+    reasons = [
+        str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr) for report in skipped
+    ]
+    known = [next((cure for key, cure in UNSKIPPED_BY.items() if key in reason), reason) for reason in reasons]
+    cures = [f"{known.count(cure)} by {cure}" for cure in dict.fromkeys(known)]
+    terminalreporter.write_line(f"{len(skipped)} tests skipped; they would run, {'; '.join(cures)}")
+
+
 def _frame(*rows: tuple) -> pd.DataFrame:
     """Judgments from tuples (model_a, model_b, judge_model, judge_preferred_model)."""
     columns = ["model_a", "model_b", "judge_model", "judge_preferred_model"]

@@ -19,13 +19,8 @@ from judgerank.solvers.newton import NewtonSettings
 SHARED = {"common", "real_data", "each_set", "resampled", "simulation", "mse_grid"}
 PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem not in SHARED)
 SIMULATIONS = ["ci_coverage", "convergence_mse", "small_samples"]
-OTHERS = [
-    "audit",
-    "slot_bias",
-    "collect_judgments",
-    "method_comparison",
-    "unstated_settings",
-]  # without a solver to choose
+# without a solver to choose
+OTHERS = ["audit", "slot_bias", "collect_judgments", "method_comparison", "unstated_settings", "verify", "kernels"]
 REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, *OTHERS)]
 EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())
 
@@ -64,6 +59,16 @@ def test_every_simulation_composes_and_leaves_nothing_open(name, estimator, para
     cfg = composed(name, f"estimator={estimator}", f"parallel={parallel}", f"profile={profile}")
     assert not OmegaConf.missing_keys(cfg)
     assert (cfg.estimator.name, cfg.parallel.backend) == (estimator, parallel.removesuffix("_cluster"))
+
+
+@pytest.mark.parametrize("name", [*SIMULATIONS, "plan"])
+def test_a_smoke_run_stores_its_results_apart_unless_told_where(name):
+    cfg = composed(name, "profile=smoke")
+    assert (cfg.results, cfg.figures) == ("results/smoke", "figures/smoke")
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
+    assert {"results/smoke/", "figures/smoke/"} <= set(ignored)
+    mine = composed(name, "profile=smoke", "results=mine", "figures=mine")
+    assert (mine.results, mine.figures) == ("mine", "mine")
 
 
 def test_the_grids_are_the_papers():

@@ -28,7 +28,7 @@ from judgerank.leaderboard import standings
 from judgerank.leaderboard.page import MEMBERS, page, plain
 from judgerank.leaderboard.remarks import LISTED, leaning, listed, on_design, on_fit, on_positions
 from judgerank.model import MODELS
-from judgerank.outputs import replaceable
+from judgerank.publishing import replaceable
 from judgerank.reading import read_judgments
 from judgerank.simulate import generator
 

@@ -24,8 +24,9 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 import judgerank
+from judgerank import closures
 from judgerank.config import CONF, ROOT
-from judgerank.errors import ConfigError
+from judgerank.errors import ConfigError, DataError
 from judgerank.outputs import run_section
 from judgerank.replicate import Study
 from judgerank.schemas.section import Parallel
@@ -62,7 +63,16 @@ def composed(section: str, *overrides: str):
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Every file's bytes; of provenance, what must be equal however and wherever it was run."""
+    return {str(path.relative_to(folder)): equal_part(path) for path in folder.rglob("*") if path.is_file()}
+
+
+def equal_part(path: Path) -> bytes:
+    if path.name != "run.json":
+        return path.read_bytes()
+    record = json.loads(path.read_text())
+    assert set(record.pop("machine")) == {"commit", "clean", "cpu", "simd", "blas", "seconds"}
+    return json.dumps(record).encode()
 
 
 def stamps(folder: Path, pattern: str = "*") -> dict[str, tuple[int, int]]:
@@ -167,7 +177,7 @@ def test_only_blocks_that_are_missing_are_computed(lost):
             files[position].unlink()
         left = stamps(folder)
         assert len(left) == 9 - len(lost)
-        lines = sum(whole[str(files[position].relative_to(folder))].count(b"\n") for position in lost)
+        lines = sum(whole[str(files[position].relative_to(folder))].count(b"\n") - 1 for position in lost)
         assert toy(folder).run(SEQUENTIAL) == lines
         assert tree(folder) == whole
         assert left.items() <= stamps(folder).items()
@@ -219,17 +229,99 @@ def test_records_of_other_code_are_computed_anew(tmp_path):
         print(Study("toy", numbers, {"a": {"mean": 0}}, {"a": 7}, 1, Path("cache")).run(Parallel("sequential", 1)))
     """
 
-    def computed() -> int:
-        environment = os.environ | {"PYTHONPATH": f"{code}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
+    def computed(edited: str) -> int:
+        with (code / "judgerank" / edited).open("a") as file:
+            file.write("# changed\n")
+        environment = os.environ | {"PYTHONPATH": f"{code}{os.pathsep}{ROOT}"}
         command = [sys.executable, "-c", program]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return int(done.stdout)
 
-    assert (computed(), computed()) == (7, 0)
-    with (code / "judgerank" / "solvers" / "newton.py").open("a") as file:
-        file.write("# changed\n")
-    assert computed() == 7
+    assert [computed(file) for file in ("likelihood.py", "plots/style.py", "solvers/newton.py")] == [7, 0, 7]
+
+
+@pytest.fixture(scope="module")
+def digest_after(tmp_path_factory):
+    """The digest of the code behind a task, after an edit of one file of a copy of the package."""
+    package = tmp_path_factory.mktemp("copied") / "judgerank"
+    shutil.copytree(Path(judgerank.__file__).parent, package)
+    settings = {"method": {"function": "judgerank.methods.online.elo", "settings": {}}}
+
+    def digest(edited: str | None) -> str:
+        if edited:
+            with (package / edited).open("a") as file:
+                file.write("# changed\n")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(closures, "PACKAGE", package)
+            roots = ("judgerank.replicate", "judgerank.simulation", *sorted(closures.named_modules(settings)))
+            return closures.code_digest.__wrapped__(*roots)
+
+    return digest
+
+
+@pytest.mark.parametrize(
+    ("edited", "changes"),
+    [
+        *[(name, True) for name in ("__init__.py", "likelihood.py", "simulate.py", "solvers/newton.py")],
+        *[(name, True) for name in ("replicate.py", "simulation.py", "methods/online.py", "methods/ranking.py")],
+        *[(name, False) for name in ("outputs.py", "plots/style.py", "leaderboard/page.py", "resampling.py")],
+        *[(name, False) for name in ("methods/crowd_bt.py", "auditing/audit.py", "planning/study.py")],
+    ],
+)
+def test_the_key_of_a_task_follows_the_modules_it_imports(edited, changes, digest_after):
+    before = digest_after(None)
+    assert digest_after(None) == before
+    assert (digest_after(edited) != before) == changes
+
+
+def damaged_by_truncation(path: Path) -> bytes:
+    return path.read_bytes()[:-20]
+
+
+def damaged_at_a_line_end(path: Path) -> bytes:
+    return b"".join(path.read_bytes().splitlines(keepends=True)[:-1])
+
+
+def damaged_in_a_digit(path: Path) -> bytes:
+    content = path.read_bytes()
+    at = content.rindex(b'"whole": ') + 9
+    return content[:at] + (b"2" if content[at : at + 1] == b"1" else b"1") + content[at + 1 :]
+
+
+def damaged_by_a_second_line(path: Path) -> bytes:
+    lines = path.read_bytes().splitlines(keepends=True)
+    return b"".join([*lines, lines[-1]])
+
+
+def damaged_by_emptying(path: Path) -> bytes:
+    return b""
+
+
+def damaged_by_garbage(path: Path) -> bytes:
+    return bytes(range(256))
+
+
+def damaged_by_exchange(path: Path) -> bytes:
+    return path.with_name("000003-000006.jsonl").read_bytes()
+
+
+DAMAGES = [value for name, value in list(globals().items()) if name.startswith("damaged_")]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_block_is_named_and_computed_again(damage, tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    toy(tmp_path).run(SEQUENTIAL)
+    whole = tree(tmp_path)
+    path = sorted(tmp_path.glob("toy/b-*/000000-000003.jsonl"))[0]
+    path.write_bytes(damage(path))
+    assert tree(tmp_path) != whole
+    with pytest.raises(DataError, match=r"000000-000003\.jsonl was damaged"):
+        list(toy(tmp_path).records("b"))
+    assert toy(tmp_path).run(SEQUENTIAL) == 3
+    assert f"{path} is damaged, and is computed again" in caplog.text
+    assert tree(tmp_path) == whole
 
 
 @pytest.mark.parametrize(
@@ -395,7 +487,7 @@ def resumed(tmp_path_factory):
         before = len(blocks())
         kill(start(section, folder, *overrides), lambda target=before + more: len(blocks()) >= target)
         at_kills.append(blocks())
-    kill(start(section, folder, *overrides), (folder / "results").exists)
+    kill(start(section, folder, *overrides), lambda: any((folder / "results").rglob("*.csv")))
     at_kills.append(blocks())
     outputs_of(start(section, folder, *overrides))
     outputs_of(undisturbed)

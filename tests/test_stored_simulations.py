@@ -6,6 +6,7 @@ import pytest
 from judgerank.config import ROOT
 from judgerank.simulate import generator
 from judgerank.simulation import cell_name, interval_coverage, squared_error, study_of
+from judgerank.verifying import TOLERANCES
 from tests.test_config import composed
 
 
@@ -30,7 +31,9 @@ def test_a_mean_squared_error_comes_out_again(setting, place):
     for row in stored("convergence_mse/mse", **names).to_dict("records"):
         values = records[row["parameter"]]
         found = (values.mean(), values.quantile(0.25), values.quantile(0.75))
-        assert found == pytest.approx((row["mean"], row["q25"], row["q75"]), rel=1e-7)
+        assert found == pytest.approx(
+            (row["mean"], row["q25"], row["q75"]), rel=TOLERANCES["monte_carlo"].relative
+        )
         assert (len(records), records["interior"].sum()) == (row["n_replications"], row["n_interior"])
 
 
@@ -40,7 +43,7 @@ def test_a_coverage_comes_out_again():
     assert len(rows) == 3
     for row in rows:
         found = records[f"{row['method']}_coverage"].mean(), records[f"{row['method']}_width"].mean()
-        assert found == pytest.approx((row["coverage"], row["width"]), rel=1e-7)
+        assert found == pytest.approx((row["coverage"], row["width"]), rel=TOLERANCES["monte_carlo"].relative)
         assert row["n_replications"] == len(records) == 500
 
 

@@ -56,3 +56,7 @@ class EndpointError(JudgerankError):
 
 class MethodUnavailableError(JudgerankError):
     """A method that has no answer on these data."""
+
+
+class NotAsStoredError(JudgerankError):
+    """Stored results that are not what the code gives."""

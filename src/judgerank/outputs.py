@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import platform
-import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -20,6 +20,8 @@ from judgerank.config import ROOT
 from judgerank.datasets import load_judgments
 from judgerank.errors import ConfigError, DataUnavailableError
 from judgerank.judgments import Judgments
+from judgerank.machine import machine
+from judgerank.publishing import locked, recover, staged
 from judgerank.reading import read_judgments
 from judgerank.schemas.dataset import Surrogate
 from judgerank.surrogates import surrogate_judgments
@@ -47,25 +49,37 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
         From the stored tables by name and a suffix for titles (the set chosen, surrogate or not) to figures by
         name.
     """
+    start = time.monotonic()
     if cfg.draw_only:
-        variants = [kind for kind in ("", "surrogate") if (_folder(cfg, cfg.results, section, kind)).is_dir()]
+        variants = [kind for kind in ("", "surrogate") if _has_tables(folder_of(cfg, cfg.results, section, kind))]
         if not variants:
             raise DataUnavailableError(f"there are no stored tables of {section} to draw from")
         for kind in variants:
             _draw(section, cfg, draw, kind)
         return
     data, kind = load_section_data(cfg)
-    with _marked(f"{kind}: " if kind else ""):
+    # from before anything is computed until both are written, so that two runs never mix
+    folders = [folder_of(cfg, base, section, kind) for base in (cfg.results, cfg.figures)]
+    with locked(*folders), _marked(f"{kind}: " if kind else ""):
         for judgments in data.values():
             left_out = sum(judgments.comparisons.dropped.values())
             count = f"{judgments.comparisons.n_comparisons:.0f} comparisons"
             log.info("%s: %s, %d records dropped as unparsed", judgments.title, count, left_out)
         tables = compute(cfg, data)
-        with staged(_folder(cfg, cfg.results, section, kind)) as folder:
+        with staged(folders[0]) as folder:
             for name, table in tables.items():
                 table.write(folder, name, f" ({kind})" if kind else "")
-            (folder / "run.json").write_text(json.dumps(provenance(section, cfg, data, kind), indent=2) + "\n")
+            run_json = provenance(section, cfg, data, kind) | {"machine": machine(ROOT, start)}
+            (folder / "run.json").write_text(json.dumps(run_json, indent=2) + "\n")
         _draw(section, cfg, draw, kind)
+
+
+def _has_tables(folder: Path) -> bool:
+    """Whether an earlier run stored its tables there; one that was killed while it did is finished first."""
+    if folder.is_dir():
+        with locked(folder):
+            recover(folder)
+    return (folder / "run.json").is_file()
 
 
 @contextmanager
@@ -121,13 +135,12 @@ def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
 
 
 def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
-    stored = _folder(cfg, cfg.results, section, kind)
+    stored = folder_of(cfg, cfg.results, section, kind)
     tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
-    target = _folder(cfg, cfg.figures, section, kind)
-    with matplotlib.rc_context(), staged(target) as folder:
-        title = _chosen(cfg)[1]
-        suffix = (f": {title}" if title else "") + (" (surrogate)" if kind else "")
-        save_figures(draw(tables, suffix), folder)
+    target = folder_of(cfg, cfg.figures, section, kind)
+    with matplotlib.rc_context(), staged(target, "figures.json") as folder:
+        save_figures(draw(tables, suffix_of(cfg, kind)), folder)
+        (folder / "figures.json").write_text(json.dumps({"section": section, "surrogate": bool(kind)}))
     log.info("%s: tables in %s, figures in %s", section, _shown(stored), _shown(target))
 
 
@@ -140,9 +153,15 @@ def save_figures(figures: dict[str, Figure], folder: Path) -> None:
         matplotlib.pyplot.close(figure)
 
 
-def _folder(cfg: DictConfig, base: str, section: str, kind: str) -> Path:
+def folder_of(cfg: DictConfig, base: str, section: str, kind: str = "") -> Path:
     """results/[surrogate/]section[/set]; relative to the project, wherever it is run from."""
     return ROOT / base / kind / section / _chosen(cfg)[0]
+
+
+def suffix_of(cfg: DictConfig, kind: str = "") -> str:
+    """What the titles of a section's figures end in: the set chosen, and whether it is a surrogate."""
+    title = _chosen(cfg)[1]
+    return (f": {title}" if title else "") + (" (surrogate)" if kind else "")
 
 
 def _chosen(cfg: DictConfig) -> tuple[str, str]:
@@ -156,46 +175,6 @@ def _chosen(cfg: DictConfig) -> tuple[str, str]:
 
 def _shown(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text)
-    partial.replace(path)
-
-
-def replaceable(target: Path, section: str) -> None:
-    """Refuse a folder with anything in it but what an earlier run of the section wrote.
-
-    Raises
-    ------
-    ConfigError
-    """
-    try:
-        earlier = json.loads((target / "run.json").read_text())["section"] == section
-    except (OSError, ValueError, KeyError, TypeError):
-        earlier = False
-    if target.exists() and not earlier and (not target.is_dir() or any(target.iterdir())):
-        raise ConfigError(f"{target} holds something else, and would be replaced (results=FOLDER names another)")
-
-
-@contextmanager
-def staged(target: Path) -> Iterator[Path]:
-    """A folder that takes the target's place when the block ends well, and vanishes when it does not."""
-    staging = target.with_name(f".{target.name}.partial")
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
-    try:
-        yield staging
-    except BaseException:
-        shutil.rmtree(staging)
-        raise
-    earlier = target.with_name(f".{target.name}.earlier.partial")
-    if target.exists():
-        target.replace(earlier)
-    staging.replace(target)
-    shutil.rmtree(earlier, ignore_errors=True)
 
 
 def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: str) -> dict:

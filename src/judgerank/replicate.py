@@ -1,9 +1,10 @@
 """Many replications: keyed seeds, joblib, checkpoints, progress.
 
 A study is a task (a function of one cell's settings, a generator and what all cells share) over cells of
-settings. Replications run in blocks; each finished block becomes one file, written whole, named by everything that
-determines its content. So a killed study loses the blocks in flight and nothing else, a finished one
-has nothing to do, and neither the number of workers nor their order can change a byte.
+settings. Replications run in blocks; each finished block becomes one file, written whole with a checksum and named
+by everything that determines its content, the code behind the task among it. So a killed study loses the blocks
+in flight and nothing else, a finished one has nothing to do, a damaged block is computed again, and neither the
+number of workers nor their order can change a byte.
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,9 @@ from joblib import delayed
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from judgerank.errors import ConfigError, JudgerankError
+from judgerank import blocks
+from judgerank.closures import code_digest, named_modules
+from judgerank.errors import ConfigError, DataError, JudgerankError
 from judgerank.schemas.section import Parallel
 from judgerank.simulate import generator
 
@@ -70,7 +72,7 @@ class Study:
 
     def run(self, parallel: Parallel) -> int:
         """Compute the blocks that are missing and return how many replications that took."""
-        missing = [job for job in self._jobs() if not self._path(*job).exists()]
+        missing = [job for job in self._jobs() if not self._is_whole(*job)]
         total = sum(stop - start for _, start, stop in missing)
         if not missing:
             log.info("%s: every replication was computed before", self.name)
@@ -81,7 +83,7 @@ class Study:
         )
         with _backend(parallel), tqdm(total=total, desc=self.name, unit="rep", smoothing=0.05) as progress:
             for cell, start, stop, lines in joblib.Parallel(return_as="generator_unordered")(jobs):
-                _write(self._path(cell, start, stop), lines)
+                blocks.write(self._path(cell, start, stop), lines)
                 progress.update(stop - start)
         for folder in {self._path(*job).parent for job in missing}:
             for left in folder.glob("*.partial"):  # by a run that was killed
@@ -90,10 +92,27 @@ class Study:
         return total
 
     def records(self, cell: str) -> Iterator[Record]:
-        """The cell's records in the order of their replications, failures among them."""
-        for _, start, stop in self._jobs(cell):
-            with self._path(cell, start, stop).open() as file:
-                yield from map(json.loads, file)
+        """The cell's records in the order of their replications, failures among them.
+
+        Raises
+        ------
+        DataError
+            If a block was damaged since the study ran.
+        """
+        for job in self._jobs(cell):
+            records = blocks.read(self._path(*job))
+            if records is None:
+                raise DataError(f"{self._path(*job)} was damaged while it was in use; run this again")
+            yield from records
+
+    def _is_whole(self, cell: str, start: int, stop: int) -> bool:
+        path = self._path(cell, start, stop)
+        if not path.exists():
+            return False
+        whole = blocks.read(path) is not None
+        if not whole:
+            log.info("%s: %s is damaged, and is computed again", self.name, path)
+        return whole
 
     @cached_property
     def _shared_digest(self) -> str:
@@ -109,7 +128,8 @@ class Study:
 
     def _path(self, cell: str, start: int, stop: int) -> Path:
         task = f"{self.task.__module__}.{self.task.__qualname__}"
-        determined_by = [self.name, task, self.cells[cell], self.seed, _code_digest(), self._shared_digest]
+        code = code_digest(__name__, self.task.__module__, *sorted(named_modules(self.cells[cell])))
+        determined_by = [self.name, task, self.cells[cell], self.seed, code, self._shared_digest]
         key = hashlib.sha256(json.dumps(determined_by, sort_keys=True).encode()).hexdigest()[:16]
         return self.folder / self.name / f"{cell}-{key}" / f"{start:06d}-{stop:06d}.jsonl"
 
@@ -125,30 +145,6 @@ def _run_block(task, study: str, cell: str, settings: Settings, seed: int, start
                 record = {"failure": f"{type(error).__name__}: {error}"}
             lines.append(json.dumps({"replication": replication, **record}))
     return cell, start, stop, "".join(line + "\n" for line in lines)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}.partial")  # several runs may share a cache
-    with partial.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        partial.replace(path)
-    except FileNotFoundError:  # swept by another run of the study, which has then written the block itself
-        if not path.exists():
-            raise
-
-
-@cache
-def _code_digest() -> str:
-    """Digest of the package's source: results of other code are not taken for this one's."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 @contextmanager

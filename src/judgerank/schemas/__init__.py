@@ -14,6 +14,7 @@ from judgerank.schemas.section import (
     Bench,
     BenchmarkAlignment,
     JudgeReliability,
+    Kernels,
     LengthCovariate,
     MixedJudges,
     ModelComparison,
@@ -23,6 +24,7 @@ from judgerank.schemas.section import (
     SubsamplingEfficiency,
     Uncertainty,
     UnstatedSettings,
+    Verify,
 )
 from judgerank.schemas.simulation import CiCoverage, ConvergenceMse, SlotBias, SmallSamples
 from judgerank.schemas.solver import Adam, Localized, Newton, Penalised
@@ -39,7 +41,7 @@ def register() -> None:
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
         store.store(group="estimator", name=f"{name}_schema", node=node)
     sections = (
-        *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench),
+        *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench, Verify, Kernels),
         *(LengthCovariate, ModelComparison, Uncertainty, SubsamplingEfficiency, MixedJudges, Sparsity),
         *(ConvergenceMse, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison, CollectJudgments, Rank),
         *(UnstatedSettings,),

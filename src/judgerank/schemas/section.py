@@ -85,6 +85,47 @@ class Audit(Section):
 
 
 @dataclass
+class Verified:
+    """How a section is verified: settings for that, axes that are sampled, tables that follow from others."""
+
+    overrides: list[str] = field(default_factory=list)
+    axes: list[str] = field(default_factory=list)
+    without: list[str] = field(default_factory=list)
+    optional: list[str] = field(default_factory=list)  # tables that are there if a source is within reach
+
+
+@dataclass
+class Verify:
+    """The stored results recomputed, or a sample of them."""
+
+    results: str = MISSING
+    figures: str = MISSING
+    only: list[str] | None = MISSING
+    datasets: list[str] | None = MISSING
+    sample: int | None = MISSING
+    seed: int | None = MISSING
+    recompute: bool = MISSING
+    parallel: Parallel = field(default_factory=Parallel)
+    shown: int = MISSING
+    overrides: list[str] = MISSING
+    sections: dict[str, Verified] = field(default_factory=dict)
+
+
+@dataclass
+class Kernels:
+    """Small sections and tests under several kernels of the same libraries."""
+
+    short: bool = MISSING
+    tests: list[str] = MISSING
+    settings: dict[str, dict[str, str]] = MISSING
+    sections: dict[str, list[str]] = MISSING
+    replicated: list[str] = MISSING  # sections that keep replications
+    short_settings: list[str] = MISSING
+    short_sections: list[str] = MISSING
+    shown: int = MISSING
+
+
+@dataclass
 class Bench(RealData):
     study_share: float = MISSING
 

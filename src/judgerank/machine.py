@@ -1,0 +1,69 @@
+"""What a run was made by: the code's commit, the processor, the kernels of its libraries, and the time taken."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_info
+
+CODE = ("src", "experiments", "conf", "pyproject.toml", "requirements.lock")  # what a result can depend on
+
+
+def machine(root: Path, start: float) -> dict:
+    """What may differ between two runs with the same results.
+
+    Parameters
+    ----------
+    root : Path
+        Of the project.
+    start : float
+        When the run began, by `time.monotonic`.
+    """
+    return {
+        **commit(root),
+        "cpu": processor(),
+        "simd": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
+        "blas": kernels(),
+        "seconds": round(time.monotonic() - start, 1),
+    }
+
+
+def commit(root: Path) -> dict[str, str | bool | None]:
+    """The code's commit and whether the code is as committed; null where `root` is not a git repository's top.
+
+    Results and figures do not count: a run itself rewrites them.
+    """
+    unknown = {"commit": None, "clean": None}
+    top = _git(root, "rev-parse", "--show-toplevel")
+    if top is None or Path(top).resolve() != root.resolve():  # installed into some other project's environment
+        return unknown
+    head, changes = _git(root, "rev-parse", "HEAD"), _git(root, "status", "--porcelain", "--", *CODE)
+    return unknown if head is None or changes is None else {"commit": head, "clean": not changes}
+
+
+def _git(root: Path, *command: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def processor() -> str:
+    """The processor's model, as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())
+
+
+def kernels() -> list[str]:
+    """The BLAS libraries in use, each with its version and the kernel it chose for this processor."""
+    found = (info for info in threadpool_info() if info["user_api"] == "blas")
+    return sorted({f"{info['internal_api']} {info['version']} {info.get('architecture')}" for info in found})
