@@ -16,7 +16,9 @@ from scipy.linalg.lapack import dposv
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import Evaluation
 from judgerank.model import BTL, Model, Parameters
-from judgerank.solvers.closure import guess, look, main_direction, set_aside, taken_back
+from judgerank.solvers.basins import Rows, rough_maxima
+from judgerank.solvers.choice import highest
+from judgerank.solvers.closure import assurance, guess, levels_at_zero, look, set_aside, taken_back
 from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
 
 # relative change of a discrimination, a slope or a tie propensity in one step (see Parameters.moved)
@@ -25,6 +27,10 @@ LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamm
 LARGEST_LOG_ODDS = 1e3  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
 DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding
 SUFFICIENT = 1e-4  # Armijo's constant
+BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
+ASSURED = 3.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough
+WORTH = 3.0  # log-likelihood by which the end of a rough climb may be lower than the best and still be followed
+MOST_CLIMBS = 8
 ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
 
 
@@ -61,30 +67,35 @@ def maximise(
     that at return the Karush-Kuhn-Tucker conditions hold for all of them; with a covariate, at every beta_k on a
     grid between its bounds.
 
-    Without a `start` the climb begins at the unweighted scores. Should it end with judges at zero, it is tried
-    again from the judges' main direction of agreement, both ways round, and the best end counts.
+    Without a `start` the climb begins at the unweighted scores. Where the data do not rule out maxima elsewhere
+    (see `closure.assurance`), the ends of many rough climbs are followed too, and the highest counts: if that one
+    runs off, there is no maximum.
     """
     if start is not None:
         return _climb(cells, model, settings, start)
     if not model.judge_blocks:
         return _climb(cells, model, settings, Parameters.zeros(model, cells))
-    found = climb_from_unweighted(cells, model, settings)
-    if found.status is not Status.BOUNDARY:
-        return found
-    agreed = main_direction(cells)
-    others = (_climb(cells, model, settings, guess(cells, model, way * agreed)) for way in (1.0, -1.0))
-    return max([found, *(other for other in others if other.status.converged)], key=_height)
-
-
-def climb_from_unweighted(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution:
-    """One climb, from the unweighted scores."""
     pooled = cells.pool_judges()
     unweighted = _climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
-    return _climb(cells, model, settings, guess(cells, model, unweighted))
+    first = _climb(cells, model, settings, guess(cells, model, unweighted))
+    if model.fixed_scale or (first.status.converged and assurance(cells, model, first.parameters) >= ASSURED):
+        return first
+    ends = [first]
+    for near in worth_climbing(cells, model, settings.slope_bound):
+        ends.append(_climb(cells, model, settings, near))
+    return highest(ends, unweighted)
 
 
-def _height(solution: Solution) -> float:
-    return solution.evaluation.log_likelihood
+def worth_climbing(cells: Comparisons, model: Model, slope_bound: float) -> list[Parameters]:
+    """Starts of exact climbs: the ends of rough ones that are near the highest, best first."""
+    rows = Rows(cells, model)
+    bounds = BOX | {"slope": slope_bound}
+    ends = rough_maxima(rows, bounds)
+    near = ends.heights >= ends.heights[0] - WORTH
+    levels = levels_at_zero(cells, model)[1:] if model.has_position else levels_at_zero(cells, model)
+    levels = levels if model.has_ties else levels[:0]
+    chosen = [end for end, good in zip(ends.parameters, near, strict=True) if good][:MOST_CLIMBS]
+    return [Parameters(end.scores, np.concatenate([end.judges, levels])) for end in chosen]
 
 
 def _climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters) -> Solution:

@@ -37,6 +37,24 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
+class Rival:
+    """Another maximum that is nearly as high.
+
+    Attributes
+    ----------
+    gap : float
+        Log-likelihood by which it is lower.
+    parameters : Parameters
+    ambiguous : bool
+        Whether the gap is so small that rounding could have decided between the two.
+    """
+
+    gap: float
+    parameters: Parameters
+    ambiguous: bool
+
+
+@dataclass(frozen=True)
 class Solution:
     """Where a solver ended.
 
@@ -52,6 +70,8 @@ class Solution:
         Indices of the judges whose discrimination has no finite maximum.
     spread : mapping of str to float, optional
         Standard deviations of the penalty by block, where there is one.
+    rival : Rival, optional
+        The best other maximum that the search met, if it is close.
     """
 
     parameters: Parameters
@@ -60,6 +80,7 @@ class Solution:
     iterations: int
     unbounded_judges: tuple[int, ...] = ()
     spread: Mapping[str, float] | None = None
+    rival: Rival | None = None
 
 
 def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
