@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from judgerank.comparisons import Comparisons
-from judgerank.connectivity import position_share, require_maximum
+from judgerank.connectivity import positions_are_imitated, require_maximum
 from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
 from judgerank.estimates import Settings
 from judgerank.model import Model, Parameters, get_model
@@ -18,7 +18,6 @@ from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
 from judgerank.solvers.penalised import PenalisedSettings
 
-LEAST_POSITION_SHARE = 1e-9  # below it the order of presentation is imitated by scores, up to rounding
 PUBLISHED_ADAM_BTL = AdamSettings(step_scores=3e-3, epsilon=1e-8, tolerance=0.0, max_iterations=8_000)
 # name: (maximise, default settings, default settings for a model without judge blocks)
 SOLVERS = {
@@ -74,7 +73,7 @@ def fit(
         return FitResult(cells, member, settings, maximise(cells, member, settings))
     pooled = cells.pool_judges()
     require_maximum(pooled)
-    if member.has_position and position_share(cells) < LEAST_POSITION_SHARE:
+    if member.has_position and positions_are_imitated(cells):
         raise NotIdentifiedError(
             "scores and positions cannot be told apart: some scores differ by the same amount between the model "
             "shown first and the other in every comparison (show some pairs in the other order)"

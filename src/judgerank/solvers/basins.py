@@ -20,15 +20,15 @@ from judgerank.comparisons import Comparisons
 from judgerank.model import Model, Parameters
 
 FEW_JUDGES = 5  # up to so many, every subset of the judges gives a start
-MOST_AT_ONCE = 40_000  # pairs times starts
+MOST_AT_ONCE = 20_000  # rows times starts
 LEAST_STARTS = 8
 RIDGE = 0.3  # information on every score that one step from zero takes for granted
-STAGES = ((0.3, 4), (0.03, 8), (0.003, 10))  # weight of the barrier, Newton steps
+STAGES = ((0.3, 4), (0.03, 8))  # weight of the barrier, Newton steps
 WEAKEST, STRONGEST = 0.02, 5.0  # discriminations at the start, over the largest one
 LARGEST_STEP = 2.0  # of any log-discrimination
 TO_THE_FACE = 0.95  # share of the way to the nearest face that one step may go
 SUFFICIENT = 1e-4  # Armijo's constant
-DONE = 1e-4  # rise of the log-likelihood below which a stage ends
+DONE = 1e-2  # rise of the log-likelihood below which a stage ends
 ALIKE = 1e-2  # ends whose parameters differ by less count as one
 HALVINGS = 6
 MOST_FILLED = 0.8  # share of the box that a start may take

@@ -11,6 +11,7 @@ from judgerank.likelihood import CHUNK, Curvature, Evaluation, Law, evaluate, fi
 from judgerank.model import Model, Parameters
 
 LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that is none
+LEVEL = 1e-9  # slope at zero that counts as none, over the largest that so many comparisons could have
 LEAST_SHARE = 1e-9  # of an answer that a judge never gives
 SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
 
@@ -108,9 +109,9 @@ def assurance(cells: Comparisons, model: Model, at: Parameters) -> float:
 
 
 def slopes_at_zero(cells: Comparisons, at: Parameters, here: Evaluation) -> np.ndarray:
-    """Slopes at zero, those within rounding of zero being zero."""
+    """Slopes at zero, those that rounding, here or of the scores, could have made being zero."""
     terms = np.bincount(cells.judge, cells.count, len(cells.judges)) * np.ptp(at.scores)
-    return np.where(np.abs(here.slope_at_zero) <= 4 * np.finfo(float).eps * terms, 0.0, here.slope_at_zero)
+    return np.where(np.abs(here.slope_at_zero) <= LEVEL * terms, 0.0, here.slope_at_zero)
 
 
 def set_aside(cells, model, at: Parameters, here: Evaluation, bound: float) -> tuple[Parameters, Evaluation]:

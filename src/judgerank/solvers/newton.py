@@ -7,6 +7,7 @@ the system is made to leave alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,18 +20,22 @@ from judgerank.model import BTL, Model, Parameters
 from judgerank.solvers.basins import Rows, rough_maxima
 from judgerank.solvers.choice import highest
 from judgerank.solvers.closure import assurance, guess, levels_at_zero, look, set_aside, taken_back
-from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
+from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, separated_judges
 
 # relative change of a discrimination, a slope or a tie propensity in one step (see Parameters.moved)
 LARGEST_RISE, LARGEST_FALL = 2.0, 0.9
 LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
 LARGEST_LOG_ODDS = 1e3  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
+FLATTEST = 1e-12  # curvature of a judge's information, scaled to ones on its diagonal, that counts as none
+SMALLEST = 1e-30  # of a judge's information, relative to a model's
 DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding
 SUFFICIENT = 1e-4  # Armijo's constant
 BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
 ASSURED = 3.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough
 WORTH = 3.0  # log-likelihood by which the end of a rough climb may be lower than the best and still be followed
 MOST_CLIMBS = 8
+STANDSTILL, MOST_POLISHES = 1e-10, 5  # relative change of the parameters that counts as none; steps to get there
+WORTH_A_TRY = 1.5  # the same at a first guess, from which a single climb is tried
 ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
 
 
@@ -55,6 +60,7 @@ class NewtonSettings:
 
     def __post_init__(self):
         require_positive(self, "max_iterations", "slope_bound")
+        require_tolerance(self)
 
 
 def maximise(
@@ -75,25 +81,39 @@ def maximise(
         return _climb(cells, model, settings, start)
     if not model.judge_blocks:
         return _climb(cells, model, settings, Parameters.zeros(model, cells))
-    pooled = cells.pool_judges()
-    unweighted = _climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
+    unweighted = unweighted_scores(cells, settings)
     first = _climb(cells, model, settings, guess(cells, model, unweighted))
-    if model.fixed_scale or (first.status.converged and assurance(cells, model, first.parameters) >= ASSURED):
+    if model.fixed_scale or is_sure(cells, model, first):
         return first
-    ends = [first]
-    for near in worth_climbing(cells, model, settings.slope_bound):
-        ends.append(_climb(cells, model, settings, near))
-    return highest(ends, unweighted)
+    bounds = BOX | {"slope": settings.slope_bound}
+    ends = [_climb(cells, model, settings, near) for near in worth_climbing(cells, model, bounds)]
+    return highest([first, *ends], unweighted)
 
 
-def worth_climbing(cells: Comparisons, model: Model, slope_bound: float) -> list[Parameters]:
-    """Starts of exact climbs: the ends of rough ones that are near the highest, best first."""
-    rows = Rows(cells, model)
-    bounds = BOX | {"slope": slope_bound}
-    ends = rough_maxima(rows, bounds)
+def sure_maximum(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution | None:
+    """The maximum that one climb from the unweighted scores reaches, if there can hardly be a higher one."""
+    start = guess(cells, model, unweighted_scores(cells, settings))
+    if assurance(cells, model, start) < WORTH_A_TRY:
+        return None
+    first = _climb(cells, model, settings, start)
+    return first if is_sure(cells, model, first) else None
+
+
+def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
+    """Whether there can hardly be a higher maximum than this one."""
+    return found.status.converged and assurance(cells, model, found.parameters) >= ASSURED
+
+
+def unweighted_scores(cells: Comparisons, settings: NewtonSettings) -> np.ndarray:
+    pooled = cells.pool_judges()
+    return _climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
+
+
+def worth_climbing(cells: Comparisons, model: Model, bounds: Mapping[str, float]) -> list[Parameters]:
+    """Starts of exact climbs: the ends of rough ones in a box that are near the highest, best first."""
+    ends = rough_maxima(Rows(cells, model), bounds)
     near = ends.heights >= ends.heights[0] - WORTH
-    levels = levels_at_zero(cells, model)[1:] if model.has_position else levels_at_zero(cells, model)
-    levels = levels if model.has_ties else levels[:0]
+    levels = levels_at_zero(cells, model)[-1:] if model.has_ties else np.zeros((0, len(cells.judges)))
     chosen = [end for end, good in zip(ends.parameters, near, strict=True) if good][:MOST_CLIMBS]
     return [Parameters(end.scores, np.concatenate([end.judges, levels])) for end in chosen]
 
@@ -108,6 +128,7 @@ def _climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Pa
         if here.relative_gradient <= settings.tolerance:
             back = taken_back(cells, model, at, here, bound, settings.tolerance)
             if back is None:
+                at, here = _polished(cells, model, at, here, bound)
                 return _finished(cells, model, at, here, iteration, bound)
             at, here = back, look(cells, model, back, bound)
         if iteration == settings.max_iterations:
@@ -118,6 +139,29 @@ def _climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Pa
         except LinAlgError:
             break
     return _finished(cells, model, at, here, iteration, bound, Status.ITERATION_LIMIT)
+
+
+def _polished(cells, model, at, here, bound) -> tuple[Parameters, Evaluation]:
+    """Full Newton steps as long as they move the point by more than rounding and lower the gradient.
+
+    A small gradient may leave a flat direction some way to go, and how far then depends on the path.
+    """
+    for _ in range(MOST_POLISHES):
+        try:
+            step = newton_step(cells, model, at, here, bound)
+        except LinAlgError:
+            break
+        moved = np.abs(step.scores).max() / max(1.0, np.ptp(at.scores))
+        if max(moved, np.abs(step.judges).max(initial=0.0)) <= STANDSTILL:
+            break
+        try:
+            there, evaluation = _line_search(cells, model, at, here, step, bound)
+        except LinAlgError:
+            break
+        if evaluation.relative_gradient >= here.relative_gradient:
+            break
+        at, here = there, evaluation
+    return at, here
 
 
 def _finished(cells, model, at, here, iterations, bound, status=None) -> Solution:
@@ -176,7 +220,7 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
         own[np.isinf(at.judges[-1, play]), -1, -1] = level  # judges who never tie
     # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
     own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
-    if np.linalg.eigvalsh(own).min(initial=np.inf) <= np.finfo(float).eps * level:
+    if not _positive(own, SMALLEST * level):
         raise LinAlgError("a judge's information is not positive definite")
     cross = here.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
     right_sides = np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2)
@@ -195,6 +239,15 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     if _rise(here, step) < 0:
         raise LinAlgError("the direction goes downhill")
     return step
+
+
+def _positive(own: np.ndarray, least: float) -> bool:
+    """Whether matrices are positive definite by more than rounding, each in its own units."""
+    diagonal = np.einsum("kbb->kb", own)
+    if not np.all(diagonal > least):
+        return False
+    scale = np.sqrt(diagonal)
+    return bool(np.all(np.linalg.eigvalsh(own / (scale[:, :, None] * scale[:, None, :])) > FLATTEST))
 
 
 def _rise(here: Evaluation, step: Parameters) -> float:

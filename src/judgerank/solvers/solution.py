@@ -13,7 +13,8 @@ from judgerank.errors import ConfigError
 from judgerank.likelihood import CHUNK, Evaluation
 from judgerank.model import Model, Parameters
 
-EQUAL = 1e-12  # scores closer than this, relative to their range, count as equal
+EQUAL = 1e-8  # scores closer than this, relative to their range, count as equal: fits are exact to about 1e-10
+LARGEST_TOLERANCE = 1e-5  # relative gradient beyond which no point may be called a maximum
 
 
 class Status(StrEnum):
@@ -112,6 +113,7 @@ def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[
 def _separated_by_a_margin(cells: Comparisons, at: Parameters, fixed_scale: bool) -> tuple[int, ...]:
     """Judges whose least difference with a vote for the first model is no less than their largest against it."""
     least, largest = np.full(len(cells.judges), np.inf), np.full(len(cells.judges), -np.inf)
+    level = EQUAL * np.ptp(at.scores)
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)
         d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
@@ -121,16 +123,17 @@ def _separated_by_a_margin(cells: Comparisons, at: Parameters, fixed_scale: bool
     one_sided = np.isinf(least) | np.isinf(largest)
     if fixed_scale:
         return tuple(np.flatnonzero(one_sided).tolist())
-    return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest))).tolist())
+    return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest - level))).tolist())
 
 
 def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
     """Judges whose answers, in the order second, tie, first, never fall as the difference grows."""
     d = at.scores.take(cells.first) - at.scores.take(cells.second)
+    level = EQUAL * np.ptp(at.scores)
     shares = np.array([1 - cells.outcome - cells.tied / 2, cells.tied, cells.outcome - cells.tied / 2])
     if not model.has_position:  # either way round is alike: against the order, tie, with it
         shares = np.where(d < 0, shares[::-1], shares)
-        shares[0] = np.where(d == 0, 0.0, shares[0])
+        shares[0] = np.where(np.abs(d) <= level, 0.0, shares[0])
         d = np.abs(d)
     given = shares > EQUAL
     size = len(cells.judges)
@@ -139,13 +142,24 @@ def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tu
         np.minimum.at(least[answer], cells.judge[rows], d[rows])
         np.maximum.at(largest[answer], cells.judge[rows], d[rows])
     never = np.isinf(least)
-    in_order = (least[1] >= largest[0]) & (least[2] >= np.maximum(largest[0], largest[1]))
+    in_order = (least[1] >= largest[0] - level) & (least[2] >= np.maximum(largest[0], largest[1]) - level)
     if model.has_position:
         one_sided = never[0] | never[2]
     else:
         one_sided, in_order = never[0] & never[2], in_order & never[0]
     moving = at.in_play & (not model.fixed_scale)
     return tuple(np.flatnonzero(one_sided | (moving & in_order)).tolist())
+
+
+def require_tolerance(settings: object) -> None:
+    """Refuse a tolerance at which every point would count as a maximum, or none could.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if not 0 < settings.tolerance <= LARGEST_TOLERANCE:
+        raise ConfigError(f"tolerance must be positive and at most {LARGEST_TOLERANCE}, not {settings.tolerance!r}")
 
 
 def require_positive(settings: object, *names: str) -> None:
