@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT, simulation_settings
-from judgerank.errors import JudgerankError, NoMaximumError
+from judgerank.errors import JudgerankError, NoIntervalError, NoMaximumError
 from judgerank.estimates import Settings
 from judgerank.fit import SOLVERS, fit
 from judgerank.inference import wald
@@ -144,7 +144,10 @@ def interval_coverage(settings: dict, rng: np.random.Generator) -> Record:
     targets = {"btl": [("btl", 1.0), ("btl_rescaled", scale)], "judge_aware": [("judge_aware", 1.0)]}
     for fit_result in filter(None, (result, unweighted)):
         scores = fit_result.solution.parameters.scores
-        errors = fit_result.standard_errors[: len(scores)]
+        try:
+            errors = fit_result.standard_errors[: len(scores)]
+        except NoIntervalError:  # fewer comparisons than parameters
+            continue
         low, high = wald(scores, errors, settings["level"])
         for method, factor in targets[fit_result.model.name]:
             target = factor * truth.scores

@@ -180,7 +180,7 @@ def unbounded_judges(model: Model, at: Parameters) -> tuple[int, ...]:
 
     Such a judge never errs between clusters of models whose scores collapse as its gamma grows.
     """
-    if not model.judge_blocks:
+    if not model.judge_blocks or model.fixed_scale:
         return ()
     return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.scores.std() > LARGEST_LOG_ODDS).tolist())
 

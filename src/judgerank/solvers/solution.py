@@ -121,7 +121,7 @@ def _separated_by_a_margin(cells: Comparisons, at: Parameters, fixed_scale: bool
         np.minimum.at(least, cells.judge[rows][won], d[won])
         np.maximum.at(largest, cells.judge[rows][lost], d[lost])
     one_sided = np.isinf(least) | np.isinf(largest)
-    if fixed_scale:
+    if fixed_scale:  # what scores and positions do together is for recession.py to say
         return tuple(np.flatnonzero(one_sided).tolist())
     return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest - level))).tolist())
 
@@ -146,7 +146,8 @@ def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tu
     if model.has_position:
         one_sided = never[0] | never[2]
     else:
-        one_sided, in_order = never[0] & never[2], in_order & never[0]
+        decides = np.bincount(cells.judge, cells.count * (1 - cells.tied), size) > EQUAL
+        one_sided, in_order = ~decides, in_order & never[0]
     moving = at.in_play & (not model.fixed_scale)
     return tuple(np.flatnonzero(one_sided | (moving & in_order)).tolist())
 
