@@ -211,7 +211,8 @@ def test_squared_error_is_the_mean_squared_error_by_hand():
     assert record["status"] == "interior"
     assert_allclose(record["score"], score, rtol=1e-8)
     assert_allclose(record["log_discrimination"], sum(x**2 for x in gamma) / 3, rtol=1e-8)
-    assert set(record) == {"status", "interior", "score", "log_discrimination"}
+    assert set(record) == {"status", "interior", "ambiguous", "score", "log_discrimination"}
+    assert record["ambiguous"] is False
 
 
 def test_the_interior_estimator_agrees_where_there_is_an_interior_maximum():
@@ -283,15 +284,21 @@ def test_interval_coverage_is_the_share_of_truths_inside_by_hand(level):
         expected[f"{method}_coverage"] = sum(inside) / 5
         expected[f"{method}_width"] = (high - low).mean()
         expected[f"{method}_spread"] = np.sqrt(np.mean(intervals["estimate"] ** 2))
-    assert (record.pop("status"), record.pop("interior")) == ("interior", True)
+    assert [record.pop(name) for name in ("status", "interior", "ambiguous")] == ["interior", True, False]
     assert record == pytest.approx(expected, rel=1e-8)
 
 
 def test_without_an_unweighted_maximum_only_the_judge_aware_model_has_intervals():
-    few = {**CELL, "n_comparisons": 6, "level": 0.95}
-    record = interval_coverage(few, generator(9, "x"))
+    few = {**CELL, "n_comparisons": 18, "level": 0.95}
+    record = interval_coverage(few, generator(9, "3"))
     assert "judge_aware_coverage" in record
     assert not [name for name in record if name.startswith("btl")]
+
+
+def test_fewer_comparisons_than_parameters_give_no_intervals():
+    # six comparisons, and four scores and two discriminations that are free
+    record = interval_coverage({**CELL, "n_comparisons": 6, "level": 0.95}, generator(9, "x"))
+    assert record == {"status": "localized", "interior": False, "ambiguous": False}
 
 
 def test_without_an_interior_maximum_only_btl_has_intervals():
@@ -500,7 +507,7 @@ def test_endings_are_the_shares_of_statuses_by_main_and_further_draws(mse):
                 record["status"] for draw in draws for record in study.records(cell_name("tiny", size, draw))
             ]
             assert_allclose(shares.loc[(size, label), "interior"], np.mean(np.array(statuses) == "interior"))
-            columns = shares.columns.difference(["n_models", "n_judges"])
+            columns = shares.columns.difference(["n_models", "n_judges", "ambiguous"])
             assert_allclose(shares.loc[(size, label), columns].sum(), 1.0)
     assert len(shares) == 6
 

@@ -75,7 +75,9 @@ def fitted(settings: dict, cells: Comparisons) -> tuple[FitResult | None, Record
         return result, {"status": status, "interior": result is not None}
     if name == "localized":
         result = estimate(cells, name, LocalizedSettings(**values))
-        return result, {"status": str(result.status), "interior": result.status is Status.INTERIOR}
+        ended = {"status": str(result.status), "interior": result.status is Status.INTERIOR}
+        rival = result.solution.rival
+        return result, ended | {"ambiguous": rival is not None and rival.ambiguous}
     result = estimate(cells, name, AdamSettings(**values))
     exact, _ = interior_maximum(cells, NewtonSettings())
     return result, {"status": str(result.status), "interior": exact is not None}
@@ -237,8 +239,11 @@ def endings_of(study: Study, cfg: DictConfig) -> pd.DataFrame:
         for draws, label in ((range(1), "main"), (range(1, cfg.draws + 1), "further")):
             frames = [records_of(study, name, size, draw) for draw in draws]
             if frames:
-                shares = pd.concat(frames)["status"].value_counts(normalize=True)
-                rows.append({**place_of(setting, size), "draws": label, **shares.to_dict()})
+                records = pd.concat(frames)
+                shares = records["status"].value_counts(normalize=True).to_dict()
+                if "ambiguous" in records:  # rounding could have chosen another maximum
+                    shares["ambiguous"] = float(records["ambiguous"].eq(True).mean())
+                rows.append({**place_of(setting, size), "draws": label, **shares})
     frame = pd.DataFrame(rows)
     statuses = sorted(set(frame.columns) - {"n_models", "n_judges", "n_comparisons", "draws"})
     return frame[["n_models", "n_judges", "n_comparisons", "draws", *statuses]].fillna(0.0)

@@ -20,7 +20,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.model import Model, Parameters
 
 FEW_JUDGES = 5  # up to so many, every subset of the judges gives a start
-MOST_AT_ONCE = 20_000  # rows times starts
+MOST_AT_ONCE = 8_000  # rows times starts
 LEAST_STARTS = 8
 RIDGE = 0.3  # information on every score that one step from zero takes for granted
 STAGES = ((0.3, 4), (0.03, 8))  # weight of the barrier, Newton steps
@@ -201,13 +201,15 @@ def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
     x = np.concatenate(out + [np.zeros_like(alpha)] * (len(rows.blocks) - 1))
     if "slope" not in rows.blocks:
         return x
-    variants = [x]
-    at = slice(rows.n + rows.k, rows.n + 2 * rows.k)
-    for way in (-0.5, 0.5):
-        other = x.copy()
-        other[at] = way * bound[rows.n + rows.k]
-        variants.append(other)
-    return np.hstack(variants)
+    # slopes of all judges up or down, and, where there are few, of each alone
+    patterns = [np.zeros(rows.k), np.ones(rows.k), -np.ones(rows.k)]
+    if rows.k <= FEW_JUDGES:
+        patterns += [*np.eye(rows.k), *-np.eye(rows.k)]
+    variants = np.repeat(x[None], len(patterns), axis=0)
+    variants[:, rows.n + rows.k : rows.n + 2 * rows.k] = (
+        0.5 * bound[rows.n + rows.k] * np.array(patterns)[:, :, None]
+    )
+    return np.hstack(list(variants))
 
 
 def _distinct(rows: Rows, x: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ def highest(ends: list[Solution], unweighted: np.ndarray) -> Solution:
     gap = max(0.0, height(best) - height(second))
     if gap > CLOSE:
         return best
-    return replace(best, rival=Rival(gap, second.parameters, gap <= level))
+    return replace(best, rival=Rival(gap, second.parameters, bool(gap <= level)))
 
 
 def height(end: Solution) -> float:

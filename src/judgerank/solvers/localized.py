@@ -26,6 +26,7 @@ from judgerank.solvers.newton import NewtonSettings
 from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, separated_judges
 
 
+WORTH, MOST_CLIMBS = 1.0, 3  # rough climbs end close to their maximum over the same box
 ON_THE_FACE = 1e-9  # distance from a bound, relative to it, that counts as none
 
 
@@ -74,7 +75,8 @@ def maximise(
     if exact is not None and exact.status is Status.INTERIOR and box.holds(_stacked(exact.parameters)):
         return exact
     bounds = {"scores": settings.score_bound, "log_discrimination": settings.discrimination_bound}
-    ends = [box.maximise(box.pulled_inside(near)) for near in newton.worth_climbing(cells, model, bounds)]
+    starts = newton.worth_climbing(cells, model, bounds, WORTH, MOST_CLIMBS)
+    ends = [box.maximise(box.pulled_inside(near)) for near in starts]
     found = _checked(cells, highest(ends, main_direction(cells)), exists)
     if found.status is Status.INTERIOR and not newton.is_sure(cells, model, found):
         # a maximum inside the box is the exact fit only if nothing outside is higher

@@ -31,7 +31,7 @@ SMALLEST = 1e-30  # of a judge's information, relative to a model's
 DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding
 SUFFICIENT = 1e-4  # Armijo's constant
 BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
-ASSURED = 3.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough
+ASSURED = 2.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough
 WORTH = 3.0  # log-likelihood by which the end of a rough climb may be lower than the best and still be followed
 MOST_CLIMBS = 8
 STANDSTILL, MOST_POLISHES = 1e-10, 5  # relative change of the parameters that counts as none; steps to get there
@@ -109,12 +109,14 @@ def unweighted_scores(cells: Comparisons, settings: NewtonSettings) -> np.ndarra
     return _climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
 
 
-def worth_climbing(cells: Comparisons, model: Model, bounds: Mapping[str, float]) -> list[Parameters]:
+def worth_climbing(
+    cells: Comparisons, model: Model, bounds: Mapping[str, float], within: float = WORTH, most: int = MOST_CLIMBS
+) -> list[Parameters]:
     """Starts of exact climbs: the ends of rough ones in a box that are near the highest, best first."""
     ends = rough_maxima(Rows(cells, model), bounds)
-    near = ends.heights >= ends.heights[0] - WORTH
+    near = ends.heights >= ends.heights[0] - within
     levels = levels_at_zero(cells, model)[-1:] if model.has_ties else np.zeros((0, len(cells.judges)))
-    chosen = [end for end, good in zip(ends.parameters, near, strict=True) if good][:MOST_CLIMBS]
+    chosen = [end for end, good in zip(ends.parameters, near, strict=True) if good][:most]
     return [Parameters(end.scores, np.concatenate([end.judges, levels])) for end in chosen]
 
 
