@@ -109,7 +109,9 @@ def _require_level(cells: Comparisons, member: Model, at: Parameters | None = No
     n = len(cells.models)
     scores, judges = direction[:n], np.abs(direction[n:].reshape(-1, len(cells.judges))).max(axis=0)
     moving = np.ptp(scores) > MOVES
-    models = tuple(name for name, v in zip(cells.models, scores, strict=True) if moving and v > scores.min() + MOVES)
+    models = tuple(
+        name for name, v in zip(cells.models, scores, strict=True) if moving and v > scores.min() + MOVES
+    )
     names = ", ".join([*models, *(name for name, v in zip(cells.judges, judges, strict=True) if v > MOVES)])
     raise NoMaximumError(
         f"the likelihood has no maximum: these models' scores and judges' positions or ties can run off together "

@@ -50,7 +50,9 @@ class Rows:
             low, high = np.minimum(first, second), np.maximum(first, second)
             key, place = np.unique((judge * n + low) * n + high, return_inverse=True)
             won = np.where(first < second, cells.outcome, 1 - cells.outcome)
-            self.count, self.wins = (np.bincount(place, n * y) for n, y in ((cells.count, 1.0), (cells.count, won)))
+            self.count, self.wins = (
+                np.bincount(place, n * y) for n, y in ((cells.count, 1.0), (cells.count, won))
+            )
             judge, pair = np.divmod(key, n * n)
             first, second = np.divmod(pair, n)
         self.i, self.j, self.judge = first, second, judge
@@ -186,7 +188,9 @@ def climb_from(rows: Rows, scores: np.ndarray, bounds: Mapping[str, float]) -> E
     for weight, steps in STAGES:
         x = _climb(rows, x, bound, weight, steps)
         x = x[:, _distinct(rows, x)]
-    found = [Parameters(x[: rows.n, s].copy(), x[rows.n :, s].reshape(-1, rows.k).copy()) for s in range(x.shape[1])]
+    found = [
+        Parameters(x[: rows.n, s].copy(), x[rows.n :, s].reshape(-1, rows.k).copy()) for s in range(x.shape[1])
+    ]
     return Ends(found, rows.log_likelihood(x))
 
 
@@ -230,7 +234,9 @@ def _climb(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float, steps: i
         with np.errstate(divide="ignore"):
             room = np.min((bound - np.sign(step) * x) / np.abs(step), axis=0, initial=np.inf)
         size = np.minimum(1.0, TO_THE_FACE * room)
-        size = np.minimum(size, LARGEST_STEP / np.maximum(np.abs(step[rows.n : rows.n + rows.k]).max(axis=0), LARGEST_STEP))
+        size = np.minimum(
+            size, LARGEST_STEP / np.maximum(np.abs(step[rows.n : rows.n + rows.k]).max(axis=0), LARGEST_STEP)
+        )
         for _ in range(HALVINGS):
             there = x + size * step
             height = _value(rows, there, bound, weight)

@@ -7,7 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from judgerank.comparisons import Comparisons
-from judgerank.likelihood import CHUNK, Curvature, Evaluation, Law, evaluate, first_shown_share, predictor, tied_share
+from judgerank.likelihood import (
+    CHUNK,
+    Curvature,
+    Evaluation,
+    Law,
+    evaluate,
+    first_shown_share,
+    predictor,
+    tied_share,
+)
 from judgerank.model import Model, Parameters
 
 LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that is none
@@ -80,19 +89,22 @@ def main_direction(cells: Comparisons) -> np.ndarray:
     return direction / max(direction.std(), np.finfo(float).tiny)
 
 
-def assurance(cells: Comparisons, model: Model, at: Parameters) -> float:
+def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | None = None) -> float:
     """Gain of a fit over chance, over what judges could gain further if each had scores of its own.
 
     At another maximum the scores turn away from those of the fit, and the judges lose of the gain what they have
     in common. They could make up for it by what the common scores cost them now: about
     sum_k u_k' I_k^-1 u_k / 2, u_k being judge k's gradient in the scores and I_k its information, here taken
-    diagonal.
+    diagonal. `height` is the log-likelihood there, if it is known.
     """
     n, k = len(cells.models), len(cells.judges)
-    chance = replace(at, judges=at.judges.copy())
-    chance.judges[0] = -np.inf
-    chance.judges[model.n_scale :] = levels_at_zero(cells, model)
-    gain = evaluate(cells, model, at).log_likelihood - evaluate(cells, model, chance).log_likelihood
+    chance = -cells.n_comparisons * np.log(2.0)
+    if model.has_levels:
+        zero = replace(at, judges=at.judges.copy())
+        zero.judges[0] = -np.inf
+        zero.judges[model.n_scale :] = levels_at_zero(cells, model)
+        chance = evaluate(cells, model, zero).log_likelihood
+    gain = (evaluate(cells, model, at).log_likelihood if height is None else height) - chance
     residual, information = np.zeros(k * n), np.zeros(k * n)
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)

@@ -35,6 +35,7 @@ ASSURED = 2.0  # gain over chance, over what the judges' own scores could add, f
 WORTH = 3.0  # log-likelihood by which the end of a rough climb may be lower than the best and still be followed
 MOST_CLIMBS = 8
 STANDSTILL, MOST_POLISHES = 1e-10, 5  # relative change of the parameters that counts as none; steps to get there
+MANY = 10  # comparisons by judge and model, from which it is tried without a look
 WORTH_A_TRY = 1.5  # the same at a first guess, from which a single climb is tried
 ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
 
@@ -93,7 +94,8 @@ def maximise(
 def sure_maximum(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution | None:
     """The maximum that one climb from the unweighted scores reaches, if there can hardly be a higher one."""
     start = guess(cells, model, unweighted_scores(cells, settings))
-    if assurance(cells, model, start) < WORTH_A_TRY:
+    many = cells.n_comparisons >= MANY * len(cells.models) * len(cells.judges)
+    if not many and assurance(cells, model, start) < WORTH_A_TRY:
         return None
     first = _climb(cells, model, settings, start)
     return first if is_sure(cells, model, first) else None
@@ -101,7 +103,8 @@ def sure_maximum(cells: Comparisons, model: Model, settings: NewtonSettings) -> 
 
 def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
     """Whether there can hardly be a higher maximum than this one."""
-    return found.status.converged and assurance(cells, model, found.parameters) >= ASSURED
+    height = found.evaluation.log_likelihood
+    return found.status.converged and assurance(cells, model, found.parameters, height) >= ASSURED
 
 
 def unweighted_scores(cells: Comparisons, settings: NewtonSettings) -> np.ndarray:

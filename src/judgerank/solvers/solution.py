@@ -160,7 +160,9 @@ def require_tolerance(settings: object) -> None:
     ConfigError
     """
     if not 0 < settings.tolerance <= LARGEST_TOLERANCE:
-        raise ConfigError(f"tolerance must be positive and at most {LARGEST_TOLERANCE}, not {settings.tolerance!r}")
+        raise ConfigError(
+            f"tolerance must be positive and at most {LARGEST_TOLERANCE}, not {settings.tolerance!r}"
+        )
 
 
 def require_positive(settings: object, *names: str) -> None:
