@@ -62,7 +62,7 @@ def position_share(cells: Comparisons) -> float:
 
 
 def positions_are_imitated(cells: Comparisons) -> bool:
-    """Whether scores v with v_i - v_j = 1 in every comparison exist: the case of a position share of zero, exactly.
+    """Whether scores v with v_i - v_j = 1 in every comparison exist: exactly then the position share is zero.
 
     Models then stand on steps, and every comparison shows one first that stands a step above the other.
     """

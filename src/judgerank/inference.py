@@ -17,7 +17,6 @@ from judgerank.errors import ConfigError, DataError
 from judgerank.likelihood import Evaluation, evaluate
 from judgerank.model import Model, Parameters
 
-
 SINGULAR = 1e-11  # far above the rounding of an eigenvalue (1e-15), far below that of any panel with intervals
 
 

@@ -25,7 +25,6 @@ from judgerank.solvers.closure import main_direction
 from judgerank.solvers.newton import NewtonSettings
 from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, separated_judges
 
-
 WORTH, MOST_CLIMBS = 1.0, 3  # rough climbs end close to their maximum over the same box
 ON_THE_FACE = 1e-9  # distance from a bound, relative to it, that counts as none
 
