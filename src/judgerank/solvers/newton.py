@@ -32,6 +32,7 @@ DAMPING = 1e-10  # relative to the mean information, where the information is si
 SUFFICIENT = 1e-4  # Armijo's constant
 BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
 ASSURED = 2.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough
+ASSURED_WITH_SLOPES = 5.0  # the same where judges have slopes, in which the likelihood has maxima of its own
 WORTH = 3.0  # log-likelihood by which the end of a rough climb may be lower than the best and still be followed
 MOST_CLIMBS = 8
 STANDSTILL, MOST_POLISHES = 1e-10, 5  # relative change of the parameters that counts as none; steps to get there
@@ -104,7 +105,8 @@ def sure_maximum(cells: Comparisons, model: Model, settings: NewtonSettings) -> 
 def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
     """Whether there can hardly be a higher maximum than this one."""
     height = found.evaluation.log_likelihood
-    return found.status.converged and assurance(cells, model, found.parameters, height) >= ASSURED
+    enough = ASSURED_WITH_SLOPES if model.has_slope else ASSURED
+    return found.status.converged and assurance(cells, model, found.parameters, height) >= enough
 
 
 def unweighted_scores(cells: Comparisons, settings: NewtonSettings) -> np.ndarray:
