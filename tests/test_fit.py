@@ -192,7 +192,7 @@ def test_adam_runs_the_published_unweighted_settings_by_default(raw):
 
 @pytest.mark.parametrize(
     ("solver", "settings"),
-    [("newton", NewtonSettings(max_iterations=1)), ("adam", AdamSettings(max_iterations=3))],
+    [("newton", NewtonSettings(1e-300, max_iterations=1)), ("adam", AdamSettings(max_iterations=3))],
 )
 def test_an_unfinished_fit_is_not_converged(raw, solver, settings):
     found = fit(raw, solver=solver, settings=settings)

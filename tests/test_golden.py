@@ -12,7 +12,7 @@ from judgerank.simulate import generator
 from judgerank.solvers import newton
 from judgerank.solvers.adam import AdamSettings
 from judgerank.tables import discrimination, leaderboard
-from tests.real_data import FILES, needs_data
+from tests.real_data import FILES, IN_HOUSE, needs_data, needs_in_house
 
 pytestmark = needs_data
 
@@ -122,3 +122,14 @@ def test_no_other_start_finds_a_better_maximum(fits, name):
 def test_pairs_told_apart_on_the_arena(fits):
     assert fits["chatbot_arena", "judge_aware"].separated_pairs() == 161
     assert fits["chatbot_arena", "btl"].separated_pairs() == 145
+
+
+@needs_in_house
+def test_log_likelihoods_of_the_in_house_panel():
+    rows = Comparisons.from_frame(read_records(find_file(IN_HOUSE).read_bytes()))
+    judge_aware = fit(rows)
+    assert judge_aware.log_likelihood == pytest.approx(-22226.5987, abs=5e-5)
+    assert judge_aware.status is Status.BOUNDARY
+    assert [name.rsplit("/")[-1] for name in judge_aware.judges_at_zero] == ["GLM-4.5-Air-FP8"]
+    for model, expected in (("position_aware", -17147.15), ("position_only", -17444.34)):
+        assert fit(rows, model).log_likelihood == pytest.approx(expected, abs=5e-3)

@@ -366,7 +366,9 @@ def test_separated_judges_are_those_that_never_disagree_with_the_scores(cells_of
 
 
 def test_an_unfinished_fit_says_so(cells):
-    found = maximise(cells, JUDGE_AWARE, NewtonSettings(max_iterations=1))
+    found = maximise(
+        cells, JUDGE_AWARE, NewtonSettings(max_iterations=1), Parameters(3 * np.array(SCORES), np.zeros((1, 3)))
+    )
     assert found.status is Status.ITERATION_LIMIT
     assert not found.status.converged
     assert found.evaluation.relative_gradient > EXACT.tolerance

@@ -215,7 +215,9 @@ def test_squared_error_is_the_mean_squared_error_by_hand():
     assert_allclose(record["log_discrimination"], sum(x**2 for x in gamma) / 3, rtol=1e-8)
     shapes = [np.array(s) / np.std(s) for s in (found.scores, truth.scores)]  # both sum to zero
     assert_allclose(record["standardised_score"], np.mean((shapes[0] - shapes[1]) ** 2), rtol=1e-8)
-    assert set(record) == {"status", "interior", "score", "standardised_score", "log_discrimination"}
+    errors = {"score", "standardised_score", "log_discrimination"}
+    assert set(record) == {"status", "interior", "ambiguous", *errors}
+    assert record["ambiguous"] is False
 
 
 def test_the_error_of_standardised_scores_does_not_depend_on_the_scale():
@@ -296,15 +298,21 @@ def test_interval_coverage_is_the_share_of_truths_inside_by_hand(level):
         expected[f"{method}_coverage"] = sum(inside) / 5
         expected[f"{method}_width"] = (high - low).mean()
         expected[f"{method}_spread"] = np.sqrt(np.mean(intervals["estimate"] ** 2))
-    assert (record.pop("status"), record.pop("interior")) == ("interior", True)
+    assert [record.pop(name) for name in ("status", "interior", "ambiguous")] == ["interior", True, False]
     assert record == pytest.approx(expected, rel=1e-8)
 
 
 def test_without_an_unweighted_maximum_only_the_judge_aware_model_has_intervals():
-    few = {**CELL, "n_comparisons": 6, "level": 0.95}
-    record = interval_coverage(few, generator(9, "x"))
+    few = {**CELL, "n_comparisons": 18, "level": 0.95}
+    record = interval_coverage(few, generator(9, "3"))
     assert "judge_aware_coverage" in record
     assert not [name for name in record if name.startswith("btl")]
+
+
+def test_fewer_comparisons_than_parameters_give_no_intervals():
+    # six comparisons, and four scores and two discriminations that are free
+    record = interval_coverage({**CELL, "n_comparisons": 6, "level": 0.95}, generator(9, "x"))
+    assert record == {"status": "localized", "interior": False, "ambiguous": False}
 
 
 def test_without_an_interior_maximum_only_btl_has_intervals():
@@ -515,7 +523,7 @@ def test_endings_are_the_shares_of_statuses_by_main_and_further_draws(mse):
                 record["status"] for draw in draws for record in study.records(cell_name("tiny", size, draw))
             ]
             assert_allclose(shares.loc[(size, label), "interior"], np.mean(np.array(statuses) == "interior"))
-            columns = shares.columns.difference(["n_models", "n_judges"])
+            columns = shares.columns.difference(["n_models", "n_judges", "ambiguous"])
             assert_allclose(shares.loc[(size, label), columns].sum(), 1.0)
     assert len(shares) == 6
 

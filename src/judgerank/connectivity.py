@@ -61,6 +61,31 @@ def position_share(cells: Comparisons) -> float:
     return max(0.0, 1.0 - imitated / cells.n_comparisons)
 
 
+def positions_are_imitated(cells: Comparisons) -> bool:
+    """Whether scores v with v_i - v_j = 1 in every comparison exist: exactly then the position share is zero.
+
+    Models then stand on steps, and every comparison shows one first that stands a step above the other.
+    """
+    step: dict[int, int] = {}
+    around = [[] for _ in cells.models]
+    for i, j in sorted(set(zip(cells.first.tolist(), cells.second.tolist(), strict=True))):
+        around[i].append((j, -1))
+        around[j].append((i, 1))
+    for root in range(len(cells.models)):
+        if root in step:
+            continue
+        step[root], waiting = 0, [root]
+        while waiting:
+            i = waiting.pop()
+            for j, up in around[i]:
+                if j not in step:
+                    step[j] = step[i] + up
+                    waiting.append(j)
+                elif step[j] != step[i] + up:
+                    return False
+    return True
+
+
 def require_maximum(cells: Comparisons) -> None:
     """Check that scores of finite size maximise the likelihood of these comparisons, judges being alike.
 

@@ -8,19 +8,21 @@ from functools import partial
 import numpy as np
 
 from judgerank.comparisons import Comparisons
-from judgerank.connectivity import position_share, require_maximum
+from judgerank.connectivity import positions_are_imitated, require_maximum
 from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
 from judgerank.estimates import Settings
 from judgerank.model import Model, Parameters, get_model
+from judgerank.recession import rising_direction
 from judgerank.result import FitResult
 from judgerank.solvers import adam, localized, newton, penalised
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
 from judgerank.solvers.penalised import PenalisedSettings
+from judgerank.solvers.solution import Status
 
-LEAST_POSITION_SHARE = 1e-9  # below it the order of presentation is imitated by scores, up to rounding
 PUBLISHED_ADAM_BTL = AdamSettings(step_scores=3e-3, epsilon=1e-8, tolerance=0.0, max_iterations=8_000)
+MOVES = 1e-6  # entry of a direction, the largest being one, that counts as moving
 # name: (maximise, default settings, default settings for a model without judge blocks)
 SOLVERS = {
     "newton": (newton.maximise, NewtonSettings(), NewtonSettings()),
@@ -81,7 +83,7 @@ def fit(
         return FitResult(cells, member, settings, maximise(cells, member, settings))
     pooled = cells.pool_judges()
     require_maximum(pooled)
-    if member.has_position and position_share(cells) < LEAST_POSITION_SHARE:
+    if member.has_position and positions_are_imitated(cells):
         raise NotIdentifiedError(
             "scores and positions cannot be told apart: some scores differ by the same amount between the model "
             "shown first and the other in every comparison (show some pairs in the other order)"
@@ -106,8 +108,33 @@ def _settings(member: Model, solver: str, settings: Settings | None) -> Settings
     return settings
 
 
+def _require_level(cells: Comparisons, member: Model, at: Parameters | None = None) -> None:
+    """Refuse comparisons whose likelihood rises without end in scores, positions and tie propensities."""
+    direction = rising_direction(cells, member, at)
+    if direction is None:
+        return
+    n = len(cells.models)
+    scores, judges = direction[:n], np.abs(direction[n:].reshape(-1, len(cells.judges))).max(axis=0)
+    moving = np.ptp(scores) > MOVES
+    models = tuple(
+        name for name, v in zip(cells.models, scores, strict=True) if moving and v > scores.min() + MOVES
+    )
+    names = ", ".join([*models, *(name for name, v in zip(cells.judges, judges, strict=True) if v > MOVES)])
+    raise NoMaximumError(
+        f"the likelihood has no maximum: these models' scores and judges' positions or ties can run off together "
+        f"without contradicting any answer: {names}",
+        (models,),
+    )
+
+
 def _require_maximum_in_play(result: FitResult) -> None:
     """Scores must be bounded by the judges in play alone: those at zero say nothing of them."""
+    if result.model.has_levels and result.status is not Status.UNBOUNDED:
+        in_play = np.flatnonzero(result.solution.parameters.in_play)
+        if len(in_play):
+            chosen = result.comparisons.with_judges([result.comparisons.judges[k] for k in in_play])
+            at = Parameters(result.solution.parameters.scores, result.solution.parameters.judges[:, in_play])
+            _require_level(chosen, result.model, at)
     if not result.judges_at_zero:
         return
     aside = set(result.judges_at_zero)

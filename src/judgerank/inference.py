@@ -17,6 +17,8 @@ from judgerank.errors import ConfigError, DataError
 from judgerank.likelihood import Evaluation, evaluate
 from judgerank.model import Model, Parameters
 
+SINGULAR = 1e-11  # far above the rounding of an eigenvalue (1e-15), far below that of any panel with intervals
+
 
 def zero_sum_basis(size: int) -> np.ndarray:
     """Orthonormal basis A of the zero-sum vectors, shape (size, size - 1)."""
@@ -56,12 +58,21 @@ def covariance(info: np.ndarray, n_models: int, n_judges: int) -> np.ndarray:
         Information of (s, alpha, ...); scores and log-discriminations sum to zero, further parameters are free.
     n_models, n_judges : int
         Sizes of the first two blocks; no judges for BTL.
+
+    Raises
+    ------
+    LinAlgError
+        If the information, scaled to ones on its diagonal, is singular to within `SINGULAR`.
     """
     basis = [zero_sum_basis(n_models)]
     if n_judges:
         basis.append(zero_sum_basis(n_judges))
     to_full = block_diag(*basis, np.eye(len(info) - n_models - n_judges))
-    half = np.linalg.solve(np.linalg.cholesky(to_full.T @ info @ to_full), to_full.T)
+    reduced = to_full.T @ info @ to_full
+    scale = np.sqrt(np.maximum(np.diag(reduced), np.finfo(float).tiny))  # units of every direction
+    if np.linalg.eigvalsh(reduced / np.outer(scale, scale)).min(initial=1.0) <= SINGULAR:
+        raise np.linalg.LinAlgError("the information is singular")
+    half = np.linalg.solve(np.linalg.cholesky(reduced), to_full.T)
     return half.T @ half
 
 

@@ -235,3 +235,16 @@ def evaluate(cells: Comparisons, model: Model, at: Parameters, curvature: Curvat
         indices = (column[rows].astype(np.intp) for column in (cells.first, cells.second, cells.judge))
         sums.add(*indices, cells.outcome[rows], cells.count[rows], z, tied)
     return sums.evaluation()
+
+
+def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> np.ndarray:
+    """eta of some rows, float array."""
+    judge = cells.judge[rows]
+    d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
+    if not model.judge_blocks:
+        return d
+    exponent = at.judges[0].take(judge)
+    if model.has_slope:
+        exponent = exponent + at.judges[1].take(judge) * cells.covariate[rows]
+    eta = np.exp(exponent) * d
+    return eta + at.judges[model.row("position")].take(judge) if model.has_position else eta

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT, simulation_settings
-from judgerank.errors import JudgerankError, NoMaximumError
+from judgerank.errors import JudgerankError, NoIntervalError, NoMaximumError
 from judgerank.estimates import Settings
 from judgerank.fit import SOLVERS, fit
 from judgerank.inference import wald
@@ -75,7 +75,9 @@ def fitted(settings: dict, cells: Comparisons) -> tuple[FitResult | None, Record
         return result, {"status": status, "interior": result is not None}
     if name == "localized":
         result = estimate(cells, name, LocalizedSettings(**values))
-        return result, {"status": str(result.status), "interior": result.status is Status.INTERIOR}
+        ended = {"status": str(result.status), "interior": result.status is Status.INTERIOR}
+        rival = result.solution.rival
+        return result, ended | {"ambiguous": rival is not None and rival.ambiguous}
     result = estimate(cells, name, AdamSettings(**values))
     exact, _ = interior_maximum(cells, NewtonSettings())
     return result, {"status": str(result.status), "interior": exact is not None}
@@ -150,7 +152,10 @@ def interval_coverage(settings: dict, rng: np.random.Generator) -> Record:
     targets = {"btl": [("btl", 1.0), ("btl_rescaled", scale)], "judge_aware": [("judge_aware", 1.0)]}
     for fit_result in filter(None, (result, unweighted)):
         scores = fit_result.solution.parameters.scores
-        errors = fit_result.standard_errors[: len(scores)]
+        try:
+            errors = fit_result.standard_errors[: len(scores)]
+        except NoIntervalError:  # fewer comparisons than parameters
+            continue
         low, high = wald(scores, errors, settings["level"])
         for method, factor in targets[fit_result.model.name]:
             target = factor * truth.scores
@@ -240,8 +245,11 @@ def endings_of(study: Study, cfg: DictConfig) -> pd.DataFrame:
         for draws, label in ((range(1), "main"), (range(1, cfg.draws + 1), "further")):
             frames = [records_of(study, name, size, draw) for draw in draws]
             if frames:
-                shares = pd.concat(frames)["status"].value_counts(normalize=True)
-                rows.append({**place_of(setting, size), "draws": label, **shares.to_dict()})
+                records = pd.concat(frames)
+                shares = records["status"].value_counts(normalize=True).to_dict()
+                if "ambiguous" in records:  # rounding could have chosen another maximum
+                    shares["ambiguous"] = float(records["ambiguous"].eq(True).mean())
+                rows.append({**place_of(setting, size), "draws": label, **shares})
     frame = pd.DataFrame(rows)
     statuses = sorted(set(frame.columns) - {"n_models", "n_judges", "n_comparisons", "draws"})
     return frame[["n_models", "n_judges", "n_comparisons", "draws", *statuses]].fillna(0.0)

@@ -84,7 +84,6 @@ def fit_rows(fits: list[FitResult], level: float, **extra: object) -> pd.DataFra
             "fit": fitted.model.name,
             "comparisons": int(fitted.comparisons.n_comparisons),
             "status": str(fitted.status),
-            "iterations": fitted.solution.iterations,
             "log_likelihood": fitted.log_likelihood,
             "mean_width": float((scores["high"] - scores["low"]).mean()),
             "separated_pairs": fitted.separated_pairs(level),

@@ -7,10 +7,20 @@ from dataclasses import replace
 import numpy as np
 
 from judgerank.comparisons import Comparisons
-from judgerank.likelihood import Curvature, Evaluation, evaluate, first_shown_share, tied_share
+from judgerank.likelihood import (
+    CHUNK,
+    Curvature,
+    Evaluation,
+    Law,
+    evaluate,
+    first_shown_share,
+    predictor,
+    tied_share,
+)
 from judgerank.model import Model, Parameters
 
 LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that is none
+LEVEL = 1e-9  # slope at zero that counts as none, over the largest that so many comparisons could have
 LEAST_SHARE = 1e-9  # of an answer that a judge never gives
 SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
 
@@ -79,10 +89,41 @@ def main_direction(cells: Comparisons) -> np.ndarray:
     return direction / max(direction.std(), np.finfo(float).tiny)
 
 
+def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | None = None) -> float:
+    """Gain of a fit over chance, over what judges could gain further if each had scores of its own.
+
+    At another maximum the scores turn away from those of the fit, and the judges lose of the gain what they have
+    in common. They could make up for it by what the common scores cost them now: about
+    sum_k u_k' I_k^-1 u_k / 2, u_k being judge k's gradient in the scores and I_k its information, here taken
+    diagonal. `height` is the log-likelihood there, if it is known.
+    """
+    n, k = len(cells.models), len(cells.judges)
+    chance = -cells.n_comparisons * np.log(2.0)
+    if model.has_levels:
+        zero = replace(at, judges=at.judges.copy())
+        zero.judges[0] = -np.inf
+        zero.judges[model.n_scale :] = levels_at_zero(cells, model)
+        chance = evaluate(cells, model, zero).log_likelihood
+    gain = (evaluate(cells, model, at).log_likelihood if height is None else height) - chance
+    residual, information = np.zeros(k * n), np.zeros(k * n)
+    for start in range(0, len(cells), CHUNK):
+        rows = slice(start, start + CHUNK)
+        first, second, judge = (c[rows].astype(np.intp) for c in (cells.first, cells.second, cells.judge))
+        eta = predictor(cells, model, at, rows)
+        law = Law(eta, np.exp(at.judges[-1]).take(judge) if model.has_ties else None)
+        r, w = cells.count[rows] * (cells.outcome[rows] - law.mean), cells.count[rows] * law.variance
+        for model_, sign in ((first, 1.0), (second, -1.0)):
+            residual += np.bincount(judge * n + model_, sign * r, k * n)
+            information += np.bincount(judge * n + model_, w, k * n)
+    known = information > 0
+    further = 0.5 * float(np.sum(residual[known] ** 2 / information[known]))
+    return gain / further if further > 0 else np.inf
+
+
 def slopes_at_zero(cells: Comparisons, at: Parameters, here: Evaluation) -> np.ndarray:
-    """Slopes at zero, those within rounding of zero being zero."""
+    """Slopes at zero, those that rounding, here or of the scores, could have made being zero."""
     terms = np.bincount(cells.judge, cells.count, len(cells.judges)) * np.ptp(at.scores)
-    return np.where(np.abs(here.slope_at_zero) <= 4 * np.finfo(float).eps * terms, 0.0, here.slope_at_zero)
+    return np.where(np.abs(here.slope_at_zero) <= LEVEL * terms, 0.0, here.slope_at_zero)
 
 
 def set_aside(cells, model, at: Parameters, here: Evaluation, bound: float) -> tuple[Parameters, Evaluation]:

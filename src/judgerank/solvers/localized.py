@@ -14,15 +14,19 @@ import numpy as np
 from scipy.linalg import LinAlgError, block_diag
 
 from judgerank.comparisons import Comparisons
-from judgerank.connectivity import require_maximum
-from judgerank.errors import ConfigError, NoMaximumError
+from judgerank.connectivity import runaway_models
+from judgerank.errors import ConfigError
 from judgerank.inference import information, zero_sum_basis
 from judgerank.likelihood import Evaluation, evaluate
 from judgerank.model import JUDGE_AWARE, Model, Parameters
 from judgerank.solvers import newton
+from judgerank.solvers.choice import highest, same_point
 from judgerank.solvers.closure import main_direction
 from judgerank.solvers.newton import NewtonSettings
-from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
+from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, separated_judges
+
+WORTH, MOST_CLIMBS = 1.0, 3  # rough climbs end close to their maximum over the same box
+ON_THE_FACE = 1e-9  # distance from a bound, relative to it, that counts as none
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class LocalizedSettings:
 
     def __post_init__(self):
         require_positive(self, "max_iterations", "score_bound", "discrimination_bound")
+        require_tolerance(self)
 
 
 def maximise(
@@ -51,9 +56,8 @@ def maximise(
 ) -> Solution:
     """Maximise the judge-aware likelihood over the box.
 
-    The status is interior where the exact fit is interior and inside the box, and localized otherwise. As
-    everywhere, a maximum is the one reached from the start: near the end of the exact fit unless a `start` is
-    given.
+    The status is interior where the exact fit is interior and inside the box, and localized otherwise. Without a
+    `start`, many rough climbs say from where to walk, as in `newton.maximise`.
 
     Raises
     ------
@@ -63,21 +67,27 @@ def maximise(
     if model != JUDGE_AWARE:
         raise ConfigError(f"the localised fit is for the judge-aware model, not {model.name!r}")
     box = _Box(cells, settings)
-    # zero scores would be a saddle point wherever the judges' answers cancel
-    near = start or replace(Parameters.zeros(model, cells), scores=main_direction(cells))
-    exists = False
-    try:
-        require_maximum(cells.pool_judges())
-        exists = start is not None
-        if start is None:
-            exact = newton.maximise(cells, model, NewtonSettings(settings.tolerance))
-            if exact.status is Status.INTERIOR and box.holds(_stacked(exact.parameters)):
-                return exact
-            near = exact.parameters
-    except NoMaximumError:
-        pass
-    found = box.maximise(box.pulled_inside(near))
-    if found.status is Status.INTERIOR and (not exists or separated_judges(cells, model, found.parameters)):
+    exists = not runaway_models(cells.pool_judges())
+    if start is not None:
+        return _checked(cells, box.maximise(box.pulled_inside(start)), exists)
+    exact = newton.sure_maximum(cells, model, NewtonSettings(settings.tolerance)) if exists else None
+    if exact is not None and exact.status is Status.INTERIOR and box.holds(_stacked(exact.parameters)):
+        return exact
+    bounds = {"scores": settings.score_bound, "log_discrimination": settings.discrimination_bound}
+    starts = newton.worth_climbing(cells, model, bounds, WORTH, MOST_CLIMBS)
+    ends = [box.maximise(box.pulled_inside(near)) for near in starts]
+    found = _checked(cells, highest(ends, main_direction(cells)), exists)
+    if found.status is Status.INTERIOR and not newton.is_sure(cells, model, found):
+        # a maximum inside the box is the exact fit only if nothing outside is higher
+        exact = newton.maximise(cells, model, NewtonSettings(settings.tolerance))
+        inside = exact.status is Status.INTERIOR and same_point(exact, found)
+        return exact if inside else replace(found, status=Status.LOCALIZED)
+    return found
+
+
+def _checked(cells: Comparisons, found: Solution, exists: bool) -> Solution:
+    """Inside the box is interior only if the scores have a maximum, and no judge's discrimination runs off."""
+    if found.status is Status.INTERIOR and (not exists or separated_judges(cells, JUDGE_AWARE, found.parameters)):
         return replace(found, status=Status.LOCALIZED)
     return found
 
@@ -95,7 +105,8 @@ class _Box:
         self.bound = np.repeat([settings.score_bound, settings.discrimination_bound], self.sizes)
 
     def holds(self, x: np.ndarray) -> bool:
-        return bool(np.all(np.abs(x) < self.bound))
+        """Whether a point is inside, by more than rounding."""
+        return bool(np.all(np.abs(x) < self.bound * (1 - ON_THE_FACE)))
 
     def pulled_inside(self, at: Parameters) -> Parameters:
         """A point of the box near a point that may have run off in some parameters."""

@@ -7,6 +7,7 @@ the system is made to leave alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,15 +17,27 @@ from scipy.linalg.lapack import dposv
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import Evaluation
 from judgerank.model import BTL, Model, Parameters
-from judgerank.solvers.closure import guess, look, main_direction, set_aside, taken_back
-from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
+from judgerank.solvers.basins import Rows, rough_maxima
+from judgerank.solvers.choice import highest
+from judgerank.solvers.closure import assurance, guess, levels_at_zero, look, set_aside, taken_back
+from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, separated_judges
 
 # relative change of a discrimination, a slope or a tie propensity in one step (see Parameters.moved)
 LARGEST_RISE, LARGEST_FALL = 2.0, 0.9
 LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
 LARGEST_LOG_ODDS = 1e3  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
+FLATTEST = 1e-12  # curvature of a judge's information, scaled to ones on its diagonal, that counts as none
+SMALLEST = 1e-30  # of a judge's information, relative to a model's
 DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding
 SUFFICIENT = 1e-4  # Armijo's constant
+BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
+ASSURED = 2.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough
+ASSURED_WITH_SLOPES = 5.0  # the same where judges have slopes, in which the likelihood has maxima of its own
+WORTH = 3.0  # log-likelihood by which the end of a rough climb may be lower than the best and still be followed
+MOST_CLIMBS = 8
+STANDSTILL, MOST_POLISHES = 1e-10, 5  # relative change of the parameters that counts as none; steps to get there
+MANY = 10  # comparisons by judge and model, from which it is tried without a look
+WORTH_A_TRY = 1.5  # the same at a first guess, from which a single climb is tried
 ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
 
 
@@ -49,6 +62,7 @@ class NewtonSettings:
 
     def __post_init__(self):
         require_positive(self, "max_iterations", "slope_bound")
+        require_tolerance(self)
 
 
 def maximise(
@@ -61,30 +75,54 @@ def maximise(
     that at return the Karush-Kuhn-Tucker conditions hold for all of them; with a covariate, at every beta_k on a
     grid between its bounds.
 
-    Without a `start` the climb begins at the unweighted scores. Should it end with judges at zero, it is tried
-    again from the judges' main direction of agreement, both ways round, and the best end counts.
+    Without a `start` the climb begins at the unweighted scores. Where the data do not rule out maxima elsewhere
+    (see `closure.assurance`), the ends of many rough climbs are followed too, and the highest counts: if that one
+    runs off, there is no maximum.
     """
     if start is not None:
         return _climb(cells, model, settings, start)
     if not model.judge_blocks:
         return _climb(cells, model, settings, Parameters.zeros(model, cells))
-    found = climb_from_unweighted(cells, model, settings)
-    if found.status is not Status.BOUNDARY:
-        return found
-    agreed = main_direction(cells)
-    others = (_climb(cells, model, settings, guess(cells, model, way * agreed)) for way in (1.0, -1.0))
-    return max([found, *(other for other in others if other.status.converged)], key=_height)
+    unweighted = unweighted_scores(cells, settings)
+    first = _climb(cells, model, settings, guess(cells, model, unweighted))
+    if model.fixed_scale or is_sure(cells, model, first):
+        return first
+    bounds = BOX | {"slope": settings.slope_bound}
+    ends = [_climb(cells, model, settings, near) for near in worth_climbing(cells, model, bounds)]
+    return highest([first, *ends], unweighted)
 
 
-def climb_from_unweighted(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution:
-    """One climb, from the unweighted scores."""
+def sure_maximum(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution | None:
+    """The maximum that one climb from the unweighted scores reaches, if there can hardly be a higher one."""
+    start = guess(cells, model, unweighted_scores(cells, settings))
+    many = cells.n_comparisons >= MANY * len(cells.models) * len(cells.judges)
+    if not many and assurance(cells, model, start) < WORTH_A_TRY:
+        return None
+    first = _climb(cells, model, settings, start)
+    return first if is_sure(cells, model, first) else None
+
+
+def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
+    """Whether there can hardly be a higher maximum than this one."""
+    height = found.evaluation.log_likelihood
+    enough = ASSURED_WITH_SLOPES if model.has_slope else ASSURED
+    return found.status.converged and assurance(cells, model, found.parameters, height) >= enough
+
+
+def unweighted_scores(cells: Comparisons, settings: NewtonSettings) -> np.ndarray:
     pooled = cells.pool_judges()
-    unweighted = _climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
-    return _climb(cells, model, settings, guess(cells, model, unweighted))
+    return _climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
 
 
-def _height(solution: Solution) -> float:
-    return solution.evaluation.log_likelihood
+def worth_climbing(
+    cells: Comparisons, model: Model, bounds: Mapping[str, float], within: float = WORTH, most: int = MOST_CLIMBS
+) -> list[Parameters]:
+    """Starts of exact climbs: the ends of rough ones in a box that are near the highest, best first."""
+    ends = rough_maxima(Rows(cells, model), bounds)
+    near = ends.heights >= ends.heights[0] - within
+    levels = levels_at_zero(cells, model)[-1:] if model.has_ties else np.zeros((0, len(cells.judges)))
+    chosen = [end for end, good in zip(ends.parameters, near, strict=True) if good][:most]
+    return [Parameters(end.scores, np.concatenate([end.judges, levels])) for end in chosen]
 
 
 def _climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters) -> Solution:
@@ -97,6 +135,7 @@ def _climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Pa
         if here.relative_gradient <= settings.tolerance:
             back = taken_back(cells, model, at, here, bound, settings.tolerance)
             if back is None:
+                at, here = _polished(cells, model, at, here, bound)
                 return _finished(cells, model, at, here, iteration, bound)
             at, here = back, look(cells, model, back, bound)
         if iteration == settings.max_iterations:
@@ -107,6 +146,29 @@ def _climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Pa
         except LinAlgError:
             break
     return _finished(cells, model, at, here, iteration, bound, Status.ITERATION_LIMIT)
+
+
+def _polished(cells, model, at, here, bound) -> tuple[Parameters, Evaluation]:
+    """Full Newton steps as long as they move the point by more than rounding and lower the gradient.
+
+    A small gradient may leave a flat direction some way to go, and how far then depends on the path.
+    """
+    for _ in range(MOST_POLISHES):
+        try:
+            step = newton_step(cells, model, at, here, bound)
+        except LinAlgError:
+            break
+        moved = np.abs(step.scores).max() / max(1.0, np.ptp(at.scores))
+        if max(moved, np.abs(step.judges).max(initial=0.0)) <= STANDSTILL:
+            break
+        try:
+            there, evaluation = _line_search(cells, model, at, here, step, bound)
+        except LinAlgError:
+            break
+        if evaluation.relative_gradient >= here.relative_gradient:
+            break
+        at, here = there, evaluation
+    return at, here
 
 
 def _finished(cells, model, at, here, iterations, bound, status=None) -> Solution:
@@ -125,7 +187,7 @@ def unbounded_judges(model: Model, at: Parameters) -> tuple[int, ...]:
 
     Such a judge never errs between clusters of models whose scores collapse as its gamma grows.
     """
-    if not model.judge_blocks:
+    if not model.judge_blocks or model.fixed_scale:
         return ()
     return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.scores.std() > LARGEST_LOG_ODDS).tolist())
 
@@ -165,7 +227,7 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
         own[np.isinf(at.judges[-1, play]), -1, -1] = level  # judges who never tie
     # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
     own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
-    if np.linalg.eigvalsh(own).min(initial=np.inf) <= np.finfo(float).eps * level:
+    if not _positive(own, SMALLEST * level):
         raise LinAlgError("a judge's information is not positive definite")
     cross = here.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
     right_sides = np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2)
@@ -184,6 +246,15 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     if _rise(here, step) < 0:
         raise LinAlgError("the direction goes downhill")
     return step
+
+
+def _positive(own: np.ndarray, least: float) -> bool:
+    """Whether matrices are positive definite by more than rounding, each in its own units."""
+    diagonal = np.einsum("kbb->kb", own)
+    if not np.all(diagonal > least):
+        return False
+    scale = np.sqrt(diagonal)
+    return bool(np.all(np.linalg.eigvalsh(own / (scale[:, :, None] * scale[:, None, :])) > FLATTEST))
 
 
 def _rise(here: Evaluation, step: Parameters) -> float:

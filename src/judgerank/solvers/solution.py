@@ -13,7 +13,8 @@ from judgerank.errors import ConfigError
 from judgerank.likelihood import CHUNK, Evaluation
 from judgerank.model import Model, Parameters
 
-EQUAL = 1e-12  # scores closer than this, relative to their range, count as equal
+EQUAL = 1e-8  # scores closer than this, relative to their range, count as equal: fits are exact to about 1e-10
+LARGEST_TOLERANCE = 1e-5  # relative gradient beyond which no point may be called a maximum
 
 
 class Status(StrEnum):
@@ -37,6 +38,24 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
+class Rival:
+    """Another maximum that is nearly as high.
+
+    Attributes
+    ----------
+    gap : float
+        Log-likelihood by which it is lower.
+    parameters : Parameters
+    ambiguous : bool
+        Whether the gap is so small that rounding could have decided between the two.
+    """
+
+    gap: float
+    parameters: Parameters
+    ambiguous: bool
+
+
+@dataclass(frozen=True)
 class Solution:
     """Where a solver ended.
 
@@ -52,6 +71,8 @@ class Solution:
         Indices of the judges whose discrimination has no finite maximum.
     spread : mapping of str to float, optional
         Standard deviations of the penalty by block, where there is one.
+    rival : Rival, optional
+        The best other maximum that the search met, if it is close.
     """
 
     parameters: Parameters
@@ -60,6 +81,7 @@ class Solution:
     iterations: int
     unbounded_judges: tuple[int, ...] = ()
     spread: Mapping[str, float] | None = None
+    rival: Rival | None = None
 
 
 def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
@@ -91,6 +113,7 @@ def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[
 def _separated_by_a_margin(cells: Comparisons, at: Parameters, fixed_scale: bool) -> tuple[int, ...]:
     """Judges whose least difference with a vote for the first model is no less than their largest against it."""
     least, largest = np.full(len(cells.judges), np.inf), np.full(len(cells.judges), -np.inf)
+    level = EQUAL * np.ptp(at.scores)
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)
         d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
@@ -98,18 +121,19 @@ def _separated_by_a_margin(cells: Comparisons, at: Parameters, fixed_scale: bool
         np.minimum.at(least, cells.judge[rows][won], d[won])
         np.maximum.at(largest, cells.judge[rows][lost], d[lost])
     one_sided = np.isinf(least) | np.isinf(largest)
-    if fixed_scale:
+    if fixed_scale:  # what scores and positions do together is for recession.py to say
         return tuple(np.flatnonzero(one_sided).tolist())
-    return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest))).tolist())
+    return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest - level))).tolist())
 
 
 def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
     """Judges whose answers, in the order second, tie, first, never fall as the difference grows."""
     d = at.scores.take(cells.first) - at.scores.take(cells.second)
+    level = EQUAL * np.ptp(at.scores)
     shares = np.array([1 - cells.outcome - cells.tied / 2, cells.tied, cells.outcome - cells.tied / 2])
     if not model.has_position:  # either way round is alike: against the order, tie, with it
         shares = np.where(d < 0, shares[::-1], shares)
-        shares[0] = np.where(d == 0, 0.0, shares[0])
+        shares[0] = np.where(np.abs(d) <= level, 0.0, shares[0])
         d = np.abs(d)
     given = shares > EQUAL
     size = len(cells.judges)
@@ -118,13 +142,27 @@ def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tu
         np.minimum.at(least[answer], cells.judge[rows], d[rows])
         np.maximum.at(largest[answer], cells.judge[rows], d[rows])
     never = np.isinf(least)
-    in_order = (least[1] >= largest[0]) & (least[2] >= np.maximum(largest[0], largest[1]))
+    in_order = (least[1] >= largest[0] - level) & (least[2] >= np.maximum(largest[0], largest[1]) - level)
     if model.has_position:
         one_sided = never[0] | never[2]
     else:
-        one_sided, in_order = never[0] & never[2], in_order & never[0]
+        decides = np.bincount(cells.judge, cells.count * (1 - cells.tied), size) > EQUAL
+        one_sided, in_order = ~decides, in_order & never[0]
     moving = at.in_play & (not model.fixed_scale)
     return tuple(np.flatnonzero(one_sided | (moving & in_order)).tolist())
+
+
+def require_tolerance(settings: object) -> None:
+    """Refuse a tolerance at which every point would count as a maximum, or none could.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if not 0 < settings.tolerance <= LARGEST_TOLERANCE:
+        raise ConfigError(
+            f"tolerance must be positive and at most {LARGEST_TOLERANCE}, not {settings.tolerance!r}"
+        )
 
 
 def require_positive(settings: object, *names: str) -> None:

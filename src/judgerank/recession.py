@@ -1,0 +1,67 @@
+"""Is there a maximum? Decided by a linear program over the directions in which the likelihood never falls.
+
+With discriminations as they are, the log-likelihood is concave in scores, positions and tie propensities: a sum of
+log shares of exponentials in linear forms. It has a maximum exactly if every direction along which no observed
+outcome's form falls behind another one's leaves all of them level (Albert and Anderson, 1984). In the position
+block and the tie block a direction can be divided by gamma_k, so that for judges without a covariate the answer
+does not depend on how discriminating they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, csr_array, vstack
+
+from judgerank.comparisons import Comparisons
+from judgerank.model import Model, Parameters
+
+GIVEN = 1e-9  # share of an answer above which it was given
+RISE = 1e-6  # of a program whose variables lie within one: a direction that rises at all rises by far more
+
+
+def rising_direction(cells: Comparisons, model: Model, at: Parameters | None = None) -> np.ndarray | None:
+    """A direction in (s, b, log nu) along which the likelihood rises without end, or None.
+
+    Parameters
+    ----------
+    cells : Comparisons
+        Of the judges in play.
+    at : Parameters, optional
+        Where discrimination depends on a covariate: the slopes.
+
+    Returns
+    -------
+    float array, shape (N + K [+ K],), or None
+        Scores, then positions and tie propensities as far as the model frees them; no entry beyond one in size.
+    """
+    forms = _forms(cells, model, at)
+    if forms.shape[0] == 0:
+        return None
+    rise = np.asarray(forms.sum(axis=0)).ravel()
+    none = np.zeros(forms.shape[0])
+    found = linprog(-rise, A_ub=-forms, b_ub=none, bounds=(-1.0, 1.0), method="highs")
+    return found.x if -found.fun > RISE else None
+
+
+def _forms(cells: Comparisons, model: Model, at: Parameters | None) -> csr_array:
+    """Linear forms that must not be negative along a direction: observed outcome against every other one."""
+    n, k, size = len(cells.models), len(cells.judges), len(cells)
+    rows, ones = np.arange(size), np.ones(size)
+    g = np.exp(at.judges[1][cells.judge] * cells.covariate) if model.has_slope else ones
+    blocks = model.has_position + model.has_ties
+    where = [cells.first, cells.second, *([n + cells.judge] if model.has_position else [])]
+    values = [g, -g, *([ones] if model.has_position else [])]
+    shape = (size, n + blocks * k)
+    ahead = coo_array((np.concatenate(values), (np.tile(rows, len(where)), np.concatenate(where))), shape).tocsr()
+    tied = cells.tied if model.has_ties else np.zeros(size)
+    first, second = cells.outcome - tied / 2 > GIVEN, 1 - cells.outcome - tied / 2 > GIVEN
+    if not model.has_ties:
+        return vstack([ahead[first], -ahead[second]]).tocsr()
+    ties_at_all = np.bincount(cells.judge, tied, k) > GIVEN  # others never tie: their propensity is zero
+    tie = coo_array((ones, (rows, n + (blocks - 1) * k + cells.judge)), shape).tocsr()
+    known = ties_at_all[cells.judge]
+    drawn = tied > GIVEN
+    forms = [ahead[first], -ahead[second], (tie - ahead / 2)[drawn], (tie + ahead / 2)[drawn]]
+    forms += [(ahead / 2 - tie)[first & known], (-ahead / 2 - tie)[second & known]]
+    return vstack(forms).tocsr()

@@ -1,0 +1,291 @@
+"""Many rough climbs at once: where the maxima of the judge-aware likelihood lie.
+
+The likelihood is not concave in scores and discriminations together, so that an exact climb finds a maximum, not
+the highest one. Here a designed set of starts climbs in one vectorised pass over the pairs, inside a box and held
+off its faces by a logarithmic barrier that wanes (so that runaway scores and discriminations, too, have somewhere
+to end). The ends say which basins are worth an exact climb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import expit
+
+from judgerank.comparisons import Comparisons
+from judgerank.model import Model, Parameters
+
+FEW_JUDGES = 5  # up to so many, every subset of the judges gives a start
+MOST_AT_ONCE = 8_000  # rows times starts
+LEAST_STARTS = 8
+RIDGE = 0.3  # information on every score that one step from zero takes for granted
+STAGES = ((0.3, 4), (0.03, 8))  # weight of the barrier, Newton steps
+WEAKEST, STRONGEST = 0.02, 5.0  # discriminations at the start, over the largest one
+LARGEST_STEP = 2.0  # of any log-discrimination
+TO_THE_FACE = 0.95  # share of the way to the nearest face that one step may go
+SUFFICIENT = 1e-4  # Armijo's constant
+DONE = 1e-2  # rise of the log-likelihood below which a stage ends
+ALIKE = 1e-2  # ends whose parameters differ by less count as one
+HALVINGS = 6
+MOST_FILLED = 0.8  # share of the box that a start may take
+
+
+class Rows:
+    """The comparisons with the sums that a climb takes over them; by unordered pair where no order matters.
+
+    Columns of every array are starts: scores have the shape (N, S), a block of the judges (K, S), rows (C, S).
+    """
+
+    def __init__(self, cells: Comparisons, model: Model):
+        self.n, self.k = n, k = len(cells.models), len(cells.judges)
+        # ties are half wins here: near enough to tell basins apart
+        self.blocks = tuple(block for block in model.judge_blocks if block != "log_tie")
+        first, second, judge = (column.astype(np.intp) for column in (cells.first, cells.second, cells.judge))
+        self.count, self.wins, self.z = cells.count, cells.count * cells.outcome, cells.covariate
+        if len(self.blocks) == 1:
+            low, high = np.minimum(first, second), np.maximum(first, second)
+            key, place = np.unique((judge * n + low) * n + high, return_inverse=True)
+            won = np.where(first < second, cells.outcome, 1 - cells.outcome)
+            self.count, self.wins = (
+                np.bincount(place, n * y) for n, y in ((cells.count, 1.0), (cells.count, won))
+            )
+            judge, pair = np.divmod(key, n * n)
+            first, second = np.divmod(pair, n)
+        self.i, self.j, self.judge = first, second, judge
+        rows, ones = np.arange(len(judge)), np.ones(len(judge))
+        signs, both = np.r_[ones, -ones], np.r_[rows, rows]
+        self._by_model = csr_array((signs, (np.r_[first, second], both)), shape=(n, len(judge)))
+        self._by_judge = csr_array((ones, (judge, rows)), shape=(k, len(judge)))
+        places = np.r_[judge * n + first, judge * n + second]
+        self._by_both = csr_array((signs, (places, both)), shape=(k * n, len(judge)))
+        self._by_pair = csr_array((ones, (first * n + second, rows)), shape=(n * n, len(judge)))
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    def parts(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Scores (N, S) and judges' blocks (B, K, S) of stacked parameters."""
+        return x[: self.n], x[self.n :].reshape(len(self.blocks), self.k, -1)
+
+    def predictor(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Discrimination, signal and predictor of every row."""
+        scores, judges = self.parts(x)
+        exponent = judges[0][self.judge]
+        if "slope" in self.blocks:
+            exponent = exponent + judges[1][self.judge] * self.z[:, None]
+        g = np.exp(exponent)
+        signal = g * (scores[self.i] - scores[self.j])
+        return g, signal, signal + judges[-1][self.judge] if "position" in self.blocks else signal
+
+    def shares(self, signal: np.ndarray) -> list[np.ndarray | float]:
+        """Derivative of the predictor in each block."""
+        by_block = {"log_discrimination": signal, "position": 1.0}
+        if "slope" in self.blocks:
+            by_block["slope"] = self.z[:, None] * signal
+        return [by_block[block] for block in self.blocks]
+
+    def log_likelihood(self, x: np.ndarray) -> np.ndarray:
+        eta = self.predictor(x)[2]
+        return self.wins @ eta - self.count @ np.logaddexp(0.0, eta)
+
+    def laplacian(self, weight: np.ndarray) -> np.ndarray:
+        """Of the comparison graph with these weights, shape (S, N, N)."""
+        n = self.n
+        pairs = (self._by_pair @ weight).reshape(n, n, -1).transpose(2, 0, 1)
+        laplacian = -(pairs + pairs.transpose(0, 2, 1))
+        diagonal = np.arange(n)
+        laplacian[:, diagonal, diagonal] = -laplacian.sum(axis=2)
+        return laplacian
+
+    def by_judge(self, values: np.ndarray) -> np.ndarray:
+        return self._by_judge @ values
+
+    def by_model(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the rows of a model, minus those where it comes second."""
+        return self._by_model @ values
+
+    def by_both(self, values: np.ndarray) -> np.ndarray:
+        """The same judge by judge, shape (S, K, N)."""
+        return (self._by_both @ values).reshape(self.k, self.n, -1).transpose(2, 0, 1)
+
+
+def directions(rows: Rows) -> np.ndarray:
+    """Score directions to start from, at unit standard deviation, shape (N, S).
+
+    What all judges say together; the leading patterns of their net wins, both ways round; what each judge, all but
+    one, or, where there are few, every subset of them says; and the opposite of each judge.
+    """
+    everyone = np.ones((1, rows.k))
+    net = rows.by_both((rows.wins - rows.count / 2)[:, None])[0]
+    leading = np.linalg.svd(net, full_matrices=False)[2][:3].T
+    single = np.eye(rows.k)
+    if rows.k <= FEW_JUDGES:
+        several = np.array([mask for mask in product((0.0, 1.0), repeat=rows.k) if 1 < sum(mask) < rows.k])
+        several = several.reshape(-1, rows.k)
+    else:
+        several = 1.0 - single
+    own = one_step(rows, net, single)
+    columns = [one_step(rows, net, everyone), leading, -leading, own, -own, one_step(rows, net, several)]
+    scores = np.hstack(columns)
+    scores -= scores.mean(axis=0)
+    spread = scores.std(axis=0)
+    known = spread > 1e-9 * spread.max(initial=0.0)
+    return (scores[:, known] / spread[known])[:, : max(LEAST_STARTS, MOST_AT_ONCE // max(len(rows), 1))]
+
+
+def one_step(rows: Rows, net: np.ndarray, panels: np.ndarray) -> np.ndarray:
+    """Scores one Newton step from zero by panels of judges, each a row of weights; shape (N, panels)."""
+    weight = (panels @ np.eye(rows.k))[:, rows.judge].T * rows.count[:, None] / 4
+    info = rows.laplacian(weight) + RIDGE * np.eye(rows.n)
+    return np.linalg.solve(info, (panels @ net)[:, :, None])[:, :, 0].T
+
+
+def rough_discrimination(rows: Rows, scores: np.ndarray) -> np.ndarray:
+    """One Newton step from zero for every judge's gamma, given scores, kept positive; shape (K, S)."""
+    d = scores[rows.i] - scores[rows.j]
+    rise = rows.by_judge((rows.wins - rows.count / 2)[:, None] * d)
+    curvature = rows.by_judge(rows.count[:, None] / 4 * d * d)
+    gamma = rise / np.where(curvature > 0, curvature, np.inf)
+    largest = np.maximum(gamma.max(axis=0), 1e-3)
+    return np.clip(gamma, WEAKEST * largest, STRONGEST * largest)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where rough climbs ended, best first, each height once.
+
+    Attributes
+    ----------
+    parameters : list of Parameters
+    heights : float array
+        Log-likelihoods, without the barrier.
+    """
+
+    parameters: list[Parameters]
+    heights: np.ndarray
+
+
+def rough_maxima(rows: Rows, bounds: Mapping[str, float]) -> Ends:
+    """Climb from all designed starts inside a box.
+
+    Parameters
+    ----------
+    bounds : mapping of str to float
+        Largest size of the ``scores`` and of each of the judges' blocks.
+    """
+    return climb_from(rows, directions(rows), bounds)
+
+
+def climb_from(rows: Rows, scores: np.ndarray, bounds: Mapping[str, float]) -> Ends:
+    """Climb from given score directions inside a box."""
+    sizes = [rows.n] + [rows.k] * len(rows.blocks)
+    bound = np.repeat([bounds["scores"], *(bounds[block] for block in rows.blocks)], sizes)[:, None]
+    x = starts(rows, scores, bound)
+    for weight, steps in STAGES:
+        x = _climb(rows, x, bound, weight, steps)
+        x = x[:, _distinct(rows, x)]
+    found = [
+        Parameters(x[: rows.n, s].copy(), x[rows.n :, s].reshape(-1, rows.k).copy()) for s in range(x.shape[1])
+    ]
+    return Ends(found, rows.log_likelihood(x))
+
+
+def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """Score directions with judges to match, stacked, inside the box."""
+    alpha = np.log(rough_discrimination(rows, scores))
+    level = alpha.mean(axis=0)
+    blocks = [scores * np.exp(level), alpha - level]
+    out = []
+    for block, edge in zip(blocks, (bound[0], bound[rows.n]), strict=True):
+        out.append(block / np.maximum(1.0, np.abs(block).max(axis=0) / (MOST_FILLED * edge)))
+    x = np.concatenate(out + [np.zeros_like(alpha)] * (len(rows.blocks) - 1))
+    if "slope" not in rows.blocks:
+        return x
+    # slopes of all judges up or down, and, where there are few, of each alone
+    patterns = [np.zeros(rows.k), np.ones(rows.k), -np.ones(rows.k)]
+    if rows.k <= FEW_JUDGES:
+        patterns += [*np.eye(rows.k), *-np.eye(rows.k)]
+    variants = np.repeat(x[None], len(patterns), axis=0)
+    variants[:, rows.n + rows.k : rows.n + 2 * rows.k] = (
+        0.5 * bound[rows.n + rows.k] * np.array(patterns)[:, :, None]
+    )
+    return np.hstack(list(variants))
+
+
+def _distinct(rows: Rows, x: np.ndarray) -> np.ndarray:
+    """Columns that differ, highest first."""
+    heights = rows.log_likelihood(x)
+    kept: list[int] = []
+    for place in np.argsort(-heights, kind="stable"):
+        if not any(np.abs(x[:, place] - x[:, other]).max() < ALIKE for other in kept):
+            kept.append(place)
+    return np.array(kept)
+
+
+def _climb(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float, steps: int) -> np.ndarray:
+    """Fisher scoring with a line search for each start, under one weight of the barrier."""
+    value = _value(rows, x, bound, weight)
+    for _ in range(steps):
+        step, rise = _direction(rows, x, bound, weight)
+        with np.errstate(divide="ignore"):
+            room = np.min((bound - np.sign(step) * x) / np.abs(step), axis=0, initial=np.inf)
+        size = np.minimum(1.0, TO_THE_FACE * room)
+        size = np.minimum(
+            size, LARGEST_STEP / np.maximum(np.abs(step[rows.n : rows.n + rows.k]).max(axis=0), LARGEST_STEP)
+        )
+        for _ in range(HALVINGS):
+            there = x + size * step
+            height = _value(rows, there, bound, weight)
+            good = height >= value + SUFFICIENT * size * rise
+            if good.all():
+                break
+            size = np.where(good, size, size / 3)
+        x, value = np.where(good, there, x), np.where(good, height, value)
+        if np.where(good, rise, 0.0).max() < DONE:
+            break
+    return x
+
+
+def _value(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float) -> np.ndarray:
+    return rows.log_likelihood(x) + weight * np.log1p(-((x / bound) ** 2)).sum(axis=0)
+
+
+def _direction(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
+    """Fisher scoring's direction that keeps the sums of s and alpha at zero, and the slope along it."""
+    n, k, many, size = rows.n, rows.k, len(rows.blocks), x.shape[1]
+    g, signal, eta = rows.predictor(x)
+    p = expit(eta)
+    r = rows.wins[:, None] - rows.count[:, None] * p
+    w = rows.count[:, None] * p * (1 - p)
+    share = rows.shares(signal)
+    room = bound**2 - x**2
+    by_block = [rows.by_judge(r * values) for values in share]
+    gradient = np.concatenate([rows.by_model(r * g), *by_block]) - weight * 2 * x / room
+    fence = weight * 2 * (bound**2 + x**2) / room**2
+    info = rows.laplacian(w * g * g)
+    info[:, np.arange(n), np.arange(n)] += fence[:n].T
+    own, cross = np.zeros((size, k, many, many)), np.zeros((size, k, many, n))
+    for b in range(many):
+        cross[:, :, b] = rows.by_both(w * g * share[b])
+        for b2 in range(b, many):
+            own[:, :, b, b2] = own[:, :, b2, b] = rows.by_judge(w * share[b] * share[b2]).T
+        own[:, :, b, b] += fence[n + b * k : n + (b + 1) * k].T
+    # right sides: the gradient and the two sums to be kept
+    top = np.zeros((size, n, 3))
+    top[:, :, 0], top[:, :, 1] = gradient[:n].T, 1.0
+    low = np.zeros((size, k, many, 3))
+    low[..., 0], low[:, :, 0, 2] = gradient[n:].reshape(many, k, size).transpose(2, 1, 0), 1.0
+    scaled = (cross / own if many == 1 else np.linalg.solve(own, cross)).reshape(size, -1, n)
+    flat = cross.reshape(size, -1, n)
+    schur = info - np.matmul(flat.transpose(0, 2, 1), scaled)
+    top = np.linalg.solve(schur, top - np.matmul(scaled.transpose(0, 2, 1), low.reshape(size, -1, 3)))
+    low = np.linalg.solve(own, low - np.matmul(flat, top).reshape(low.shape))
+    sums = np.stack([top.sum(axis=1), low[:, :, 0].sum(axis=1)], axis=1)  # (S, 2, 3)
+    multipliers = np.linalg.solve(sums[:, :, 1:], sums[:, :, :1])
+    both = np.concatenate([top, low.transpose(0, 2, 1, 3).reshape(size, -1, 3)], axis=1)
+    step = (both[:, :, :1] - np.matmul(both[:, :, 1:], multipliers))[:, :, 0].T
+    return step, (gradient * step).sum(axis=0)

@@ -1,0 +1,208 @@
+"""The search for the highest maximum, and decisions that must not hang on rounding."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from judgerank import Comparisons, Status, fit
+from judgerank.connectivity import positions_are_imitated
+from judgerank.errors import ConfigError, JudgerankError, NoMaximumError
+from judgerank.inference import SINGULAR, covariance
+from judgerank.model import JUDGE_AWARE, MODELS, Parameters
+from judgerank.recession import rising_direction
+from judgerank.solvers import newton
+from judgerank.solvers.choice import CLOSE, EQUAL_HEIGHT, highest
+from judgerank.solvers.closure import LEVEL, slopes_at_zero
+from judgerank.solvers.localized import LocalizedSettings, maximise
+from judgerank.solvers.newton import NewtonSettings
+from judgerank.solvers.solution import EQUAL, Solution, separated_judges
+
+
+def drawn(seed: int, ties: float = 0.1) -> Comparisons:
+    """3 to 6 models, 2 to 5 judges of any quality, 20 to 160 rows."""
+    rng = np.random.default_rng(seed)
+    n, k, size = rng.integers(3, 7), rng.integers(2, 6), rng.integers(20, 161)
+    scores, gamma = rng.normal(size=n), rng.normal(0.6, 0.8, k)
+    i = rng.integers(n, size=size)
+    j, judge = (i + rng.integers(1, n, size=size)) % n, np.r_[np.arange(k), rng.integers(k, size=size - k)]
+    y = (rng.random(size) < 1 / (1 + np.exp(-gamma[judge] * (scores[i] - scores[j])))).astype(float)
+    y[rng.random(size) < ties] = 0.5
+    return Comparisons(tuple(f"m{x}" for x in range(n)), tuple(f"j{x}" for x in range(k)), i, j, judge, y)
+
+
+def test_no_random_start_ends_higher():
+    converged = 0
+    for seed in range(12):
+        cells = drawn(seed).aggregate()
+        found = newton.maximise(cells, JUDGE_AWARE, NewtonSettings())
+        if not found.status.converged:
+            continue
+        converged += 1
+        rng = np.random.default_rng(seed + 1000)
+        for _ in range(15):
+            judges = 1.5 * rng.normal(size=(1, len(cells.judges)))
+            start = Parameters(rng.normal(size=len(cells.models)), judges)
+            other = newton.maximise(cells, JUDGE_AWARE, NewtonSettings(), start).evaluation.log_likelihood
+            assert other <= found.evaluation.log_likelihood * (1 - 1e-6)
+    assert converged > 6
+
+
+def opposed(wins: float) -> list:
+    """Two judges of opposite opinions: at any maximum one of them is at zero."""
+    rows = [("a", "b", 9, 1), ("b", "c", 8, 2), ("a", "c", 9, 1)]
+    return [(i, j, "x", n, m) for i, j, n, m in rows] + [(j, i, "y", n * wins, m * wins) for i, j, n, m in rows]
+
+
+@pytest.mark.parametrize(("wins", "first"), [(1.01, "y"), (1 / 1.01, "x")])
+def test_the_higher_of_two_opposite_maxima_is_found(cells_of, wins, first):
+    found = fit(cells_of(*opposed(wins)))
+    assert found.status is Status.BOUNDARY
+    assert found.discrimination[first] == 1.0
+    assert 0 < found.solution.rival.gap < CLOSE
+    assert not found.solution.rival.ambiguous
+
+
+def test_maxima_of_one_height_are_told_apart_by_a_rule_and_named(cells_of):
+    found = fit(cells_of(*opposed(1.0)))
+    assert found.scores["a"] > found.scores["c"]  # the lexicographically larger scores
+    assert found.solution.rival.ambiguous
+    np.testing.assert_allclose(found.solution.rival.parameters.scores, -found.scores, atol=1e-6)
+
+
+@pytest.mark.parametrize(("share", "ambiguous"), [(0.5, True), (2.0, False)])
+def test_heights_are_equal_up_to_a_stated_tolerance(cells_of, share, ambiguous):
+    found = fit(cells_of(*opposed(1.0))).solution
+    gap = share * EQUAL_HEIGHT * abs(found.evaluation.log_likelihood)
+    evaluation = type(found.evaluation)(found.evaluation.log_likelihood - gap, *[np.zeros(3)] * 3)
+    other = Solution(found.rival.parameters, evaluation, Status.BOUNDARY, 0)
+    for order in ([found, other], [other, found]):
+        assert highest(order, found.parameters.scores).parameters is found.parameters
+        assert highest(order, found.parameters.scores).rival.ambiguous == ambiguous
+        # the rule decides where heights are equal, the height where they are not
+        turned = highest(order, -found.parameters.scores).parameters
+        assert (turned is other.parameters) == ambiguous
+
+
+def test_a_lower_maximum_over_the_box_is_not_taken():
+    """Random starts of the active-set method, on panels small enough to have several maxima."""
+    for seed in range(5):
+        cells, box = drawn(seed + 50).aggregate(), LocalizedSettings()
+        found = maximise(cells, JUDGE_AWARE, box).evaluation.log_likelihood
+        rng = np.random.default_rng(seed)
+        for _ in range(6):
+            start = Parameters(rng.normal(size=len(cells.models)), rng.normal(size=(1, len(cells.judges))))
+            assert maximise(cells, JUDGE_AWARE, box, start).evaluation.log_likelihood <= found * (1 - 1e-6)
+
+
+# room
+
+
+@pytest.mark.parametrize(("excess", "zero"), [(0.5, True), (2.0, False)])
+def test_a_slope_counts_as_none_up_to_a_stated_level(cells_of, excess, zero):
+    cells = cells_of(("a", "b", "x", 50, 50))
+    at = Parameters(np.array([0.5, -0.5]), np.zeros((1, 1)))
+
+    class Here:
+        slope_at_zero = np.array([excess * LEVEL * 100])
+
+    assert (slopes_at_zero(cells, at, Here)[0] == 0.0) == zero
+
+
+@pytest.mark.parametrize(("apart", "named"), [(0.5, (0,)), (2.0, ())])
+def test_scores_are_equal_up_to_a_stated_level(cells_of, apart, named):
+    cells = cells_of(("a", "b", "x", 3, 0), ("b", "c", "x", 0, 1))
+    scores = np.array([1.0, apart * EQUAL, 0.0])
+    assert separated_judges(cells, JUDGE_AWARE, Parameters(scores, np.zeros((1, 1)))) == named
+
+
+@pytest.mark.parametrize(("least", "singular"), [(0.3, True), (3.0, False)])
+def test_an_information_is_singular_up_to_a_stated_level(least, singular):
+    value = least * SINGULAR
+    info = np.diag([1.0, 1.0, 1.0, 1.0])
+    info[2, 3] = info[3, 2] = 1.0 - value
+    if singular:
+        with pytest.raises(np.linalg.LinAlgError):
+            covariance(info, 2, 0)
+    else:
+        assert np.isfinite(covariance(info, 2, 0)).all()
+
+
+def test_one_comparison_off_the_steps_tells_positions_apart(cells_of):
+    steps = [("a", "b", "x", 1, 1), ("b", "c", "x", 1, 1)]
+    assert positions_are_imitated(cells_of(*steps))
+    assert not positions_are_imitated(cells_of(*steps, ("a", "c", "x", 1, 1)))
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, 0.01, np.inf, np.nan])
+@pytest.mark.parametrize("settings", [NewtonSettings, LocalizedSettings])
+def test_a_tolerance_that_certifies_anything_is_refused(settings, tolerance):
+    with pytest.raises(ConfigError, match="tolerance"):
+        settings(tolerance=tolerance)
+
+
+# existence
+
+
+def has_maximum(rows: Comparisons, member: str) -> bool:
+    """A linear program with one slack for each form, written without the package's."""
+    n, k = len(rows.models), len(rows.judges)
+    position, ties = "position" in member, "ties" in member
+    answers = list(zip(rows.first, rows.second, rows.judge, rows.outcome, strict=True))
+    tie_givers = {judge for _, _, judge, y in answers if y == 0.5}
+    forms = []
+    for i, j, judge, y in answers:
+        first = np.zeros(n + k * (position + ties))
+        first[i], first[j] = 0.5, -0.5
+        if position:
+            first[n + judge] = 0.5
+        exponents = {1.0: first, 0.0: -first}
+        if ties and judge in tie_givers:
+            exponents[0.5] = np.eye(len(first))[n + k * position + judge]
+        given = [y] if y in exponents else [1.0, 0.0]  # half a win each way
+        forms += [exponents[a] - other for a in given for b, other in exponents.items() if a != b]
+    forms = np.array(forms)
+    rows_, columns = forms.shape
+    found = linprog(
+        np.r_[np.zeros(columns), -np.ones(rows_)],
+        A_ub=np.hstack([-forms, np.eye(rows_)]),
+        b_ub=np.zeros(rows_),
+        bounds=[(None, None)] * columns + [(0, 1)] * rows_,
+    )
+    return -found.fun < 0.5
+
+
+@pytest.mark.parametrize("member", ["position_only", "btl_ties"])
+def test_existence_is_that_of_an_independent_program(member):
+    seen = set()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        rows = drawn(seed, 0.3).take(rng.choice(20, rng.integers(6, 20), replace=False))
+        expected = has_maximum(rows, member)
+        cells = (rows.with_ties() if MODELS[member].has_ties else rows).aggregate()
+        assert (rising_direction(cells, MODELS[member]) is None) == expected
+        seen.add(expected)
+    assert seen == {True, False}
+
+
+def test_the_smallest_set_once_falsely_called_interior_has_no_maximum():
+    i, j, y = [1, 1, 1, 1, 2], [0, 2, 2, 0, 1], [0.5, 0.5, 0.0, 1.0, 1.0]
+    rows = Comparisons(("m0", "m1", "m2"), ("j",), np.array(i), np.array(j), np.zeros(5, int), np.array(y))
+    with pytest.raises(NoMaximumError, match="run off together"):
+        fit(rows, "position_only")
+
+
+@pytest.mark.parametrize("member", ["position_only", "btl_ties"])
+def test_no_fit_of_an_unbounded_likelihood_converges(member):
+    endings = {True: 0, False: 0}
+    for seed in range(15):
+        rows = drawn(seed, 0.3)
+        rows = rows.take(np.random.default_rng(seed).choice(20, 14, replace=False))
+        if len(np.unique(rows.judge)) < len(rows.judges):
+            continue
+        try:
+            converged = fit(rows, member).converged
+        except JudgerankError:
+            converged = False
+        assert not (converged and not has_maximum(rows, member))
+        endings[converged] += 1
+    assert min(endings.values()) > 0
