@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import field, fields, is_dataclass
 from difflib import get_close_matches
+from types import UnionType
 from typing import Any, get_type_hints
 
 from omegaconf import MISSING, DictConfig, OmegaConf
@@ -50,7 +51,7 @@ def _require(values: Mapping[str, Any], schema: type, prefix: str, known: set[st
         if key not in of_schema:
             near = get_close_matches(path, known, 1, 0.0)
             raise ConfigError(f"there is no setting {path!r}; the nearest known one is {near[0]!r}")
-        inner = next((kind for kind in _kinds(types[key]) if is_dataclass(kind)), None)
+        inner = _schema_of(types[key])
         if inner is not None and isinstance(value, Mapping):
             _require(value, inner, f"{path}.", known)
             continue
@@ -63,14 +64,16 @@ def _require(values: Mapping[str, Any], schema: type, prefix: str, known: set[st
                 raise ConfigError(f"{place}={number:g} is out of range: {_words(low, high, ends)}")
 
 
-def _kinds(annotation: Any) -> tuple[Any, ...]:
-    return getattr(annotation, "__args__", None) or (annotation,)
+def _schema_of(annotation: Any) -> type | None:
+    """The schema of a part of the settings, one that may be null among them."""
+    kinds = annotation.__args__ if isinstance(annotation, UnionType) else (annotation,)
+    return next((kind for kind in kinds if is_dataclass(kind)), None)
 
 
 def _paths(values: Mapping[str, Any], schema: type, prefix: str) -> Iterator[str]:
     types = get_type_hints(schema)
     for one in fields(schema):
-        inner = next((kind for kind in _kinds(types[one.name]) if is_dataclass(kind)), None)
+        inner = _schema_of(types[one.name])
         yield f"{prefix}{one.name}"
         if inner is not None:
             here = values.get(one.name)
