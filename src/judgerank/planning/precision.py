@@ -9,18 +9,17 @@ data of that size give.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from judgerank.errors import ConfigError, NotIdentifiedError
-from judgerank.inference import covariance, information, normal_quantile
-from judgerank.likelihood import evaluate
-from judgerank.model import JUDGE_AWARE
+from judgerank.errors import ConfigError
+from judgerank.inference import normal_quantile
 from judgerank.planning.panels import Panel
+from judgerank.planning.questions import INDEPENDENT, Questions, shared_variance
 from judgerank.ranks import at_best_known_scale, standardised
 from judgerank.simulate import generator
 
@@ -66,8 +65,8 @@ class Precision:
         return generator(0, "planning", n).standard_normal((DRAWS, n)) @ self.contrasts.T
 
 
-def precision_of(panel: Panel) -> Precision:
-    """Precision of one comparison on the panel's design.
+def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
+    """Precision of one comparison on the panel's design, each question asked as planned.
 
     Raises
     ------
@@ -75,11 +74,10 @@ def precision_of(panel: Panel) -> Precision:
         If the design does not determine every score and discrimination.
     """
     n, k, s = len(panel.models), len(panel.judges), panel.at.scores
-    at_truth = evaluate(panel.design(), JUDGE_AWARE, panel.at, "expected")
-    try:
-        v = covariance(information(at_truth, np.ones((1, k), bool)), n, k)
-    except np.linalg.LinAlgError:
-        raise NotIdentifiedError("the design does not determine every score and discrimination") from None
+    v = panel.covariance
+    if questions.sd > 0 and questions.size > 1:
+        within = replace(questions, judges=min(questions.judges, k))
+        v = v + v @ shared_variance(panel, within) @ v
     values, vectors = np.linalg.eigh(at_best_known_scale(s, v, k))
     half = vectors * np.sqrt(np.maximum(values, 0.0))
     i, j = np.triu_indices(n, 1)
