@@ -35,7 +35,7 @@ from tests.test_config import composed, options
 
 Z = NormalDist().inv_cdf(0.975)
 WANTED = {"score_width": 0.3, "score_width_worst": 0.5, "standardised_width": 0.2, "standardised_width_worst": 0.4}
-WANTED |= {"pair_power": 0.9, "separated": 0.8, "separated_holm": 0.6}
+WANTED |= {"pair_power": 0.9, "pairs_interval_excludes_zero": 0.8, "separated": 0.6}
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_holms_share_is_the_unadjusted_one_less_what_holms_p_values_cost(panel):
     statistics = np.abs(precision.distance * np.sqrt(60.0) + precision.noise)
     p = np.array([[2 * NormalDist().cdf(-z) for z in row] for row in statistics])
     cost = (p <= 0.05).mean() - np.mean([holm(row) <= 0.05 for row in p])
-    plain, adjusted = (achieved(goal, precision, 60.0) for goal in ("separated", "separated_holm"))
+    plain, adjusted = (achieved(goal, precision, 60.0) for goal in POWERS[1:])
     assert adjusted == pytest.approx(plain - cost)
     assert 0.01 < cost < plain
 
@@ -173,7 +173,7 @@ def test_simulated_scores_spread_as_the_formula_says(panel, repeats, correlation
 def test_simulated_widths_and_power_agree_with_the_formula(repeats, correlation):
     panel = Panel.of({"a": 0.5, "b": 0.1, "c": 0.0, "d": -0.6}, {"x": 2.0, "y": 1.0, "z": 0.7})
     settings = {"n_judges": 3, "draw": 0, "n_comparisons": 6000, "repeats": repeats, "correlation": correlation}
-    settings |= {"level": 0.95, "pair": panel.pair(["b", "c"], "pair")}
+    settings |= {"questions": {}, "level": 0.95, "pair": panel.pair(["b", "c"], "pair")}
     rng = generator(7, "agree", repeats)
     records = pd.DataFrame([simulated(settings, rng, {3: [panel]}) for _ in range(150)])
     assert (records["status"] == "interior").all()
@@ -189,7 +189,7 @@ def test_simulated_widths_and_power_agree_with_the_formula(repeats, correlation)
 
 def test_fits_without_an_interior_maximum_are_told_apart(panel):
     settings = {"n_judges": 3, "draw": 0, "n_comparisons": 60, "repeats": 1, "correlation": 0.0}
-    settings |= {"level": 0.95, "pair": 0}
+    settings |= {"questions": {}, "level": 0.95, "pair": 0}
     rng = generator(9, "few")
     records = pd.DataFrame([simulated(settings, rng, {3: [panel]}) for _ in range(60)])
     assert {"interior", "boundary", "NoMaximumError"} <= set(records["status"])
@@ -241,8 +241,10 @@ def test_goals_out_of_range_are_named(panel, goal, value, names):
 
 def test_what_no_number_of_comparisons_reaches_is_named():
     twins = precision_of(Panel.of({"a": 1.0, "b": 0.0, "twin of b": 0.0}, {"x": 1.0}))
-    with pytest.raises(ConfigError, match=r"wanted.separated=0.9 is out of reach: .* give 0.683"):
-        needed("separated", 0.9, [twins])
+    with pytest.raises(
+        ConfigError, match=r"wanted.pairs_interval_excludes_zero=0.9 is out of reach: .* give 0.683"
+    ):
+        needed("pairs_interval_excludes_zero", 0.9, [twins])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ data of that size give.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -30,7 +30,7 @@ WIDTHS = {
     "standardised_width": ("standardised", np.mean),
     "standardised_width_worst": ("standardised", np.max),
 }
-POWERS = ("pair_power", "separated", "separated_holm")
+POWERS = ("pair_power", "pairs_interval_excludes_zero", "separated")
 GOALS = (*WIDTHS, *POWERS)
 MOST = 1e12  # comparisons beyond which nothing is planned
 DRAWS = 400  # of all pairs' statistics, for Holm's procedure
@@ -76,8 +76,7 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     n, k, s = len(panel.models), len(panel.judges), panel.at.scores
     v = panel.covariance
     if questions.sd > 0 and questions.size > 1:
-        within = replace(questions, judges=min(questions.judges, k))
-        v = v + v @ shared_variance(panel, within) @ v
+        v = v + v @ shared_variance(panel, questions.within(panel)) @ v
     values, vectors = np.linalg.eigh(at_best_known_scale(s, v, k))
     half = vectors * np.sqrt(np.maximum(values, 0.0))
     i, j = np.triu_indices(n, 1)
@@ -95,8 +94,8 @@ def power(noncentrality: np.ndarray, level: float) -> np.ndarray:
     return ndtr(noncentrality - critical) + ndtr(-noncentrality - critical)
 
 
-def separated_holm(precision: Precision, size: float, level: float) -> float:
-    """Expected share of pairs that Holm's procedure separates.
+def separated(precision: Precision, size: float, level: float) -> float:
+    """Expected share of pairs that are separated, by Holm's (1979) adjustment for all pairs.
 
     That of unadjusted tests, which is exact, less what the adjustment costs in `DRAWS` draws of all pairs' joint
     distribution, the same ones whatever T.
@@ -111,14 +110,14 @@ def separated_holm(precision: Precision, size: float, level: float) -> float:
 
 
 def achieved(goal: str, precision: Precision, size: float, level: float = 0.95, pair: int = 0) -> float:
-    """What independent comparisons on a design are expected to achieve.
+    """What comparisons on a design are expected to achieve.
 
     Parameters
     ----------
     goal : str
         In `WIDTHS`: the mean or the largest width of the intervals of the scores, or of the standardised scores.
-        In `POWERS`: the probability that a pair is separated, the expected share of all pairs that are, or the
-        share that are with Holm's (1979) adjustment for all pairs.
+        In `POWERS`: the probability that the interval of a pair's difference leaves out zero, the expected share
+        of all pairs of which that holds, or the share that are separated, all tests being adjusted for each other.
     size : float
         Number of comparisons T.
     level : float
@@ -129,8 +128,8 @@ def achieved(goal: str, precision: Precision, size: float, level: float = 0.95, 
     if goal in WIDTHS:
         whose, summary = WIDTHS[goal]
         return float(2 * normal_quantile(level) * summary(getattr(precision, whose)) / np.sqrt(size))
-    if goal == "separated_holm":
-        return separated_holm(precision, size, level)
+    if goal == "separated":
+        return separated(precision, size, level)
     of_pairs = power(precision.distance * np.sqrt(size), level)
     return float(of_pairs[pair] if goal == "pair_power" else of_pairs.mean())
 
@@ -141,7 +140,7 @@ def expected(goal: str, precisions: Sequence[Precision], size: float, level: flo
 
 
 def needed(goal: str, wanted: float, precisions: Sequence[Precision], level: float = 0.95, pair: int = 0) -> float:
-    """Number of independent comparisons at which `expected` is as wanted; at least one.
+    """Number of comparisons at which `expected` is as wanted; at least one.
 
     Raises
     ------

@@ -6,9 +6,9 @@ judges alike. With e standard normal, a comparison of i and j by judge k has the
     L = rho_k (e_iq - e_jq) / sqrt(2) + sqrt(1 - rho_k^2) noise,   rho_k^2 = v_k / (v_k + pi^2 / 3),
     v_k = 2 (tau gamma_k)^2,
 
-and the first model is preferred where L exceeds what makes its probability that of the panel. So every comparison by
-itself is as without questions, tau is the deviation's standard deviation on the scale of the scores, and to first
-order two outcomes of a question have the covariance a_t a_t' x_t'x_t', with x = e_i - e_j and a_t = rho_k
+and the first model is preferred where L exceeds what makes its probability that of the panel. So every comparison
+by itself is as without questions, tau is the deviation's standard deviation on the scale of the scores, and to
+first order two outcomes of a question have the covariance a_t a_t' x_t'x_t', with x = e_i - e_j and a_t = rho_k
 phi(Phi^-1(p_t)) / sqrt(2). The covariance of T comparisons is then the sandwich
 
     V / T,   V = V_0 + V_0 [(J - 1) C_pair + (P - 1) J C] V_0
@@ -20,7 +20,7 @@ judges on one pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
@@ -70,6 +70,14 @@ class Questions:
     def size(self) -> int:
         """Comparisons of each question."""
         return self.pairs * self.judges
+
+    def within(self, panel: Panel) -> Questions:
+        """As far as a panel can: no more judges than it has."""
+        return replace(self, judges=min(self.judges, len(panel.judges)))
+
+    def whole(self, size: float) -> int:
+        """Comparisons to make so that there are at least `size`, all questions asked alike."""
+        return self.size * int(np.ceil(size / self.size))
 
 
 INDEPENDENT = Questions()
@@ -178,6 +186,7 @@ def drawn_in_questions(
     rng: np.random.Generator, panel: Panel, size: int, questions: Questions
 ) -> tuple[Comparisons, np.ndarray]:
     """Comparisons on a panel's design in questions, as in this module's model, and the question of each."""
+    questions = questions.within(panel)
     n, many = len(panel.models), max(1, round(size / questions.size))
     share = panel.pair_weight / panel.pair_weight.sum()
     pair = np.repeat(rng.choice(len(share), many * questions.pairs, p=share), questions.judges)
