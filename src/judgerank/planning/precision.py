@@ -43,7 +43,7 @@ class Precision:
     Attributes
     ----------
     score : float array, shape (N,)
-        Standard errors of the scores.
+        Standard errors of the scores on the scale at which they are known best, as a ranking states them.
     standardised : float array, shape (N,)
         Standard errors of the scores over their standard deviation. With the geometric mean of the discriminations
         held at one, a judge close to zero leaves the scale of the scores all but unknown; these are free of it.
@@ -77,7 +77,8 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     v = panel.covariance
     if questions.sd > 0 and questions.size > 1:
         v = v + v @ shared_variance(panel, questions.within(panel)) @ v
-    values, vectors = np.linalg.eigh(at_best_known_scale(s, v, k))
+    best_known = at_best_known_scale(s, v, k)
+    values, vectors = np.linalg.eigh(best_known)
     half = vectors * np.sqrt(np.maximum(values, 0.0))
     i, j = np.triu_indices(n, 1)
     contrasts = half[i] - half[j]
@@ -85,7 +86,7 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     of_scores = v[:n, :n]
     scale_free = np.maximum(np.diag(standardised(s, of_scores)[1]), 0.0)
     distance = np.abs(s[i] - s[j]) / error
-    return Precision(np.sqrt(np.diag(of_scores)), np.sqrt(scale_free), distance, contrasts / error[:, None])
+    return Precision(np.sqrt(np.diag(best_known)), np.sqrt(scale_free), distance, contrasts / error[:, None])
 
 
 def power(noncentrality: np.ndarray, level: float) -> np.ndarray:

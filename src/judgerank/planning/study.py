@@ -17,7 +17,7 @@ from judgerank.inference import normal_quantile
 from judgerank.planning.panels import Panel, drawn
 from judgerank.planning.precision import GOALS, POWERS, WIDTHS, whole
 from judgerank.planning.questions import INDEPENDENT, Questions, drawn_in_questions
-from judgerank.ranks import pairwise
+from judgerank.ranks import at_best_known_scale, pairwise
 from judgerank.replicate import Record, Study
 from judgerank.solvers.solution import Status
 
@@ -26,9 +26,9 @@ def simulated(settings: dict, rng: np.random.Generator, panels: dict[int, list[P
     """One data set on a panel's design: how its fit ended, and what it achieves.
 
     Settings are ``n_judges`` and ``draw`` (which panel), ``n_comparisons``, ``repeats``, ``correlation``,
-    ``questions`` (see `Questions`), ``level`` and ``pair``. Score widths are recorded of interior maxima only, since
-    with a judge at zero scores have another scale; the rest wherever there are intervals. These allow for dependence
-    within repeats, and within questions as those of a ranking do.
+    ``questions`` (see `Questions`), ``level`` and ``pair``. Score widths are those of a ranking, and recorded of
+    interior maxima only, since with a judge at zero scores have another scale; the rest wherever there are
+    intervals. These allow for dependence within repeats, and within questions as those of a ranking do.
     """
     panel = panels[settings["n_judges"]][settings["draw"]]
     questions = Questions(**settings["questions"])
@@ -43,7 +43,8 @@ def simulated(settings: dict, rng: np.random.Generator, panels: dict[int, list[P
         if settings["repeats"] > 1 or (questions.sd > 0 and cluster[-1] + 1 > result.n_parameters):
             result = result.clustered(data, cluster)
         n, record = len(panel.models), {"status": str(result.status)}
-        errors = {"score": result.standard_errors[:n], "standardised": standardised_errors(result)}
+        v = at_best_known_scale(result.scores.to_numpy(), result.covariance, result.n_free_discriminations)
+        errors = {"score": np.sqrt(np.diag(v)), "standardised": standardised_errors(result)}
         pairs = pairwise(result, settings["level"])
     except (NoMaximumError, NoIntervalError, DataError) as error:
         return {"status": type(error).__name__}
