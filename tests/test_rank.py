@@ -184,7 +184,7 @@ def test_ranges_of_ranks_and_pairs_agree_with_each_other(ranked):
     assert_allclose(
         pairs["difference"], score[pairs["first"]].to_numpy() - score[pairs["second"]].to_numpy(), atol=1e-8
     )
-    # one that surely comes after k others has k of them told apart, since Holm's steps go further
+    # one that surely comes after k others has k of them separated, since Holm's steps go further
     for row in board.itertuples():
         assert row.rank_low - 1 <= ((pairs["second"] == row.model) & pairs["separated"]).sum()
 

@@ -1,4 +1,4 @@
-"""Which comparisons to collect next: those that shorten the widest interval of a pair not told apart the most.
+"""Which comparisons to collect next: those that shorten the widest interval of a pair not separated the most.
 
 n more comparisons of i with j by judge k, in that order, add n G M G' to the expected information. M is the
 variance p (1 - p) of an outcome, or its covariance with a tie where ties are an outcome; G the gradient in (s,
