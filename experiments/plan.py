@@ -120,7 +120,7 @@ def panel_of(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[str, Panel, Q
         return f"{cfg.assumed.name} panel", panel, questions_of(cfg, panel, None, None)
     (judgments,) = data.values()
     title = judgments.title
-    name, why = default_member([judgments.comparisons], cfg.solver.name)
+    name, why = default_member([judgments.comparisons])
     if cfg.model not in (None, DEFAULT, FALLBACK):
         raise ConfigError(f"a plan is for model={DEFAULT} or {FALLBACK}, not {cfg.model}")
     if cfg.model is None:

@@ -78,7 +78,7 @@ def compute(cfg: DictConfig, judgments: Judgments) -> Ranking:
     parts = parts_of(judgments)
     name, said = cfg.model, []
     if name is None:
-        name, why = default_member([part.comparisons for part in parts], cfg.solver.name)
+        name, why = default_member([part.comparisons for part in parts])
         said.append(why)
     groups = [part.comparisons.models for part in parts]
     said += remarks.on_parts(groups, links_between(judgments))

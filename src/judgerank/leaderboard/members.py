@@ -27,17 +27,14 @@ AGREE = 0.9  # rank correlation with btl below which a ranking is warned of
 SAME = 0.999  # rank correlation from which two maxima count as one ranking
 
 
-def default_member(parts: Iterable[Comparisons], solver: str) -> tuple[str, str]:
+def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
     """Name of the member that ranks unless one is chosen, and a sentence that says why.
 
     Parameters
     ----------
     parts : iterable of Comparisons
         The components of the comparison graph: the member must be identified in each.
-    solver : str
     """
-    if solver == "localized":
-        return FALLBACK, f"Model {FALLBACK}, the only one that solver=localized fits."
     share = min(position_share(part) for part in parts)
     if share < LEAST_POSITION_SHARE:
         return FALLBACK, (
@@ -87,7 +84,7 @@ def rival(fitted: FitResult) -> Rival | None:
 def _beside(fitted: FitResult, end: Solution) -> Rival:
     scores = end.parameters.scores
     gap = fitted.log_likelihood - end.evaluation.log_likelihood
-    return Rival(gap, _spearman(scores, fitted.scores), fitted.comparisons.models[int(np.argmax(scores))])
+    return Rival(float(gap), _spearman(scores, fitted.scores), fitted.comparisons.models[int(np.argmax(scores))])
 
 
 def on_rivals(fitted: FitResult, refit: Callable[[str], FitResult]) -> list[str]:
