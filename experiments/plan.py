@@ -150,7 +150,8 @@ def questions_of(
     if questions.sd > 0:
         log.info(
             "Every new question is planned with %d pairs of models by %d judges each; in a question answers are "
-            "better or worse than their models usually are by a standard deviation of %.2f, for all judges alike.",
+            "better or worse than their models usually are by a standard deviation of %.2f, for all judges alike; "
+            "pairs, and either order of a pair, are compared equally often unless weighted.",
             *(questions.pairs, questions.judges, questions.sd),
         )
     return questions
