@@ -4,6 +4,7 @@ python experiments/plan.py [dataset=chatbot_arena] [data.path=my.jsonl] [wanted.
 """
 
 import logging
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,22 +12,28 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank import fit, plots
+from judgerank import FitResult, fit, plots
 from judgerank.config import main, require_least, solver_settings
 from judgerank.errors import ConfigError
 from judgerank.judgments import Judgments
+from judgerank.leaderboard.members import DEFAULT, FALLBACK, default_member
 from judgerank.outputs import run_section
 from judgerank.planning import panels, precision
 from judgerank.planning.panels import Panel
+from judgerank.planning.questions import INDEPENDENT, Questions, asked_in, deviation
 from judgerank.planning.study import grid, records_of, study_of
 from judgerank.planning.tables import (
     by_judges,
+    by_questions,
     by_repeats,
     curves,
     formula_and_data,
     pairs_of_repeats,
     panel_table,
+    to_make,
 )
+from judgerank.schemas.plan import Plan
+from judgerank.schemas.ranges import require_known_and_in_range
 from judgerank.simulation import failures_of
 from judgerank.tables import Table
 
@@ -36,28 +43,37 @@ LEAST = {"replications": 1, "draw_replications": 1, "draws": 1, "block": 1, "poi
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     wanted = checked(cfg)
-    title, panel = panel_of(cfg, data)
+    title, panel, questions = panel_of(cfg, data)
+    if questions.sd > 0 and cfg.repeats > 1:
+        raise ConfigError("repeats are planned for without questions (questions.sd=0 leaves those out)")
     everyone, pair = len(panel.judges), pair_of(cfg, panel)
     at = {"level": cfg.level, "pair": pair}
     sizes = [size for size in dict.fromkeys(cfg.n_judges) if size < everyone]
     sub_panels = {size: panels.sub_panels(panel, size, cfg.draws, cfg.seed) for size in sizes}
     sub_panels[everyone] = [panel]
-    precisions = {size: [precision.precision_of(one) for one in of_size] for size, of_size in sub_panels.items()}
-    independent = {
-        goal: precision.needed(goal, value, precisions[everyone], **at) for goal, value in wanted.items()
+    precisions = {
+        size: [precision.precision_of(one, questions) for one in of_size] for size, of_size in sub_panels.items()
     }
-    planned = {goal: precision.whole(size, cfg.repeats, cfg.correlation) for goal, size in independent.items()}
-    study = study_of(cfg, sub_panels, planned, pair)
+    planned = {
+        goal: to_make(cfg, questions, precision.needed(goal, value, precisions[everyone], **at))
+        for goal, value in wanted.items()
+    }
+    alone = [precision.precision_of(panel)]
+    independent = {goal: precision.needed(goal, value, alone, **at) for goal, value in wanted.items()}
+    study = study_of(cfg, sub_panels, planned, pair, questions)
     study.run(cfg.parallel)
     beside = partial(formula_and_data, cfg, records_of(study), precisions, at)
     plan = pd.DataFrame(
-        {"goal": goal, "wanted": wanted[goal], "comparisons": size, **beside(goal, everyone, size)}
+        {
+            **{"goal": goal, "wanted": wanted[goal], "comparisons": size},
+            **{"questions": size // questions.size, **beside(goal, everyone, size)},
+        }
         for goal, size in planned.items()
     )
     points = pd.DataFrame(
         {"n_judges": n_judges, "comparisons": size, "goal": goal, **beside(goal, n_judges, size)}
         for n_judges in sub_panels
-        for size in grid(cfg)
+        for size in grid(cfg, questions)
         for goal in precision.GOALS
     )
     log.info("%s", plan.to_string(index=False, float_format="%.4f"))
@@ -65,10 +81,16 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     caption = f"{title}: {len(panel.models)} models, {everyone} judges, {cfg.level:.0%} intervals"
     return {
         "plan": Table(plan, f"{caption}; the pair is {first} and {second}", 4),
-        "by_judges": Table(by_judges(cfg, precisions, wanted, at), f"{title}: comparisons needed by panel size"),
+        "by_judges": Table(
+            by_judges(cfg, precisions, wanted, at, questions), f"{title}: comparisons needed by panel size"
+        ),
         "by_repeats": Table(by_repeats(cfg, independent), f"{title}: comparisons needed with repeats"),
+        "by_questions": Table(
+            by_questions(cfg, panel, wanted, at, questions.sd),
+            f"{title}: new questions needed, by pairs of each and judges of a pair (deviation {questions.sd:.2f})",
+        ),
         "simulated": Table(points, f"{title}: formula and simulation", 4),
-        "curves": Table(curves(cfg, precisions, at), f"{title}: expected by formula", 4),
+        "curves": Table(curves(cfg, precisions, at, questions), f"{title}: expected by formula", 4),
         "panel": Table(panel_table(panel), f"{title}: the panel planned for"),
         "failures": Table(failures_of(study), "Replications that failed"),
     }
@@ -89,17 +111,50 @@ def checked(cfg: DictConfig) -> dict[str, float]:
     return wanted
 
 
-def panel_of(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[str, Panel]:
-    """Title and panel: of a fit if there are judgments, else as assumed."""
-    title = f"{cfg.assumed.name} panel"
-    panel = None if data else panels.assumed(OmegaConf.to_object(cfg.assumed))
-    for judgments in data.values():
-        fitted = fit(judgments.comparisons, "judge_aware", *solver_settings(cfg.solver, "judge_aware"))
-        title, panel = judgments.title, Panel.fitted(fitted)
-        if fitted.judges_at_zero:
-            log.info("%s: at zero discrimination, left out: %s", title, ", ".join(fitted.judges_at_zero))
+def panel_of(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[str, Panel, Questions]:
+    """Title, panel and questions: of a fit if there are judgments, else as assumed."""
     weights = OmegaConf.to_container(cfg.weights)
-    return title, panel.weighted(weights["judges"], weights["pairs"])
+    if not data:
+        panel = panels.assumed(OmegaConf.to_object(cfg.assumed))
+        panel = panel.weighted(weights["judges"], weights["pairs"])
+        return f"{cfg.assumed.name} panel", panel, questions_of(cfg, panel, None, None)
+    (judgments,) = data.values()
+    title = judgments.title
+    name, why = default_member([judgments.comparisons])
+    if cfg.model not in (None, DEFAULT, FALLBACK):
+        raise ConfigError(f"a plan is for model={DEFAULT} or {FALLBACK}, not {cfg.model}")
+    if cfg.model is None:
+        log.info("%s: %s", title, why)
+    name = cfg.model or name
+    fitted = fit(judgments.comparisons, name, *solver_settings(cfg.solver, name))
+    panel = Panel.fitted(fitted)
+    if fitted.judges_at_zero:
+        log.info("%s: at zero discrimination, left out: %s", title, ", ".join(fitted.judges_at_zero))
+    questions = questions_of(cfg, panel, fitted, judgments)
+    return title, panel.weighted(weights["judges"], weights["pairs"]), questions
+
+
+def questions_of(
+    cfg: DictConfig, panel: Panel, fitted: FitResult | None, judgments: Judgments | None
+) -> Questions:
+    """How new questions are asked: as the settings say, else as in the judgments, else with nothing in common."""
+    wanted, found = cfg.questions, INDEPENDENT
+    if judgments is not None and "question_id" in judgments.frame:
+        asked = judgments.comparisons, judgments.question
+        pairs, judges = asked_in(panel, *asked)
+        if len(set(judgments.question)) > fitted.n_parameters:  # as for a ranking's intervals
+            sd = deviation(panel, fitted, fitted.clustered(*asked), pairs, judges)
+            found = Questions(sd, pairs, judges)
+    said = {key: wanted[key] for key in ("sd", "pairs", "judges") if wanted[key] is not None}
+    questions = replace(found, **said).within(panel)
+    if questions.sd > 0:
+        log.info(
+            "Every new question is planned with %d pairs of models by %d judges each; in a question answers are "
+            "better or worse than their models usually are by a standard deviation of %.2f, for all judges alike; "
+            "pairs, and either order of a pair, are compared equally often unless weighted.",
+            *(questions.pairs, questions.judges, questions.sd),
+        )
+    return questions
 
 
 def pair_of(cfg: DictConfig, panel: Panel) -> int:
@@ -117,6 +172,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
 
 @main("plan")
 def run(cfg: DictConfig) -> None:
+    require_known_and_in_range(cfg, Plan)
     run_section("plan", cfg, compute, draw)
 
 

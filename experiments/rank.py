@@ -1,6 +1,6 @@
 """Your own models and judges: from a file of judgments to a leaderboard and a page.
 
-python experiments/rank.py data.path=my.jsonl [model=position_aware] [data.columns.model_a=left] ...
+python experiments/rank.py data.path=my.jsonl [model=judge_aware] [data.columns.model_a=left] ...
 """
 
 import html
@@ -10,23 +10,25 @@ from functools import partial
 from pathlib import Path
 
 import matplotlib
+import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank import Comparisons, FitResult, fit, plots
 from judgerank.auditing.report import html as whole_page
 from judgerank.config import ROOT, main, solver_settings
 from judgerank.errors import ConfigError, NoMaximumError
-from judgerank.inference import normal_quantile
 from judgerank.judgments import Judgments
-from judgerank.leaderboard import standings
+from judgerank.leaderboard import remarks, standings
+from judgerank.leaderboard.members import default_member, on_rivals
 from judgerank.leaderboard.page import Ranking, page
-from judgerank.leaderboard.remarks import WITH_POSITIONS, leaning, on_design, on_fit, on_positions, on_questions
+from judgerank.leaderboard.parts import links_between, never_compared, parts_of
 from judgerank.leaderboard.suggestions import bounding_comparisons, first_links, next_comparisons
 from judgerank.model import MODELS
 from judgerank.outputs import provenance, save_figures
 from judgerank.publishing import replaceable, staged
 from judgerank.reading import read_judgments
-from judgerank.schemas.rank import Cluster
+from judgerank.schemas.ranges import require_known_and_in_range
+from judgerank.schemas.rank import Cluster, Rank
 from judgerank.tables import STORED_FORMAT
 
 log = logging.getLogger("judgerank")
@@ -45,28 +47,59 @@ def fitted_member(cfg: DictConfig, comparisons: Comparisons, name: str) -> FitRe
         raise type(error)(f"{error}{advice}", error.models) from None
 
 
-def compute(cfg: DictConfig, judgments: Judgments) -> Ranking:
+def ranked(
+    cfg: DictConfig, judgments: Judgments, name: str
+) -> tuple[FitResult, list[str], dict[str, pd.DataFrame]]:
+    """One component of the comparison graph: its fit, what to know of it, and its tables."""
     comparisons = judgments.comparisons
-    fitted = fitted_member(cfg, comparisons, cfg.model)
-    remarks = on_fit(fitted) + on_design(comparisons, cfg.few)
-    if cfg.model in WITH_POSITIONS and fitted.solution.spread is None:  # a test is of maxima
-        test = leaning(fitted, partial(fitted_member, cfg, comparisons), cfg.level)
-        remarks = on_positions(test, cfg.level) + remarks
-    plan, clustered = bounding_comparisons(fitted, cfg.next, cfg.next_size), False
+    refit = partial(fitted_member, cfg, comparisons)
+    fitted = refit(name)
+    said = []
+    if name in remarks.WITH_POSITIONS or name in remarks.WITHOUT_POSITIONS:
+        test = remarks.leaning(fitted, refit, cfg.level)
+        said += remarks.on_positions(test, cfg.level, fitted.model.has_position)
+    said += on_rivals(fitted, refit) + remarks.on_fit(fitted) + remarks.on_design(comparisons, cfg.few)
+    plan = bounding_comparisons(fitted, cfg.next, cfg.next_size)
     if standings.has_intervals(fitted):
-        plan = next_comparisons(fitted, cfg.next, cfg.next_size, cfg.level)
         if cfg.cluster is Cluster.question and "question_id" in judgments.frame:
-            said = on_questions(fitted, judgments.question)
-            remarks, clustered = remarks + said, not said
-    if clustered:
-        fitted = fitted.clustered(comparisons, judgments.question)
+            too_few = remarks.on_questions(fitted, judgments.question)
+            said += too_few
+            fitted = fitted if too_few else fitted.clustered(comparisons, judgments.question)
+        plan = next_comparisons(fitted, cfg.next, cfg.next_size, cfg.level, cfg.few)
     tables = {
         "leaderboard": standings.leaderboard(fitted, cfg.level),
         "judges": standings.judges(fitted, judgments, cfg.level),
         "pairs": standings.pairs(fitted, cfg.level),
         "next": plan,
     }
-    return Ranking(judgments, fitted, cfg.level, clustered, remarks, tables)
+    return fitted, said, tables
+
+
+def compute(cfg: DictConfig, judgments: Judgments) -> Ranking:
+    parts = parts_of(judgments)
+    name, said = cfg.model, []
+    if name is None:
+        name, why = default_member([part.comparisons for part in parts])
+        said.append(why)
+    groups = [part.comparisons.models for part in parts]
+    said += remarks.on_parts(groups, links_between(judgments))
+    said += remarks.on_dropped(judgments.comparisons, never_compared(judgments))
+    done, refused = [], []
+    for part in parts:
+        try:
+            done.append(ranked(cfg, part, name))
+        except NoMaximumError as error:
+            refused.append(error)
+            said.append(f"Not ranked: {remarks.listed(part.comparisons.models)}, since {error}.")
+    if not done:
+        raise refused[0]
+    for number, (_, of_part, _) in enumerate(done, 1):
+        said += [f"Component {number}: {text}" if len(parts) > 1 else text for text in of_part]
+    fits = [fitted for fitted, _, _ in done]
+    tables = {key: standings.together([tables[key] for _, _, tables in done]) for key in done[0][2]}
+    if len(parts) > 1:
+        tables["pairs"] = pd.concat([tables["pairs"], standings.across(groups)], ignore_index=True)
+    return Ranking(judgments, fits, cfg.level, said, tables)
 
 
 def write(ranking: Ranking, cfg: DictConfig, target: Path) -> None:
@@ -85,19 +118,41 @@ def write(ranking: Ranking, cfg: DictConfig, target: Path) -> None:
         (folder / "run.json").write_text(json.dumps(run_json, indent=2) + "\n")
 
 
+def require_same_source(target: Path, path: str) -> None:
+    """Refuse a folder with the ranking of another file, such as one of the same name in another folder.
+
+    Raises
+    ------
+    ConfigError
+    """
+    try:
+        earlier = json.loads((target / "run.json").read_text())["config"]["data"]["path"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if earlier != path:
+        raise ConfigError(
+            f"{target} holds the ranking of {earlier}, which would be replaced (results=FOLDER names another)"
+        )
+
+
 @main("rank")
 def run(cfg: DictConfig) -> None:
+    require_known_and_in_range(cfg, Rank)
     if not cfg.data.path:
         raise ConfigError("which file? (data.path=FILE, or make rank DATA=FILE)")
-    normal_quantile(cfg.level)  # refuses what is not a level
     path = Path(cfg.data.path)
+    cfg.data.path = str(path.absolute())  # what tells files of one name apart
     target = Path(ROOT, cfg.results or Path("rankings", path.stem))
     replaceable(target, "rank")
+    require_same_source(target, cfg.data.path)
     columns = OmegaConf.to_container(cfg.data.columns)
     judgments = read_judgments(path, cfg.data.format, columns)
     ranking = compute(cfg, judgments)
-    with matplotlib.rc_context():
-        write(ranking, cfg, target)
+    try:
+        with matplotlib.rc_context():
+            write(ranking, cfg, target)
+    except OSError as error:  # no right to write there, no room, or a file where a folder should be
+        raise ConfigError(f"the ranking cannot be written to {target}: {error.strerror or error}") from None
     board = ranking.tables["leaderboard"].astype(object).fillna("--")
     log.info("%s", board.to_string(index=False, float_format="{:.3f}".format))
     for remark in ranking.remarks:

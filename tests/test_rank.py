@@ -26,7 +26,7 @@ from judgerank.config import CONF, ROOT
 from judgerank.errors import ConfigError, JudgerankError, NoMaximumError
 from judgerank.leaderboard import standings
 from judgerank.leaderboard.page import MEMBERS, page, plain
-from judgerank.leaderboard.remarks import LISTED, leaning, listed, on_design, on_fit, on_positions
+from judgerank.leaderboard.remarks import LISTED, leaning, listed, on_design, on_dropped, on_fit, on_positions
 from judgerank.model import MODELS
 from judgerank.publishing import replaceable
 from judgerank.reading import read_judgments
@@ -148,7 +148,7 @@ def test_what_is_to_be_known_is_said_on_the_page_and_in_the_terminal(ranked):
     assert "within each of the 120 questions" in text
 
 
-def test_the_leaderboard_is_that_of_maximising_the_papers_likelihood(ranked, mine):
+def test_the_leaderboard_is_that_of_maximising_the_likelihood_with_positions(ranked, mine):
     records = pd.DataFrame([r for r in judgments() if r["winner"]])
     models, judges = sorted(MODELS_SHOWN), ["judge 0", "judge 1", "judge 2"]
     i, j = (records[name].map(models.index).to_numpy() for name in ("model_a", "model_b"))
@@ -156,18 +156,20 @@ def test_the_leaderboard_is_that_of_maximising_the_papers_likelihood(ranked, min
     y = records["winner"].map({"model_a": 1.0, "model_b": 0.0, "tie": 0.5}).to_numpy()
 
     def loss(theta):
-        s, alpha = theta[:6], theta[6:]
-        eta = np.exp(alpha - alpha.mean())[k] * (s[i] - s[j])
+        s, alpha, b = theta[:6], theta[6:9], theta[9:]
+        eta = np.exp(alpha - alpha.mean())[k] * (s[i] - s[j]) + b[k]
         return -np.sum(y * log_expit(eta) + (1 - y) * log_expit(-eta))
 
-    at = minimize(loss, np.zeros(9), tol=1e-12).x
+    at = minimize(loss, np.zeros(12), tol=1e-12).x
     expected = pd.Series(at[:6] - at[:6].mean(), models).sort_values(ascending=False)
     found = table(ranked[0], "leaderboard")
     assert found["model"].tolist() == expected.index.tolist()
     assert found["rank"].tolist() == [1, 2, 3, 4, 5, 6]
     assert_allclose(found["score"], expected, atol=1e-4)
-    gamma = pd.Series(np.exp(at[6:] - at[6:].mean()), judges)
-    assert_allclose(table(ranked[0], "judges").set_index("judge")["discrimination"][judges], gamma, rtol=1e-4)
+    gamma = pd.Series(np.exp(at[6:9] - at[6:9].mean()), judges)
+    by_judge = table(ranked[0], "judges").set_index("judge").loc[judges]
+    assert_allclose(by_judge["discrimination"], gamma, rtol=1e-4)
+    assert_allclose(by_judge["position"], at[9:], atol=1e-4)
     counts = pd.concat([records["model_a"], records["model_b"]]).value_counts()
     assert found.set_index("model")["comparisons"].to_dict() == counts.to_dict()
 
@@ -182,7 +184,7 @@ def test_ranges_of_ranks_and_pairs_agree_with_each_other(ranked):
     assert_allclose(
         pairs["difference"], score[pairs["first"]].to_numpy() - score[pairs["second"]].to_numpy(), atol=1e-8
     )
-    # one that surely comes after k others has k of them told apart, since Holm's steps go further
+    # one that surely comes after k others has k of them separated, since Holm's steps go further
     for row in board.itertuples():
         assert row.rank_low - 1 <= ((pairs["second"] == row.model) & pairs["separated"]).sum()
 
@@ -191,7 +193,7 @@ def test_intervals_allow_for_dependence_within_questions_unless_told_not_to(rank
     data = read_judgments(mine)
     alone = compute(settings("cluster=none", "next=3", "next_size=5"), data)
     clustered = table(ranked[0], "pairs")["standard_error"]
-    fitted = fit(data.comparisons)
+    fitted = fit(data.comparisons, "position_aware")
     assert_allclose(alone.tables["pairs"]["standard_error"], ranks.pairwise(fitted)["standard_error"])
     robust = fitted.clustered(data.comparisons, data.question)
     assert_allclose(clustered, ranks.pairwise(robust)["standard_error"], rtol=1e-7)
@@ -247,10 +249,10 @@ def test_settings_that_cannot_be_met_are_refused(override, names, mine):
         (
             [("x", "y", "j", "ab"), ("v", "w", "j", "ab"), ("v", "u", "j", "ab")],
             "few=5",
-            "{x, y} .*compare v with x",
+            "every judge's answers are even",
         ),
         ([("x", "y", "j", "abd")], "few=5", "m.jsonl: record 3 has the unknown winner 'd'"),
-        ([("x", "y", "j", "ab")], "level=2", "a confidence level lies between 0 and 1, not at 2"),
+        ([("x", "y", "j", "ab")], "level=2", "level=2 is out of range: it must lie between 0 and 1"),
         ([("x", "y", "j", "ab")], "data.column.judge=x", "column"),
     ],
 )
@@ -272,7 +274,7 @@ UNBOUNDED = [
 
 
 def test_a_judge_who_is_never_wrong_leaves_scores_without_intervals_and_the_page_says_so(tmp_path):
-    done = run(answers(tmp_path / "m.jsonl", *UNBOUNDED), tmp_path / "ranking")
+    done = run(answers(tmp_path / "m.jsonl", *UNBOUNDED), tmp_path / "ranking", "model=judge_aware")
     assert done.returncode == 0, done.stderr
     board, judges, pairs, plan = (
         table(tmp_path / "ranking", n) for n in ("leaderboard", "judges", "pairs", "next")
@@ -280,12 +282,12 @@ def test_a_judge_who_is_never_wrong_leaves_scores_without_intervals_and_the_page
     assert board["model"].tolist() == ["x", "y", "z"]
     assert board[["low", "high", "rank_low", "rank_high"]].isna().all(axis=None)
     assert judges.set_index("judge")["status"].to_dict() == {"never wrong": "unbounded", "other": "no maximum"}
-    assert pairs.columns.tolist() == ["first", "second", "difference"]
+    assert pairs.columns.tolist() == ["first", "second", "difference", "comparable"]
     assert set(plan["judge_model"]) == {"never wrong"}
     assert plan["width"].isna().all()
     text = " ".join(Page((tmp_path / "ranking" / "index.html").read_text()).texts)
     assert "The likelihood has no maximum: never wrong never answered against the order" in text
-    assert "Without intervals no pair can be called apart" in text
+    assert "Without intervals no pair can be separated" in text
 
 
 def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
@@ -293,7 +295,7 @@ def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
         tmp_path / "m.jsonl", ("x", "y", "j", "aaabab"), ("y", "z", "j", "abaa"), ("z", "x", "j", "bbab")
     )
     pd.read_json(path, lines=True).drop(columns="judge").to_csv(tmp_path / "m.csv", index=False)
-    ranking = compute(settings(), read_judgments(tmp_path / "m.csv"))
+    ranking = compute(settings("model=judge_aware"), read_judgments(tmp_path / "m.csv"))
     assert any(remark.startswith("There is one judge") for remark in ranking.remarks)
     expected = fit(ranking.judgments.comparisons, "btl")
     board = ranking.tables["leaderboard"].set_index("model")
@@ -365,8 +367,12 @@ def test_thin_designs_are_pointed_out(cells_of):
     data = cells_of(("w", "x", "j", 20, 20), ("x", "y", "j", 20, 20), ("y", "z", "k", 1, 1), ("w", "y", "j", 9, 9))
     raw = data.take(np.repeat(np.arange(len(data)), data.count.astype(int)))
     raw = replace(raw, count=None, outcome=np.round(raw.outcome), dropped={"unknown": 2, "null": 0})
-    assert on_design(raw, 30) == [
+    assert on_dropped(raw, ["v"]) == [
         "Dropped, since the answer could not be read: 2 unknown.",
+        "Not ranked, since no answer about them could be read: v.",
+    ]
+    assert on_design(data, 30) == on_design(raw, 30)
+    assert on_design(raw, 30) == [
         "2 of 6 pairs of models were never compared; their order rests on comparisons with others: "
         "w and z, x and z.",
         "Fewer than 30 comparisons, models: z (2).",
@@ -385,7 +391,7 @@ def test_too_few_questions_are_not_clustered_by(tmp_path):
     path.write_text("".join(json.dumps(record) + "\n" for record in rows))
     ranking = compute(settings(), read_judgments(path))
     assert not ranking.clustered
-    assert ranking.remarks[-1].startswith("There are 5 questions and 7 free parameters, too few")
+    assert ranking.remarks[-1].startswith("There are 5 questions and 10 free parameters, too few")
     assert "comparisons as independent" in page(ranking)
 
 

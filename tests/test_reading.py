@@ -179,3 +179,128 @@ def test_a_file_that_is_not_there_or_of_no_known_form_is_refused(tmp_path):
     path = written(tmp_path, "csv", RECORDS).rename(tmp_path / "mine.xlsx")
     with pytest.raises(ConfigError, match=r"'xlsx' is not a form .*json.jsonl"):
         read_judgments(path)
+
+
+# counts
+
+
+def test_records_that_stand_for_many_are_read_like_the_many(tmp_path):
+    times = [3, 1, 2, 4, 5, 1]
+    counted = [r | {"n": n} for r, n in zip(RECORDS, times, strict=True)]
+    many = [r for r, n in zip(RECORDS, times, strict=True) for _ in range(n)]
+    for form in ("json", "csv"):
+        found = read_judgments(written(tmp_path, form, counted), columns={"count": "n"})
+        (tmp_path / "many").mkdir(exist_ok=True)
+        expected = read_judgments(written(tmp_path / "many", form, many))
+        same(found.comparisons.aggregate(), expected.comparisons.aggregate())
+        assert found.comparisons.dropped == {"unknown": 5, "null": 4}
+        pd.testing.assert_frame_equal(found.judges, expected.judges, check_dtype=False)
+        with_ties = (c.with_ties().aggregate() for c in (found.comparisons, expected.comparisons))
+        assert_array_equal(*(c.tied for c in with_ties))
+
+
+@pytest.mark.parametrize("name", ["n", "Count", "weight", "votes"])
+def test_a_column_that_looks_like_counts_is_used_or_set_aside_only_on_request(name, tmp_path):
+    path = written(tmp_path, "csv", [r | {name: 1 + n % 2} for n, r in enumerate(RECORDS)])
+    for columns in (None, {"count": "ask"}, {"judge": None}):
+        with pytest.raises(DataError, match=rf"mine.csv: column '{name}' looks like .*data.columns.count={name}"):
+            read_judgments(path, columns=columns)
+    same(
+        read_judgments(path, columns={"count": None}).comparisons,
+        Comparisons.from_frame(pd.DataFrame(RECORDS, dtype=object)),
+    )
+    assert read_judgments(path, columns={"count": name}).comparisons.n_comparisons == 6
+
+
+def test_counts_of_one_and_words_are_no_counts(tmp_path):
+    path = written(tmp_path, "csv", [r | {"n": 1, "votes": "secret"} for r in RECORDS])
+    assert read_judgments(path).comparisons.n_comparisons == 4
+
+
+@pytest.mark.parametrize("value", [0, -2, 1.5, None, "many", float("inf"), 1e13])
+def test_counts_are_whole_numbers_from_one_up(value, tmp_path):
+    path = written(tmp_path, "json", [r | {"n": value if k == 2 else 2} for k, r in enumerate(RECORDS)])
+    with pytest.raises(DataError, match=r"record 3 has .* as 'count', not a whole number of judgments"):
+        read_judgments(path, columns={"count": "n"})
+
+
+# silent merges and contradictions
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(1, "1"), (["a", "b"], "a/b"), (["a", "b/c"], ["a/b", "c"]), ([1, "x"], ["1", "x"])]
+)
+def test_different_questions_are_not_merged(first, second, tmp_path):
+    questions = ["q", first, "q", second, "q", first]
+    path = written(tmp_path, "json", [r | {"question_id": q} for r, q in zip(RECORDS, questions, strict=True)])
+    with pytest.raises(DataError, match=r"record 4 has the question .*, and another record "):
+        read_judgments(path)
+
+
+@pytest.mark.parametrize(
+    ("models", "winner", "sentence"),
+    [
+        (("b", "a"), "a", "record 1 has the winner 'a', the name of the model shown second"),
+        (("b", "x"), "b", "record 1 has the winner 'b', the name of the model shown first"),
+        (("x", "tie"), "tie", "record 1 has the winner 'tie', the name of the model shown second"),
+        (("a", "b"), "a", None),
+        (("b", "a"), "tie", None),
+    ],
+)
+def test_a_winner_that_could_be_a_name_or_a_word_is_refused(models, winner, sentence, tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text(f"model_a,model_b,winner\n{','.join(models)},{winner}\n")
+    if sentence:
+        with pytest.raises(DataError, match=sentence):
+            read_judgments(path)
+    else:
+        assert read_judgments(path).comparisons.outcome.tolist() == [1.0 if winner == "a" else 0.5]
+
+
+def test_two_columns_of_winners_must_agree_unless_one_is_chosen(tmp_path):
+    twice = [r | {"winner": ARENA[r["judge_preferred_model"]]} for r in RECORDS]
+    expected = Comparisons.from_frame(pd.DataFrame(RECORDS, dtype=object))
+    same(read_judgments(written(tmp_path, "json", twice)).comparisons, expected)
+    twice[1] |= {"winner": "model_b"}
+    path = written(tmp_path, "json", twice)
+    with pytest.raises(DataError, match=r"record 2 has one winner as .*another as 'winner'"):
+        read_judgments(path)
+    same(read_judgments(path, columns={"winner": "judge_preferred_model"}).comparisons, expected)
+    assert read_judgments(path, columns={"winner": "winner"}).comparisons.outcome[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("m.csv", "model_a,model_a,model_b,winner\nx,z,y,a\n", "the table has 2 columns 'model_a'"),
+        ("m.csv", "model_a,model_b,winner,winner\nx,z,a,b\n", "the table has 2 columns 'winner'"),
+        ("m.jsonl", LINE.replace("}", ', "winner": "model_a"}'), "an object has the key 'winner' twice"),
+        ("m.json", "[" + LINE.replace("}", ', "model_b": "z"}') + "]", "an object has the key 'model_b' twice"),
+    ],
+)
+def test_names_that_are_there_twice_are_refused(name, content, sentence, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DataError, match=f"^{name}: {sentence}"):
+        read_judgments(tmp_path / name)
+
+
+def test_other_columns_may_be_there_twice(tmp_path):
+    (tmp_path / "m.csv").write_text("model_a,note,model_b,note,winner\nx,1,y,2,a\n")
+    assert read_judgments(tmp_path / "m.csv").comparisons.models == ("x", "y")
+
+
+def test_paths_that_cannot_be_read_end_in_a_sentence(tmp_path, monkeypatch):
+    path = written(tmp_path, "csv", RECORDS)
+    with pytest.raises(DataUnavailableError, match=r"cannot be read: File name too long|there is no file"):
+        read_judgments(tmp_path / ("x" * 300 + ".csv"))
+    with pytest.raises(DataUnavailableError, match="there is no file"):
+        read_judgments(path / "below.csv")
+    with pytest.raises(DataUnavailableError, match="there is no file"):
+        read_judgments(tmp_path)
+
+    def refused(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    with pytest.raises(DataUnavailableError, match=r"mine.csv' cannot be read: Permission denied"):
+        read_judgments(path)

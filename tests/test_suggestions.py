@@ -1,5 +1,7 @@
 """What to collect next: the update of the covariance against computing everything again."""
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
@@ -7,11 +9,12 @@ from judgerank import Comparisons, fit
 from judgerank.comparisons import POOLED_JUDGE
 from judgerank.errors import ConfigError, NoIntervalError, NoMaximumError
 from judgerank.inference import covariance, normal_quantile
-from judgerank.leaderboard.suggestions import first_links, next_comparisons
+from judgerank.leaderboard.suggestions import CHANCE, first_links, next_comparisons
 from judgerank.ranks import best_known_scale, pairwise
 
 SCORES, GAMMA = (1.0, 0.4, 0.1, -0.5, -1.0), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)
+SCORES_OF = np.array(SCORES)
 
 
 def log_probabilities(theta: np.ndarray, i: int, j: int, k: int, member: str) -> np.ndarray:
@@ -38,6 +41,24 @@ def information(rows: list[tuple[int, int, int, float]], theta, member) -> np.nd
     return total
 
 
+def cautions(fitted, candidates: list[tuple]) -> np.ndarray:
+    """Least of g^2 times the variance of an outcome over a 95% interval of log g, over that at the estimate."""
+    theta = np.r_[fitted.scores, fitted.solution.parameters.judges.ravel()]
+    rows = fitted.confidence_intervals().query("parameter == 'discrimination'")
+    error = (rows["high"] - rows["estimate"]).to_numpy() / rows["estimate"].to_numpy()  # z se of log g
+    found = []
+    for i, j, k, _ in candidates:
+        told = []
+        for end in (0, -1, 1):
+            at = theta.copy()
+            at[N + k] += end * error[k]
+            p = np.exp(log_probabilities(at, i, j, k, fitted.model.name))
+            outcome = np.array([1.0, 0.0, 0.5])[: len(p)]
+            told.append(np.exp(2 * at[N + k]) * (p @ outcome**2 - (p @ outcome) ** 2))
+        found.append(min(told) / told[0])
+    return np.array(found)
+
+
 @pytest.mark.parametrize(
     "member", ["btl", "judge_aware", "position_aware", "judge_aware_ties", "position_aware_ties"]
 )
@@ -61,6 +82,7 @@ def test_picks_are_those_of_computing_every_candidate_again(member, simulated):
         v = to_scores @ covariance(information(rows, theta, member), N, n_judges) @ to_scores.T
         return reach * np.sqrt(np.maximum(np.add.outer(np.diag(v), np.diag(v)) - 2 * v, 0.0))
 
+    taken = []
     for pick in plan.itertuples():
         before = np.where(closed, 0.0, widths(rows))
         assert pick.width == pytest.approx(before.max(), rel=1e-5)
@@ -73,13 +95,70 @@ def test_picks_are_those_of_computing_every_candidate_again(member, simulated):
             for k in range(max(n_judges, 1))
             if (i < j or (member.startswith("position") and i != j))
         ]
+        candidates = [candidate for candidate in candidates if candidate not in taken]
         after = np.array([widths([*rows, candidate])[a, b] for candidate in candidates])
-        assert pick.width_after == pytest.approx(after.min(), rel=1e-5)
-        chosen = candidates[after.argmin()]
+        caution = np.ones(len(candidates)) if member == "btl" else cautions(fitted, candidates)
+        best = np.argmax(caution * (before.max() ** 2 - after**2))
+        assert pick.width_after == pytest.approx(after[best], rel=1e-5)
+        chosen = candidates[best]
         rows.append(chosen)
+        taken.append(chosen)
         judge = POOLED_JUDGE if member == "btl" else cells.judges[chosen[2]]
         assert (pick.model_a, pick.model_b) == (cells.models[chosen[0]], cells.models[chosen[1]])
         assert pick.judge_model == judge
+
+
+def test_the_comparisons_that_separate_a_pair_do_so_as_often_as_said(simulated):
+    fitted = fit(simulated(5, SCORES, GAMMA, 900))
+    plan = next_comparisons(fitted, picks=20)
+    pairs = pairwise(fitted)
+    steps = int((~pairs["separated"]).sum())
+    seen = plan.dropna(subset="to_separate").drop_duplicates(["first", "second"])
+    assert len(seen) > 0
+    at, theta = fitted.solution.parameters, np.r_[fitted.scores, fitted.solution.parameters.judges.ravel()]
+    cells, models = fitted.comparisons, list(fitted.comparisons.models)
+    old = list(zip(cells.first, cells.second, cells.judge, cells.count, strict=True))
+    to_scores = best_known_scale(at.scores, fitted.covariance, K)
+    critical = NormalDist().inv_cdf(1 - 0.05 / steps / 2)
+    for row in seen.itertuples():
+        i, j = models.index(row.first), models.index(row.second)
+        chances = []
+        for number in (row.to_separate - 2, row.to_separate):
+            added = [(i, j, k, number / K) for k in range(K)]
+            v = to_scores @ covariance(information([*old, *added], theta, "judge_aware"), N, K) @ to_scores.T
+            error = np.sqrt(v[i, i] + v[j, j] - 2 * v[i, j])
+            chances.append(NormalDist().cdf(abs(at.scores[i] - at.scores[j]) / error - critical))
+        assert chances[0] < CHANCE <= chances[1] + 1e-9
+        assert chances[1] < CHANCE + 0.01
+
+
+def test_equal_models_are_not_said_to_be_separated_by_any_number(cells_of):
+    rows = [("a", "b", 30, 20), ("b", "c", 25, 25), ("a", "c", 30, 20)]
+    fitted = fit(cells_of(*((*row[:2], judge, *row[2:]) for row in rows for judge in "xy")))
+    plan = next_comparisons(fitted, picks=9)
+    assert {*plan["first"], *plan["second"]} == {"b", "c"}  # the others are separated
+    assert plan["to_separate"].isna().all()
+
+
+def test_no_line_comes_twice_and_there_are_no_more_than_there_can_be(simulated):
+    fitted = fit(simulated(5, SCORES, GAMMA, 900))
+    plan = next_comparisons(fitted, picks=1000)
+    assert len(plan) == 10 * K
+    assert not plan.duplicated(["model_a", "model_b", "judge_model"]).any()
+
+
+def test_a_judge_whose_few_answers_were_lucky_is_not_followed(simulated):
+    often = simulated(6, SCORES, (1.0, 1.0, 1.0), 900)
+    rows = np.flatnonzero(often.judge < 2)
+    right = SCORES_OF[often.first] > SCORES_OF[often.second]
+    lucky = np.flatnonzero((often.judge == 2) & (often.outcome == right))[:14]
+    against = np.flatnonzero((often.judge == 2) & (often.outcome != right))[:2]
+    fitted = fit(often.take(np.r_[rows, lucky, against]))
+    assert fitted.discrimination.idxmax() == "j2"  # for what 16 answers say
+    assert set(next_comparisons(fitted, picks=3)["judge_model"]) <= {"j0", "j1"}
+    assert "j2" not in set(next_comparisons(fitted, picks=100, few=30)["judge_model"])
+    everyone = next_comparisons(fitted, picks=100, few=10**6)
+    assert "j2" in set(everyone["judge_model"])
 
 
 def test_collecting_what_is_suggested_shortens_the_widest_interval_each_time(simulated):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from judgerank import Comparisons, fit
+from judgerank.ranks import pairwise
 from judgerank.tables import Table, discrimination, fit_rows, leaderboard
 
 
@@ -60,6 +61,18 @@ def test_rows_of_fits_carry_the_mean_width_at_the_level(pair):
     board = leaderboard(*pair, 0.9)
     for row, model in zip(rows.itertuples(), ("judge_aware", "btl"), strict=True):
         assert row.mean_width == pytest.approx((board[f"high_{model}"] - board[f"low_{model}"]).mean(), rel=1e-12)
+
+
+def test_rows_of_fits_count_the_pairs_that_holms_procedure_separates(simulated):
+    found = fit(simulated(3, (0.6, 0.3, 0.0, -0.3, -0.6), (1.0, 1.5), 600))
+    tests = pairwise(found, 0.9)
+    by_hand, left = 0, len(tests)
+    for p in sorted(tests["p_value"]):  # Holm (1979), step by step
+        if p > 0.1 / left:
+            break
+        by_hand, left = by_hand + 1, left - 1
+    assert 0 < by_hand < (tests["p_value"] <= 0.1).sum()
+    assert fit_rows([found], 0.9)["separated"].tolist() == [by_hand]
 
 
 def test_a_judge_at_zero_is_marked_and_has_no_interval(pair):

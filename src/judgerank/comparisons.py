@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.errors import DataError
-from judgerank.frames import NEEDED, OUTCOMES, codes, finite, outcomes, require_columns
+from judgerank.frames import NEEDED, OUTCOMES, codes, counts, finite, outcomes, require_columns
 
 POOLED_JUDGE = "all judges"
 
@@ -92,7 +92,9 @@ class Comparisons:
             object.__setattr__(self, "tied", tied)
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, covariate: str | None = None) -> Comparisons:
+    def from_frame(
+        cls, frame: pd.DataFrame, covariate: str | None = None, count: str | None = None
+    ) -> Comparisons:
         """Read judgments, one row each, in the published six-column form.
 
         Parameters
@@ -103,17 +105,20 @@ class Comparisons:
             dropped, and counted in `dropped`). Other columns are ignored.
         covariate : str, optional
             Column that holds the standardised covariate.
+        count : str, optional
+            Column that holds how many like judgments a record stands for; one each by default.
 
         Raises
         ------
         DataError
             Naming the record (counted from 1) or the judge at fault.
         """
-        require_columns(frame, NEEDED if covariate is None else (*NEEDED, covariate))
+        require_columns(frame, [*NEEDED, *(name for name in (covariate, count) if name is not None)])
         size = len(frame)
         if size == 0:
             raise DataError("there are no comparisons: the set is empty")
-        outcome, dropped = outcomes(frame)
+        times = None if count is None else counts(frame[count])
+        outcome, dropped = outcomes(frame, times)
         pair, models = codes(frame, ["model_a", "model_b"])
         judge, judges = codes(frame, ["judge_model"])
         first, second = pair[:size], pair[size:]
@@ -125,7 +130,12 @@ class Comparisons:
             raise DataError(f"judge {name!r} has no usable record: none of its answers could be parsed")
         z = None if covariate is None else finite(frame[covariate], parsed)
         rows = first[parsed], second[parsed], judge[parsed], outcome[parsed]
-        return cls(models, judges, *rows, None, z, dropped)
+        if times is None:
+            return cls(models, judges, *rows, None, z, dropped)
+        tied = (outcome[parsed] == OUTCOMES["c"]).astype(
+            float
+        )  # a record of many has one answer, so this is known
+        return cls(models, judges, *rows, times[parsed], z, dropped, tied)
 
     def to_frame(self) -> pd.DataFrame:
         """Raw comparisons as a table that `from_frame` reads back.

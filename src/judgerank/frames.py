@@ -13,6 +13,7 @@ COLUMNS = ("question_id", "model_a", "model_b", "judge_model", "judge_preferred_
 NEEDED = ("model_a", "model_b", "judge_model", "judge_preferred_model")
 OUTCOMES = {"a": 1.0, "b": 0.0, "c": 0.5}
 UNPARSED = "unknown"
+LARGEST_COUNT = 1e12  # judgments in a record; sums of them stay exact in double precision
 
 
 def require_columns(frame: pd.DataFrame, columns: Iterable[str]) -> None:
@@ -23,8 +24,14 @@ def require_columns(frame: pd.DataFrame, columns: Iterable[str]) -> None:
         raise DataError(f"the table has no column {missing[0]!r} (it has: {found})")
 
 
-def outcomes(frame: pd.DataFrame) -> tuple[np.ndarray, dict[str, int]]:
-    """Outcome of every record, NaN for an answer that could not be parsed, and how many there are of those."""
+def outcomes(frame: pd.DataFrame, times: np.ndarray | None = None) -> tuple[np.ndarray, dict[str, int]]:
+    """Outcome of every record, NaN for an answer that could not be parsed, and how many there are of those.
+
+    Parameters
+    ----------
+    times : float array, shape (T,), optional
+        Judgments behind each record; one each by default.
+    """
     answer, letters = _factorized(frame, ["judge_preferred_model"])
     for code, letter in enumerate(letters):
         if letter != UNPARSED and letter not in OUTCOMES:
@@ -34,7 +41,22 @@ def outcomes(frame: pd.DataFrame) -> tuple[np.ndarray, dict[str, int]]:
             )
     values = np.array([OUTCOMES.get(letter, np.nan) for letter in letters] + [np.nan])
     unparsed = [code for code, letter in enumerate(letters) if letter == UNPARSED]
-    return values[answer], {UNPARSED: int(np.isin(answer, unparsed).sum()), "null": int((answer == -1).sum())}
+    times = np.ones(len(answer)) if times is None else times
+    left_out = {UNPARSED: np.isin(answer, unparsed), "null": answer == -1}
+    return values[answer], {reason: int(times[rows].sum()) for reason, rows in left_out.items()}
+
+
+def counts(column: pd.Series) -> np.ndarray:
+    """How many judgments each record stands for: whole numbers from one up, shape (T,)."""
+    values = pd.to_numeric(column, errors="coerce").to_numpy(float)
+    bad = ~((values >= 1) & (values <= LARGEST_COUNT) & (values == np.round(values)))
+    if bad.any():
+        row = int(bad.argmax())
+        raise DataError(
+            f"record {row + 1} has {column.iloc[row]!r} as {column.name!r}, not a whole number of judgments from "
+            f"1 to {LARGEST_COUNT:.0e}"
+        )
+    return values
 
 
 def codes(frame: pd.DataFrame, columns: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:

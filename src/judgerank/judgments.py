@@ -59,13 +59,14 @@ class Judgments:
         """What each judge answered: ``dataset, judge, comparisons, share_a, share_b, share_tie, unparsed``."""
         answer = self.frame["judge_preferred_model"]
         answer = answer.where(answer.isin(list(OUTCOMES)))
-        groups = answer.groupby(self.frame["judge_model"])
-        share = groups.value_counts(normalize=True).unstack(fill_value=0.0)
-        share = share.reindex(columns=["a", "b", "c"], fill_value=0.0)
-        columns = {"dataset": self.name, "judge": share.index, "comparisons": groups.count().to_numpy()}
-        table = pd.DataFrame(columns)
-        table[["share_a", "share_b", "share_tie"]] = share.to_numpy()
-        table["unparsed"] = (groups.size() - groups.count()).to_numpy()
+        times = pd.to_numeric(self.frame["count"]) if "count" in self.frame else pd.Series(1, self.frame.index)
+        judge = self.frame["judge_model"]
+        given = times.groupby([judge, answer]).sum().unstack(fill_value=0)
+        given = given.reindex(columns=["a", "b", "c"], fill_value=0)
+        comparisons = given.sum(axis=1)
+        table = pd.DataFrame({"dataset": self.name, "judge": given.index, "comparisons": comparisons.to_numpy()})
+        table[["share_a", "share_b", "share_tie"]] = given.div(comparisons, axis=0).to_numpy()
+        table["unparsed"] = (times.groupby(judge).sum() - comparisons).to_numpy()
         return table
 
     def with_lengths(self) -> Comparisons:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from judgerank.ranks import pairwise
 from judgerank.result import FitResult
 
 STORED_FORMAT = "%.9g"  # beyond any printed precision, short of the last bits that differ between machines
@@ -75,7 +76,7 @@ def leaderboard(judge_aware: FitResult, btl: FitResult, level: float) -> pd.Data
 
 
 def fit_rows(fits: list[FitResult], level: float, **extra: object) -> pd.DataFrame:
-    """One row per fit: how it ended, its likelihood, the mean interval width of scores, pairs told apart."""
+    """One row per fit: how it ended, its likelihood, the mean interval width of scores, pairs separated (Holm)."""
     rows = []
     for fitted in fits:
         scores = fitted.confidence_intervals(level).query("parameter == 'score'")
@@ -86,7 +87,7 @@ def fit_rows(fits: list[FitResult], level: float, **extra: object) -> pd.DataFra
             "status": str(fitted.status),
             "log_likelihood": fitted.log_likelihood,
             "mean_width": float((scores["high"] - scores["low"]).mean()),
-            "separated_pairs": fitted.separated_pairs(level),
+            "separated": int(pairwise(fitted, level)["separated"].sum()),
         }
         rows.append(row)
     return pd.DataFrame(rows)

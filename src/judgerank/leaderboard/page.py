@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from judgerank.judgments import Judgments
+from judgerank.leaderboard.suggestions import CHANCE
 from judgerank.result import FitResult
 
 MEMBERS = {
@@ -29,6 +30,7 @@ MEMBERS |= {
 HEADS = {"low": "from", "high": "to", "rank_low": "rank from", "rank_high": "rank to", "judge_model": "judge"}
 HEADS |= {"p_holm": "p, Holm", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width then"}
+HEADS |= {"to_separate": "to separate"}
 
 
 @dataclass(frozen=True)
@@ -38,25 +40,33 @@ class Ranking:
     Attributes
     ----------
     judgments : Judgments
-    fitted : FitResult
+    fits : list of FitResult
+        One for each component of the comparison graph.
     level : float
-    clustered : bool
-        Whether the covariance allows for dependence within questions.
     remarks : list of str
     tables : dict of str to DataFrame
         ``leaderboard``, ``judges``, ``pairs`` and ``next``; no rows in the last if there are no intervals.
     """
 
     judgments: Judgments
-    fitted: FitResult
+    fits: list[FitResult]
     level: float
-    clustered: bool
     remarks: list[str]
     tables: dict[str, pd.DataFrame]
 
     @property
+    def fitted(self) -> FitResult:
+        """Of the largest component."""
+        return self.fits[0]
+
+    @property
+    def clustered(self) -> bool:
+        """Whether the covariance of the largest component allows for dependence within questions."""
+        return self.fitted.robust is not None
+
+    @property
     def title(self) -> str:
-        return f"Ranking of {len(self.fitted.scores)} models: {self.judgments.title}"
+        return f"Ranking of {sum(len(fitted.scores) for fitted in self.fits)} models: {self.judgments.title}"
 
 
 def page(ranking: Ranking) -> str:
@@ -71,7 +81,7 @@ def page(ranking: Ranking) -> str:
         "## What to know first",
         remarks,
         "## Leaderboard",
-        f"Intervals at {ranking.level:.0%}. The range of ranks holds for all models at once.",
+        f"Intervals at {ranking.level:.0%}. The range of ranks holds for all models{_each(ranking)} at once.",
         _table(ranking.tables["leaderboard"]),
         "![Scores and ranks](figures/standings.png)",
         "## Judges",
@@ -88,15 +98,25 @@ def page(ranking: Ranking) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _each(ranking: Ranking) -> str:
+    """What statements about all models are of where components are ranked apart."""
+    return " of a component" * (len(ranking.fits) > 1)
+
+
 def _pairs(ranking: Ranking) -> str:
-    pairs, order = ranking.tables["pairs"], ranking.tables["leaderboard"]["model"]
-    place = {name: number for number, name in enumerate(order)}
-    neighbours = pairs[pairs["second"].map(place) - pairs["first"].map(place) == 1]
+    board = ranking.tables["leaderboard"]
+    pairs = ranking.tables["pairs"].query("comparable")
+    place = {name: number for number, name in enumerate(board["model"])}
+    neighbours = pairs[pairs["second"].map(place) - pairs["first"].map(place) == 1].drop(columns="comparable")
+    many = len(ranking.tables["pairs"]) - len(pairs)
+    beside = f" {many} pairs of models of different components are not comparable." * (many > 0)
     if "separated" not in pairs:
-        return "Without intervals no pair can be called apart.\n\n" + _table(neighbours)
-    apart = int(pairs["separated"].sum())
+        return f"Without intervals no pair can be separated.{beside}\n\n" + _table(neighbours)
+    known = pairs["separated"].notna()
+    apart = int(pairs["separated"][known].sum())
     told = (
-        f"{apart} of {len(pairs)} pairs of models are told apart at {ranking.level:.0%} (Holm, all pairs at once)."
+        f"{apart} of {int(known.sum())} pairs of models are separated at {ranking.level:.0%} (Holm, all pairs"
+        f"{_each(ranking)} at once).{beside}"
     )
     columns = ["first", "second", "difference", "low", "high", "p_value", "p_holm", "separated"]
     return f"{told}\n\n{_table(neighbours[columns])}"
@@ -107,24 +127,43 @@ def _next(ranking: Ranking) -> str:
     if plan.empty:
         return "Without intervals there is no telling which comparisons would shorten them."
     if plan["width"].isna().all():
+        columns = plan.columns[: plan.columns.get_loc("comparisons") + 1]
         return (
             "Before there can be intervals, judges who never answered against the order must be seen to do so. "
-            f"That is likeliest between neighbours in rank, the closest first.\n\n{_table(plan[plan.columns[:4]])}"
+            f"That is likeliest between neighbours in rank, the closest first.\n\n{_table(plan[columns])}"
         )
     where = "" if ranking.fitted.model.has_position else " (show each pair in both orders equally often)"
     return (
-        "Of the pairs of models that are not told apart, the one with the widest interval is named in each line; "
-        f"the comparisons of the line shorten it the most, given the lines before{where}. A line may come again."
+        "Of the pairs of models that are not separated, the one with the widest interval is named in each line; "
+        f"the comparisons of the line shorten it the most, given the lines before{where}. Judges count for what "
+        "they are known to tell at least. The last column says how many comparisons of the two, spread evenly "
+        f"over the judges, separate them with a chance of {CHANCE:.0%} if they differ as estimated; there is no "
+        "number where they are too close or the judges known too badly."
         f"\n\n{_table(plan.rename(columns={'first': 'for', 'second': 'against'}))}"
     )
 
 
 def _method(ranking: Ranking) -> str:
-    fitted = ranking.fitted
+    named = len(ranking.fits) > 1
+    texts = [
+        f"Component {number}: " * named + _fit_of(fitted, ranking.judgments)
+        for number, fitted in enumerate(ranking.fits, 1)
+    ]
+    return "\n\n".join(
+        [
+            *texts,
+            "Scores sum to zero, discriminations have geometric mean one over the judges above zero; scores' "
+            "intervals and pairs are on the scale at which scores are known best, since the order does not depend "
+            "on it. [run.json](run.json) has the settings, the file's checksum and the versions.",
+        ]
+    )
+
+
+def _fit_of(fitted: FitResult, judgments: Judgments) -> str:
     spread = (
-        f"Intervals allow for dependence within each of the {len(set(ranking.judgments.question))} questions "
+        f"Intervals allow for dependence within each of the {judgments.frame['question_id'].nunique()} questions "
         "(sandwich covariance)."
-        if ranking.clustered
+        if fitted.robust is not None
         else "Intervals take comparisons as independent (inverse expected information)."
     )
     fitting = "maximum likelihood"
@@ -139,10 +178,7 @@ def _method(ranking: Ranking) -> str:
     return (
         f"Model `{fitted.model.name}`: `{MEMBERS[fitted.model.name]}`, {fitting}, {ties}. "
         f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
-        f"{_count(fitted.n_parameters, 'free parameter')}. {spread} Scores sum to zero, discriminations have "
-        "geometric mean one over the judges above zero; scores' intervals and pairs are on the scale at which "
-        "scores are known best, since the order does not depend on it. [run.json](run.json) has the settings, the "
-        "file's checksum and the versions."
+        f"{_count(fitted.n_parameters, 'free parameter')}. {spread}"
     )
 
 

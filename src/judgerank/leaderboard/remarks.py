@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import chdtrc
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import JudgerankError, NoIntervalError, NotIdentifiedError
@@ -16,17 +17,20 @@ from judgerank.solvers.solution import Status
 # member: the one that adds a leaning of every judge towards the model shown first
 WITH_POSITIONS = {"btl": "position_only", "judge_aware": "position_aware", "length": "position_length"}
 WITH_POSITIONS |= {"judge_aware_ties": "position_aware_ties"}
+WITHOUT_POSITIONS = {larger: smaller for smaller, larger in WITH_POSITIONS.items()}
 LISTED = 8  # names in a sentence
 
 
 @dataclass(frozen=True)
 class Leaning:
-    """Likelihood-ratio test of no judge leaning towards a position.
+    """Test of no judge leaning towards a position.
 
     Attributes
     ----------
     member : str
         The one with positions.
+    kind : str
+        ``likelihood ratio`` between two maxima; ``Wald`` where fits are shrunk, and are none.
     statistic, p_value : float
     degrees_of_freedom : int
     towards_first, towards_second : tuple of str
@@ -34,6 +38,7 @@ class Leaning:
     """
 
     member: str
+    kind: str
     statistic: float
     p_value: float
     degrees_of_freedom: int
@@ -47,43 +52,77 @@ def leaning(fitted: FitResult, refit: Callable[[str], FitResult], level: float) 
     Parameters
     ----------
     fitted : FitResult
-        Of a member without positions.
+        Of a member without positions that has a counterpart with them, or the other way round.
     refit : callable
         Fits another member, given by name, to the same comparisons.
     level : float
     """
-    name = WITH_POSITIONS[fitted.model.name]
+    name = fitted.model.name
     try:
-        larger = refit(name)
+        larger = fitted if fitted.model.has_position else refit(WITH_POSITIONS[name])
+        smaller = refit(WITHOUT_POSITIONS[name]) if fitted.model.has_position else fitted
+        test = _of_maxima(smaller, larger) if larger.solution.spread is None else _of_shrunk(larger)
     except NotIdentifiedError:
         return "the order in which models were shown follows the models, so a leaning cannot be told from scores"
     except JudgerankError as error:
         return str(error)
-    freed = larger.n_parameters - fitted.n_parameters
-    if not (fitted.converged and larger.converged) or freed < 1:
+    if test is None:
         return "a fit with and one without positions are not both at a maximum"
-    test = likelihood_ratio(fitted.log_likelihood, larger.log_likelihood, freed)
     try:
         rows = larger.confidence_intervals(1 - (1 - level) / len(larger.comparisons.judges))
     except NoIntervalError:
-        return Leaning(name, *test, freed)
+        return Leaning(larger.model.name, *test)
     rows = rows[rows["parameter"] == "position"]
-    return Leaning(name, *test, freed, tuple(rows[rows["low"] > 0]["name"]), tuple(rows[rows["high"] < 0]["name"]))
+    sides = (tuple(rows[rows["low"] > 0]["name"]), tuple(rows[rows["high"] < 0]["name"]))
+    return Leaning(larger.model.name, *test, *sides)
 
 
-def on_positions(test: Leaning | str, level: float) -> list[str]:
-    """What there is to say of a test for leanings."""
+def _of_maxima(smaller: FitResult, larger: FitResult) -> tuple[str, float, float, int] | None:
+    freed = larger.n_parameters - smaller.n_parameters
+    if not (smaller.converged and larger.converged) or freed < 1:
+        return None
+    return "likelihood ratio", *likelihood_ratio(smaller.log_likelihood, larger.log_likelihood, freed), freed
+
+
+def _of_shrunk(larger: FitResult) -> tuple[str, float, float, int] | None:
+    """Wald test of all leanings at once. Shrunk ones are less spread than their covariance, so it is cautious."""
+    if not larger.converged:
+        return None
+    row = larger.model.row("position")
+    start = len(larger.scores) + int(larger.free[:row].sum())
+    b = larger.position.to_numpy()
+    mine = slice(start, start + len(b))
+    statistic = float(b @ np.linalg.solve(larger.covariance[mine, mine], b))
+    return "Wald", statistic, float(chdtrc(len(b), statistic)), len(b)
+
+
+def on_positions(test: Leaning | str, level: float, allowed_for: bool = False) -> list[str]:
+    """What there is to say of a test for leanings, and of a ranking that allows for them or does not."""
     if isinstance(test, str):
         return [f"Whether judges lean towards the model shown first could not be tested: {test}."]
     if test.p_value > 1 - level:
         return []
     sides = (("first", test.towards_first), ("second", test.towards_second))
     named = [f"towards the one shown {side}: {listed(names)}" for side, names in sides if names]
+    advice = (
+        f"takes no account of it: model={test.member} does, and" if not allowed_for else "takes account of it;"
+    )
     return [
-        f"Judges lean towards a position (likelihood ratio {test.statistic:.1f} on {test.degrees_of_freedom} "
+        f"Judges lean towards a position ({test.kind} {test.statistic:.1f} on {test.degrees_of_freedom} "
         f"degrees of freedom, p {_p(test.p_value)})" + "".join(f"; {text}" for text in named) + ". The ranking "
-        f"takes no account of it: model={test.member} does, and showing each pair in both orders equally often "
-        "keeps it from favouring a model."
+        f"{advice} showing each pair in both orders equally often keeps it from favouring a model."
+    ]
+
+
+def on_parts(components: Sequence[Sequence[str]], links: Iterable[tuple[str, str]]) -> list[str]:
+    """That models which no chain of comparisons connects are ranked apart, where there are any."""
+    if len(components) < 2:
+        return []
+    groups = "; ".join("{" + listed(group) + "}" for group in components)
+    first = "; ".join(f"{a} with {b}" for a, b in links)
+    return [
+        f"No chain of comparisons connects these {len(components)} groups of models, so each is ranked apart, and "
+        f"models of different groups are not comparable: {groups} (to connect them, compare {first})."
     ]
 
 
@@ -116,13 +155,21 @@ def on_fit(fitted: FitResult) -> list[str]:
     return said
 
 
+def on_dropped(comparisons: Comparisons, never: Iterable[str]) -> list[str]:
+    """Records left out, and models that are left without a comparison by it."""
+    said, never = [], list(never)
+    if sum(comparisons.dropped.values()):
+        reasons = ", ".join(f"{count} {reason}" for reason, count in comparisons.dropped.items() if count)
+        said.append(f"Dropped, since the answer could not be read: {reasons}.")
+    if never:
+        said.append(f"Not ranked, since no answer about them could be read: {listed(never)}.")
+    return said
+
+
 def on_design(comparisons: Comparisons, few: int) -> list[str]:
-    """Records left out, pairs never compared, and models and judges with few comparisons."""
+    """Pairs never compared, and models and judges with few comparisons."""
     c, said = comparisons, []
     n = len(c.models)
-    if sum(c.dropped.values()):
-        reasons = ", ".join(f"{count} {reason}" for reason, count in c.dropped.items() if count)
-        said.append(f"Dropped, since the answer could not be read: {reasons}.")
     low, high = np.minimum(c.first, c.second), np.maximum(c.first, c.second)
     met = np.zeros((n, n), bool)
     met[low, high] = True
@@ -133,10 +180,10 @@ def on_design(comparisons: Comparisons, few: int) -> list[str]:
             f"{len(never)} of {len(i)} pairs of models were never compared; their order rests on comparisons "
             f"with others: {listed(never)}."
         )
-    compared = np.bincount(c.first, minlength=n) + np.bincount(c.second, minlength=n)
-    counts = {"models": (c.models, compared), "judges": (c.judges, np.bincount(c.judge, minlength=len(c.judges)))}
-    for kind, (names, times) in counts.items():
-        thin = [f"{name} ({count})" for name, count in zip(names, times, strict=True) if count < few]
+    compared = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
+    by_judge = np.bincount(c.judge, c.count, len(c.judges))
+    for kind, names, times in (("models", c.models, compared), ("judges", c.judges, by_judge)):
+        thin = [f"{name} ({count:.0f})" for name, count in zip(names, times, strict=True) if count < few]
         if thin:
             said.append(f"Fewer than {few} comparisons, {kind}: {listed(thin)}.")
     return said

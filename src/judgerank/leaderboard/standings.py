@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 
@@ -71,8 +74,24 @@ def judges(fitted: FitResult, judgments: Judgments, level: float) -> pd.DataFram
 def pairs(fitted: FitResult, level: float) -> pd.DataFrame:
     """Every pair of models as in `ranks.pairwise`; of a fit without intervals, the differences alone."""
     if has_intervals(fitted):
-        return pairwise(fitted, level)
+        return pairwise(fitted, level).assign(comparable=True)
     scores = fitted.scores.sort_values(ascending=False, kind="stable")
     i, j = np.triu_indices(len(scores), 1)
     difference = scores.to_numpy()[i] - scores.to_numpy()[j]
-    return pd.DataFrame({"first": scores.index[i], "second": scores.index[j], "difference": difference})
+    names = {"first": scores.index[i], "second": scores.index[j]}
+    return pd.DataFrame({**names, "difference": difference, "comparable": True})
+
+
+def across(components: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """The pairs of models of different components, none of them comparable: ``first, second, comparable``."""
+    apart = [(a, b, False) for one, other in combinations(components, 2) for a in one for b in other]
+    return pd.DataFrame(apart, columns=["first", "second", "comparable"])
+
+
+def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Tables of components below each other, with the number of the component if there are several."""
+    if len(tables) == 1:
+        return tables[0]
+    rows = [table.assign(component=number) for number, table in enumerate(tables, 1) if len(table)]
+    joined = pd.concat(rows or [tables[0].assign(component=0)], ignore_index=True)
+    return joined[["component", *joined.columns.drop("component")]]

@@ -1,4 +1,4 @@
-"""Which comparisons to collect next: those that shorten the widest interval of a pair not told apart the most.
+"""Which comparisons to collect next: those that shorten the widest interval of a pair not separated the most.
 
 n more comparisons of i with j by judge k, in that order, add n G M G' to the expected information. M is the
 variance p (1 - p) of an outcome, or its covariance with a tie where ties are an outcome; G the gradient in (s,
@@ -7,14 +7,20 @@ log nu_k. With V the covariance and X X' = n G M G', the variance of a contrast 
 
     c'V c - (X'V c)' (1 + X'V X)^-1 (X'V c).
 
-The contrast is the difference of the two models that, of those not told apart, are known least relative to each
-other, on the scale of `ranks`, held where it is now so that only what is learned of the order counts.
+The contrast is the difference of the two models that, of those not separated, are known least relative to each
+other, on the scale of `ranks`, held where it is now so that only what is learned of the order counts. A judge's
+discrimination may be high by luck, and the luckiest of many is: judges are chosen for the least that a comparison
+by them tells over an interval of their discrimination, and only among those with enough comparisons.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
+from scipy.optimize import brentq
+from scipy.special import ndtri
 
 from judgerank.comparisons import POOLED_JUDGE, Comparisons
 from judgerank.errors import ConfigError, DisconnectedError, NoMaximumError
@@ -25,28 +31,64 @@ from judgerank.ranks import best_known_scale, pairwise
 from judgerank.result import FitResult
 
 COLUMNS = ["model_a", "model_b", "judge_model", "comparisons", "first", "second", "width", "width_after"]
+COLUMNS += ["to_separate"]
+CHANCE = 0.8  # of separating a pair by as many comparisons as are said to do so
+MOST = 1e7  # comparisons of a pair beyond which it is not said to be separated by any
+CAUTION = 0.95  # level of the interval of a discrimination within which a judge is taken at its worst
 
 
-def next_comparisons(result: FitResult, picks: int = 10, size: int = 10, level: float = 0.95) -> pd.DataFrame:
-    """What to collect next, best first; every pick takes those before it as collected.
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Every pair before every judge who is known well enough; where positions are fitted, in either order.
+
+    Attributes
+    ----------
+    who : int array, shape (3, C)
+        Model shown first, model shown second, judge.
+    index : int array, shape (C, 2 + B)
+        Parameters that the outcome depends on.
+    root : float array, shape (C, 2 + B, R)
+        X for one comparison in those, zero in what is held; R is two with ties for an outcome, else one.
+    caution : float array, shape (C,)
+        Least information over that judge's interval of the discrimination, relative to that at the estimate.
+    """
+
+    who: np.ndarray
+    index: np.ndarray
+    root: np.ndarray
+    caution: np.ndarray
+
+    def of(self, i: int, j: int) -> np.ndarray:
+        """Candidates that compare these two models."""
+        first, second, _ = self.who
+        return np.flatnonzero(((first == i) & (second == j)) | ((first == j) & (second == i)))
+
+
+def next_comparisons(
+    result: FitResult, picks: int = 10, size: int = 10, level: float = 0.95, few: int = 0
+) -> pd.DataFrame:
+    """What to collect next, best first; every pick takes those before it as collected, and none comes twice.
 
     Parameters
     ----------
     result : FitResult
     picks : int
-        Number of rows.
+        Number of rows; fewer if there are not so many different ones.
     size : int
         Comparisons in each.
     level : float
         Of the intervals.
+    few : int
+        Judges with fewer comparisons are not asked, unless all have fewer.
 
     Returns
     -------
     DataFrame
         ``model_a, model_b, judge_model, comparisons``: whom to show to which judge, how often; ``first, second``:
         of the pairs that `ranks.pairwise` does not separate (of all, if there are none), the one with the widest
-        interval of its difference, ``width`` its width and ``width_after`` the expected one. Where a covariate
-        matters it is taken at its mean.
+        interval of its difference, ``width`` its width and ``width_after`` the expected one; ``to_separate``: how
+        many comparisons of these two, spread evenly over the judges, are expected to separate them (see
+        `to_separate`). Where a covariate matters it is taken at its mean.
 
     Raises
     ------
@@ -57,29 +99,70 @@ def next_comparisons(result: FitResult, picks: int = 10, size: int = 10, level: 
     """
     if picks < 1 or size < 1:
         raise ConfigError("there must be at least one comparison to suggest, and one in each suggestion")
-    who, index, root = _candidates(result)
-    root = root * np.sqrt(size)
+    those = _candidates(result, few)
+    index, root = those.index, those.root * np.sqrt(size)
     v = result.covariance.copy()
     to_scores = best_known_scale(result.scores.to_numpy(), v, result.n_free_discriminations)
-    i, j = _open_pairs(result, level)
+    i, j, steps = _open_pairs(result, level)
     models, judges = result.comparisons.models, result.comparisons.judges
     judges = judges if result.model.judge_blocks else (POOLED_JUDGE,)
-    reach, rows = 2 * normal_quantile(level), []
-    for _ in range(picks):
+    reach, rows, now = 2 * normal_quantile(level), [], v.copy()
+    fresh = np.ones(len(index), bool)
+    for _ in range(min(picks, len(index))):
         u = to_scores @ v @ to_scores.T
         widest = np.argmax(np.diag(u)[i] + np.diag(u)[j] - 2 * u[i, j])
         c = to_scores[i[widest]] - to_scores[j[widest]]
         shared = np.einsum("tar,ta->tr", root, (v @ c)[index])
         own = np.einsum("tar,tab,tbq->trq", root, v[index[:, :, None], index[:, None, :]], root)
         own += np.eye(root.shape[2])
-        best = np.argmax(np.einsum("tr,tr->t", shared, np.linalg.solve(own, shared[..., None])[..., 0]))
+        fall = np.einsum("tr,tr->t", shared, np.linalg.solve(own, shared[..., None])[..., 0])
+        best = np.argmax(np.where(fresh, those.caution * fall, -1.0))
+        fresh[best] = False
         step = v[:, index[best]] @ root[best]
         before = c @ v @ c
         v -= step @ np.linalg.solve(own[best], step.T)
-        widths = reach * np.sqrt([before, c @ v @ c])
-        a, b, k = who[:, best]
-        rows.append((models[a], models[b], judges[k], size, models[i[widest]], models[j[widest]], *widths))
-    return pd.DataFrame(rows, columns=COLUMNS)
+        widths = reach * np.sqrt([before, max(c @ v @ c, 0.0)])
+        a, b, k = those.who[:, best]
+        number = to_separate(result, those, now, to_scores, i[widest], j[widest], steps, level)
+        rows.append((models[a], models[b], judges[k], size, models[i[widest]], models[j[widest]], *widths, number))
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"to_separate": "Int64"})
+
+
+def to_separate(
+    result: FitResult,
+    those: Candidates,
+    v: np.ndarray,
+    to_scores: np.ndarray,
+    i: int,
+    j: int,
+    steps: int,
+    level: float,
+) -> int | None:
+    """Comparisons of two models, spread evenly over the judges, that separate them with the chance `CHANCE`.
+
+    That is if their difference is as estimated, and the pair is the next of `steps` whose turn it is in Holm's
+    procedure. A discrimination that is known badly cannot be made up for by many comparisons: where `MOST` are
+    too few the answer is None.
+    """
+    c = to_scores[i] - to_scores[j]
+    scores = result.scores.to_numpy()
+    wanted = abs(scores[i] - scores[j]) / (normal_quantile(1 - (1 - level) / steps) + ndtri(CHANCE))
+    asked = those.of(i, j)
+    x = np.zeros((len(v), len(asked), those.root.shape[2]))
+    for place, t in enumerate(asked):
+        x[those.index[t], place] = those.root[t] / np.sqrt(len(asked))
+    x = x.reshape(len(v), -1)
+    values, vectors = np.linalg.eigh(x.T @ v @ x)
+    shared = (vectors.T @ (x.T @ (v @ c))) ** 2
+
+    def excess(log_size: float) -> float:
+        n = np.exp(log_size)
+        return float(c @ v @ c - np.sum(shared * n / (1 + n * np.maximum(values, 0.0)))) - wanted**2
+
+    if excess(0.0) <= 0:
+        return 1
+    top = np.log(MOST)
+    return int(np.ceil(np.exp(brentq(excess, 0.0, top)))) if excess(top) < 0 else None
 
 
 def bounding_comparisons(result: FitResult, picks: int = 10, size: int = 10) -> pd.DataFrame:
@@ -94,38 +177,36 @@ def bounding_comparisons(result: FitResult, picks: int = 10, size: int = 10) -> 
     return pd.DataFrame(asked, columns=COLUMNS[:4]).reindex(columns=COLUMNS)
 
 
-def _open_pairs(result: FitResult, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs of models that are not told apart, or all, if they are."""
+def _open_pairs(result: FitResult, level: float) -> tuple[np.ndarray, np.ndarray, int]:
+    """The pairs of models that are not separated, or all, if they are; and how many are not, at least one."""
     pairs = pairwise(result, level)
-    open_pairs = pairs[~pairs["separated"]]
+    open_pairs = pairs[~pairs["separated"].astype(bool)]
     chosen = pairs if open_pairs.empty else open_pairs
     place = {name: number for number, name in enumerate(result.comparisons.models)}
-    return chosen["first"].map(place).to_numpy(), chosen["second"].map(place).to_numpy()
+    i, j = (chosen[side].map(place).to_numpy() for side in ("first", "second"))
+    return i, j, max(1, len(open_pairs))
 
 
-def _candidates(result: FitResult) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Every pair before every judge in play: who, and a square root of the information of one comparison.
+def _known_judges(result: FitResult, few: int) -> np.ndarray:
+    """Judges in play with that many comparisons, or all in play if none has."""
+    if not result.model.judge_blocks:
+        return np.array([0])
+    in_play = result.discrimination.to_numpy() > 0
+    often = np.bincount(result.comparisons.judge, result.comparisons.count, len(in_play)) >= few
+    return np.flatnonzero(in_play & often if (in_play & often).any() else in_play)
 
-    Where positions are fitted, a pair in either order.
 
-    Returns
-    -------
-    who : int array, shape (3, C)
-        Model shown first, model shown second, judge.
-    index : int array, shape (C, 2 + B)
-        Parameters that the outcome depends on.
-    root : float array, shape (C, 2 + B, R)
-        X for one comparison in those, zero in what is held; R is two with ties for an outcome, else one.
-    """
+def _candidates(result: FitResult, few: int) -> Candidates:
     free, s, gamma = result.free, result.scores.to_numpy(), result.discrimination.to_numpy()
     i, j = np.triu_indices(len(s), 1)
     if result.model.has_position:
         i, j = np.r_[i, j], np.r_[j, i]
-    judges = np.flatnonzero(gamma > 0) if result.model.judge_blocks else np.array([0])
+    judges = _known_judges(result, few)
     k = np.tile(judges, len(i))
     i, j = np.repeat(i, len(judges)), np.repeat(j, len(judges))
     g, d = gamma[k], s[i] - s[j]
-    half = _half_covariance(g * d + result.position.to_numpy()[k], result.tie.to_numpy()[k], result.model)
+    b, nu = result.position.to_numpy()[k], result.tie.to_numpy()[k]
+    half = _half_covariance(g * d + b, nu, result.model)
     nothing = np.zeros_like(d)
     of_predictor = {"log_discrimination": g * d, "position": nothing + 1}  # and of the slope, at covariate zero
     place = len(s) - 1 + np.cumsum(free.ravel()).reshape(free.shape)
@@ -134,7 +215,16 @@ def _candidates(result: FitResult) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         index.append(place[row, k])
         gradient.append(free[row, k] * (of_predictor.get(block, nothing), nothing + (block == "log_tie")))
     root = np.einsum("adt,tdr->tar", np.array(gradient), half)
-    return np.array([i, j, k]), np.array(index).T, root if result.model.has_ties else root[..., :1]
+    known = np.zeros(len(gamma))
+    if len(free):
+        known[free[0]] = np.sqrt(np.diag(result.covariance)[place[0, free[0]]])
+    told = []
+    for end in (0.0, -1.0, 1.0):  # of the interval of log gamma: at the estimate, and at its ends
+        at = g * np.exp(end * normal_quantile(CAUTION) * known[k])
+        told.append(at**2 * Law(at * d + b, nu if result.model.has_ties else None).variance)
+    caution = np.min(told, axis=0) / np.maximum(told[0], np.finfo(float).tiny)
+    root = root if result.model.has_ties else root[..., :1]
+    return Candidates(np.array([i, j, k]), np.array(index).T, root, caution)
 
 
 def _half_covariance(eta: np.ndarray, nu: np.ndarray, model: Model) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from math import comb
 
@@ -12,8 +13,10 @@ from scipy.special import expit, ndtri
 
 from judgerank.comparisons import Comparisons
 from judgerank.connectivity import require_maximum
-from judgerank.errors import ConfigError, NoIntervalError
-from judgerank.model import Parameters
+from judgerank.errors import ConfigError, NoIntervalError, NotIdentifiedError
+from judgerank.inference import covariance, information
+from judgerank.likelihood import evaluate
+from judgerank.model import JUDGE_AWARE, POSITION_AWARE, Model, Parameters
 from judgerank.result import FitResult
 from judgerank.schemas.plan import Assumed
 from judgerank.simulate import generator
@@ -21,14 +24,14 @@ from judgerank.simulate import generator
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Models and judges of the judge-aware model, and a design.
+    """Models and judges of the judge-aware model, with positions or without, and a design.
 
     Attributes
     ----------
     models, judges : tuple of str
         N models, K judges.
     at : Parameters
-        Scores and log-discriminations, each with sum zero.
+        Scores and log-discriminations, each with sum zero; and judges' positions, where the model has them.
     pair_weight : float array, shape (N (N - 1) / 2,)
         How often a pair is compared relative to others, pairs in the order of ``numpy.triu_indices(N, 1)``.
     judge_weight : float array, shape (K,)
@@ -40,6 +43,7 @@ class Panel:
     at: Parameters
     pair_weight: np.ndarray
     judge_weight: np.ndarray
+    model: Model = JUDGE_AWARE
 
     @classmethod
     def of(cls, scores: Mapping[str, float], discrimination: Mapping[str, float]) -> Panel:
@@ -72,7 +76,12 @@ class Panel:
             who = f" ({', '.join(result.unbounded_judges)})" if result.unbounded_judges else ""
             raise NoIntervalError(f"there is no panel to plan for: the fit ended as {result.status}{who}")
         in_play = result.discrimination[result.discrimination > 0]
-        return cls.of(result.scores.to_dict(), in_play.to_dict())
+        panel = cls.of(result.scores.to_dict(), in_play.to_dict())
+        if not result.model.has_position:
+            return panel
+        position = result.position[in_play.index].to_numpy()
+        at = Parameters(panel.at.scores, np.vstack([panel.at.judges, position]))
+        return replace(panel, at=at, model=POSITION_AWARE)
 
     def weighted(self, judges: Mapping[str, float], pairs: Iterable[tuple[str, str, float]]) -> Panel:
         """Another design: weights of some judges and of some pairs; of the others it is one.
@@ -126,14 +135,39 @@ class Panel:
         return replace(self, judges=names, at=at, judge_weight=self.judge_weight[judges])
 
     def design(self, size: float = 1.0) -> Comparisons:
-        """What `size` comparisons are expected to be: fractional counts of every triple, and mean outcomes."""
+        """What `size` comparisons are expected to be: fractional counts of every triple, and mean outcomes.
+
+        Where judges may lean, either model is shown first equally often.
+        """
         pair, k = np.divmod(np.arange(len(self.pair_weight) * len(self.judges)), len(self.judges))
         weight = self.pair_weight[pair] * self.judge_weight[k]
         asked = weight > 0
         i, j = (index[pair[asked]] for index in np.triu_indices(len(self.models), 1))
-        p = expit(np.exp(self.at.judges[0])[k[asked]] * (self.at.scores[i] - self.at.scores[j]))
-        count = size * weight[asked] / weight.sum()
-        return Comparisons(self.models, self.judges, i, j, k[asked], p, count)
+        k, count = k[asked], size * weight[asked] / weight.sum()
+        if self.model.has_position:
+            i, j, k, count = np.r_[i, j], np.r_[j, i], np.r_[k, k], np.r_[count, count] / 2
+        return Comparisons(self.models, self.judges, i, j, k, self.probability(i, j, k), count)
+
+    def probability(self, i: np.ndarray, j: np.ndarray, k: np.ndarray) -> np.ndarray:
+        """P(first preferred) for i shown before j by judge k."""
+        eta = np.exp(self.at.judges[0])[k] * (self.at.scores[i] - self.at.scores[j])
+        return expit(eta + self.at.judges[1][k] if self.model.has_position else eta)
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """Inverse of the expected information of one comparison, independent of all others, shape (D, D).
+
+        Raises
+        ------
+        NotIdentifiedError
+            If the design does not determine every score and discrimination.
+        """
+        at_truth = evaluate(self.design(), self.model, self.at, "expected")
+        try:
+            info = information(at_truth, np.ones(self.at.judges.shape, bool))
+            return covariance(info, len(self.models), len(self.judges))
+        except np.linalg.LinAlgError:
+            raise NotIdentifiedError("the design does not determine every score and discrimination") from None
 
 
 def _weight(key: str, value: object) -> float:

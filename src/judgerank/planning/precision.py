@@ -16,11 +16,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from judgerank.errors import ConfigError, NotIdentifiedError
-from judgerank.inference import covariance, information, normal_quantile
-from judgerank.likelihood import evaluate
-from judgerank.model import JUDGE_AWARE
+from judgerank.errors import ConfigError
+from judgerank.inference import normal_quantile
 from judgerank.planning.panels import Panel
+from judgerank.planning.questions import INDEPENDENT, Questions, shared_variance
 from judgerank.ranks import at_best_known_scale, standardised
 from judgerank.simulate import generator
 
@@ -31,7 +30,7 @@ WIDTHS = {
     "standardised_width": ("standardised", np.mean),
     "standardised_width_worst": ("standardised", np.max),
 }
-POWERS = ("pair_power", "separated", "separated_holm")
+POWERS = ("pair_power", "pairs_interval_excludes_zero", "separated")
 GOALS = (*WIDTHS, *POWERS)
 MOST = 1e12  # comparisons beyond which nothing is planned
 DRAWS = 400  # of all pairs' statistics, for Holm's procedure
@@ -44,7 +43,7 @@ class Precision:
     Attributes
     ----------
     score : float array, shape (N,)
-        Standard errors of the scores.
+        Standard errors of the scores on the scale at which they are known best, as a ranking states them.
     standardised : float array, shape (N,)
         Standard errors of the scores over their standard deviation. With the geometric mean of the discriminations
         held at one, a judge close to zero leaves the scale of the scores all but unknown; these are free of it.
@@ -66,8 +65,8 @@ class Precision:
         return generator(0, "planning", n).standard_normal((DRAWS, n)) @ self.contrasts.T
 
 
-def precision_of(panel: Panel) -> Precision:
-    """Precision of one comparison on the panel's design.
+def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
+    """Precision of one comparison on the panel's design, each question asked as planned.
 
     Raises
     ------
@@ -75,12 +74,11 @@ def precision_of(panel: Panel) -> Precision:
         If the design does not determine every score and discrimination.
     """
     n, k, s = len(panel.models), len(panel.judges), panel.at.scores
-    at_truth = evaluate(panel.design(), JUDGE_AWARE, panel.at, "expected")
-    try:
-        v = covariance(information(at_truth, np.ones((1, k), bool)), n, k)
-    except np.linalg.LinAlgError:
-        raise NotIdentifiedError("the design does not determine every score and discrimination") from None
-    values, vectors = np.linalg.eigh(at_best_known_scale(s, v, k))
+    v = panel.covariance
+    if questions.sd > 0 and questions.size > 1:
+        v = v + v @ shared_variance(panel, questions.within(panel)) @ v
+    best_known = at_best_known_scale(s, v, k)
+    values, vectors = np.linalg.eigh(best_known)
     half = vectors * np.sqrt(np.maximum(values, 0.0))
     i, j = np.triu_indices(n, 1)
     contrasts = half[i] - half[j]
@@ -88,7 +86,7 @@ def precision_of(panel: Panel) -> Precision:
     of_scores = v[:n, :n]
     scale_free = np.maximum(np.diag(standardised(s, of_scores)[1]), 0.0)
     distance = np.abs(s[i] - s[j]) / error
-    return Precision(np.sqrt(np.diag(of_scores)), np.sqrt(scale_free), distance, contrasts / error[:, None])
+    return Precision(np.sqrt(np.diag(best_known)), np.sqrt(scale_free), distance, contrasts / error[:, None])
 
 
 def power(noncentrality: np.ndarray, level: float) -> np.ndarray:
@@ -97,8 +95,8 @@ def power(noncentrality: np.ndarray, level: float) -> np.ndarray:
     return ndtr(noncentrality - critical) + ndtr(-noncentrality - critical)
 
 
-def separated_holm(precision: Precision, size: float, level: float) -> float:
-    """Expected share of pairs that Holm's procedure separates.
+def separated(precision: Precision, size: float, level: float) -> float:
+    """Expected share of pairs that are separated, by Holm's (1979) adjustment for all pairs.
 
     That of unadjusted tests, which is exact, less what the adjustment costs in `DRAWS` draws of all pairs' joint
     distribution, the same ones whatever T.
@@ -113,14 +111,14 @@ def separated_holm(precision: Precision, size: float, level: float) -> float:
 
 
 def achieved(goal: str, precision: Precision, size: float, level: float = 0.95, pair: int = 0) -> float:
-    """What independent comparisons on a design are expected to achieve.
+    """What comparisons on a design are expected to achieve.
 
     Parameters
     ----------
     goal : str
         In `WIDTHS`: the mean or the largest width of the intervals of the scores, or of the standardised scores.
-        In `POWERS`: the probability that a pair is separated, the expected share of all pairs that are, or the
-        share that are with Holm's (1979) adjustment for all pairs.
+        In `POWERS`: the probability that the interval of a pair's difference leaves out zero, the expected share
+        of all pairs of which that holds, or the share that are separated, all tests being adjusted for each other.
     size : float
         Number of comparisons T.
     level : float
@@ -131,8 +129,8 @@ def achieved(goal: str, precision: Precision, size: float, level: float = 0.95, 
     if goal in WIDTHS:
         whose, summary = WIDTHS[goal]
         return float(2 * normal_quantile(level) * summary(getattr(precision, whose)) / np.sqrt(size))
-    if goal == "separated_holm":
-        return separated_holm(precision, size, level)
+    if goal == "separated":
+        return separated(precision, size, level)
     of_pairs = power(precision.distance * np.sqrt(size), level)
     return float(of_pairs[pair] if goal == "pair_power" else of_pairs.mean())
 
@@ -143,7 +141,7 @@ def expected(goal: str, precisions: Sequence[Precision], size: float, level: flo
 
 
 def needed(goal: str, wanted: float, precisions: Sequence[Precision], level: float = 0.95, pair: int = 0) -> float:
-    """Number of independent comparisons at which `expected` is as wanted; at least one.
+    """Number of comparisons at which `expected` is as wanted; at least one.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,8 @@ from judgerank.fit import fit
 from judgerank.inference import normal_quantile
 from judgerank.planning.panels import Panel, drawn
 from judgerank.planning.precision import GOALS, POWERS, WIDTHS, whole
-from judgerank.ranks import pairwise
+from judgerank.planning.questions import INDEPENDENT, Questions, drawn_in_questions
+from judgerank.ranks import at_best_known_scale, pairwise
 from judgerank.replicate import Record, Study
 from judgerank.solvers.solution import Status
 
@@ -24,18 +26,25 @@ def simulated(settings: dict, rng: np.random.Generator, panels: dict[int, list[P
     """One data set on a panel's design: how its fit ended, and what it achieves.
 
     Settings are ``n_judges`` and ``draw`` (which panel), ``n_comparisons``, ``repeats``, ``correlation``,
-    ``level`` and ``pair``. Score widths are recorded of interior maxima only, since with a judge at zero scores
-    have another scale; the rest wherever there are intervals. With repeats these allow for their dependence.
+    ``questions`` (see `Questions`), ``level`` and ``pair``. Score widths are those of a ranking, and recorded of
+    interior maxima only, since with a judge at zero scores have another scale; the rest wherever there are
+    intervals. These allow for dependence within repeats, and within questions as those of a ranking do.
     """
     panel = panels[settings["n_judges"]][settings["draw"]]
-    names = ("n_comparisons", "repeats", "correlation")
-    data = drawn(rng, panel, *(settings[name] for name in names))
+    questions = Questions(**settings["questions"])
+    if questions.sd > 0:
+        data, cluster = drawn_in_questions(rng, panel, settings["n_comparisons"], questions)
+    else:
+        names = ("n_comparisons", "repeats", "correlation")
+        data = drawn(rng, panel, *(settings[name] for name in names))
+        cluster = np.arange(len(data))
     try:
-        result = fit(data)
-        if settings["repeats"] > 1:
-            result = result.clustered(data, np.arange(len(data)))
+        result = fit(data, panel.model.name)
+        if settings["repeats"] > 1 or (questions.sd > 0 and cluster[-1] + 1 > result.n_parameters):
+            result = result.clustered(data, cluster)
         n, record = len(panel.models), {"status": str(result.status)}
-        errors = {"score": result.standard_errors[:n], "standardised": standardised_errors(result)}
+        v = at_best_known_scale(result.scores.to_numpy(), result.covariance, result.n_free_discriminations)
+        errors = {"score": np.sqrt(np.diag(v)), "standardised": standardised_errors(result)}
         pairs = pairwise(result, settings["level"])
     except (NoMaximumError, NoIntervalError, DataError) as error:
         return {"status": type(error).__name__}
@@ -49,21 +58,29 @@ def simulated(settings: dict, rng: np.random.Generator, panels: dict[int, list[P
     return record | {goal: float(share.mean()) for goal, share in zip(POWERS, shares, strict=True)}
 
 
-def grid(cfg: DictConfig) -> list[int]:
-    """Numbers of comparisons to simulate, multiples of the repeats."""
-    return list(dict.fromkeys(whole(size, cfg.repeats) for size in cfg.n_comparisons[: cfg.points]))
+def grid(cfg: DictConfig, questions: Questions = INDEPENDENT) -> list[int]:
+    """Numbers of comparisons to simulate, multiples of the repeats or of the questions."""
+    sizes = cfg.n_comparisons[: cfg.points]
+    return list(dict.fromkeys(questions.whole(whole(size, cfg.repeats)) for size in sizes))
 
 
-def study_of(cfg: DictConfig, sub_panels: dict[int, list[Panel]], planned: dict[str, int], pair: int) -> Study:
+def study_of(
+    cfg: DictConfig,
+    sub_panels: dict[int, list[Panel]],
+    planned: dict[str, int],
+    pair: int,
+    questions: Questions = INDEPENDENT,
+) -> Study:
     """Every sub-panel at every number of comparisons; the whole panel at the planned ones too."""
     cells, replications = {}, {}
     for n_judges, of_size in sub_panels.items():
         whole = n_judges == max(sub_panels)
-        for size in dict.fromkeys([*grid(cfg), *(planned.values() if whole else ())]):
+        for size in dict.fromkeys([*grid(cfg, questions), *(planned.values() if whole else ())]):
             for draw in range(len(of_size)):
                 cell = f"k{n_judges}-t{size}-draw{draw}"
                 place = {"n_judges": n_judges, "draw": draw, "n_comparisons": size}
                 repeated = {"repeats": cfg.repeats, "correlation": cfg.correlation}
+                repeated["questions"] = asdict(questions)
                 cells[cell] = {**place, **repeated, "level": cfg.level, "pair": pair}
                 replications[cell] = cfg.replications if whole else cfg.draw_replications
     folder = Path(ROOT, cfg.cache)

@@ -9,6 +9,7 @@ from omegaconf import DictConfig
 from judgerank.planning import precision
 from judgerank.planning.panels import Panel
 from judgerank.planning.precision import Precision
+from judgerank.planning.questions import INDEPENDENT, Questions
 from judgerank.planning.study import grid, summary_of
 
 CURVE = 25  # points of a curve
@@ -24,14 +25,23 @@ def formula_and_data(
     return {"formula": formula, **summary_of(records, n_judges, size, goal)}
 
 
-def by_judges(cfg: DictConfig, precisions: Precisions, wanted: dict, at: dict) -> pd.DataFrame:
+def to_make(cfg: DictConfig, questions: Questions, size: float) -> int:
+    """Comparisons to make, in whole repeats or in whole questions."""
+    if questions.sd > 0:
+        return questions.whole(size)
+    return precision.whole(size, cfg.repeats, cfg.correlation)
+
+
+def by_judges(
+    cfg: DictConfig, precisions: Precisions, wanted: dict, at: dict, questions: Questions = INDEPENDENT
+) -> pd.DataFrame:
     """Comparisons at which a goal is expected to be met over sub-panels, and their quartiles over sub-panels."""
     rows = []
     for n_judges, of_size in precisions.items():
         for goal, value in wanted.items():
             alone = [precision.needed(goal, value, [one], **at) for one in of_size]
             sizes = [precision.needed(goal, value, of_size, **at), *np.quantile(alone, [0.25, 0.75])]
-            numbers = [precision.whole(size, cfg.repeats, cfg.correlation) for size in sizes]
+            numbers = [to_make(cfg, questions, size) for size in sizes]
             row = {"n_judges": n_judges, "n_panels": len(of_size), "goal": goal, "wanted": value}
             rows.append(row | dict(zip(("comparisons", "q25", "q75"), numbers, strict=True)))
     return pd.DataFrame(rows)
@@ -50,9 +60,26 @@ def by_repeats(cfg: DictConfig, independent: dict[str, float]) -> pd.DataFrame:
     )
 
 
-def curves(cfg: DictConfig, precisions: Precisions, at: dict) -> pd.DataFrame:
+def by_questions(cfg: DictConfig, panel: Panel, wanted: dict, at: dict, sd: float) -> pd.DataFrame:
+    """New questions and comparisons for every goal, by pairs of a question and judges of each pair."""
+    rows = []
+    for pairs in cfg.questions.pairs_compared:
+        for judges in cfg.questions.judges_compared:
+            asked = Questions(sd, pairs, judges)
+            if asked != asked.within(panel):
+                continue
+            told = precision.precision_of(panel, asked)
+            for goal, value in wanted.items():
+                size = asked.whole(precision.needed(goal, value, [told], **at))
+                row = {"pairs": pairs, "judges": judges, "goal": goal, "wanted": value}
+                rows.append(row | {"questions": size // asked.size, "comparisons": size})
+    return pd.DataFrame(rows, columns=["pairs", "judges", "goal", "wanted", "questions", "comparisons"])
+
+
+def curves(cfg: DictConfig, precisions: Precisions, at: dict, questions: Questions = INDEPENDENT) -> pd.DataFrame:
     """What the formulas expect over the range simulated: widths for every number of judges, power for all."""
-    sizes = np.unique(np.geomspace(min(grid(cfg)), max(grid(cfg)), CURVE).round())
+    sizes = grid(cfg, questions)
+    sizes = np.unique(np.geomspace(min(sizes), max(sizes), CURVE).round())
     effect = precision.design_effect(cfg.repeats, cfg.correlation)
     return pd.DataFrame(
         {

@@ -10,7 +10,11 @@ from matplotlib.ticker import LogLocator, NullLocator
 from judgerank.plots.simulations import SETTING_COLOURS, SETTING_MARKERS
 from judgerank.plots.style import COLOURS, PAGE, canvas
 
-POWER_NAMES = {"pair_power": "the pair", "separated": "all pairs", "separated_holm": "all pairs, Holm"}
+POWER_NAMES = {
+    "pair_power": "the pair, by itself",
+    "pairs_interval_excludes_zero": "all pairs, each by itself",
+    "separated": "all pairs, separated (Holm)",
+}
 # score widths are in units that depend on who judges
 SCALE_FREE = {
     **{goal: f"{name} {{:.0%}}" for goal, name in POWER_NAMES.items()},
@@ -31,7 +35,7 @@ def plan(
     panels[0].set(yscale="log", ylabel="mean width of\nstandardised scores")
     everyone = (frame[frame["n_judges"] == sizes[-1]] for frame in (curves, simulated))
     _curves(panels[1], *everyone, "goal", POWER_NAMES)
-    panels[1].set(ylabel=f"share separated, {judges[sizes[-1]]}", ylim=(0, 1.03))
+    panels[1].set(ylabel=f"share with an interval without zero, {judges[sizes[-1]]}", ylim=(0, 1.03))
     for axes, goals in zip(panels, (["standardised_width"], list(POWER_NAMES)), strict=False):
         for level in wanted.loc[wanted["goal"].isin(goals), "wanted"].unique():
             axes.axhline(level, color=COLOURS["reference"], linestyle="--", linewidth=0.8, zorder=0)

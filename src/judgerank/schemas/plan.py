@@ -8,6 +8,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from judgerank.schemas.dataset import Dataset
+from judgerank.schemas.ranges import within
 from judgerank.schemas.rank import OwnData
 from judgerank.schemas.section import Judged, Parallel
 
@@ -42,8 +43,19 @@ class Wanted:
     standardised_width: float | None = None
     standardised_width_worst: float | None = None
     pair_power: float | None = None
+    pairs_interval_excludes_zero: float | None = None
     separated: float | None = None
-    separated_holm: float | None = None
+
+
+@dataclass
+class Asked:
+    """How questions are asked; null is as in the file, or nothing in common and one comparison each."""
+
+    sd: float | None = within(0, 20, None)
+    pairs: int | None = within(1, 1e6, None)
+    judges: int | None = within(1, 1e6, None)
+    pairs_compared: list[int] = MISSING
+    judges_compared: list[int] = MISSING
 
 
 @dataclass
@@ -54,6 +66,8 @@ class Plan(Judged):
     dataset: Dataset | None = None
     data: OwnData = field(default_factory=OwnData)
     wanted: Wanted = field(default_factory=Wanted)
+    model: str | None = MISSING
+    questions: Asked = field(default_factory=Asked)
     pair: list[str] | None = MISSING
     weights: Weights = field(default_factory=Weights)
     repeats: int = MISSING

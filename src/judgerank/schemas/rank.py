@@ -8,6 +8,8 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from judgerank.schemas.ranges import within
+
 
 class Cluster(Enum):
     """What comparisons may depend on each other through."""
@@ -26,6 +28,7 @@ class Columns:
     judge: str | None = None
     question: str | None = None
     length: str | None = None
+    count: str | None = "ask"  # null counts every record once; ask refuses a column that looks like counts
 
 
 @dataclass
@@ -42,11 +45,11 @@ class Rank:
     """The ranking of one's own models."""
 
     data: OwnData = field(default_factory=OwnData)
-    model: str = MISSING
+    model: str | None = MISSING  # null: the default member, `leaderboard.members.default_member`
     solver: Any = MISSING
-    level: float = MISSING
+    level: float = within(0, 1, ends=False)
     cluster: Cluster = MISSING
-    few: int = MISSING
-    next: int = MISSING
-    next_size: int = MISSING
+    few: int = within(0, 1e9)
+    next: int = within(1, 1000)
+    next_size: int = within(1, 1e6)
     results: str | None = MISSING

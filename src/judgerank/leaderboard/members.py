@@ -1,0 +1,125 @@
+"""Which member of the family ranks judgments of one's own, and whether another end or member says otherwise.
+
+The judge-aware likelihood can be higher where discriminations follow something other than quality that most judges
+share, such as a position: the ranking is then that of the habit. Members with a position are not led astray by it,
+so they come first wherever the order of presentation identifies them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from judgerank.comparisons import Comparisons
+from judgerank.connectivity import position_share
+from judgerank.errors import JudgerankError
+from judgerank.fit import LEAST_POSITION_SHARE
+from judgerank.result import FitResult
+from judgerank.solvers import newton
+from judgerank.solvers.closure import guess, main_direction
+from judgerank.solvers.solution import Solution
+
+DEFAULT, FALLBACK = "position_aware", "judge_aware"
+AGREE = 0.9  # rank correlation with btl below which a ranking is warned of
+SAME = 0.999  # rank correlation from which two maxima count as one ranking
+
+
+def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
+    """Name of the member that ranks unless one is chosen, and a sentence that says why.
+
+    Parameters
+    ----------
+    parts : iterable of Comparisons
+        The components of the comparison graph: the member must be identified in each.
+    """
+    share = min(position_share(part) for part in parts)
+    if share < LEAST_POSITION_SHARE:
+        return FALLBACK, (
+            f"Model {FALLBACK}: the order in which models were shown follows the models, so judges who lean "
+            "towards a position cannot be told from better models (show some pairs in the other order)."
+        )
+    return DEFAULT, (
+        f"Model {DEFAULT}, the default: judges may lean towards the model shown first ({share:.0%} of a leaning's "
+        f"effect could not be taken for scores); model={FALLBACK} leaves that out."
+    )
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another maximum of the same likelihood.
+
+    Attributes
+    ----------
+    gap : float
+        By how much its log-likelihood is lower.
+    correlation : float
+        Spearman's, of its scores with those of the fit.
+    first : str
+        The model that it ranks first.
+    """
+
+    gap: float
+    correlation: float
+    first: str
+
+
+def rival(fitted: FitResult) -> Rival | None:
+    """The highest other maximum reached from the unweighted scores, or from the judges' main direction.
+
+    None if all of these lead to the same ranking, or the fit is not an exact maximum with free discriminations.
+    """
+    model, cells = fitted.model, fitted.comparisons
+    if fitted.settings.__class__ is not newton.NewtonSettings or model.n_scale < 1 or model.fixed_scale:
+        return None
+    agreed = main_direction(cells)
+    ends = [newton.climb_from_unweighted(cells, model, fitted.settings)]
+    ends += [newton.maximise(cells, model, fitted.settings, guess(cells, model, way * agreed)) for way in (1, -1)]
+    others = [_beside(fitted, end) for end in ends if end.status.converged]
+    return min((other for other in others if other.correlation < SAME), key=lambda other: other.gap, default=None)
+
+
+def _beside(fitted: FitResult, end: Solution) -> Rival:
+    scores = end.parameters.scores
+    gap = fitted.log_likelihood - end.evaluation.log_likelihood
+    return Rival(float(gap), _spearman(scores, fitted.scores), fitted.comparisons.models[int(np.argmax(scores))])
+
+
+def on_rivals(fitted: FitResult, refit: Callable[[str], FitResult]) -> list[str]:
+    """How far the order hangs on the judges' weights, for a member whose judges have weights and no positions.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    refit : callable
+        Fits another member, given by name, to the same comparisons.
+    """
+    if fitted.model.n_scale < 1 or fitted.model.fixed_scale or fitted.model.has_position:
+        return []
+    said = []
+    try:
+        correlation = _spearman(refit("btl").scores, fitted.scores)
+    except JudgerankError as error:
+        said.append(f"Model btl, with which to compare, cannot be fitted: {error}.")
+    else:
+        beside = f"Rank correlation with model=btl, which counts all judges alike: {correlation:.2f}."
+        doubt = (
+            " WARNING: they disagree. Weights may follow something that most judges share besides quality, "
+            f"such as a position (model={DEFAULT} allows for it); without reasons for one of them, trust neither."
+        )
+        said.append(beside + doubt * (correlation < AGREE))
+    other = rival(fitted)
+    if other is not None:
+        said.append(
+            f"The likelihood has another maximum, lower by {other.gap:.1f}: its rank correlation with this "
+            f"ranking is {other.correlation:.2f}, and it ranks {other.first} first."
+        )
+    return said
+
+
+def _spearman(one: Iterable[float], other: Iterable[float]) -> float:
+    """Rank correlation; zero where all scores of one are equal."""
+    one, other = np.asarray(one, float), np.asarray(other, float)
+    return float(spearmanr(one, other)[0]) if np.ptp(one) > 0 and np.ptp(other) > 0 else 0.0

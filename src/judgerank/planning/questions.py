@@ -1,0 +1,204 @@
+"""What comparisons of one question have in common, and what that costs: answers better or worse than their models.
+
+In a question q the answer of model i is better than the model usually is by a normal deviate of its own, for all
+judges alike. With e standard normal, a comparison of i and j by judge k has the latent outcome
+
+    L = rho_k (e_iq - e_jq) / sqrt(2) + sqrt(1 - rho_k^2) noise,   rho_k^2 = v_k / (v_k + pi^2 / 3),
+    v_k = 2 (tau gamma_k)^2,
+
+and the first model is preferred where L exceeds what makes its probability that of the panel. So every comparison
+by itself is as without questions, tau is the deviation's standard deviation on the scale of the scores, and to
+first order two outcomes of a question have the covariance a_t a_t' x_t'x_t', with x = e_i - e_j and a_t = rho_k
+phi(Phi^-1(p_t)) / sqrt(2). The covariance of T comparisons is then the sandwich
+
+    V / T,   V = V_0 + V_0 [(J - 1) C_pair + (P - 1) J C] V_0
+
+for P pairs of each question, each by J different judges: V_0 is the inverse information of one comparison, C the
+outer product of the mean of u_t a_t x_t' with itself, u_t the gradient of the predictor, and C_pair that of two
+judges on one pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.sparse import coo_array, csr_array, diags_array
+from scipy.special import ndtri
+
+from judgerank.comparisons import Comparisons
+from judgerank.errors import ConfigError
+from judgerank.planning.panels import Panel
+from judgerank.ranks import at_best_known_scale
+from judgerank.result import FitResult
+
+LATENT = np.pi**2 / 3  # variance of a logistic variable
+WIDEST = 20.0  # of the deviations' standard deviations that are tried
+
+
+@dataclass(frozen=True)
+class Questions:
+    """How questions are asked.
+
+    Attributes
+    ----------
+    sd : float
+        Standard deviation tau by which an answer is better or worse than its model usually is.
+    pairs : int
+        Pairs of models compared on each question, P.
+    judges : int
+        Different judges asked about each of those, J.
+
+    Raises
+    ------
+    ConfigError
+        If one is out of range.
+    """
+
+    sd: float = 0.0
+    pairs: int = 1
+    judges: int = 1
+
+    def __post_init__(self):
+        if not 0 <= self.sd < np.inf:
+            raise ConfigError(f"questions.sd must be finite and at least 0, not {self.sd:g}")
+        if self.pairs < 1 or self.judges < 1:
+            raise ConfigError("questions.pairs and questions.judges must be at least 1")
+
+    @property
+    def size(self) -> int:
+        """Comparisons of each question."""
+        return self.pairs * self.judges
+
+    def within(self, panel: Panel) -> Questions:
+        """As far as a panel can: no more judges than it has."""
+        return replace(self, judges=min(self.judges, len(panel.judges)))
+
+    def whole(self, size: float) -> int:
+        """Comparisons to make so that there are at least `size`, all questions asked alike."""
+        return self.size * int(np.ceil(size / self.size))
+
+
+INDEPENDENT = Questions()
+
+
+def loading(panel: Panel, sd: float) -> np.ndarray:
+    """rho_k, shape (K,)."""
+    shared = 2 * (sd * np.exp(panel.at.judges[0])) ** 2
+    return np.sqrt(shared / (shared + LATENT))
+
+
+def shared_variance(panel: Panel, questions: Questions) -> np.ndarray:
+    """(J - 1) C_pair + (P - 1) J C, the part of the gradient's variance that is shared, shape (D, D)."""
+    cells, n, k = panel.design(), len(panel.models), len(panel.judges)
+    gradient = _gradients(panel, cells)
+    density = np.exp(-(ndtri(cells.outcome) ** 2) / 2) / np.sqrt(2 * np.pi)
+    sign = np.where(cells.first < cells.second, 1.0, -1.0)
+    weight = cells.count / cells.count.sum()
+    felt = diags_array(sign * loading(panel, questions.sd)[cells.judge] * density / np.sqrt(2)) @ gradient
+    low, high = np.minimum(cells.first, cells.second), np.maximum(cells.first, cells.second)
+    pair = low.astype(int) * n + high
+    of_triple = _sums(pair * k + cells.judge, weight, n * n * k) @ felt  # over the orders of presentation
+    of_pair = _sums(np.arange(n * n * k) // k, np.ones(n * n * k), n * n) @ of_triple
+    share = np.bincount(pair, weight, n * n)
+    inverse = diags_array(np.divide(1.0, share, where=share > 0, out=np.zeros(n * n)))
+    apart = _differences(np.arange(n * n) // n, np.arange(n * n) % n, n)
+    mean = (of_pair.T @ apart).toarray()
+    total = (questions.pairs - 1) * questions.judges * mean @ mean.T
+    if questions.judges > 1:
+        judge = panel.judge_weight / panel.judge_weight.sum()
+        each = (of_triple.T @ diags_array(np.repeat(inverse.diagonal(), k)) @ of_triple).toarray()
+        both = (of_pair.T @ inverse @ of_pair).toarray()
+        different = 2 * (both - each) / (1 - judge @ judge)  # |x|^2 = 2; one judge is not asked twice
+        total = total + (questions.judges - 1) * different
+    return total
+
+
+def _gradients(panel: Panel, cells: Comparisons) -> csr_array:
+    """u_t = d eta / d (s, alpha[, b]), shape (C, D)."""
+    n, k, rows = len(panel.models), len(panel.judges), np.arange(len(cells))
+    g = np.exp(panel.at.judges[0])[cells.judge]
+    values = [g, -g, g * (panel.at.scores[cells.first] - panel.at.scores[cells.second])]
+    columns = [cells.first, cells.second, n + cells.judge]
+    if panel.model.has_position:
+        values.append(np.ones(len(cells)))
+        columns.append(n + k + cells.judge)
+    places = np.tile(rows, len(values)), np.concatenate(columns)
+    return coo_array((np.concatenate(values), places), (len(cells), n + k * len(panel.at.judges))).tocsr()
+
+
+def _sums(group: np.ndarray, weight: np.ndarray, size: int) -> csr_array:
+    """Map from rows to weighted sums of groups of them."""
+    return coo_array((weight, (group, np.arange(len(group)))), (size, len(group))).tocsr()
+
+
+def _differences(i: np.ndarray, j: np.ndarray, n: int) -> csr_array:
+    """Rows e_i - e_j."""
+    rows = np.arange(len(i))
+    values, columns = np.r_[np.ones(len(i)), -np.ones(len(i))], np.r_[i, j]
+    return coo_array((values, (np.r_[rows, rows], columns)), (len(i), n)).tocsr()
+
+
+def asked_in(panel: Panel, comparisons: Comparisons, question: np.ndarray) -> tuple[int, int]:
+    """Pairs of a question, and judges of each, that a typical comparison is one of.
+
+    Means over comparisons, as dependence counts: one question of 100 comparisons and 100 of one are not alike.
+    """
+    n = len(comparisons.models)
+    low, high = np.sort([comparisons.first, comparisons.second], axis=0).astype(np.int64)
+    pair = (question.astype(np.int64) * n + low) * n + high
+
+    def beside(group: np.ndarray) -> float:
+        times = np.bincount(np.unique(group, return_inverse=True)[1], comparisons.count)
+        return float((times**2).sum() / times.sum())
+
+    judges = int(np.clip(round(beside(pair)), 1, len(panel.judges)))
+    return max(1, round(beside(question) / judges)), judges
+
+
+def deviation(panel: Panel, plain: FitResult, clustered: FitResult, pairs: int, judges: int) -> float:
+    """tau at which the plan's variances exceed independent ones by as much as those of a fit do.
+
+    Of the variance of all scores together, on the scale of `ranks`; zero where clustering does not add to it.
+    """
+    k = plain.n_free_discriminations
+    of_fit = [_total(plain.scores.to_numpy(), fitted.covariance, k) for fitted in (plain, clustered)]
+    wanted = of_fit[1] / of_fit[0] - 1.0
+    if wanted <= 0 or pairs * judges == 1:
+        return 0.0
+    v = panel.covariance
+    s, many = panel.at.scores, len(panel.judges)
+    alone = _total(s, v, many)
+
+    def excess(sd: float) -> float:
+        shared = shared_variance(panel, Questions(sd, pairs, judges))
+        return _total(s, v + v @ shared @ v, many) / alone - 1.0 - wanted
+
+    return float(brentq(excess, 0.0, WIDEST)) if excess(WIDEST) > 0 else WIDEST
+
+
+def _total(scores: np.ndarray, covariance: np.ndarray, n_judges: int) -> float:
+    return float(np.trace(at_best_known_scale(scores, covariance, n_judges)))
+
+
+def drawn_in_questions(
+    rng: np.random.Generator, panel: Panel, size: int, questions: Questions
+) -> tuple[Comparisons, np.ndarray]:
+    """Comparisons on a panel's design in questions, as in this module's model, and the question of each."""
+    questions = questions.within(panel)
+    n, many = len(panel.models), max(1, round(size / questions.size))
+    share = panel.pair_weight / panel.pair_weight.sum()
+    pair = np.repeat(rng.choice(len(share), many * questions.pairs, p=share), questions.judges)
+    asking = np.log(panel.judge_weight) + rng.gumbel(size=(many * questions.pairs, len(panel.judges)))
+    judge = np.argsort(-asking, axis=1)[:, : questions.judges].ravel()  # without replacement, by weight
+    question = np.repeat(np.arange(many), questions.size)
+    i, j = (index[pair] for index in np.triu_indices(n, 1))
+    turned = (rng.random(len(pair)) < 0.5) & panel.model.has_position
+    i, j = np.where(turned, j, i), np.where(turned, i, j)
+    rho = loading(panel, questions.sd)[judge]
+    better = rng.standard_normal((many, n))
+    latent = rho * (better[question, i] - better[question, j]) / np.sqrt(2)
+    latent += np.sqrt(1 - rho**2) * rng.standard_normal(len(pair))
+    outcome = (latent > -ndtri(panel.probability(i, j, judge))).astype(float)
+    return Comparisons(panel.models, panel.judges, i, j, judge, outcome), question

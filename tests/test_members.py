@@ -1,0 +1,287 @@
+"""Which member ranks a file of one's own, what is said beside the paper's, components that are ranked apart."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hydra import compose, initialize_config_dir
+from scipy.special import expit
+
+from experiments.rank import compute
+from judgerank import Comparisons, fit
+from judgerank.config import CONF, ROOT
+from judgerank.datasets import find_file
+from judgerank.errors import ConfigError, NoMaximumError
+from judgerank.leaderboard.members import DEFAULT, FALLBACK, default_member, on_rivals, rival
+from judgerank.leaderboard.page import page
+from judgerank.leaderboard.remarks import leaning, on_positions
+from judgerank.reading import read_judgments
+from judgerank.schemas.plan import Plan
+from judgerank.schemas.ranges import require_known_and_in_range
+from judgerank.schemas.rank import Rank
+from judgerank.simulate import generator
+from judgerank.solvers import newton
+from judgerank.solvers.closure import guess
+from tests.real_data import FILES, needs_data
+
+# four judges of whom two answer by position: their habit, not quality, is what the judge-aware weights follow
+MISLED = (
+    "Qwen/Qwen3-235B-A22B-Instruct-2507-tput",
+    "arcee_ai/arcee-spotlight",
+    "deepseek-chat",
+    "zai-org/GLM-4.5-Air-FP8",
+)
+BEST = "gpt-4"
+
+
+def settings(*overrides: str, name: str = "rank"):
+    with initialize_config_dir(CONF, version_base="1.3"):
+        return compose(name, list(overrides))
+
+
+def written(path: Path, *rows: tuple[str, str, str, str]) -> Path:
+    """One record for each letter of (model_a, model_b, judge, letters)."""
+    names = ("model_a", "model_b", "judge", "winner")
+    records = [dict(zip(names, (*row[:3], letter), strict=True)) for row in rows for letter in row[3]]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def by_position(n_models: int = 8, size: int = 4000) -> Comparisons:
+    """Shown in the order of their names; three judges say what is better, two mostly what is shown first."""
+    rng = generator(0, "by position")
+    i, j = np.sort(np.array([rng.choice(n_models, 2, replace=False) for _ in range(size)]), axis=1).T
+    scores = rng.permutation(np.linspace(1.0, -1.0, n_models))
+    judge = rng.integers(5, size=size)
+    gamma, b = np.array([1.2, 1.0, 1.0, 0.1, 0.1]), np.array([0.0, 0.0, -1.5, 3.0, 2.0])
+    p = expit(gamma[judge] * (scores[i] - scores[j]) + b[judge])
+    names = tuple(f"m{n}" for n in range(n_models)), tuple(f"j{k}" for k in range(5))
+    return Comparisons(*names, i, j, judge, (rng.random(size) < p).astype(float))
+
+
+# the default
+
+
+def test_position_aware_is_the_default_where_the_order_identifies_it(simulated, cells_of):
+    both_ways = simulated(1, (0.5, 0.0, -0.5), (1.0, 1.0), 200)
+    follows = cells_of(("x", "y", "j", 3, 1), ("x", "y", "k", 3, 2))
+    assert default_member([both_ways])[0] == DEFAULT
+    name, why = default_member([both_ways, follows])
+    assert name == FALLBACK
+    assert "the order in which models were shown follows the models" in why
+
+
+@needs_data
+@pytest.mark.parametrize("solver", ["newton", "penalised"])
+def test_real_judges_who_follow_positions_do_not_decide_the_default_ranking(solver, tmp_path):
+    records = json.loads(find_file(FILES["chatbot_arena"]).read_text())
+    path = tmp_path / "four.json"
+    path.write_text(json.dumps([r for r in records if r["judge_model"] in MISLED]))
+    data = read_judgments(path)
+    misled = compute(settings("model=judge_aware", f"solver={solver}"), data)
+    assert misled.tables["leaderboard"]["model"][0].startswith("RWKV-4-Raven")
+    said = "\n".join(misled.remarks)
+    assert "Judges lean towards a position" in said
+    assert "model=position_aware does" in said
+    assert "WARNING: they disagree" in said
+    ranking = compute(settings(f"solver={solver}"), data)
+    assert ranking.tables["leaderboard"]["model"][0] == BEST
+    assert ranking.remarks[0].startswith("Model position_aware, the default")
+    assert "The ranking takes account of it" in "\n".join(ranking.remarks)
+
+
+def test_leanings_are_tested_in_shrunk_fits(simulated):
+    data = by_position()
+    found = leaning(fit(data, solver="penalised"), lambda name: fit(data, name, "penalised"), 0.95)
+    assert (found.kind, found.degrees_of_freedom) == ("Wald", 5)
+    assert found.p_value < 1e-6
+    assert (set(found.towards_first), found.towards_second) == ({"j3", "j4"}, ("j2",))
+    larger = fit(data, "position_aware", "penalised")
+    assert leaning(larger, lambda name: fit(data, name, "penalised"), 0.95) == found
+    assert "takes account of it;" in on_positions(found, 0.95, allowed_for=True)[0]
+
+
+def test_shrunk_fits_of_judges_without_leanings_are_seldom_said_to_have_any(simulated):
+    many, level = 25, 0.9
+    rejected = 0
+    for seed in range(many):
+        data = simulated(100 + seed, (0.8, 0.2, -0.3, -0.7), (0.6, 1.0, 1.6), 300)
+        test = leaning(fit(data, solver="penalised"), lambda name, d=data: fit(d, name, "penalised"), level)
+        rejected += test.p_value <= 1 - level
+    assert rejected <= many * (1 - level) + 3 * np.sqrt(many * level * (1 - level))
+
+
+# beside the paper's member
+
+
+def test_another_maximum_is_named_with_how_much_lower_it_is():
+    data = by_position()
+    fitted = fit(data)
+    other = rival(fitted)
+    assert other is not None
+    assert other.correlation < 0.9
+    cells, rng, ends = fitted.comparisons, generator(0, "starts"), []
+    for _ in range(12):
+        start = guess(cells, fitted.model, rng.normal(size=8))
+        ends.append(newton.maximise(cells, fitted.model, fitted.settings, start))
+    gaps = {round(fitted.log_likelihood - end.evaluation.log_likelihood, 4): end for end in ends}
+    found = gaps[round(other.gap, 4)]  # one that random starts lead to, too
+    assert found.status.converged
+    assert data.models[int(found.parameters.scores.argmax())] == other.first
+    assert min(gaps) > -1e-6
+    assert rival(fit(data, "btl")) is None
+    assert rival(fit(data, solver="penalised")) is None
+    said = on_rivals(fitted, lambda name: fit(data, name))
+    assert "WARNING: they disagree" in said[0]
+    assert f"lower by {other.gap:.1f}" in said[1]
+
+
+def test_where_weights_do_not_matter_nothing_is_warned_of(simulated):
+    data = simulated(3, (1.0, 0.3, -0.2, -1.1), (0.8, 1.0, 1.2), 1500)
+    said = on_rivals(fit(data), lambda name: fit(data, name))
+    assert said[0] == "Rank correlation with model=btl, which counts all judges alike: 1.00."
+    assert on_rivals(fit(data, "position_aware"), lambda name: fit(data, name)) == []
+
+
+# components
+
+ISLANDS = [
+    ("u", "v", "j", "aaabaab"),
+    ("v", "u", "k", "bbabb"),
+    ("v", "w", "j", "aabaab"),
+    ("w", "v", "k", "babab"),
+    ("u", "w", "j", "aaab"),
+    ("x", "y", "j", "abaab"),
+    ("y", "x", "k", "abbab"),
+    ("y", "x", "l", "abb"),
+]
+
+
+@pytest.mark.parametrize("solver", ["newton", "penalised"])
+def test_components_are_ranked_apart_and_never_against_each_other(solver, tmp_path):
+    cfg = settings(f"solver={solver}", "few=0", "model=judge_aware")
+    ranking = compute(cfg, read_judgments(written(tmp_path / "m.jsonl", *ISLANDS)))
+    board, pairs = ranking.tables["leaderboard"], ranking.tables["pairs"]
+    assert board["component"].tolist() == [1, 1, 1, 2, 2]
+    assert board["rank"].tolist() == [1, 2, 3, 1, 2]
+    alone = compute(cfg, read_judgments(written(tmp_path / "large.jsonl", *ISLANDS[:5]))).tables["leaderboard"]
+    columns = ["model", "score", "low", "high", "rank_low", "rank_high", "comparisons"]
+    pd.testing.assert_frame_equal(board.loc[:2, columns], alone[columns], check_exact=False, atol=1e-9)
+    across = pairs[~pairs["comparable"]]
+    assert {frozenset(pair) for pair in across[["first", "second"]].itertuples(index=False)} == {
+        frozenset((a, b)) for a in "uvw" for b in "xy"
+    }
+    assert across["separated"].isna().all()
+    assert (pairs["comparable"].sum(), len(pairs)) == (4, 10)
+    said = [text for text in ranking.remarks if "not comparable" in text]
+    assert len(said) == 1
+    assert "{u, v, w}; {x, y} (to connect them, compare v with " in said[0]
+    assert "6 pairs of models of different components are not comparable" in page(ranking)
+    assert set(ranking.tables["judges"].query("component == 1")["judge"]) == {"j", "k"}
+
+
+def test_a_component_that_cannot_be_ranked_does_not_stop_the_others(tmp_path):
+    rows = [*ISLANDS[:5], ("x", "y", "j", "aaa"), ("y", "x", "k", "bb"), ("z", "u", "k", "?")]
+    path = written(tmp_path / "m.jsonl", *rows)
+    path.write_text(path.read_text().replace('"?"', "null"))
+    ranking = compute(settings("few=0"), read_judgments(path))
+    assert sorted(ranking.tables["leaderboard"]["model"]) == ["u", "v", "w"]
+    said = "\n".join(ranking.remarks)
+    assert "Not ranked: x, y, since the likelihood has no maximum" in said
+    assert "Not ranked, since no answer about them could be read: z." in said
+    with pytest.raises(NoMaximumError):
+        compute(settings(), read_judgments(written(tmp_path / "n.jsonl", *rows[5:7])))
+
+
+# counts, folders, settings
+
+
+def test_counts_rank_as_the_records_they_stand_for(tmp_path):
+    rows = [("u", "v", "j", "aab"), ("v", "w", "j", "ab"), ("w", "u", "k", "abb"), ("v", "u", "k", "bca")]
+    many = [row for n, row in enumerate(rows) for _ in range(1 + n)]
+    names = ("model_a", "model_b", "judge", "winner", "question", "n")
+    records = [
+        dict(zip(names, (*row[:3], letter, f"q{place % 2}", 1 + n), strict=True))
+        for n, row in enumerate(rows)
+        for place, letter in enumerate(row[3])
+    ]
+    (tmp_path / "counted.json").write_text(json.dumps(records))
+    repeated = [{k: v for k, v in r.items() if k != "n"} for r in records for _ in range(r["n"])]
+    (tmp_path / "many.json").write_text(json.dumps(repeated))
+    assert len(repeated) == sum(len(row[3]) for row in many)
+    for member in ("judge_aware", "judge_aware_ties"):
+        cfg = settings(f"model={member}", "solver=penalised")
+        counted = compute(cfg, read_judgments(tmp_path / "counted.json", None, {"count": "n"})).tables
+        expected = compute(cfg, read_judgments(tmp_path / "many.json")).tables
+        for name in ("leaderboard", "judges", "pairs"):
+            pd.testing.assert_frame_equal(counted[name], expected[name], check_dtype=False, rtol=1e-6)
+
+
+def command(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess:
+    script = [sys.executable, "-W", "error::RuntimeWarning", str(ROOT / "experiments/rank.py"), *arguments]
+    return subprocess.run(script, cwd=cwd, env=os.environ, capture_output=True, text=True)
+
+
+def test_files_of_one_name_do_not_take_each_others_folder(tmp_path):
+    for folder in ("one", "other"):
+        (tmp_path / folder).mkdir()
+        written(tmp_path / folder / "it's my.jsonl", *ISLANDS[:5])
+    target = tmp_path / "rankings"
+    paths = [
+        "'" + str(tmp_path / folder / "it's my.jsonl").replace("'", "\\'") + "'" for folder in ("one", "other")
+    ]
+    done = command(f"data.path={paths[0]}", f"results={target}")
+    assert done.returncode == 0, done.stderr
+    before = (target / "leaderboard.csv").read_bytes()
+    again = command(f"data.path={paths[1]}", f"results={target}")
+    assert again.returncode == 1
+    (line,) = again.stderr.strip().splitlines()
+    assert "holds the ranking of" in line
+    assert "results=FOLDER" in line
+    assert (target / "leaderboard.csv").read_bytes() == before
+    below = command(f"data.path={paths[0]}", f"results={target / 'leaderboard.csv' / 'below'}")
+    assert below.returncode == 1
+    (line,) = below.stderr.strip().splitlines()
+    assert "the ranking cannot be written to" in line
+
+
+@pytest.mark.parametrize(
+    ("schema", "name", "override", "sentence"),
+    [
+        (Rank, "rank", "+nokey=1", "there is no setting 'nokey'; the nearest known one is"),
+        (Rank, "rank", "+data.colums=1", "'data.colums'; the nearest known one is 'data.columns'"),
+        (Rank, "rank", "+data.columns.judges=x", "the nearest known one is 'data.columns.judge'"),
+        (Rank, "rank", "few=-3", "few=-3 is out of range: it must lie from 0 to"),
+        (Rank, "rank", "next=1000000000", "next=1e"),
+        (Rank, "rank", "next=0", "next=0 is out of range: it must lie from 1 to 1000"),
+        (Rank, "rank", "next_size=0", "next_size=0"),
+        (Rank, "rank", "level=nan", "level=nan is out of range"),
+        (Rank, "rank", "solver.tolerance=inf", "solver.tolerance=inf is out of range"),
+        (Plan, "plan", "assumed.sigma_scores=nan", "assumed.sigma_scores=nan is out of range"),
+        (Plan, "plan", "solver.tolerance=nan", "solver.tolerance=nan"),
+        (Plan, "plan", "wanted.score_width=inf", "wanted.score_width=inf"),
+        (Plan, "plan", "questions.pairs=0", "questions.pairs=0 is out of range"),
+        (Plan, "plan", "+assumed.judges=3", "'assumed.judges'; the nearest known one is"),
+    ],
+)
+def test_nonsense_is_refused_with_the_key_it_is_in(schema, name, override, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        require_known_and_in_range(settings(override, name=name), schema)
+
+
+@pytest.mark.parametrize("solver", sorted(path.stem for path in Path(CONF, "solver").glob("*.yaml")))
+def test_settings_as_they_are_pass(solver):
+    require_known_and_in_range(settings(f"solver={solver}"), Rank)
+    require_known_and_in_range(settings(f"solver={solver}", name="plan"), Plan)
+    require_known_and_in_range(settings("dataset=mt_bench", name="plan"), Plan)
+
+
+@pytest.mark.parametrize(("key", "value"), [("step_scores", "nan"), ("tolerance", "-1"), ("btl.epsilon", "inf")])
+def test_a_solvers_numbers_are_checked_too(key, value):
+    with pytest.raises(ConfigError, match=rf"solver.{key}={value} is out of range"):
+        require_known_and_in_range(settings("solver=adam", f"solver.{key}={value}"), Rank)
