@@ -52,6 +52,8 @@ class Solution:
         Indices of the judges whose discrimination has no finite maximum.
     spread : mapping of str to float, optional
         Standard deviations of the penalty by block, where there is one.
+    alone : float, optional
+        Standard deviation of the penalty on the unbounded judges, where they alone have one.
     """
 
     parameters: Parameters
@@ -60,6 +62,7 @@ class Solution:
     iterations: int
     unbounded_judges: tuple[int, ...] = ()
     spread: Mapping[str, float] | None = None
+    alone: float | None = None
 
 
 def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
