@@ -14,7 +14,7 @@ from judgerank.result import FitResult
 
 
 def split(comparisons: Comparisons) -> list[tuple[Comparisons, np.ndarray]]:
-    """The comparisons of every component with its own models and judges, and which rows they are; largest first."""
+    """The comparisons of every component with its own models and judges, and their rows; largest first."""
     c = comparisons
     place = {name: number for number, name in enumerate(c.models)}
     parts = []

@@ -5,8 +5,8 @@ unknown. The order does not depend on the scale, so here scores are on the scale
 
 Two models differ if two tests say so, the same way round. The Wald test of the fit takes its weights of the judges
 for known; where models are all but equal these suit the noise, and it rejects far too often. The other test weighs
-judges by what they say if the two models are equal (`judgerank.separation`), which keeps its level there. The larger
-p-value counts. Where all judges weigh the same the two are one test.
+judges by what they say if the two models are equal (`judgerank.separation`), which keeps its level there. The
+larger p-value counts. Where all judges weigh the same the two are one test.
 
 Models that no chain of comparisons connects are never ranked against each other.
 """
@@ -86,7 +86,7 @@ class Order:
     ----------
     models : object array, shape (n,)
     difference, error : float array, shape (2, n, n)
-        Of s_i - s_j with the weights of the fit, and with those under equality; errors are infinite on the diagonal.
+        Of s_i - s_j with the weights of the fit, and with those under equality; infinite errors on the diagonal.
     covariance : float array, shape (n, n)
         Of the scores, with the weights of the fit.
     degrees_of_freedom : float
@@ -218,8 +218,8 @@ def rank_intervals(result: FitResult | Sequence[FitResult], level: float = 0.95)
     """Intervals that hold all ranks at once with the given confidence: ``model, rank, low, high``.
 
     A model's rank is at least one plus the number of models surely better, and at most N less the number surely
-    worse, where sure means by simultaneous tests of all differences (Mogstad et al., 2024, without steps). Ranks are
-    among the models of a component, one component after the other.
+    worse, where sure means by simultaneous tests of all differences (Mogstad et al., 2024, without steps). Ranks
+    are among the models of a component, one component after the other.
 
     Raises
     ------

@@ -100,7 +100,7 @@ class FitResult(Estimates):
     def clustered(self, comparisons: Comparisons, cluster: np.ndarray) -> FitResult:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
 
-        The sandwich B M B of the observed information's inverse B and M = sum u u', u being every cluster's gradient
+        The sandwich B M B of the observed information's inverse B and M = sum u u', u every cluster's gradient
         (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Quantiles are Student's with Q - 1 degrees of
         freedom. Where there is a penalty, its precision is part of the information and of M: the mean it shrinks
         toward is one more observation. Without it what no comparison tells would seem to be known exactly.

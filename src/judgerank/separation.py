@@ -1,16 +1,17 @@
 """Tests of equal scores whose weights cannot suit the noise.
 
 Where models are all but equal, discriminations are not identified: a fit takes those that make its own differences
-large, and Wald tests, which take them for known, reject far too often (12 equal models, 16 judges: in nine data sets
-of ten). Here the judges' weights for the pair i, j are those that the data give when s_i = s_j. What judges then
-say of i against j is uncorrelated with what their weights were taken from.
+large, and Wald tests, which take them for known, reject far too often (12 equal models, 16 judges: in nine data
+sets of ten). Here the judges' weights for the pair i, j are those that the data give when s_i = s_j. What judges
+then say of i against j is uncorrelated with what their weights were taken from.
 
 Near a fit the likelihood is that of normal net results, one vector over models for each judge,
 
-    U_k ~ N(gamma_k L_k s, L_k),   L_k = sum n var(y) (e_i - e_j)(e_i - e_j)',   U_k = sum r (e_i - e_j) + gamma_k L_k s,
+    U_k ~ N(gamma_k L_k s, L_k),    L_k = sum n var(y) (e_i - e_j)(e_i - e_j)',
+    U_k = sum r (e_i - e_j) + gamma_k L_k s,
 
-with r the residuals and the judge's position and tie propensity, where they are free, regressed out. Let v and gamma
-be fitted to these with v_i = v_j, gamma shrunk toward the mean of the panel. The test is then of t in
+with r the residuals and the judge's position and tie propensity, where they are free, regressed out. Let v and
+gamma be fitted to these with v_i = v_j, gamma shrunk toward the mean of the panel. The test is then of delta in
 
     s = v + delta t,   A t = e_i - e_j,   A = sum gamma_k^2 (L_k - L_k v v'L_k / (v'L_k v + 1 / tau^2)),
 
@@ -146,14 +147,14 @@ class NetResults:
         return np.tensordot(v, self.information, (1, 2))
 
     def total(self, gamma: np.ndarray) -> np.ndarray:
-        """sum gamma_k^2 L_k for every pair's weights, made to leave a shift of all scores alone; shape (P, N, N)."""
+        """sum gamma_k^2 L_k for every pair's weights, the shift of all scores lifted; shape (P, N, N)."""
         n = self.net.shape[1]
         size = np.trace(self.information.sum(axis=0)) / n
         return (gamma**2 @ self._flat).reshape(-1, n, n) + size / n
 
 
 def _level_information(rows: _Rows, n_judges: int) -> np.ndarray:
-    """Information of every judge's levels among themselves, shape (K, B, B); one where an answer is never given."""
+    """Information of every judge's levels among themselves, shape (K, B, B); one where there is none."""
     b = len(rows.levels)
     found = np.zeros((n_judges, b, b))
     for row, values in enumerate(rows.own):
@@ -232,7 +233,7 @@ def _some_differences(results: NetResults, contrast: np.ndarray) -> tuple[np.nda
 
 
 def _weights_under_equality(results: NetResults, contrast: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Every judge's weight, shape (P, K), and the scores, shape (P, N), fitted with the pair's contrast at zero."""
+    """Judges' weights, shape (P, K), and scores, shape (P, N), fitted with the pair's contrast at zero."""
     gamma = np.ones((len(contrast), len(results.net)))
     v = _equal_scores(results, contrast, gamma)
     for _ in range(ROUNDS * results.weighted):

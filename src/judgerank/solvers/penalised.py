@@ -261,6 +261,8 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
         return found
     at, unbounded, steps = found.parameters, found.unbounded_judges, found.iterations
     play = np.flatnonzero(at.in_play)
+    if not play.size:  # whoever runs off, in position or ties, says nothing of the models
+        return found
     part = cells.with_judges(cells.judges[k] for k in play)
     done = True
     for _ in play:
@@ -280,7 +282,7 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
 
 
 def _alone(part: Comparisons, model: Model, at: Parameters, away: np.ndarray) -> tuple[_Problem, np.ndarray]:
-    """The problem in which the judges `away` alone are shrunk, and a start: where it ended, they at the others' mean."""
+    """The problem in which the judges `away` alone are shrunk, and a start with them at the mean of the others."""
     judges = at.judges.copy()
     for row in judges:
         others = np.isfinite(row) & ~away
