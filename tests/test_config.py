@@ -19,7 +19,7 @@ from judgerank.solvers.newton import NewtonSettings
 SHARED = {"common", "real_data", "each_set", "resampled", "simulation", "mse_grid"}
 PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem not in SHARED)
 SIMULATIONS = ["ci_coverage", "convergence_mse", "small_samples"]
-OTHERS = ["audit", "slot_bias", "collect_judgments", "method_comparison"]  # without a solver to choose
+OTHERS = ["audit", "slot_bias", "collect_judgments", "method_comparison", "validity"]  # without a solver to choose
 REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, *OTHERS)]
 EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())
 

@@ -227,7 +227,7 @@ def rank_intervals(result: FitResult | Sequence[FitResult], level: float = 0.95)
         If the fit has no intervals.
     """
     found = list(orders(result))
-    reach = _simultaneous_quantile(found, level)
+    reach = simultaneous_quantile(found, level)
     frames = []
     for order in found:
         surely, n = order.statistic > reach, len(order.models)
@@ -240,7 +240,7 @@ def _covariance(result: FitResult) -> np.ndarray:
     return at_best_known_scale(result.scores.to_numpy(), result.covariance, result.n_free_discriminations)
 
 
-def _simultaneous_quantile(found: Sequence[Order], level: float) -> float:
+def simultaneous_quantile(found: Sequence[Order], level: float) -> float:
     """Quantile of the largest |difference| over its standard error, were all scores equal; by simulation."""
     dof = found[0].degrees_of_freedom
     normal_quantile(level)  # refuses what is not a level

@@ -19,6 +19,8 @@ from judgerank.separation import residuals_by_cluster
 from judgerank.solvers.penalised import penalty, penalty_alone
 from judgerank.solvers.solution import Status
 
+FURTHEST = 50.0  # of an interval's end from the estimate, in its logarithm: of a judge all but at zero
+
 
 @dataclass(frozen=True, eq=False)
 class FitResult(Estimates):
@@ -192,7 +194,8 @@ class FitResult(Estimates):
         positive = np.isin(parameters, ("discrimination", "tie"))
         with np.errstate(invalid="ignore"):
             ends = wald(np.zeros(positive.sum()), errors[positive] / estimate[positive], level, dof)
-        low[positive], high[positive] = (estimate[positive] * np.exp(end) for end in ends)
+        ends = np.clip(ends, -FURTHEST, FURTHEST)
+        low[positive], high[positive] = estimate[positive] * np.exp(ends)
         columns = {"parameter": parameters, "name": names, "estimate": estimate, "low": low, "high": high}
         rows = pd.DataFrame(columns)
         if self.model.fixed_scale:

@@ -30,7 +30,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.likelihood import Law
 from judgerank.model import Model, Parameters
 
-SPREAD = 1.0  # tau of the discriminations about their mean of one: weights are even where nothing is known of them
+SPREAD = 2.0  # tau of the discriminations about their mean of one; from 1 to 4 levels and power stay the same
 LEAST = 0.05  # weight of a judge, so that no model hangs on nothing
 ROUNDS = 4  # of weights given scores and scores given weights
 AT_ONCE = 4_000_000  # numbers held for the pairs worked on at a time

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from judgerank.ranks import pairwise
 from judgerank.result import FitResult
 
 STORED_FORMAT = "%.9g"  # beyond any printed precision, short of the last bits that differ between machines
@@ -75,7 +76,11 @@ def leaderboard(judge_aware: FitResult, btl: FitResult, level: float) -> pd.Data
 
 
 def fit_rows(fits: list[FitResult], level: float, **extra: object) -> pd.DataFrame:
-    """One row per fit: how it ended, its likelihood, the mean interval width of scores, pairs told apart."""
+    """One row per fit: how it ended, its likelihood, the mean interval width of scores, pairs separated.
+
+    ``separated_pairs`` are those whose Wald interval, by itself, leaves out zero (the paper's count);
+    ``separated_holm`` those that `ranks.pairwise` separates.
+    """
     rows = []
     for fitted in fits:
         scores = fitted.confidence_intervals(level).query("parameter == 'score'")
@@ -88,6 +93,7 @@ def fit_rows(fits: list[FitResult], level: float, **extra: object) -> pd.DataFra
             "log_likelihood": fitted.log_likelihood,
             "mean_width": float((scores["high"] - scores["low"]).mean()),
             "separated_pairs": fitted.separated_pairs(level),
+            "separated_holm": int(pairwise(fitted, level)["separated"].sum()),
         }
         rows.append(row)
     return pd.DataFrame(rows)

@@ -25,6 +25,7 @@ from judgerank.schemas.section import (
 )
 from judgerank.schemas.simulation import CiCoverage, Simulation, SlotBias, SmallSamples
 from judgerank.schemas.solver import Adam, Localized, Newton, Penalised
+from judgerank.schemas.validity import Validity
 
 
 def register() -> None:
@@ -40,7 +41,17 @@ def register() -> None:
     sections = (
         *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench),
         *(LengthCovariate, ModelComparison, Uncertainty, SubsamplingEfficiency, MixedJudges, Sparsity),
-        *(Simulation, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison, CollectJudgments, Rank),
+        *(
+            Simulation,
+            CiCoverage,
+            SmallSamples,
+            SlotBias,
+            Plan,
+            MethodComparison,
+            CollectJudgments,
+            Rank,
+            Validity,
+        ),
     )
     for node in sections:
         store.store(name=f"{node.__name__}Schema", node=node)
