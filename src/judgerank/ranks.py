@@ -52,7 +52,9 @@ def best_known_scale(scores: np.ndarray, covariance: np.ndarray, n_judges: int) 
         basis = zero_sum_basis(n_judges)
         judges = slice(n, n + n_judges)
         alpha = basis.T @ covariance[judges, judges] @ basis
-        weights = -np.linalg.solve(alpha, basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
+        # with fewer clusters than judges the matrix is singular
+        inverse = np.linalg.pinv(alpha, hermitian=True)
+        weights = -inverse @ (basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
         to_scores[:, judges] = np.outer(scores, basis @ weights)
     return to_scores
 
@@ -230,10 +232,14 @@ def rank_intervals(result: FitResult | Sequence[FitResult], level: float = 0.95)
     reach = simultaneous_quantile(found, level)
     frames = []
     for order in found:
-        surely, n = order.statistic > reach, len(order.models)
-        ranks = {"rank": np.arange(1, n + 1), "low": 1 + surely.sum(axis=0), "high": n - surely.sum(axis=1)}
-        frames.append(pd.DataFrame({"model": order.models, **ranks}))
+        frames.append(_ranks(order, reach))
     return pd.concat(frames, ignore_index=True)
+
+
+def _ranks(order: Order, reach: float) -> pd.DataFrame:
+    surely, n = order.statistic > reach, len(order.models)
+    ranks = {"rank": np.arange(1, n + 1), "low": 1 + surely.sum(axis=0), "high": n - surely.sum(axis=1)}
+    return pd.DataFrame({"model": order.models, **ranks})
 
 
 def _covariance(result: FitResult) -> np.ndarray:

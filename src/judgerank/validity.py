@@ -1,8 +1,8 @@
 """Do the claims of a fit hold where they are hardest to keep? Levels, wrong directions, coverage and power.
 
 Data sets are drawn on designs where models are all but equal, where judges see the same questions, where no chain
-of comparisons connects the models, where a judge never errs. Each is fitted once; its pairs and ranks are judged by
-the two tests of `ranks` and, for comparison, by the fit's Wald test alone.
+of comparisons connects the models, where a judge never errs. Each is fitted once; its pairs and ranks are judged
+by the two tests of `ranks` and, for comparison, by the fit's Wald test alone.
 """
 
 from __future__ import annotations
@@ -114,9 +114,10 @@ def _order_kept(found: list[Order], truth: Parameters, level: float) -> dict[str
 def _covered(fitted: FitResult, truth: Parameters, settings: dict) -> dict[str, float]:
     """Shares of intervals that hold: differences of scores, those across islands, discriminations, the far one.
 
-    The truth's discriminations have the geometric mean one over all judges, so judges must all be in play.
+    The truth's discriminations have the geometric mean one over all judges, so judges must all be in play. Where
+    models do better or worse by question fits converge to flatter scores than the truth's, and nothing is said.
     """
-    if fitted.judges_at_zero:
+    if fitted.judges_at_zero or settings["question_sd"]:
         return {}
     rows = fitted.confidence_intervals(settings["level"])
     gamma = rows[rows["parameter"] == "discrimination"].set_index("name")
