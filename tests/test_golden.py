@@ -119,11 +119,6 @@ def test_no_other_start_finds_a_better_maximum(fits, name):
         assert again.evaluation.log_likelihood <= exact.log_likelihood + 1e-6
 
 
-def test_pairs_told_apart_on_the_arena(fits):
-    assert fits["chatbot_arena", "judge_aware"].separated_pairs() == 161
-    assert fits["chatbot_arena", "btl"].separated_pairs() == 145
-
-
 @needs_in_house
 def test_log_likelihoods_of_the_in_house_panel():
     rows = Comparisons.from_frame(read_records(find_file(IN_HOUSE).read_bytes()))

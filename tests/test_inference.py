@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import block_diag, null_space
 from scipy.special import logit
 from scipy.stats import norm
+from scipy.stats import t as student
 
 from judgerank import Comparisons, FitResult, Status, fit
 from judgerank.errors import ConfigError, DataError
@@ -42,7 +43,11 @@ def constraints(n_blocks: int, n_judges: int) -> np.ndarray:
 
 
 def half_widths(intervals: pd.DataFrame) -> np.ndarray:
-    return ((intervals["high"] - intervals["low"]) / 2).to_numpy()
+    """Those of discriminations in the logarithm."""
+    ends = intervals[["low", "high"]].to_numpy(copy=True)
+    logarithmic = (intervals["parameter"] == "discrimination").to_numpy()
+    ends[logarithmic] = np.log(ends[logarithmic])
+    return np.diff(ends, axis=1)[:, 0] / 2
 
 
 # covariance
@@ -163,15 +168,17 @@ def test_intervals_are_centred_on_the_estimates(cells, member):
     estimates = {"score": found.scores, "discrimination": found.discrimination, "slope": found.slope}
     expected = [estimates[row.parameter][row.name] for row in intervals[["parameter", "name"]].itertuples(False)]
     assert_allclose(intervals["estimate"], expected, rtol=1e-15)
-    assert_allclose((intervals["low"] + intervals["high"]) / 2, expected, rtol=1e-13, atol=1e-15)
+    centre, product = (intervals["low"] + intervals["high"]) / 2, intervals["low"] * intervals["high"]
+    logarithmic = intervals["parameter"] == "discrimination"
+    assert_allclose(np.where(logarithmic, np.sqrt(np.abs(product)), centre), expected, rtol=1e-13, atol=1e-15)
+    assert (intervals["low"][logarithmic] > 0).all()
 
 
 @FAMILY
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
 def test_intervals_reach_as_far_as_the_normal_quantile_says(cells, member, level):
     found = fit(cells, member)
-    error = np.sqrt(np.diag(found.covariance_discrimination))
-    expected = norm.isf((1 - level) / 2) * error
+    expected = norm.isf((1 - level) / 2) * np.sqrt(np.diag(found.covariance))
     assert_allclose(half_widths(found.confidence_intervals(level)), expected, rtol=1e-12)
 
 
@@ -192,6 +199,23 @@ def test_four_times_the_comparisons_halve_the_widths(cells, member):
     once, four = (fit(rows, member) for rows in (cells, replace(cells, count=4 * cells.count)))
     widths = [half_widths(found.confidence_intervals()) for found in (once, four)]
     assert_allclose(widths[1], widths[0] / 2, rtol=1e-8)
+
+
+def test_few_clusters_have_students_quantile(cells):
+    found = fit(cells)
+    rows = Comparisons(
+        cells.models, cells.judges, cells.first, cells.second, cells.judge, cells.outcome, cells.count
+    )
+    few = found.clustered(rows, np.arange(len(rows)) % 6)
+    expected = student.isf(0.025, 5) * np.sqrt(np.diag(few.covariance))
+    assert_allclose(half_widths(few.confidence_intervals()), expected, rtol=1e-12)
+
+
+def test_an_interval_all_but_at_zero_stays_above_it_and_finite(boundary):
+    wide = replace(boundary, robust=boundary.covariance * 1e6)
+    rows = wide.confidence_intervals().query("parameter == 'discrimination'").dropna()
+    assert (rows["low"] > 0).all()
+    assert np.isfinite(rows["high"]).all()
 
 
 def test_a_judge_at_zero_has_an_estimate_and_no_interval(boundary):

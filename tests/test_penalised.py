@@ -200,3 +200,67 @@ def test_settings_that_are_not_positive_are_refused(name):
 def test_a_silent_judge_is_still_refused(cells_of):
     with pytest.raises(DataError, match="no comparison"):
         fit(cells_of(("a", "b", "j", 1, 1), judges=("j", "k")), solver="penalised")
+
+
+# clusters
+
+
+def test_what_no_comparison_tells_is_as_unsure_clustered_as_not(cells_of):
+    """Two islands: the difference across them is the prior's, and a sandwich must not take it for known."""
+    rows = [("a", "b", "j", 30, 20), ("b", "a", "k", 18, 25), ("c", "d", "j", 26, 22), ("d", "c", "k", 15, 30)]
+    cells = cells_of(*rows)
+    raw = cells.take(np.arange(len(cells)))
+    found = fit(raw, "judge_aware", "penalised", PenalisedSettings(scores=1.0, log_discrimination=0.5))
+    across = {"a": 0.5, "b": 0.5, "c": -0.5, "d": -0.5}
+    plug_in, clustered = (
+        result.contrast(across)["standard_error"] for result in (found, found.clustered(raw, np.arange(len(raw))))
+    )
+    assert plug_in > 0.9  # sqrt(2 / 2) of the prior
+    assert clustered > 0.9
+
+
+# judges that run off
+
+
+@pytest.fixture(scope="module")
+def runaway(simulated) -> Comparisons:
+    """One judge who never errs, with few comparisons of all but neighbours."""
+    raw = simulated(82, SCORES, (*GAMMA, 1.0), 400)
+    right = (raw.judge == K) & (raw.first != raw.second)
+    return Comparisons(
+        raw.models,
+        raw.judges,
+        raw.first,
+        raw.second,
+        raw.judge,
+        np.where(right, np.array(SCORES)[raw.first] > np.array(SCORES)[raw.second], raw.outcome).astype(float),
+    )
+
+
+def test_a_judge_that_runs_off_is_shrunk_alone(runaway):
+    found = fit(runaway)
+    assert found.status is Status.UNBOUNDED
+    assert found.unbounded_judges == ("j3",)
+    cells = found.comparisons
+
+    def objective(x):
+        alpha = zero_sum_basis(K + 1) @ x[N - 1 :]
+        at = Parameters(zero_sum_basis(N) @ x[: N - 1], alpha[None])
+        return (
+            -evaluate(cells, MODELS["judge_aware"], at).log_likelihood + 0.5 * (alpha[K] - alpha[:K].mean()) ** 2
+        )
+
+    best = minimize(objective, np.zeros(N - 1 + K), method="BFGS", options={"gtol": 1e-7})
+    assert_allclose(found.scores, zero_sum_basis(N) @ best.x[: N - 1], atol=1e-4)
+    assert_allclose(np.log(found.discrimination), zero_sum_basis(K + 1) @ best.x[N - 1 :], atol=1e-4)
+
+
+def test_everyone_but_the_judge_that_ran_off_has_an_interval(runaway):
+    rows = fit(runaway).confidence_intervals().set_index("name")
+    assert rows.loc["j3", ["low", "high"]].isna().all()
+    assert rows.drop("j3")[["low", "high"]].notna().all(axis=None)
+    # the others are known about as well as without that judge, and the scores better
+    others = fit(runaway.with_judges(["j0", "j1", "j2"])).confidence_intervals().set_index("name")
+    width, alone = (frame["high"] - frame["low"] for frame in (rows, others))
+    relative = width[:N] / np.ptp(rows["estimate"][:N]) * np.ptp(others["estimate"][:N]) / alone[:N]
+    assert (relative < 1.1).all()

@@ -7,12 +7,15 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import block_diag
 from scipy.stats import norm, studentized_range
+from scipy.stats import t as student
 
 from judgerank import Comparisons, FitResult, fit, ranks
+from judgerank.apart import fit_apart
 from judgerank.errors import DataError, NoIntervalError
 from judgerank.inference import cluster_gradients, zero_sum_basis
 from judgerank.likelihood import evaluate
 from judgerank.model import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
+from judgerank.separation import NetResults, differences_under_equality
 
 SCORES, GAMMA = (1.0, 0.3, 0.2, -0.6, -0.9), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)
@@ -90,31 +93,51 @@ def test_pairs_are_wald_tests_with_the_better_model_first(raw):
 # ranks
 
 
-def with_scores(result: FitResult, scores, covariance) -> FitResult:
-    solution = replace(
-        result.solution, parameters=replace(result.solution.parameters, scores=np.asarray(scores, float))
-    )
-    return replace(result, solution=solution, robust=covariance)
+def order(scores, variance: float, dof: float = np.inf, equal=None) -> ranks.Order:
+    """Independent scores of one variance, seen alike by both tests unless the scores of the other are given."""
+    difference = np.array([np.subtract.outer(s, s) for s in (scores, scores if equal is None else equal)], float)
+    error = np.full_like(difference, np.sqrt(2 * variance))
+    error[:, range(len(scores)), range(len(scores))] = np.inf
+    names = np.array([f"m{i}" for i in range(len(scores))], object)
+    return ranks.Order(names, difference, error, variance * np.eye(len(scores)), dof)
 
 
-def test_simultaneous_intervals_of_independent_scores_are_tukeys(raw):
-    independent = with_scores(fit(raw, "btl"), SCORES, np.eye(N) * 0.01)
-    q = studentized_range.ppf([0.5, 0.95], N, np.inf) / np.sqrt(2)
-    found = [ranks._simultaneous_quantile(independent, level) for level in (0.5, 0.95)]
-    assert_allclose(found, q, rtol=0.01)
+@pytest.mark.parametrize("dof", [np.inf, 8.0])
+def test_simultaneous_intervals_of_independent_scores_are_tukeys(dof):
+    q = studentized_range.ppf([0.5, 0.95], N, dof) / np.sqrt(2)
+    found = [ranks.simultaneous_quantile([order(SCORES, 0.01, dof)], level) for level in (0.5, 0.95)]
+    assert_allclose(found, q, rtol=0.02)
 
 
-def test_ranks_are_as_wide_as_the_differences_that_are_not_sure(raw):
-    unweighted = fit(raw, "btl")
-    clear = ranks.rank_intervals(with_scores(unweighted, [2, 1, 0, -1, -2], np.eye(N) * 1e-4))
-    assert list(clear["low"]) == list(clear["high"]) == [1, 2, 3, 4, 5]
-    unknown = ranks.rank_intervals(with_scores(unweighted, [2, 1, 0, -1, -2], np.eye(N) * 1e4))
-    assert set(unknown["low"]) == {1}
-    assert set(unknown["high"]) == {N}
+def test_components_are_sure_of_their_ranks_at_once():
+    one, two = order(SCORES, 0.01), order(SCORES[:3], 0.04)
+    shares = studentized_range.cdf(ranks.simultaneous_quantile([one, two], 0.95) * np.sqrt(2), [N, 3], np.inf)
+    assert_allclose(shares.prod(), 0.95, atol=0.005)
+
+
+def test_ranks_are_as_wide_as_the_differences_that_are_not_sure():
+    def found(scores, variance, equal=None):
+        return ranks._ranks(order(scores, variance, equal=equal), 2.7)[["low", "high"]].to_numpy().T.tolist()
+
+    assert found([2, 1, 0, -1, -2], 1e-4) == [[1, 2, 3, 4, 5]] * 2
+    assert found([2, 1, 0, -1, -2], 1e4) == [[1] * N, [N] * N]
     # two pairs closer than their errors in a row of models otherwise far apart
-    pairs = ranks.rank_intervals(with_scores(unweighted, [2, 1.99, 0, -1.99, -2], np.eye(N) * 1e-4))
-    assert list(pairs["low"]) == [1, 1, 3, 4, 4]
-    assert list(pairs["high"]) == [2, 2, 3, 5, 5]
+    pairs = [[1, 1, 3, 4, 4], [2, 2, 3, 5, 5]]
+    assert found([2, 1.99, 0, -1.99, -2], 1e-4) == pairs
+    # and the same if one of the tests alone sees them so, or the other way round
+    assert found([2, 1, 0, -1, -2], 1e-4, [2, 1.99, 0, -1.99, -2]) == pairs
+    assert found([2, 1, 0, -1, -2], 1e-4, [1, 2, 0, -2, -1]) == pairs
+
+
+def test_a_pair_is_judged_by_the_test_that_is_less_sure():
+    found = order([1.0, 0.0], 0.5, equal=[0.2, 0.0])
+    assert_allclose(found.statistic[0, 1], 0.2)
+    assert_allclose(found.p_value[0, 1], 2 * norm.sf(0.2))
+    row = ranks._pairs(found, 0.95).iloc[0]
+    assert row["test"] == "equality"
+    assert_allclose([row["low"], row["high"]], [0.2 - norm.ppf(0.975), 1.0 + norm.ppf(0.975)])
+    few = order([1.0, 0.0], 0.5, 4.0)
+    assert_allclose(few.p_value[0, 1], 2 * student.sf(1.0, 4))
 
 
 def test_a_rank_lies_in_its_interval_which_grows_with_the_level(fitted):
@@ -127,7 +150,93 @@ def test_a_rank_lies_in_its_interval_which_grows_with_the_level(fitted):
 
 def test_there_are_no_ranks_without_intervals(fitted):
     with pytest.raises(NoIntervalError):
-        ranks.rank_intervals(with_scores(fit(fitted.comparisons, "btl"), SCORES, np.zeros((N, N))))
+        ranks.rank_intervals(replace(fitted, robust=np.zeros_like(fitted.covariance)))
+
+
+# components
+
+
+@pytest.fixture(scope="module")
+def islands(simulated) -> Comparisons:
+    """Five models and, apart from them, three."""
+    one, two = simulated(64, SCORES, GAMMA, 600), simulated(65, SCORES[:3], GAMMA, 400)
+    columns = {name: np.r_[getattr(one, name), getattr(two, name) + N] for name in ("first", "second")}
+    models = tuple(f"m{i}" for i in range(N + 3))
+    judge, outcome = np.r_[one.judge, two.judge], np.r_[one.outcome, two.outcome]
+    return Comparisons(models, one.judges, columns["first"], columns["second"], judge, outcome)
+
+
+@pytest.mark.parametrize("solver", ["newton", "penalised"])
+def test_models_that_nothing_connects_are_never_compared(islands, solver):
+    found = fit_apart(islands) if solver == "newton" else fit(islands, solver=solver)
+    pairs = ranks.pairwise(found)
+    assert len(pairs) == 28
+    assert pairs["comparable"].dtype == pairs["separated"].dtype == bool
+    two = {f"m{i}" for i in range(N, N + 3)}
+    across = pairs["first"].isin(two) != pairs["second"].isin(two)
+    assert (pairs["comparable"] == ~across).all()
+    assert not pairs.loc[across, "separated"].any()
+    assert pairs.loc[across, ["difference", "low", "high", "p_value", "p_holm"]].isna().all(axis=None)
+    assert_allclose(pairs.loc[~across, "p_holm"], ranks.holm(pairs.loc[~across, "p_value"].to_numpy()))
+    places = ranks.rank_intervals(found)
+    assert places["rank"].tolist() == [1, 2, 3, 4, 5, 1, 2, 3]
+    assert set(places["model"][N:]) == two
+    assert places["high"][N:].max() <= 3
+
+
+def test_components_fitted_apart_are_the_fits_of_their_comparisons(islands):
+    question = np.random.default_rng(3).integers(40, size=len(islands))
+    found = fit_apart(islands, "position_aware", cluster=question)
+    for part, rows in zip(found, (islands.first < N, islands.first >= N), strict=True):
+        alone = Comparisons.from_frame(islands.take(np.flatnonzero(rows)).to_frame())
+        expected = fit(alone, "position_aware").clustered(alone, question[rows])
+        assert_allclose(part.scores[list(expected.scores.index)], expected.scores, atol=1e-10)
+        assert_allclose(part.covariance, expected.covariance, atol=1e-10)
+
+
+# weights under equality
+
+
+@pytest.mark.parametrize("member", ["btl", "position_only", "btl_ties"])
+def test_where_judges_weigh_the_same_both_tests_are_one(raw, member):
+    for result in (fit(raw, member), fit(raw, member).clustered(raw, np.arange(len(raw)) // 3)):
+        (found,) = ranks.orders(result)
+        assert_allclose(found.difference[1], found.difference[0], atol=1e-8)
+        assert_allclose(found.error[1], found.error[0], rtol=1e-2 if result.by_cluster is not None else 1e-8)
+
+
+def test_an_equal_pair_without_noise_differs_by_nothing():
+    """Judges of very different discrimination on uneven designs; only the prior keeps weights from being exact."""
+    rng = np.random.default_rng(4)
+    scores, gamma = np.array([0.8, 0.5, 0.5, -0.6, -1.2]), np.array([0.2, 1.0, 1.5, 3.0])
+    pairs = rng.integers(50, 2000, size=(4, N, N)).astype(float)
+    pairs = np.triu(pairs, 1) + np.triu(pairs, 1).transpose(0, 2, 1)
+    information = np.array([np.diag(p.sum(axis=1)) - p for p in pairs])
+    net = np.einsum("k,kab,b->ka", gamma, information, scores)
+    exact = NetResults(net, information, gamma, True, np.zeros((4, 0, N)))
+    difference, error = differences_under_equality(exact)
+    assert abs(difference[1, 2]) < 1e-3 * error[1, 2]
+    assert_allclose(difference, -difference.T)
+    apart = np.subtract.outer(scores, scores)
+    assert (np.sign(difference) == np.sign(np.where(np.abs(apart) > 0, apart, difference))).all()
+    assert_allclose(difference[1, 0], apart[1, 0], rtol=0.2)
+    flat = replace(exact, net=exact.net[:1], information=exact.information[:1], weighted=False)
+    first = differences_under_equality(replace(flat, discrimination=np.ones(1)))[0]
+    assert_allclose(first, gamma[0] * apart, atol=1e-9)
+
+
+def test_equal_models_are_rarely_separated_though_weights_suit_the_noise(simulated):
+    """Forty data sets of three equal models: at 5% seven rejections or more have a probability below .004."""
+    alone = both = 0
+    for seed in range(40):
+        result = fit(simulated(900 + seed, np.zeros(3), np.ones(16), 1000))
+        (found,) = ranks.orders(result)
+        i, j = np.triu_indices(3, 1)
+        statistic = (found.difference[0] / found.error[0])[i, j]
+        alone += bool((ranks.holm(2 * norm.sf(np.abs(statistic))) <= 0.05).any())
+        both += bool(ranks.pairwise(result)["separated"].any())
+    assert alone > 30
+    assert both < 7
 
 
 # clusters

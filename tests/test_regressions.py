@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from judgerank import Comparisons, Status, fit
-from judgerank.errors import ConfigError, JudgerankError, NoIntervalError
+from judgerank.errors import ConfigError, JudgerankError
 from judgerank.likelihood import evaluate
 from judgerank.model import LENGTH, Parameters
 from judgerank.solvers.adam import AdamSettings
@@ -81,7 +81,7 @@ def test_a_judge_whose_difference_shrinks_as_it_runs_off_is_unbounded(cells_of):
     assert fit(cells_of(*rows, *firm)).status is Status.UNBOUNDED
 
 
-def test_intervals_of_an_unbounded_fit_are_missing_or_refused_by_name():
+def test_an_unbounded_judge_leaves_the_others_their_intervals():
     first = np.array([0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 4, 4, 5, 5, 5])
     second = np.array([2, 2, 3, 3, 5, 1, 5, 2, 4, 0, 0, 1, 2, 1, 4, 4])
     judge = np.array([0, 1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1])
@@ -89,8 +89,10 @@ def test_intervals_of_an_unbounded_fit_are_missing_or_refused_by_name():
     count = np.where(np.arange(16) == 15, 2.0, 1.0)
     found = fit(Comparisons(tuple("abcdef"), ("j0", "j1"), first, second, judge, outcome, count))
     assert found.status is Status.UNBOUNDED
-    with pytest.raises(NoIntervalError, match="unbounded"):
-        found.confidence_intervals()
+    rows = found.confidence_intervals().set_index("name")
+    away = list(found.unbounded_judges)
+    assert rows.loc[away, ["low", "high"]].isna().all(axis=None)
+    assert rows.drop(away)[["low", "high"]].notna().all(axis=None)
 
 
 def test_opposed_judges_are_not_told_that_nobody_agrees_with_an_order(cells_of):

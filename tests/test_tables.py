@@ -58,6 +58,7 @@ def test_the_leaderboard_is_in_order_of_the_judge_aware_score(pair):
 def test_rows_of_fits_carry_the_mean_width_at_the_level(pair):
     rows = fit_rows(list(pair), 0.9, dataset="d")
     assert rows["fit"].tolist() == ["judge_aware", "btl"]
+    assert rows["separated"].tolist() == [pairwise(result, 0.9)["separated"].sum() for result in pair]
     board = leaderboard(*pair, 0.9)
     for row, model in zip(rows.itertuples(), ("judge_aware", "btl"), strict=True):
         assert row.mean_width == pytest.approx((board[f"high_{model}"] - board[f"low_{model}"]).mean(), rel=1e-12)

@@ -89,7 +89,8 @@ def fit(
             "shown first and the other in every comparison (show some pairs in the other order)"
         )
     if member.judge_blocks:
-        result = FitResult(cells, member, settings, maximise(cells, member, settings))
+        found = penalised.shrunk_alone(cells, member, maximise(cells, member, settings))
+        result = FitResult(cells, member, settings, found)
         _require_maximum_in_play(result)
         return result
     # judges do not matter: the pooled cells have the same likelihood, and there are fewer of them

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import block_diag, helmert
-from scipy.special import chdtrc, ndtri
+from scipy.special import chdtrc, ndtri, stdtrit
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, DataError
@@ -107,8 +107,8 @@ def likelihood_ratio(smaller: float, larger: float, degrees_of_freedom: int) -> 
     return statistic, float(chdtrc(degrees_of_freedom, statistic))
 
 
-def normal_quantile(level: float) -> float:
-    """z_{1 - (1 - level) / 2}.
+def normal_quantile(level: float, degrees_of_freedom: float = np.inf) -> float:
+    """z_{1 - (1 - level) / 2}, of Student's t where an error has few degrees of freedom.
 
     Raises
     ------
@@ -117,10 +117,14 @@ def normal_quantile(level: float) -> float:
     """
     if not 0 < level < 1:
         raise ConfigError(f"a confidence level lies between 0 and 1, not at {level!r}")
-    return float(ndtri(0.5 + level / 2))
+    if np.isinf(degrees_of_freedom):
+        return float(ndtri(0.5 + level / 2))
+    return float(stdtrit(degrees_of_freedom, 0.5 + level / 2))
 
 
-def wald(estimate: np.ndarray, standard_error: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+def wald(
+    estimate: np.ndarray, standard_error: np.ndarray, level: float, degrees_of_freedom: float = np.inf
+) -> tuple[np.ndarray, np.ndarray]:
     """Ends of the interval estimate -/+ z standard_error (paper, section 3.3)."""
-    reach = normal_quantile(level) * standard_error
+    reach = normal_quantile(level, degrees_of_freedom) * standard_error
     return estimate - reach, estimate + reach

@@ -2,17 +2,29 @@
 
 The scale of the scores hangs on the geometric mean of the discriminations, which one weak judge can leave all but
 unknown. The order does not depend on the scale, so here scores are on the scale at which they are known best.
+
+Two models differ if two tests say so, the same way round. The Wald test of the fit takes its weights of the judges
+for known; where models are all but equal these suit the noise, and it rejects far too often. The other test weighs
+judges by what they say if the two models are equal (`judgerank.separation`), which keeps its level there. The
+larger p-value counts. Where all judges weigh the same the two are one test.
+
+Models that no chain of comparisons connects are never ranked against each other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtr
 
+from judgerank.connectivity import components
 from judgerank.errors import NoIntervalError
 from judgerank.inference import normal_quantile, wald, zero_sum_basis
 from judgerank.result import FitResult
+from judgerank.separation import NetResults, differences_under_equality
 from judgerank.simulate import generator
 
 DRAWS = 20_000  # of the largest of all pairs' statistics
@@ -40,7 +52,9 @@ def best_known_scale(scores: np.ndarray, covariance: np.ndarray, n_judges: int) 
         basis = zero_sum_basis(n_judges)
         judges = slice(n, n + n_judges)
         alpha = basis.T @ covariance[judges, judges] @ basis
-        weights = -np.linalg.solve(alpha, basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
+        # with fewer clusters than judges the matrix is singular
+        inverse = np.linalg.pinv(alpha, hermitian=True)
+        weights = -inverse @ (basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
         to_scores[:, judges] = np.outer(scores, basis @ weights)
     return to_scores
 
@@ -66,30 +80,131 @@ def standardised(scores: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray
     return scores / spread, to_shape @ covariance @ to_shape.T
 
 
-def pairwise(result: FitResult, level: float = 0.95) -> pd.DataFrame:
-    """Every pair of models compared, the higher score first.
+@dataclass(frozen=True)
+class Order:
+    """The models of one component by falling score, and both tests of every pair.
 
-    Returns
-    -------
-    DataFrame
-        ``first, second, difference, standard_error, low, high, p_value, p_holm, separated``: Wald tests of equal
-        scores, by themselves and with Holm's (1979) adjustment for all pairs; a pair is separated if the adjusted
-        p-value is at most one minus the level.
+    Attributes
+    ----------
+    models : object array, shape (n,)
+    difference, error : float array, shape (2, n, n)
+        Of s_i - s_j with the weights of the fit, and with those under equality; infinite errors on the diagonal.
+    covariance : float array, shape (n, n)
+        Of the scores, with the weights of the fit.
+    degrees_of_freedom : float
+        Of the errors.
+    """
+
+    models: np.ndarray
+    difference: np.ndarray
+    error: np.ndarray
+    covariance: np.ndarray
+    degrees_of_freedom: float
+
+    @property
+    def statistic(self) -> np.ndarray:
+        """Difference over its error, of the test that is less sure; zero where the two contradict each other."""
+        fit, equal = self.difference / self.error
+        return np.where(fit * equal > 0, np.sign(fit) * np.minimum(np.abs(fit), np.abs(equal)), 0.0)
+
+    @property
+    def p_value(self) -> np.ndarray:
+        """Of equal scores, shape (n, n)."""
+        below = -np.abs(self.statistic)
+        dof = self.degrees_of_freedom
+        return 2 * (ndtr(below) if np.isinf(dof) else stdtr(dof, below))
+
+
+def orders(result: FitResult | Sequence[FitResult]) -> Iterator[Order]:
+    """One order for every component of the comparisons, the largest first.
+
+    Parameters
+    ----------
+    result : FitResult or sequence of FitResult
+        A fit, or fits of components apart (`judgerank.apart.fit_apart`).
 
     Raises
     ------
     NoIntervalError
         If the fit has no intervals.
     """
-    order, difference, error = _differences(result)
-    i, j = np.triu_indices(len(order), 1)
-    d, se = difference[i, j], error[i, j]
-    p = 2 * ndtr(-np.abs(d) / se)
-    low, high = wald(d, se, level)
-    adjusted = holm(p)
-    columns = {"difference": d, "standard_error": se, "low": low, "high": high, "p_value": p, "p_holm": adjusted}
-    names = {"first": order[i], "second": order[j]}
-    return pd.DataFrame({**names, **columns, "separated": adjusted <= 1 - level})
+    if not isinstance(result, FitResult):
+        for part in result:
+            yield from orders(part)
+        return
+    names = np.asarray(result.comparisons.models, object)
+    s, v = result.scores.to_numpy(), _covariance(result)
+    cells, at = result.comparisons, result.solution.parameters
+    pooled = cells if result.model.judge_blocks else cells.pool_judges()
+    results = NetResults.of(pooled, result.model, at).with_clusters(result.by_cluster)
+    for group in sorted(components(cells), key=len, reverse=True):
+        chosen = np.flatnonzero(np.isin(names, group))
+        chosen = chosen[np.argsort(-s[chosen], kind="stable")]
+        among = v[np.ix_(chosen, chosen)]
+        error = np.sqrt(np.maximum(np.add.outer(np.diag(among), np.diag(among)) - 2 * among, 0.0))
+        np.fill_diagonal(error, np.inf)
+        if not (error > 0).all():
+            raise NoIntervalError("there are no intervals: some differences have no standard error")
+        try:
+            equal, equal_error = differences_under_equality(results.of_models(chosen))
+        except np.linalg.LinAlgError:
+            raise NoIntervalError("there are no intervals: some differences are not determined") from None
+        difference = np.array([np.subtract.outer(s[chosen], s[chosen]), equal])
+        yield Order(names[chosen], difference, np.array([error, equal_error]), among, result.degrees_of_freedom)
+
+
+def pairwise(result: FitResult | Sequence[FitResult], level: float = 0.95) -> pd.DataFrame:
+    """Every pair of models compared, the higher score first.
+
+    Returns
+    -------
+    DataFrame
+        ``first, second, comparable, difference, standard_error, low, high, p_value, p_holm, separated, test``.
+        ``difference`` and ``standard_error`` are those of the fit. The interval, by itself, holds zero exactly if
+        either test leaves equality open: it reaches over the intervals of both. ``p_value`` is the larger of both
+        tests', ``test`` whose it is (``wald`` or ``equality``), ``p_holm`` has Holm's (1979) adjustment for all
+        comparable pairs; a pair is separated if that is at most one minus the level. Pairs that no chain of
+        comparisons connects are not comparable, and nothing is said of them.
+
+    Raises
+    ------
+    NoIntervalError
+        If the fit has no intervals.
+    """
+    found = list(orders(result))
+    frame = pd.concat([_pairs(order, level) for order in found], ignore_index=True)
+    frame["p_holm"] = holm(frame["p_value"].to_numpy())
+    frame["separated"] = frame["p_holm"] <= 1 - level
+    across = [
+        (one, other)
+        for number, order in enumerate(found)
+        for later in found[number + 1 :]
+        for one in order.models
+        for other in later.models
+    ]
+    apart = pd.DataFrame(across, columns=["first", "second"]).assign(comparable=False, separated=False)
+    columns = ["first", "second", "comparable", "difference", "standard_error", "low", "high", "p_value", "p_holm"]
+    both = frame if apart.empty else pd.concat([frame, apart], ignore_index=True)
+    return both[[*columns, "separated", "test"]]
+
+
+def _pairs(order: Order, level: float) -> pd.DataFrame:
+    i, j = np.triu_indices(len(order.models), 1)
+    difference, error = order.difference[:, i, j], order.error[:, i, j]
+    low, high = wald(difference, error, level, order.degrees_of_freedom)
+    fit, equal = difference / error
+    columns = {
+        "first": order.models[i],
+        "second": order.models[j],
+        "comparable": np.ones(len(i), bool),
+        "difference": difference[0],
+        "standard_error": error[0],
+        "low": low.min(axis=0),
+        "high": high.max(axis=0),
+        "p_value": order.p_value[i, j],
+        "test": np.where(fit <= equal, "wald", "equality"),
+    }
+    return pd.DataFrame(columns)
 
 
 def holm(p: np.ndarray) -> np.ndarray:
@@ -101,53 +216,51 @@ def holm(p: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def rank_intervals(result: FitResult, level: float = 0.95) -> pd.DataFrame:
+def rank_intervals(result: FitResult | Sequence[FitResult], level: float = 0.95) -> pd.DataFrame:
     """Intervals that hold all ranks at once with the given confidence: ``model, rank, low, high``.
 
     A model's rank is at least one plus the number of models surely better, and at most N less the number surely
-    worse, where sure means by simultaneous intervals of all differences (Mogstad et al., 2024, without steps).
+    worse, where sure means by simultaneous tests of all differences (Mogstad et al., 2024, without steps). Ranks
+    are among the models of a component, one component after the other.
 
     Raises
     ------
     NoIntervalError
         If the fit has no intervals.
     """
-    order, difference, error = _differences(result)
-    surely = difference > _simultaneous_quantile(result, level) * error
-    n = len(order)
+    found = list(orders(result))
+    reach = simultaneous_quantile(found, level)
+    frames = []
+    for order in found:
+        frames.append(_ranks(order, reach))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _ranks(order: Order, reach: float) -> pd.DataFrame:
+    surely, n = order.statistic > reach, len(order.models)
     ranks = {"rank": np.arange(1, n + 1), "low": 1 + surely.sum(axis=0), "high": n - surely.sum(axis=1)}
-    return pd.DataFrame({"model": order, **ranks})
-
-
-def _differences(result: FitResult) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Names by falling score, differences s_i - s_j in that order, and their standard errors, shape (N, N)."""
-    names = np.asarray(result.comparisons.models, object)
-    s = result.scores.to_numpy()
-    order = np.argsort(-s, kind="stable")
-    v = _covariance(result)[np.ix_(order, order)]
-    error = np.sqrt(np.maximum(np.add.outer(np.diag(v), np.diag(v)) - 2 * v, 0.0))
-    np.fill_diagonal(error, np.inf)
-    if not (error > 0).all():
-        raise NoIntervalError("there are no intervals: some differences have no standard error")
-    return names[order], np.subtract.outer(s[order], s[order]), error
+    return pd.DataFrame({"model": order.models, **ranks})
 
 
 def _covariance(result: FitResult) -> np.ndarray:
     return at_best_known_scale(result.scores.to_numpy(), result.covariance, result.n_free_discriminations)
 
 
-def _simultaneous_quantile(result: FitResult, level: float) -> float:
+def simultaneous_quantile(found: Sequence[Order], level: float) -> float:
     """Quantile of the largest |difference| over its standard error, were all scores equal; by simulation."""
+    dof = found[0].degrees_of_freedom
     normal_quantile(level)  # refuses what is not a level
-    v = _covariance(result)
-    n = len(v)
-    values, vectors = np.linalg.eigh(v)
-    half = vectors * np.sqrt(np.maximum(values, 0.0))
-    i, j = np.triu_indices(n, 1)
-    error = np.sqrt(np.diag(v)[i] + np.diag(v)[j] - 2 * v[i, j])
-    rng = generator(0, "ranks", n)
-    largest = []
-    for _ in range(DRAWS // CHUNK):
-        z = rng.standard_normal((CHUNK, n)) @ half.T
-        largest.append((np.abs(z[:, i] - z[:, j]) / error).max(axis=1))
-    return float(np.quantile(np.concatenate(largest), level))
+    rng = generator(0, "ranks", sum(len(order.models) for order in found))
+    largest = np.zeros(DRAWS)
+    for order in found:
+        values, vectors = np.linalg.eigh(order.covariance)
+        half = vectors * np.sqrt(np.maximum(values, 0.0))
+        i, j = np.triu_indices(len(values), 1)
+        error = order.error[0, i, j]
+        for start in range(0, DRAWS * (len(i) > 0), CHUNK):
+            z = rng.standard_normal((CHUNK, len(values))) @ half.T
+            here = (np.abs(z[:, i] - z[:, j]) / error).max(axis=1)
+            largest[start : start + CHUNK] = np.maximum(largest[start : start + CHUNK], here)
+    if np.isfinite(dof):
+        largest /= np.sqrt(rng.chisquare(dof, DRAWS) / dof)
+    return float(np.quantile(largest, level))

@@ -8,14 +8,18 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, NoIntervalError
 from judgerank.estimates import Estimates
-from judgerank.inference import cluster_gradients, covariance, information, normal_quantile, wald
+from judgerank.inference import cluster_gradients, covariance, information, wald
 from judgerank.likelihood import Curvature, evaluate
-from judgerank.solvers.penalised import penalty
+from judgerank.separation import residuals_by_cluster
+from judgerank.solvers.penalised import penalty, penalty_alone
 from judgerank.solvers.solution import Status
+
+FURTHEST = 50.0  # of an interval's end from the estimate, in its logarithm: of a judge all but at zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +32,12 @@ class FitResult(Estimates):
         Those of `Estimates`.
     robust : float array, shape (D, D), optional
         Covariance in place of the plug-in one; see `clustered`.
+    by_cluster : sparse float array, shape (Q, K (N + B)), optional
+        Residuals of every cluster, for the tests of `ranks`.
     """
 
     robust: np.ndarray | None = None
+    by_cluster: csr_array | None = None
 
     @cached_property
     def free(self) -> np.ndarray:
@@ -52,14 +59,15 @@ class FitResult(Estimates):
         """Covariance of (s, alpha[, beta][, b]) over the free parameters, shape (D, D).
 
         The inverse of the plug-in information, or what `clustered` put in its place. Slopes on their bound are
-        taken as given.
+        taken as given. Judges without a finite maximum are shrunk alone (`solvers.penalised.shrunk_alone`), and
+        that penalty counts as information on them.
 
         Raises
         ------
         NoIntervalError
-            If a discrimination is unbounded, or the information is singular.
+            If a discrimination is unbounded and nothing holds it, or the information is singular.
         """
-        if self.status is Status.UNBOUNDED:
+        if self.status is Status.UNBOUNDED and self.solution.alone is None:
             names = ", ".join(self.unbounded_judges)
             raise NoIntervalError(f"there are no intervals: the discrimination of {names} is unbounded")
         return self._inverse("expected") if self.robust is None else self.robust
@@ -68,19 +76,36 @@ class FitResult(Estimates):
         """Inverse of the information in the zero-sum coordinates."""
         cells = self.comparisons if self.model.judge_blocks else self.comparisons.pool_judges()
         at_fit = evaluate(cells, self.model, self.solution.parameters, curvature)
-        info = information(at_fit, self.free)
-        if self.solution.spread is not None:
-            info = info + penalty(self.model, self.solution.parameters, self.solution.spread)
+        info = information(at_fit, self.free) + self._penalty
         try:
             return covariance(info, len(self.comparisons.models), self.n_free_discriminations)
         except np.linalg.LinAlgError:
             raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})") from None
 
+    @property
+    def _penalty(self) -> np.ndarray | float:
+        """Precision matrix of the penalty over the free parameters, shape (D, D); zero where there is none."""
+        at, n = self.solution.parameters, len(self.comparisons.models)
+        if self.solution.spread is not None:
+            return penalty(self.model, at, self.solution.spread)
+        if self.solution.alone is None:
+            return 0.0
+        unbounded = np.isin(np.arange(len(self.comparisons.judges)), self.solution.unbounded_judges)
+        chosen = np.r_[np.ones(n, bool), self.free.ravel()]
+        return penalty_alone(at.judges, n, unbounded)[np.ix_(chosen, chosen)]
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Of the standard errors: infinite, or one less than the number of clusters."""
+        return np.inf if self.by_cluster is None else self.by_cluster.shape[0] - 1.0
+
     def clustered(self, comparisons: Comparisons, cluster: np.ndarray) -> FitResult:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
 
-        The sandwich B (sum u u') B of the observed information's inverse B and every cluster's gradient u
-        (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters.
+        The sandwich B M B of the observed information's inverse B and M = sum u u', u every cluster's gradient
+        (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Quantiles are Student's with Q - 1 degrees of
+        freedom. Where there is a penalty, its precision is part of the information and of M: the mean it shrinks
+        toward is one more observation. Without it what no comparison tells would seem to be known exactly.
 
         Parameters
         ----------
@@ -110,7 +135,15 @@ class FitResult(Estimates):
         by_cluster = cluster_gradients(comparisons, self.model, self.solution.parameters, cluster)
         free = np.r_[np.ones(len(c.models), bool), self.free.ravel()]
         half = by_cluster[:, free] @ bread
-        return replace(self, robust=half.T @ half * (len(half) / (len(half) - 1)))
+        meat = half.T @ half * (len(half) / (len(half) - 1))
+        if self._penalised:
+            meat = meat + bread @ self._penalty @ bread
+        residuals = residuals_by_cluster(comparisons, self.model, self.solution.parameters, cluster)
+        return replace(self, robust=meat, by_cluster=residuals)
+
+    @property
+    def _penalised(self) -> bool:
+        return self.solution.spread is not None or self.solution.alone is not None
 
     @cached_property
     def covariance_discrimination(self) -> np.ndarray:
@@ -128,20 +161,25 @@ class FitResult(Estimates):
     def standard_errors(self) -> np.ndarray:
         """Standard errors of scores, discriminations[, slopes], shape (N + B K,).
 
-        NaN for judges at zero and for slopes on their bound.
+        NaN for judges at zero, for slopes on their bound and for all that is an unbounded judge's own.
         """
         n = len(self.comparisons.models)
         spread = np.sqrt(np.diag(self.covariance_discrimination))
         by_judge = np.full(self.free.shape, np.nan)
         by_judge[self.free] = spread[n:]
+        by_judge[:, list(self.solution.unbounded_judges)] = np.nan
         return np.concatenate([spread[:n], by_judge.ravel()])
 
     def confidence_intervals(self, level: float = 0.95) -> pd.DataFrame:
         """Wald intervals of every free parameter: ``parameter, name, estimate, low, high``.
 
-        `parameter` is ``score``, ``discrimination``, ``slope``, ``position`` or ``tie``. Judges at zero have NaN
-        for the ends of their discrimination and slope, judges who never tie for those of
-        their tie propensity, whose intervals are taken in its logarithm.
+        `parameter` is ``score``, ``discrimination``, ``slope``, ``position`` or ``tie``. Those of discriminations
+        and tie propensities are taken in the logarithm, so that they stay above zero. Judges at zero have NaN for
+        the ends of their discrimination and slope, judges who never tie for those of their tie propensity, and
+        judges without a finite maximum for all of theirs.
+
+        Shrinkage draws a judge far from the panel toward it, and intervals about the shrunk estimate do not make
+        up for that: they hold the nominal share over the judges of a panel, not for the one that is furthest off.
         """
         models, judges = list(self.comparisons.models), list(self.comparisons.judges)
         at = self.solution.parameters
@@ -151,11 +189,13 @@ class FitResult(Estimates):
             names += judges
             estimates.append(np.exp(values) if block.startswith("log_") else values)
         estimate = np.concatenate(estimates)
-        low, high = wald(estimate, self.standard_errors, level)
-        tie = np.array(parameters) == "tie"  # small ones would reach below zero
+        errors, dof = self.standard_errors, self.degrees_of_freedom
+        low, high = wald(estimate, errors, level, dof)
+        positive = np.isin(parameters, ("discrimination", "tie"))
         with np.errstate(invalid="ignore"):
-            ends = wald(np.zeros(tie.sum()), self.standard_errors[tie] / estimate[tie], level)
-        low[tie], high[tie] = (estimate[tie] * np.exp(end) for end in ends)
+            ends = wald(np.zeros(positive.sum()), errors[positive] / estimate[positive], level, dof)
+        ends = np.clip(ends, -FURTHEST, FURTHEST)
+        low[positive], high[positive] = estimate[positive] * np.exp(ends)
         columns = {"parameter": parameters, "name": names, "estimate": estimate, "low": low, "high": high}
         rows = pd.DataFrame(columns)
         if self.model.fixed_scale:
@@ -191,7 +231,7 @@ class FitResult(Estimates):
             c[names.index(name)] = weight  # models come first
         estimate = float(c[: len(values)] @ values)
         error = float(np.sqrt(c @ self.covariance_discrimination @ c))
-        low, high = wald(np.array(estimate), np.array(error), level)
+        low, high = wald(np.array(estimate), np.array(error), level, self.degrees_of_freedom)
         return {"estimate": estimate, "standard_error": error, "low": float(low), "high": float(high)}
 
     def discrimination_curve(self, judge: str, covariate: np.ndarray, level: float = 0.95) -> pd.DataFrame:
@@ -213,13 +253,5 @@ class FitResult(Estimates):
                 design[:, position[block, k]] = values
         error = np.sqrt(np.einsum("td,de,te->t", design, self.covariance, design))
         centre = np.log(self.discrimination[judge]) + self.slope[judge] * z
-        low, high = wald(centre, error, level)
+        low, high = wald(centre, error, level, self.degrees_of_freedom)
         return pd.DataFrame({"z": z, "estimate": np.exp(centre), "low": np.exp(low), "high": np.exp(high)})
-
-    def separated_pairs(self, level: float = 0.95) -> int:
-        """Number of model pairs whose score difference has an interval that leaves out zero."""
-        n = len(self.comparisons.models)
-        s, v = self.scores.to_numpy(), self.covariance[:n, :n]
-        error = np.sqrt(np.maximum(np.add.outer(np.diag(v), np.diag(v)) - 2 * v, 0.0))
-        apart = np.abs(np.subtract.outer(s, s)) > normal_quantile(level) * error
-        return int(np.triu(apart, 1).sum())

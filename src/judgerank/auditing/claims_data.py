@@ -76,7 +76,7 @@ def gpt_4_first_mt_bench(results: Results) -> Decided:
 
 def _narrower(results: Results, name: str) -> tuple[bool, str]:
     fits = real(results, name).set_index("fit")
-    width, pairs = fits["mean_width"], fits["separated_pairs"]
+    width, pairs = fits["mean_width"], fits["separated"]
     told = f"width {width['judge_aware']:.3f} against {width['btl']:.3f}, separated pairs {pairs['judge_aware']} "
     return bool(width["judge_aware"] < width["btl"]), f"{told}against {pairs['btl']}"
 

@@ -157,12 +157,12 @@ def two_scales(results: Results) -> tuple[bool, str]:
         fits = results.table(f"complete_ranking/{name}/fits.csv").set_index("fit")
         aware, btl = fits.loc["judge_aware"], fits.loc["btl"]
         otherwise += (aware["mean_width"] < btl["mean_width"]) != (aware["relative_width"] < btl["relative_width"])
-        ahead += aware["separated_pairs"] >= btl["separated_pairs"]
+        ahead += aware["separated"] >= btl["separated"]
         sentences.append(
             f"{TITLES[name]}: width {aware['mean_width']:.3f} against {btl['mean_width']:.3f}, over the standard "
             f"deviation of the scores {aware['relative_width']:.3f} against {btl['relative_width']:.3f}, "
             "separated "
-            f"pairs {aware['separated_pairs']} against {btl['separated_pairs']}"
+            f"pairs {aware['separated']} against {btl['separated']}"
         )
     text = (
         "The scores of the two models are on different scales, so their widths alone do not say which is more "

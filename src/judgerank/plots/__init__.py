@@ -19,6 +19,7 @@ from judgerank.plots.rankings import agreement, leaderboard, ratings, tie_handli
 from judgerank.plots.resampled import efficiency, sparsity, weak_share
 from judgerank.plots.simulations import coverage, mse, mse_draws, shrunk, slot_bias
 from judgerank.plots.style import NAMES, PAGE, REFERENCES, canvas, label_points, short
+from judgerank.plots.validity import validity
 
 __all__ = [
     "NAMES",
@@ -54,5 +55,6 @@ __all__ = [
     "stopping_path",
     "tie_handling",
     "uncertainty",
+    "validity",
     "weak_share",
 ]

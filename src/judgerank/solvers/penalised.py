@@ -10,6 +10,10 @@ approximation at the mode (Tierney and Kadane, 1986), under a weak prior, log ta
 
 H the expected information of the first two terms. (Minus their Hessian need not be positive definite, and would be
 rewarded for being all but singular.)
+
+Where a likelihood has no maximum because some judges' discriminations (or positions, or tie propensities) run off,
+those judges alone can be shrunk: every parameter of theirs is normal about its mean over the others, and nothing
+else has a penalty (`shrunk_alone`).
 """
 
 from __future__ import annotations
@@ -25,8 +29,8 @@ from judgerank.comparisons import Comparisons
 from judgerank.inference import information, zero_sum_basis
 from judgerank.likelihood import evaluate
 from judgerank.model import Model, Parameters
-from judgerank.solvers.newton import positive_solve
-from judgerank.solvers.solution import Solution, Status, require_positive
+from judgerank.solvers.newton import positive_solve, unbounded_judges
+from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
 
 SUFFICIENT = 1e-4  # Armijo's constant
 ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
@@ -34,6 +38,7 @@ FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for gra
 LARGEST_STEP = 3.0  # of any parameter, in one iteration
 WIDE = 10.0  # standard deviation of a block's mean, where it is free: it stays finite and moves freely
 NARROWEST, WIDEST = 0.05, 5.0  # standard deviations tried, in log-odds and log gamma
+ALONE = 1.0  # standard deviation of an unbounded judge's parameters about the mean of the others
 DIFFERENCE = 1e-4  # of log tau, for the slope of the marginal likelihood
 
 
@@ -116,22 +121,48 @@ def _free_blocks(model: Model) -> tuple[str, ...]:
     return model.judge_blocks[model.fixed_scale :]
 
 
-class _Problem:
-    """The penalised log-likelihood of one set of cells, in zero-sum coordinates."""
+def penalty_alone(judges: np.ndarray, n_models: int, unbounded: np.ndarray) -> np.ndarray:
+    """Precision matrix of (s, judges' blocks) when nothing but unbounded judges is shrunk, shape (D, D).
 
-    def __init__(self, cells: Comparisons, model: Model):
-        self.cells, self.model = cells, model
+    Parameters
+    ----------
+    judges : float array, shape (B, K)
+        Their parameters; those that are not finite have no part in a mean.
+    n_models : int
+    unbounded : bool array, shape (K,)
+    """
+    blocks = [np.zeros((n_models, n_models))]
+    for row in judges:
+        others = np.isfinite(row) & ~unbounded
+        apart = np.eye(len(row)) - others / max(1, others.sum())
+        apart = apart[unbounded & np.isfinite(row)]
+        blocks.append(apart.T @ apart / ALONE**2)
+    return block_diag(*blocks)
+
+
+class _Problem:
+    """The penalised log-likelihood of one set of cells, in zero-sum coordinates.
+
+    With `held`, parameters of the judges of which those that are not finite stay as they are, and `alone`, a fixed
+    precision matrix of the others and the scores, that is the penalty; else it is that of the standard deviations.
+    """
+
+    def __init__(
+        self, cells: Comparisons, model: Model, held: np.ndarray | None = None, alone: np.ndarray | None = None
+    ):
+        self.cells, self.model, self.alone = cells, model, alone
         self.n, self.k = len(cells.models), len(cells.judges)
-        self.free = np.ones((len(model.judge_blocks), self.k), bool)
+        self.held = np.zeros((len(model.judge_blocks), self.k)) if held is None else held
+        self.free = np.isfinite(self.held)
         self.free[: model.fixed_scale] = False
         bases = [zero_sum_basis(self.n)]
-        for name in _free_blocks(model):
-            bases.append(zero_sum_basis(self.k) if name == "log_discrimination" else np.eye(self.k))
+        for name, many in zip(_free_blocks(model), self.free[model.fixed_scale :].sum(axis=1), strict=True):
+            bases.append(zero_sum_basis(many) if name == "log_discrimination" else np.eye(many))
         self.to_full = block_diag(*bases)
 
     def parameters(self, x: np.ndarray) -> Parameters:
         full = self.to_full @ x
-        judges = np.zeros(self.free.shape)
+        judges = np.where(np.isfinite(self.held), 0.0, self.held)
         judges[self.free] = full[self.n :]
         return Parameters(full[: self.n], judges)
 
@@ -141,8 +172,8 @@ class _Problem:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
         at = self.parameters(x)
         here = evaluate(self.cells, self.model, at, curvature)
-        level, share = _scale(self.model, at)
-        apart = _apart(self.model, self.n, self.k, spread)
+        level, share = _scale(self.model, at) if self.alone is None else (0.0, np.empty(0))
+        apart = _apart(self.model, self.n, self.k, spread) if self.alone is None else self.alone
         pull = (level / spread["scores"]) ** 2 * at.scores
         size, by_judge = pull @ at.scores, slice(self.n, self.n + len(share))
         gradient = np.r_[here.score_gradient, here.judge_gradient[self.free]] - apart @ self.to_full @ x
@@ -151,7 +182,7 @@ class _Problem:
         height = here.log_likelihood - 0.5 * (size + x @ self.to_full.T @ apart @ self.to_full @ x)
         if curvature is None:
             return height, self.to_full.T @ gradient, np.empty((0, 0))
-        precision = penalty(self.model, at, spread)
+        precision = penalty(self.model, at, spread) if self.alone is None else apart.copy()
         if curvature == "observed" and not self.model.fixed_scale and len(self.free):
             here.judge_information[:, 0, 0] -= here.judge_gradient[0]  # from gamma to its logarithm
             precision[: self.n, by_judge] += np.outer(pull, share)
@@ -228,3 +259,50 @@ def maximise(cells: Comparisons, model: Model, settings: PenalisedSettings) -> S
     here = problem.parameters(x)
     status = Status.SHRUNK if done else Status.ITERATION_LIMIT
     return Solution(here, evaluate(cells, model, here), status, at["steps"] + steps, spread=spread)
+
+
+def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
+    """An unbounded solution with those judges held finite by shrinking them alone, and no one else.
+
+    Log-discrimination, position and log tie propensity of such a judge are normal about their means over the other
+    judges in play with standard deviation one; judges at zero stay there. Who is unbounded stays on record, and so
+    does the status. Judges that run off once the first are held join them. With slopes nothing changes: those have
+    bounds, which this does not know.
+    """
+    if found.status is not Status.UNBOUNDED or model.has_slope:
+        return found
+    at, unbounded, steps = found.parameters, found.unbounded_judges, found.iterations
+    play = np.flatnonzero(at.in_play)
+    if not play.size:  # whoever runs off, in position or ties, says nothing of the models
+        return found
+    part = cells.with_judges(cells.judges[k] for k in play)
+    done = True
+    for _ in play:
+        away = np.isin(play, unbounded)
+        problem, start = _alone(part, model, Parameters(at.scores, at.judges[:, play]), away)
+        x, _, done, more = problem.mode(start, {"scores": 1.0}, PenalisedSettings())
+        here, steps = problem.parameters(x), steps + more
+        new = set(unbounded_judges(model, here) or separated_judges(part, model, here)) - set(np.flatnonzero(away))
+        if not new:
+            break
+        unbounded = tuple(sorted({*unbounded, *play[list(new)].tolist()}))
+    judges = at.judges.copy()
+    judges[:, play] = here.judges
+    here = Parameters(here.scores, judges)
+    status = Status.UNBOUNDED if done else Status.ITERATION_LIMIT
+    return Solution(here, evaluate(cells, model, here), status, steps, unbounded, alone=ALONE)
+
+
+def _alone(part: Comparisons, model: Model, at: Parameters, away: np.ndarray) -> tuple[_Problem, np.ndarray]:
+    """The problem in which the judges `away` alone are shrunk, and a start with them at the mean of the others."""
+    judges = at.judges.copy()
+    for row in judges:
+        others = np.isfinite(row) & ~away
+        row[away & np.isfinite(row)] = row[others].mean() if others.any() else 0.0
+    at = Parameters(at.scores, judges).normalised()
+    free = np.isfinite(judges)
+    free[: model.fixed_scale] = False
+    chosen = np.r_[np.ones(len(at.scores), bool), free.ravel()]
+    precision = penalty_alone(judges, len(at.scores), away)[np.ix_(chosen, chosen)]
+    problem = _Problem(part, model, judges, precision)
+    return problem, problem.to_full.T @ np.r_[at.scores, at.judges[free]]

@@ -73,6 +73,8 @@ class Solution:
         Standard deviations of the penalty by block, where there is one.
     rival : Rival, optional
         The best other maximum that the search met, if it is close.
+    alone : float, optional
+        Standard deviation of the penalty on the unbounded judges, where they alone have one.
     """
 
     parameters: Parameters
@@ -82,6 +84,7 @@ class Solution:
     unbounded_judges: tuple[int, ...] = ()
     spread: Mapping[str, float] | None = None
     rival: Rival | None = None
+    alone: float | None = None
 
 
 def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:

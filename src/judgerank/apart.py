@@ -1,0 +1,64 @@
+"""Components of the comparisons fitted apart: a ranking of each, where there is none of all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from judgerank.comparisons import Comparisons
+from judgerank.connectivity import components
+from judgerank.estimates import Settings
+from judgerank.fit import fit
+from judgerank.result import FitResult
+
+
+def split(comparisons: Comparisons) -> list[tuple[Comparisons, np.ndarray]]:
+    """The comparisons of every component with its own models and judges, and their rows; largest first."""
+    c = comparisons
+    place = {name: number for number, name in enumerate(c.models)}
+    parts = []
+    for group in sorted(components(c), key=len, reverse=True):
+        chosen = np.array([place[name] for name in group])
+        rows = np.flatnonzero(np.isin(c.first, chosen))
+        if not rows.size:  # a model never compared
+            continue
+        new_index = np.full(len(c.models), -1, np.int32)
+        new_index[chosen] = np.arange(len(chosen))
+        part = c.take(rows)
+        parts.append(
+            (replace(part, models=group, first=new_index[part.first], second=new_index[part.second]), rows)
+        )
+    return parts
+
+
+def fit_apart(
+    comparisons: Comparisons,
+    model: str = "judge_aware",
+    solver: str = "newton",
+    settings: Settings | None = None,
+    cluster: np.ndarray | None = None,
+) -> tuple[FitResult, ...]:
+    """Fit every component by itself; `ranks.pairwise` and `ranks.rank_intervals` take the fits together.
+
+    Scores are comparable within a component only, and so are discriminations: a judge has one in each.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Raw comparisons where there are clusters.
+    model, solver, settings
+        As for `fit`.
+    cluster : int array, shape (T,), optional
+        Cluster of each comparison, for `FitResult.clustered`.
+
+    Raises
+    ------
+    JudgerankError
+        As `fit` and `FitResult.clustered` do, for any component.
+    """
+    fits = []
+    for part, rows in split(comparisons):
+        fitted = fit(part, model, solver, settings)
+        fits.append(fitted if cluster is None else fitted.clustered(part, cluster[rows]))
+    return tuple(fits)

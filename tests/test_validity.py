@@ -1,0 +1,119 @@
+"""The checks of what tests and intervals promise: their draws, what they record, and the section."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hydra import compose, initialize_config_dir
+from numpy.testing import assert_allclose
+from omegaconf import OmegaConf
+
+from judgerank import fit, ranks
+from judgerank.config import CONF
+from judgerank.connectivity import components
+from judgerank.schemas.validity import Design, Fitted
+from judgerank.simulate import generator
+from judgerank.validity import drawn, half, measured, separated
+from tests.test_sections import run
+
+SMALL = {"n_models": 6, "n_judges": 4, "n_comparisons": 600, "sigma_scores": 1.0, "level": 0.95}
+
+
+def settings(**changed) -> dict:
+    given = OmegaConf.to_container(OmegaConf.structured(Design(title="", methods=[])))
+    return given | OmegaConf.to_container(OmegaConf.structured(Fitted(member="judge_aware"))) | SMALL | changed
+
+
+def test_a_design_is_what_its_settings_say():
+    rng = np.random.default_rng
+    _, question, truth = drawn(settings(equal=3, far=4.0, sigma_discrimination=0.0, questions=9), rng(0))
+    assert np.unique(question).size == 9
+    assert truth.scores[0] == truth.scores[1] == truth.scores[2] != truth.scores[3]
+    assert_allclose(truth.judges[0, 0] - truth.judges[0, 1:], np.log(4.0))
+    assert_allclose([truth.scores.sum(), truth.judges.sum()], 0, atol=1e-12)
+    tied, alone, _ = drawn(settings(ties=0.3), rng(1))
+    assert abs((tied.outcome == 0.5).mean() - 0.3) < 3 * np.sqrt(0.21 / 600)
+    assert np.unique(alone).size > 300
+    apart, *_ = drawn(settings(islands=True), rng(2))
+    assert [len(group) for group in components(apart)] == [3, 3]
+    leaning, *_ = drawn(settings(sigma_scores=0.0, position=3.0, n_judges=2), rng(3))
+    shares = [leaning.outcome[leaning.judge == k].mean() for k in (0, 1)]
+    assert shares[0] < 0.2 < 0.8 < shares[1]
+
+
+def test_questions_make_judges_err_together():
+    def errors(sd):
+        data, question, _ = drawn(
+            settings(sigma_scores=0.0, questions=20, question_sd=sd), np.random.default_rng(4)
+        )
+        result = fit(data, "btl")
+        return result.clustered(data, question).standard_errors.mean() / result.standard_errors.mean()
+
+    assert errors(1.5) > 1.5 > errors(0.0)
+
+
+def test_a_record_says_what_the_tables_of_ranks_say():
+    given = settings(equal=2)
+    record = measured(given, generator(1, "x"))
+    data, _, truth = drawn(given, generator(1, "x"))
+    pairs = ranks.pairwise(fit(data))
+    s = pd.Series(truth.scores, data.models)
+    apart = s[pairs["first"]].to_numpy() - s[pairs["second"]].to_numpy()
+    assert record["power/both"] == pytest.approx(pairs["separated"][apart != 0].mean())
+    assert record["false/both"] == float(pairs["separated"][apart == 0].any())
+    assert record["wrong/both"] == float((pairs["separated"] & (apart < 0)).any())
+    assert record["power/wald"] >= record["power/both"]
+    assert set(record) >= {"scores", "discrimination", "ranks/wald", "ranks/both"}
+
+
+@pytest.mark.parametrize("solver", ["newton", "penalised"])
+def test_islands_are_measured_by_either_solver(solver):
+    given = settings(islands=True, solver=solver, clustered=True, questions=50)
+    records = pd.DataFrame(measured(given, generator(seed, "islands")) for seed in range(4))
+    assert records["power/both"].mean() > 0.3
+    assert ("across" in records) == (solver == "penalised")  # components fitted apart say nothing across them
+
+
+def test_intervals_hold_where_a_judge_runs_off():
+    """Some fits of few comparisons and a judge of eightfold discrimination have no maximum; theirs hold too."""
+    given = settings(far=8.0, n_judges=8, n_comparisons=400)
+    records = pd.DataFrame(measured(given, generator(seed, "runaway")) for seed in range(60))
+    away = records[records["status"] == "unbounded"]["scores"]
+    assert len(away) > 5
+    assert abs(away.mean() - 0.95) < 3 * max(away.std(), 0.05) / np.sqrt(len(away))
+
+
+def test_sets_are_counted_whole_and_in_halves():
+    data, question, _ = drawn(settings(n_comparisons=1500), np.random.default_rng(5))
+    given = {"set": "one", "member": "judge_aware", "solver": "newton", "level": 0.95, "clustered": False}
+    whole = separated(given, generator(0), {"one": (data, question)})
+    assert whole["pairs"] == 15
+    assert whole["both"] == ranks.pairwise(fit(data))["separated"].sum() <= whole["wald"]
+    part = half(given, generator(0), {"one": (data, question)})
+    assert part["intervals"] == 1.0
+
+
+def test_every_design_names_known_settings_and_methods():
+    with initialize_config_dir(CONF, version_base="1.3"):
+        cfg = compose("validity")
+    assert not OmegaConf.missing_keys(cfg)
+    for design in cfg.designs.values():
+        assert set(design.methods) <= set(cfg.methods)
+        assert design.questions > 0 or design.question_sd == 0
+
+
+def test_the_section_writes_its_tables_and_refuses_unknown_methods(tmp_path):
+    sets = [f"~datasets.{name}" for name in ("in_house", "chatbot_arena", "ultrafeedback")]
+    small = ["surrogate=always", "parallel=sequential", "replications=2", "halves=1", "members=[btl]", *sets]
+    with initialize_config_dir(CONF, version_base="1.3"):
+        others = [name for name in compose("validity").designs if name != "near_20"]
+    small += [f"cache={tmp_path / 'cache'}", *(f"~designs.{name}" for name in others)]
+    done = run("validity", tmp_path, *small)
+    assert done.returncode == 0, done.stderr
+    order = pd.read_csv(tmp_path / "results/surrogate/validity/order.csv")
+    assert order["method"].tolist() == ["btl", "btl", "judge_aware", "judge_aware"]
+    assert (order.query("method == 'btl' and test == 'both'")["power"].to_numpy() >= 0).all()
+    pairs = pd.read_csv(tmp_path / "results/surrogate/validity/pairs.csv")
+    assert pairs["kept"].eq(1.0).all()  # of btl both tests are one
+    bad = run("validity", tmp_path, *small, "designs.near_20.methods=[bt]")
+    assert bad.returncode == 1
+    assert "there is no method 'bt'" in bad.stderr
