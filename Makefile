@@ -41,7 +41,7 @@ audit: environment
 	$(BIN)/python experiments/audit.py $(ARGS)
 
 # the real sets must be there (JUDGERANK_DATA); the in-house one is verified on its surrogate
-REAL := chatbot_arena benchmark_alignment judge_reliability method_comparison
+REAL := chatbot_arena benchmark_alignment judge_reliability method_comparison validity
 EACH := data_overview complete_ranking tie_handling mixed_judges sparsity subsampling_efficiency model_comparison \
         uncertainty
 verify: environment

@@ -49,7 +49,7 @@ def judges(fitted: FitResult, judgments: Judgments, level: float) -> pd.DataFram
     """
     frame = judgments.judges.drop(columns="dataset").set_index("judge")
     frame["status"] = fitted.judge_status
-    if fitted.unbounded_judges:  # the others have no maximum either, and are not at fault
+    if fitted.unbounded_judges and fitted.solution.alone is None:  # the others have no maximum either
         frame.loc[~frame.index.isin(fitted.unbounded_judges), "status"] = "no maximum"
     try:
         rows = fitted.confidence_intervals(level).set_index("name")
