@@ -273,21 +273,24 @@ UNBOUNDED = [
 ]
 
 
-def test_a_judge_who_is_never_wrong_leaves_scores_without_intervals_and_the_page_says_so(tmp_path):
+def test_a_judge_who_is_never_wrong_leaves_the_scores_their_intervals_and_the_page_says_so(tmp_path):
     done = run(answers(tmp_path / "m.jsonl", *UNBOUNDED), tmp_path / "ranking", "model=judge_aware")
     assert done.returncode == 0, done.stderr
     board, judges, pairs, plan = (
         table(tmp_path / "ranking", n) for n in ("leaderboard", "judges", "pairs", "next")
     )
     assert board["model"].tolist() == ["x", "y", "z"]
-    assert board[["low", "high", "rank_low", "rank_high"]].isna().all(axis=None)
-    assert judges.set_index("judge")["status"].to_dict() == {"never wrong": "unbounded", "other": "no maximum"}
-    assert pairs.columns.tolist() == ["first", "second", "difference", "comparable"]
-    assert set(plan["judge_model"]) == {"never wrong"}
-    assert plan["width"].isna().all()
+    assert board[["low", "high", "rank_low", "rank_high"]].notna().all(axis=None)
+    assert judges.set_index("judge")["status"].to_dict() == {"never wrong": "unbounded", "other": "interior"}
+    assert judges.set_index("judge")["low_discrimination"].isna().to_dict() == {
+        "never wrong": True,
+        "other": False,
+    }
+    assert pairs["p_value"].notna().all()
+    assert (plan["width_after"] < plan["width"]).all()
     text = " ".join(Page((tmp_path / "ranking" / "index.html").read_text()).texts)
     assert "The likelihood has no maximum: never wrong never answered against the order" in text
-    assert "Without intervals no pair can be separated" in text
+    assert "shrinking it toward the others, alone" in text
 
 
 def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):

@@ -118,7 +118,7 @@ class Estimates:
     def judge_status(self) -> pd.Series:
         """How each judge ended: interior, zero, unbounded, slope_bound, or that of an unfinished fit."""
         status = pd.Series(str(self.status), index=list(self.comparisons.judges), name="status")
-        if self.converged:
+        if self.converged or self.solution.alone is not None:  # the others are at their best, given that judge's
             status[:] = str(Status.INTERIOR if self.solution.spread is None else Status.SHRUNK)
         status[list(self.slopes_at_bound)] = "slope_bound"
         status[list(self.judges_at_zero)] = "zero"

@@ -131,10 +131,16 @@ def on_fit(fitted: FitResult) -> list[str]:
     said = []
     if fitted.unbounded_judges:
         sided = ", or always for one position" * fitted.model.has_position
+        held = (
+            "Scores are where the search stopped, and nothing here has an interval."
+            if fitted.solution.alone is None
+            else "What is such a judge's own is held finite by shrinking it toward the others, alone, and has no "
+            "interval."
+        )
         said.append(
             f"The likelihood has no maximum: {listed(fitted.unbounded_judges)} never answered against the order "
-            f"of the models{sided}, so a parameter runs off to infinity. Scores are where the search stopped, and "
-            "nothing here has an interval. More comparisons of close models by that judge help, or model=btl."
+            f"of the models{sided}, so a parameter runs off to infinity. {held} More comparisons of close models "
+            "by that judge help, or model=btl."
         )
     if fitted.judges_at_zero:
         outnumbered = 2 * len(fitted.judges_at_zero) >= len(fitted.comparisons.judges)

@@ -52,7 +52,7 @@ def judges(fitted: FitResult, judgments: Judgments, level: float) -> pd.DataFram
     """
     frame = judgments.judges.drop(columns="dataset").set_index("judge")
     frame["status"] = fitted.judge_status
-    if fitted.unbounded_judges:  # the others have no maximum either, and are not at fault
+    if fitted.unbounded_judges and fitted.solution.alone is None:  # the others have no maximum either
         frame.loc[~frame.index.isin(fitted.unbounded_judges), "status"] = "no maximum"
     try:
         rows = fitted.confidence_intervals(level).set_index("name")
@@ -74,7 +74,7 @@ def judges(fitted: FitResult, judgments: Judgments, level: float) -> pd.DataFram
 def pairs(fitted: FitResult, level: float) -> pd.DataFrame:
     """Every pair of models as in `ranks.pairwise`; of a fit without intervals, the differences alone."""
     if has_intervals(fitted):
-        return pairwise(fitted, level).assign(comparable=True)
+        return pairwise(fitted, level)
     scores = fitted.scores.sort_values(ascending=False, kind="stable")
     i, j = np.triu_indices(len(scores), 1)
     difference = scores.to_numpy()[i] - scores.to_numpy()[j]
