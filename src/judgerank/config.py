@@ -96,7 +96,7 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
         def job(cfg: DictConfig) -> None:
             try:
                 run(cfg)
-            except JudgerankError as error:
+            except (JudgerankError, OSError) as error:
                 if traceback_wanted:
                     raise
                 # an exit passes through hydra, which would put a line of its own before an exception
@@ -111,6 +111,8 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
             logging.getLogger("judgerank").setLevel(logging.INFO)
             try:
                 command()
+            except KeyboardInterrupt:
+                sys.exit(f"{config_name}: interrupted; what was finished is kept")
             except (HydraException, OmegaConfBaseException) as error:
                 if traceback_wanted:
                     raise

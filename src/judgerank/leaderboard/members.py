@@ -14,13 +14,9 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from judgerank.comparisons import Comparisons
-from judgerank.connectivity import position_share
+from judgerank.connectivity import position_share, positions_are_imitated
 from judgerank.errors import JudgerankError
-from judgerank.fit import LEAST_POSITION_SHARE
 from judgerank.result import FitResult
-from judgerank.solvers import newton
-from judgerank.solvers.closure import guess, main_direction
-from judgerank.solvers.solution import Solution
 
 DEFAULT, FALLBACK = "position_aware", "judge_aware"
 AGREE = 0.9  # rank correlation with btl below which a ranking is warned of
@@ -35,12 +31,13 @@ def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
     parts : iterable of Comparisons
         The components of the comparison graph: the member must be identified in each.
     """
-    share = min(position_share(part) for part in parts)
-    if share < LEAST_POSITION_SHARE:
+    parts = list(parts)
+    if any(positions_are_imitated(part) for part in parts):
         return FALLBACK, (
             f"Model {FALLBACK}: the order in which models were shown follows the models, so judges who lean "
             "towards a position cannot be told from better models (show some pairs in the other order)."
         )
+    share = min(position_share(part) for part in parts)
     return DEFAULT, (
         f"Model {DEFAULT}, the default: judges may lean towards the model shown first ({share:.0%} of a leaning's "
         f"effect could not be taken for scores); model={FALLBACK} leaves that out."
@@ -67,24 +64,14 @@ class Rival:
 
 
 def rival(fitted: FitResult) -> Rival | None:
-    """The highest other maximum reached from the unweighted scores, or from the judges' main direction.
-
-    None if all of these lead to the same ranking, or the fit is not an exact maximum with free discriminations.
-    """
-    model, cells = fitted.model, fitted.comparisons
-    if fitted.settings.__class__ is not newton.NewtonSettings or model.n_scale < 1 or model.fixed_scale:
+    """The best other maximum that the search for the highest one met; None if it gives the same ranking."""
+    found = fitted.solution.rival
+    if found is None:
         return None
-    agreed = main_direction(cells)
-    ends = [newton.climb_from_unweighted(cells, model, fitted.settings)]
-    ends += [newton.maximise(cells, model, fitted.settings, guess(cells, model, way * agreed)) for way in (1, -1)]
-    others = [_beside(fitted, end) for end in ends if end.status.converged]
-    return min((other for other in others if other.correlation < SAME), key=lambda other: other.gap, default=None)
-
-
-def _beside(fitted: FitResult, end: Solution) -> Rival:
-    scores = end.parameters.scores
-    gap = fitted.log_likelihood - end.evaluation.log_likelihood
-    return Rival(float(gap), _spearman(scores, fitted.scores), fitted.comparisons.models[int(np.argmax(scores))])
+    scores = found.parameters.scores
+    correlation = _spearman(scores, fitted.scores)
+    first = fitted.comparisons.models[int(np.argmax(scores))]
+    return Rival(found.gap, correlation, first) if correlation < SAME else None
 
 
 def on_rivals(fitted: FitResult, refit: Callable[[str], FitResult]) -> list[str]:

@@ -10,12 +10,11 @@ from judgerank.solvers.solution import Rival, Solution
 
 EQUAL_HEIGHT = 1e-9  # log-likelihoods closer than this, relative to their size, count as equal
 SAME_POINT = 1e-4  # maxima whose scores and discriminations differ by less, relative to the spread, are one
-CLOSE = 2.0  # log-likelihood by which another maximum may be lower and still be named: about a 95% interval's
 DIGITS = 6  # to which scores are compared when all else is equal
 
 
 def highest(ends: list[Solution], unweighted: np.ndarray) -> Solution:
-    """The highest end, with the best other maximum that is close.
+    """The highest end, with the best other maximum among them.
 
     Ends of equal height are told apart by the inner product of their scores with the unweighted ones, then by the
     scores themselves, in lexicographic order; the larger counts.
@@ -36,8 +35,6 @@ def highest(ends: list[Solution], unweighted: np.ndarray) -> Solution:
     second = max(others, key=lambda end: (height(end) >= top - level, *_rank(end, unweighted), height(end)))
     second = second if height(second) >= top - level else max(others, key=height)
     gap = max(0.0, height(best) - height(second))
-    if gap > CLOSE:
-        return best
     return replace(best, rival=Rival(gap, second.parameters, bool(gap <= level)))
 
 

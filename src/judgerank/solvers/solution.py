@@ -39,7 +39,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Rival:
-    """Another maximum that is nearly as high.
+    """Another maximum of the same likelihood.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Solution:
     spread : mapping of str to float, optional
         Standard deviations of the penalty by block, where there is one.
     rival : Rival, optional
-        The best other maximum that the search met, if it is close.
+        The best other maximum that the search met. There is none where one climb was enough.
     alone : float, optional
         Standard deviation of the penalty on the unbounded judges, where they alone have one.
     """
