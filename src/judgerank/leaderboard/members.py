@@ -17,6 +17,8 @@ from judgerank.comparisons import Comparisons
 from judgerank.connectivity import position_share, positions_are_imitated
 from judgerank.errors import JudgerankError
 from judgerank.result import FitResult
+from judgerank.solvers import newton
+from judgerank.solvers.solution import Solution
 
 DEFAULT, FALLBACK = "position_aware", "judge_aware"
 AGREE = 0.9  # rank correlation with btl below which a ranking is warned of
@@ -64,14 +66,24 @@ class Rival:
 
 
 def rival(fitted: FitResult) -> Rival | None:
-    """The best other maximum that the search for the highest one met; None if it gives the same ranking."""
-    found = fitted.solution.rival
-    if found is None:
+    """The highest other maximum that many starts lead to.
+
+    None if all of these give the same ranking, or the fit is not an exact maximum with free discriminations.
+    """
+    model, cells, settings = fitted.model, fitted.comparisons, fitted.settings
+    if not isinstance(settings, newton.NewtonSettings) or model.n_scale < 1 or model.fixed_scale:
         return None
-    scores = found.parameters.scores
-    correlation = _spearman(scores, fitted.scores)
-    first = fitted.comparisons.models[int(np.argmax(scores))]
-    return Rival(found.gap, correlation, first) if correlation < SAME else None
+    bounds = newton.BOX | {"slope": settings.slope_bound}
+    starts = newton.worth_climbing(cells, model, bounds, within=np.inf)
+    ends = (newton.maximise(cells, model, settings, start) for start in starts)
+    others = [_beside(fitted, end) for end in ends if end.status.converged]
+    return min((other for other in others if other.correlation < SAME), key=lambda other: other.gap, default=None)
+
+
+def _beside(fitted: FitResult, end: Solution) -> Rival:
+    scores = end.parameters.scores
+    gap = fitted.log_likelihood - end.evaluation.log_likelihood
+    return Rival(float(gap), _spearman(scores, fitted.scores), fitted.comparisons.models[int(np.argmax(scores))])
 
 
 def on_rivals(fitted: FitResult, refit: Callable[[str], FitResult]) -> list[str]:
