@@ -67,9 +67,7 @@ def one_model_under_several_names(
             single = with_judges_merged(judgments, cfg.one_model, "merged")
             merged = fit(single, "judge_aware", *solver_settings(cfg.solver, "judge_aware"))
             moved = int((merged.ranks - fits[name].ranks).abs().max())
-            row = fit_rows([fits[name], merged], cfg.level, dataset=name).drop(
-                columns=["iterations", "log_likelihood"]
-            )
+            row = fit_rows([fits[name], merged], cfg.level, dataset=name).drop(columns="log_likelihood")
             rows.append(row.assign(judges=["as published", "merged"], largest_rank_change=[0, moved]))
     changes = pd.concat(rows, ignore_index=True)
     compared = pd.concat(kinds, ignore_index=True)

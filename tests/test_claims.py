@@ -58,3 +58,9 @@ def test_what_noise_may_explain_is_not_clear():
     row = tally("any", "pearson", "btl", [(noisy, None), (noisy, noisy + 1.0)], 1)
     assert (row["places"], row["hold"], row["clear"], row["clearly_not"]) == (2, 1, 0, 1)
     assert row["hold_paper_repeats"] == pytest.approx(1)
+
+
+def test_a_place_where_no_repeat_gave_both_fits_is_left_out():
+    some, none = pd.Series([0.1, 0.2, 0.3]), pd.Series([np.nan, np.nan, np.nan])
+    row = tally("claim", "pearson", "btl", [(some, None), (none, None), (some, none)], 2)
+    assert (row["places"], row["hold"], row["clear"], row["clearly_not"]) == (1, 1, 1, 0)

@@ -70,12 +70,13 @@ def _along(curve: dict[Place, pd.Series], axis: int, falling: bool = False) -> I
 def tally(
     claim: str, measure: str, method: str, differences: Iterable[Difference], paper_repeats: int
 ) -> dict[str, object]:
-    """How many differences hold, and how many clearly do or do not."""
+    """How many differences hold, and how many clearly do or do not, of those with repeats that gave both fits."""
     found = np.array([_with_error(*pair) for pair in differences]).reshape(-1, 2)
     short = [
         _with_error(*(None if x is None else x.iloc[:paper_repeats] for x in pair))[0] for pair in differences
     ]
-    mean, error = found.T
+    known = np.isfinite(found[:, 0])
+    mean, error = found[known].T
     return {
         "claim": claim,
         "measure": measure,
@@ -91,5 +92,7 @@ def tally(
 def _with_error(one: pd.Series, other: pd.Series | None) -> tuple[float, float]:
     """Mean and standard error of repeats, or of the difference between two independent means."""
     parts = [one.dropna()] if other is None else [one.dropna(), other.dropna()]
+    if any(part.empty for part in parts):  # no repeat gave both fits
+        return np.nan, np.nan
     mean = parts[0].mean() - (parts[1].mean() if other is not None else 0.0)
     return float(mean), float(np.sqrt(sum(part.var() / len(part) for part in parts)))
