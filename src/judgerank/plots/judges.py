@@ -18,8 +18,14 @@ LINES = (
 )
 
 
+HEADROOM = 1.6  # of the axis of discriminations, over the largest estimate
 # why a judge has no slope in length, by status; the slope at which the search ended goes in
 NO_SLOPE = {"slope_bound": "on the search's bound ({:+g})", "zero": "discrimination at zero"}
+
+
+def _reach(estimate, low, high) -> np.ndarray:
+    """What an interval reaches below and above its estimate, shape (2, n); nothing where there is none."""
+    return np.nan_to_num(np.array([estimate - low, high - estimate], float))
 
 
 def discrimination_bars(frame: pd.DataFrame, title: str) -> Figure:
@@ -34,13 +40,12 @@ def discrimination_bars(frame: pd.DataFrame, title: str) -> Figure:
         colour = COLOURS.get(name, COLOURS["reference"])
         axes.barh(height, rows["discrimination"], thickness, color=colour, label=NAMES.get(name, name))
         known = rows["low"].notna().to_numpy()
-        reach = (rows["high"] - rows["discrimination"])[known]
+        reach = _reach(rows["discrimination"], rows["low"], rows["high"])[:, known]
         place = (rows["discrimination"][known], height[known])
         axes.errorbar(*place, xerr=reach, fmt="none", ecolor="black", elinewidth=0.5, capsize=1)
         zero = (rows["status"] == "zero").to_numpy()
         axes.plot(np.zeros(zero.sum()), height[zero], "x", color=colour, markersize=4)
     name_rows(axes, order, np.arange(len(order)))
-    # a weak judge's interval goes on below zero, where no discrimination is
     axes.set_xlim(-0.02 * frame["high"].max(), 1.03 * frame["high"].max())
     axes.set(
         title=title, xlabel="discrimination (geometric mean one over a set's judges above zero; cross: at zero)"
@@ -52,17 +57,17 @@ def discrimination_bars(frame: pd.DataFrame, title: str) -> Figure:
 def size_against_discrimination(frame: pd.DataFrame, title: str) -> Figure:
     """Parameter count (billions, log scale) against discrimination."""
     figure, (axes,) = canvas(PAGE * 0.75, 3.6)
-    reach = (frame["high"] - frame["discrimination"]).fillna(0.0)
+    reach = _reach(frame["discrimination"], frame["low"], frame["high"])
     colour, known = COLOURS["ultrafeedback"], frame["low"].notna()
     place = frame.loc[known, ["size", "discrimination"]].to_numpy().T
-    axes.errorbar(*place, yerr=reach[known], fmt=MARKERS["ultrafeedback"], color=colour, elinewidth=0.6)
+    axes.errorbar(*place, yerr=reach[:, known], fmt=MARKERS["ultrafeedback"], color=colour, elinewidth=0.6)
     if not known.all():
         axes.plot(*frame.loc[~known, ["size", "discrimination"]].to_numpy().T, "x", color=colour, label="at zero")
         axes.legend(loc="upper left")
     axes.set_xscale("log")
     axes.set(title=title, xlabel="parameters (billions)", ylabel="discrimination")
     axes.margins(0.1)
-    label_points(axes, frame["size"], frame["discrimination"], map(short, frame["judge"]), reach)
+    label_points(axes, frame["size"], frame["discrimination"], map(short, frame["judge"]), reach[1])
     return figure
 
 
@@ -75,10 +80,10 @@ def discrimination_scatter(frame: pd.DataFrame, title: str) -> Figure:
     wide = frame.pivot(index="judge", columns="dataset", values=["discrimination", "low", "high"])
     x, y = (wide["discrimination"][name] for name in ("mt_bench", "ultrafeedback"))
     both = x.notna() & y.notna()
-    reach = (wide["high"] - wide["discrimination"]).fillna(0.0)
+    reach = {s: _reach(*(wide[end][s] for end in ("discrimination", "low", "high"))) for s in (x.name, y.name)}
     figure, (axes,) = canvas(PAGE * 0.75, PAGE * 0.66)
     fitted = both & (x > 0) & (y > 0)
-    bars = {"xerr": reach["mt_bench"][fitted], "yerr": reach["ultrafeedback"][fitted], "ecolor": "#BFD4E6"}
+    bars = {"xerr": reach[x.name][:, fitted], "yerr": reach[y.name][:, fitted], "ecolor": "#BFD4E6"}
     axes.errorbar(x[fitted], y[fitted], fmt="o", color=COLOURS["judge_aware"], elinewidth=0.6, **bars)
     zero = both & ~fitted
     if zero.any():
@@ -223,11 +228,10 @@ def character(frame: pd.DataFrame, title: str) -> Figure:
     """What each judge does: its leaning towards a position against its discrimination, with intervals."""
     figure, (axes,) = canvas(PAGE, 4.4)
     x, y = frame["position"], frame["discrimination"]
-    up = np.nan_to_num((frame["high_discrimination"] - y).to_numpy())
-    down = np.minimum(up, y)  # no discrimination is below zero
+    reach = _reach(y, frame["low_discrimination"], frame["high_discrimination"])
     across = (frame["high_position"] - x).to_numpy()
     style = {"fmt": MARKERS["position_aware"], "color": COLOURS["position_aware"], "elinewidth": 0.6}
-    axes.errorbar(x, y, yerr=(down, up), xerr=across, label="with positions", **style)
+    axes.errorbar(x, y, yerr=reach, xerr=across, label="with positions", **style)
     axes.plot(x, frame["discrimination_judge_aware"], "_", color=COLOURS["judge_aware"], label="judge-aware")
     ring = {"facecolors": "none", "edgecolors": COLOURS["btl"]}
     axes.scatter(x, y, 400 * frame["share_tie"], **ring)
@@ -236,9 +240,15 @@ def character(frame: pd.DataFrame, title: str) -> Figure:
     if zero.any():
         axes.plot(x[zero], y[zero], "x", color="black", label="at zero", markersize=5)
     axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
-    axes.set(title=title, ylabel="discrimination")
-    axes.set_xlabel("leaning towards the model shown first, in log-odds (negative: towards the second)")
+    axes.set_xlabel("position: preference for the model shown first, in log-odds (negative: for the second)")
     axes.margins(0.1)
+    top = HEADROOM * y.max()  # an interval of a judge near zero may reach far beyond all estimates
+    cut = (frame["high_discrimination"] > top).any()
+    axes.set(
+        title=title,
+        ylabel="discrimination (intervals cut at the frame)" if cut else "discrimination",
+        ylim=(-0.1 * y.max(), top),
+    )
     figure.legend(loc="outside lower center", ncols=4)
-    label_points(axes, x, y, map(short, frame["judge"]), up)
+    label_points(axes, x, y, map(short, frame["judge"]), np.minimum(reach[1], top - y))
     return figure
