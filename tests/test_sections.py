@@ -157,7 +157,7 @@ def test_provenance_is_stored_beside_every_result(section):
     assert run_json["surrogate"] is False
     for name, source in run_json["data"].items():
         assert source["sha256"] == run_json["config"]["datasets"][name]["sha256"]
-        assert source["records"] == 10_000
+        assert source["records"] == run_json["config"]["datasets"][name]["records"] >= 10_000
         assert set(source["dropped"]) == {"unknown", "null"}
     assert run_json["versions"]["numpy"]
 

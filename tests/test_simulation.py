@@ -100,8 +100,9 @@ def test_both_sections_ask_for_the_same_truths():
         asked = ({**cell, "n_comparisons": 100} for cell in cells if cell["n_models"] <= 20)
         drawn_here = {identity(cell): drawn(cell, generator(1, section))[0] for cell in asked}
         truths.append({key: (truth.scores.tolist(), truth.judges.tolist()) for key, truth in drawn_here.items()})
-    assert truths[0] == truths[1]
-    assert len(truths[0]) >= 10
+    shared = truths[0].keys() & truths[1].keys()  # one of them takes more draws of the truth
+    assert len(shared) >= 10
+    assert all(truths[0][key] == truths[1][key] for key in shared)
 
 
 def test_truths_differ_between_draws_seeds_and_sizes():

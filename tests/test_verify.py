@@ -29,7 +29,7 @@ GRID += ["~settings.n20_k10", "~settings.n50_k20", "~settings.n100_k20"]
 SECTIONS = {
     "complete_ranking": (["dataset=mt_bench"], OWN),
     "data_overview": (["dataset=mt_bench"], OWN),
-    "convergence_mse": ([], GRID),
+    "convergence_mse": ([], [*GRID, "algorithm_1.settings=[]"]),
     "ci_coverage": ([], [*GRID, "settings.n10_k5.n_comparisons=[1600]", "settings.n10_k5.beyond=[3000]"]),
 }
 
