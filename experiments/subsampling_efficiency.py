@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import plots
-from judgerank.claims import efficiency_claims
 from judgerank.config import both_fits, main
+from judgerank.efficiency import efficiency_claims
 from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
 from judgerank.resampling import endings_of, study_of, subsampled, summary_of, whole_of

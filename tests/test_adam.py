@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from judgerank import Comparisons, Status
 from judgerank.likelihood import evaluate
 from judgerank.model import BTL, JUDGE_AWARE, LENGTH, Parameters
-from judgerank.solvers import newton
+from judgerank.solvers import newton, search
 from judgerank.solvers.adam import AdamSettings, iterates, maximise
 
 FAMILY = pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH], ids=lambda model: model.name)
@@ -154,7 +154,7 @@ def test_a_judge_that_always_agrees_is_unbounded(cells_of):
 def test_adam_and_newton_agree(cells, model):
     settings = AdamSettings(step_judges=1e-2, tolerance=1e-9)
     adam = maximise(cells, model, settings)
-    exact = newton.maximise(cells, model, newton.NewtonSettings())
+    exact = search.maximise(cells, model, newton.NewtonSettings())
     assert adam.status is Status.STOPPING_RULE
     # an update of 1e-9 is a step of 1e-2 times the gradient over its running size: the gradient is near 1e-6
     assert_allclose(adam.parameters.scores, exact.parameters.scores, rtol=0, atol=1e-6)

@@ -9,7 +9,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.datasets import find_file, read_records
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.simulate import generator
-from judgerank.solvers import newton
+from judgerank.solvers import newton, search
 from judgerank.solvers.adam import AdamSettings
 from judgerank.tables import discrimination, leaderboard
 from tests.real_data import FILES, IN_HOUSE, needs_data, needs_in_house
@@ -115,7 +115,7 @@ def test_no_other_start_finds_a_better_maximum(fits, name):
     rng = generator(1, "starts", name)
     for _ in range(5):
         scores, alpha = rng.normal(size=len(cells.models)), rng.normal(size=(1, len(cells.judges)))
-        again = newton.maximise(cells, JUDGE_AWARE, newton.NewtonSettings(), Parameters(scores, alpha))
+        again = search.maximise(cells, JUDGE_AWARE, newton.NewtonSettings(), Parameters(scores, alpha))
         assert again.evaluation.log_likelihood <= exact.log_likelihood + 1e-6
 
 

@@ -12,7 +12,7 @@ from scipy.special import expit, log_expit
 from judgerank import Comparisons, Status, fit
 from judgerank.errors import ConfigError, DataError, DisconnectedError, NoMaximumError
 from judgerank.model import JUDGE_AWARE, Parameters
-from judgerank.solvers import newton
+from judgerank.solvers import search
 from judgerank.solvers.localized import LocalizedSettings, maximise
 from judgerank.solvers.newton import NewtonSettings
 
@@ -146,13 +146,13 @@ def at_a_bound(cells: Comparisons, at: Parameters, settings: LocalizedSettings) 
 
 def test_a_maximum_inside_the_box_is_the_exact_fit(cells):
     found = maximise(cells, JUDGE_AWARE, LocalizedSettings())
-    exact = newton.maximise(cells, JUDGE_AWARE, NewtonSettings())
+    exact = search.maximise(cells, JUDGE_AWARE, NewtonSettings())
     assert found.status is exact.status is Status.INTERIOR
     assert_allclose(stacked(found.parameters), stacked(exact.parameters), **SAME)
 
 
 def test_the_active_set_method_finds_the_maximum_inside_by_itself(cells):
-    exact = newton.maximise(cells, JUDGE_AWARE, NewtonSettings()).parameters
+    exact = search.maximise(cells, JUDGE_AWARE, NewtonSettings()).parameters
     found = maximise(cells, JUDGE_AWARE, LocalizedSettings(), Parameters.zeros(JUDGE_AWARE, cells))
     assert found.status is Status.INTERIOR
     assert_allclose(stacked(found.parameters), stacked(exact), **SAME)

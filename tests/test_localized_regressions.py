@@ -6,7 +6,7 @@ import pytest
 from judgerank import Status, fit
 from judgerank.errors import ConfigError
 from judgerank.model import JUDGE_AWARE, Parameters
-from judgerank.solvers import newton
+from judgerank.solvers import newton, search
 from judgerank.solvers.localized import LocalizedSettings, maximise
 from tests.test_localized import APART, GOOD, OTHER, assert_in_box, small_panel
 
@@ -22,7 +22,7 @@ def test_opposed_judges_do_not_end_at_the_saddle_point_zero(cells_of):
 def test_a_consistent_judge_is_no_interior_maximum(cells_of, size):
     firm = [("a", "b", "z", 6, 0), ("b", "c", "z", 5, 0), ("a", "c", "z", 7, 0)]
     cells = cells_of(*((*row[:3], row[3] / size, row[4] / size) for row in [*GOOD, *OTHER]), *firm)
-    assert newton.maximise(cells, JUDGE_AWARE, newton.NewtonSettings()).status is Status.UNBOUNDED
+    assert search.maximise(cells, JUDGE_AWARE, newton.NewtonSettings()).status is Status.UNBOUNDED
     assert maximise(cells, JUDGE_AWARE, LocalizedSettings()).status is Status.LOCALIZED
 
 

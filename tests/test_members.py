@@ -25,7 +25,7 @@ from judgerank.schemas.plan import Plan
 from judgerank.schemas.ranges import require_known_and_in_range
 from judgerank.schemas.rank import Rank
 from judgerank.simulate import generator
-from judgerank.solvers import newton
+from judgerank.solvers import search
 from judgerank.solvers.closure import guess
 from tests.real_data import FILES, needs_data
 
@@ -128,7 +128,7 @@ def test_another_maximum_is_named_with_how_much_lower_it_is():
     cells, rng, ends = fitted.comparisons, generator(0, "starts"), []
     for _ in range(12):
         start = guess(cells, fitted.model, rng.normal(size=8))
-        ends.append(newton.maximise(cells, fitted.model, fitted.settings, start))
+        ends.append(search.maximise(cells, fitted.model, fitted.settings, start))
     gaps = {round(fitted.log_likelihood - end.evaluation.log_likelihood, 4): end for end in ends}
     found = gaps[round(other.gap, 4)]  # one that random starts lead to, too
     assert found.status.converged

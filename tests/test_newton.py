@@ -14,7 +14,8 @@ from judgerank import Comparisons, Status, fit
 from judgerank.errors import JudgerankError
 from judgerank.likelihood import evaluate
 from judgerank.model import BTL, JUDGE_AWARE, LENGTH, Parameters
-from judgerank.solvers.newton import NewtonSettings, maximise, newton_step
+from judgerank.solvers.newton import NewtonSettings, newton_step
+from judgerank.solvers.search import maximise
 from judgerank.solvers.solution import separated_judges
 
 EXACT = NewtonSettings()

@@ -14,7 +14,7 @@ from judgerank.inference import information, zero_sum_basis
 from judgerank.likelihood import evaluate
 from judgerank.model import BTL, MODELS, Parameters
 from judgerank.simulate import draw_comparisons, draw_truth, generator
-from judgerank.solvers.penalised import WIDE, PenalisedSettings, _Problem, penalty
+from judgerank.solvers.penalised import WIDE, PenalisedSettings, Problem, penalty
 
 SCORES, GAMMA = (1.0, 0.2, -0.3, -0.9), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)
@@ -107,7 +107,7 @@ def test_there_is_always_an_estimate(cells_of):
 
 
 def test_the_strength_is_where_the_marginal_likelihood_is_largest(raw, fitted):
-    problem = _Problem(fitted.comparisons, fitted.model)
+    problem = Problem(fitted.comparisons, fitted.model)
     spread = dict(fitted.solution.spread)
     assert set(spread) == {"scores", "log_discrimination", "position"}
     zeros = np.zeros(problem.to_full.shape[1])
@@ -123,7 +123,7 @@ def test_the_strength_is_where_the_marginal_likelihood_is_largest(raw, fitted):
 
 
 def test_one_step_from_a_mode_is_the_next_one_up_to_the_square_of_the_change(fitted):
-    problem, spread = _Problem(fitted.comparisons, fitted.model), dict(fitted.solution.spread)
+    problem, spread = Problem(fitted.comparisons, fitted.model), dict(fitted.solution.spread)
     mode = problem.mode(np.zeros(problem.to_full.shape[1]), spread, fitted.settings)[0]
     off = []
     for change in (0.2, 0.02):
@@ -137,7 +137,7 @@ def test_one_step_from_a_mode_is_the_next_one_up_to_the_square_of_the_change(fit
 def test_the_marginal_likelihood_is_laplaces_of_the_integral():
     zero = np.zeros(40, int)
     one = Comparisons(("a", "b"), ("j",), zero, zero + 1, zero, (np.arange(40) < 26).astype(float))
-    problem, tau = _Problem(one, BTL), 0.7
+    problem, tau = Problem(one, BTL), 0.7
 
     def integrand(x):  # s = (x, -x) / sqrt 2
         eta = np.sqrt(2) * x

@@ -15,7 +15,7 @@ from judgerank.likelihood import evaluate
 from judgerank.methods.study import drawn_panel
 from judgerank.model import POSITION_AWARE, POSITION_LENGTH, Parameters
 from judgerank.simulate import generator
-from judgerank.solvers import newton
+from judgerank.solvers import newton, search
 from judgerank.solvers.adam import AdamSettings
 from tests.real_data import FILES, needs_data
 
@@ -196,7 +196,7 @@ def test_a_judge_whose_discrimination_and_position_run_off_together_is_named(rep
     panel = {"n_models": 12, "n_judges": 8, "n_comparisons": 400, "sigma_scores": 1.0, "sigma_discrimination": 1.0}
     panel |= {"n_contrary": 0, "mean_position": 0.0, "sigma_position": 0.0, "judged_by_models": False}
     data, *_ = drawn_panel(panel, generator(2026, "method_panels", "few", replication))
-    found = newton.maximise(data.aggregate(), POSITION_AWARE, newton.NewtonSettings())
+    found = search.maximise(data.aggregate(), POSITION_AWARE, newton.NewtonSettings())
     assert found.status is Status.UNBOUNDED
     assert found.iterations < 100
     log_gamma, position = found.parameters.judges

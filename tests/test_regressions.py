@@ -12,7 +12,8 @@ from judgerank.likelihood import evaluate
 from judgerank.model import LENGTH, Parameters
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
-from judgerank.solvers.newton import NewtonSettings, maximise, newton_step
+from judgerank.solvers.newton import NewtonSettings, newton_step
+from judgerank.solvers.search import maximise
 
 GOOD = (("a", "b", "x", 70, 30), ("b", "c", "x", 65, 35), ("a", "c", "x", 80, 20))
 

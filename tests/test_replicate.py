@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 import judgerank
-from judgerank import closures
+from judgerank import sources
 from judgerank.config import CONF, ROOT
 from judgerank.errors import ConfigError, DataError
 from judgerank.outputs import run_section
@@ -253,9 +253,9 @@ def digest_after(tmp_path_factory):
             with (package / edited).open("a") as file:
                 file.write("# changed\n")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(closures, "PACKAGE", package)
-            roots = ("judgerank.replicate", "judgerank.simulation", *sorted(closures.named_modules(settings)))
-            return closures.code_digest.__wrapped__(*roots)
+            patch.setattr(sources, "PACKAGE", package)
+            roots = ("judgerank.replicate", "judgerank.simulation", *sorted(sources.named_modules(settings)))
+            return sources.code_digest.__wrapped__(*roots)
 
     return digest
 

@@ -10,11 +10,11 @@ from judgerank.errors import ConfigError, JudgerankError, NoMaximumError
 from judgerank.inference import SINGULAR, covariance
 from judgerank.model import JUDGE_AWARE, MODELS, Parameters
 from judgerank.recession import rising_direction
-from judgerank.solvers import newton
+from judgerank.solvers import search
 from judgerank.solvers.choice import EQUAL_HEIGHT, highest
-from judgerank.solvers.closure import LEVEL, slopes_at_zero
+from judgerank.solvers.closure import LEVEL, guess, slopes_at_zero
 from judgerank.solvers.localized import LocalizedSettings, maximise
-from judgerank.solvers.newton import NewtonSettings
+from judgerank.solvers.newton import NewtonSettings, climb
 from judgerank.solvers.solution import EQUAL, Solution, separated_judges
 
 
@@ -34,7 +34,7 @@ def test_no_random_start_ends_higher():
     converged = 0
     for seed in range(12):
         cells = drawn(seed).aggregate()
-        found = newton.maximise(cells, JUDGE_AWARE, NewtonSettings())
+        found = search.maximise(cells, JUDGE_AWARE, NewtonSettings())
         if not found.status.converged:
             continue
         converged += 1
@@ -42,7 +42,7 @@ def test_no_random_start_ends_higher():
         for _ in range(15):
             judges = 1.5 * rng.normal(size=(1, len(cells.judges)))
             start = Parameters(rng.normal(size=len(cells.models)), judges)
-            other = newton.maximise(cells, JUDGE_AWARE, NewtonSettings(), start).evaluation.log_likelihood
+            other = search.maximise(cells, JUDGE_AWARE, NewtonSettings(), start).evaluation.log_likelihood
             assert other <= found.evaluation.log_likelihood * (1 - 1e-6)
     assert converged > 6
 
@@ -206,3 +206,15 @@ def test_no_fit_of_an_unbounded_likelihood_converges(member):
         assert not (converged and not has_maximum(rows, member))
         endings[converged] += 1
     assert min(endings.values()) > 0
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_a_ranking_turned_round_by_sharp_contrary_judges_is_found(simulated, seed):
+    """All judges counted alike say one thing; by their sharpness two contrary ones make its reverse likelier."""
+    scores = np.linspace(-1.2, 1.2, 12)
+    cells = simulated(seed, scores, [-4.0, -3.0, *[1.0] * 6], 4000).aggregate()
+    found = fit(cells)
+    starts = [guess(cells, JUDGE_AWARE, way * scores) for way in (1, -1)]
+    heights = [climb(cells, JUDGE_AWARE, NewtonSettings(), start).evaluation.log_likelihood for start in starts]
+    assert fit(cells, "btl").scores @ scores > 0
+    assert found.log_likelihood >= max(heights) - 1e-6

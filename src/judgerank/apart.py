@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from judgerank.comparisons import Comparisons
-from judgerank.connectivity import components
+from judgerank.connectivity import split
 from judgerank.estimates import Settings
 from judgerank.fit import fit
 from judgerank.result import FitResult
-
-
-def split(comparisons: Comparisons) -> list[tuple[Comparisons, np.ndarray]]:
-    """The comparisons of every component with its own models and judges, and their rows; largest first."""
-    c = comparisons
-    place = {name: number for number, name in enumerate(c.models)}
-    parts = []
-    for group in sorted(components(c), key=len, reverse=True):
-        chosen = np.array([place[name] for name in group])
-        rows = np.flatnonzero(np.isin(c.first, chosen))
-        if not rows.size:  # a model never compared
-            continue
-        new_index = np.full(len(c.models), -1, np.int32)
-        new_index[chosen] = np.arange(len(chosen))
-        part = c.take(rows)
-        parts.append(
-            (replace(part, models=group, first=new_index[part.first], second=new_index[part.second]), rows)
-        )
-    return parts
 
 
 def fit_apart(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -17,6 +19,22 @@ def components(cells: Comparisons) -> Groups:
     n = len(cells.models)
     edges = coo_array((np.ones(len(cells), np.int8), (cells.first, cells.second)), shape=(n, n))
     return _named(cells, connected_components(edges, directed=False)[1])
+
+
+def split(comparisons: Comparisons) -> list[tuple[Comparisons, np.ndarray]]:
+    """The comparisons of every component with its own models and judges, and their rows; most models first.
+
+    Models without a comparison are in none.
+    """
+    names, parts = np.array(comparisons.models, object), []
+    for group in sorted(components(comparisons), key=len, reverse=True):
+        inside = np.isin(names, group)
+        rows = np.flatnonzero(inside[comparisons.first])
+        if rows.size:
+            new_index, part = (np.cumsum(inside) - 1).astype(np.int32), comparisons.take(rows)
+            ends = {name: new_index[getattr(part, name)] for name in ("first", "second")}
+            parts.append((replace(part, models=group, **ends), rows))
+    return parts
 
 
 def runaway_models(cells: Comparisons) -> Groups:

@@ -14,7 +14,7 @@ from judgerank.estimates import Settings
 from judgerank.model import Model, Parameters, get_model
 from judgerank.recession import rising_direction
 from judgerank.result import FitResult
-from judgerank.solvers import adam, localized, newton, penalised
+from judgerank.solvers import adam, localized, penalised, runaway, search
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
@@ -25,7 +25,7 @@ PUBLISHED_ADAM_BTL = AdamSettings(step_scores=3e-3, epsilon=1e-8, tolerance=0.0,
 MOVES = 1e-6  # entry of a direction, the largest being one, that counts as moving
 # name: (maximise, default settings, default settings for a model without judge blocks)
 SOLVERS = {
-    "newton": (newton.maximise, NewtonSettings(), NewtonSettings()),
+    "newton": (search.maximise, NewtonSettings(), NewtonSettings()),
     "adam": (adam.maximise, AdamSettings(), PUBLISHED_ADAM_BTL),
     "localized": (localized.maximise, LocalizedSettings(), None),
     "penalised": (penalised.maximise, PenalisedSettings(), PenalisedSettings()),
@@ -89,7 +89,7 @@ def fit(
             "shown first and the other in every comparison (show some pairs in the other order)"
         )
     if member.judge_blocks:
-        found = penalised.shrunk_alone(cells, member, maximise(cells, member, settings))
+        found = runaway.shrunk_alone(cells, member, maximise(cells, member, settings))
         result = FitResult(cells, member, settings, found)
         _require_maximum_in_play(result)
         return result

@@ -25,10 +25,10 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from judgerank import blocks
-from judgerank.closures import code_digest, named_modules
 from judgerank.errors import ConfigError, DataError, JudgerankError
 from judgerank.schemas.section import Parallel
 from judgerank.simulate import generator
+from judgerank.sources import code_digest, named_modules
 
 log = logging.getLogger("judgerank")
 BACKENDS = ("loky", "sequential", "dask")

@@ -16,7 +16,8 @@ from judgerank.estimates import Estimates
 from judgerank.inference import cluster_gradients, covariance, information, wald
 from judgerank.likelihood import Curvature, evaluate
 from judgerank.separation import residuals_by_cluster
-from judgerank.solvers.penalised import penalty, penalty_alone
+from judgerank.solvers.penalised import penalty
+from judgerank.solvers.runaway import penalty_alone
 from judgerank.solvers.solution import Status
 
 FURTHEST = 50.0  # of an interval's end from the estimate, in its logarithm: of a judge all but at zero
@@ -59,7 +60,7 @@ class FitResult(Estimates):
         """Covariance of (s, alpha[, beta][, b]) over the free parameters, shape (D, D).
 
         The inverse of the plug-in information, or what `clustered` put in its place. Slopes on their bound are
-        taken as given. Judges without a finite maximum are shrunk alone (`solvers.penalised.shrunk_alone`), and
+        taken as given. Judges without a finite maximum are shrunk alone (`solvers.runaway.shrunk_alone`), and
         that penalty counts as information on them.
 
         Raises

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from judgerank.comparisons import Comparisons
-from judgerank.likelihood import Law
+from judgerank.likelihood import Law, predictor
 from judgerank.model import Model, Parameters
 
 SPREAD = 2.0  # tau of the discriminations about their mean of one; from 1 to 4 levels and power stay the same
@@ -52,12 +52,8 @@ class _Rows:
     def at(cls, cells: Comparisons, model: Model, at: Parameters) -> _Rows:
         pooled = not model.judge_blocks
         k = np.zeros(len(cells), np.intp) if pooled else cells.judge.astype(np.intp)
-        signal = at.scores[cells.first] - at.scores[cells.second]
-        if not pooled:
-            signal = np.exp(at.judges[0])[k] * signal
-        if model.has_slope:
-            signal = np.exp(at.judges[1][k] * cells.covariate) * signal
-        eta = signal + at.judges[model.row("position")][k] if model.has_position else signal
+        eta = predictor(cells, model, at)
+        signal = eta - at.judges[model.row("position")][k] if model.has_position else eta
         law = Law(eta, np.exp(at.judges[-1])[k] if model.has_ties else None)
         n, levels, own = cells.count, [], []
         variance, residual = n * law.variance, n * (cells.outcome - law.mean)

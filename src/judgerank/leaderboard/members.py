@@ -17,7 +17,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.connectivity import position_share, positions_are_imitated
 from judgerank.errors import JudgerankError
 from judgerank.result import FitResult
-from judgerank.solvers import newton
+from judgerank.solvers import newton, search
 from judgerank.solvers.solution import Solution
 
 DEFAULT, FALLBACK = "position_aware", "judge_aware"
@@ -73,9 +73,9 @@ def rival(fitted: FitResult) -> Rival | None:
     model, cells, settings = fitted.model, fitted.comparisons, fitted.settings
     if not isinstance(settings, newton.NewtonSettings) or model.n_scale < 1 or model.fixed_scale:
         return None
-    bounds = newton.BOX | {"slope": settings.slope_bound}
-    starts = newton.worth_climbing(cells, model, bounds, within=np.inf)
-    ends = (newton.maximise(cells, model, settings, start) for start in starts)
+    bounds = search.BOX | {"slope": settings.slope_bound}
+    starts = search.worth_climbing(cells, model, bounds, within=np.inf)
+    ends = (newton.climb(cells, model, settings, start) for start in starts)
     others = [_beside(fitted, end) for end in ends if end.status.converged]
     return min((other for other in others if other.correlation < SAME), key=lambda other: other.gap, default=None)
 

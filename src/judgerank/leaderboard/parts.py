@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from judgerank.connectivity import components
+from judgerank.comparisons import Comparisons
+from judgerank.connectivity import components, split
 from judgerank.errors import DisconnectedError
 from judgerank.judgments import Judgments
 from judgerank.leaderboard.suggestions import first_links
@@ -17,10 +16,10 @@ def parts_of(judgments: Judgments) -> list[Judgments]:
 
     Models without a comparison that could be read are in none. A connected set is returned as it is.
     """
-    groups = [group for group in components(judgments.comparisons) if len(group) > 1]
-    if len(groups) == 1 and len(groups[0]) == len(judgments.comparisons.models):
+    parts = [part for part, _ in split(judgments.comparisons)]
+    if len(parts) == 1 and len(parts[0].models) == len(judgments.comparisons.models):
         return [judgments]
-    return [_restricted(judgments, group) for group in sorted(groups, key=len, reverse=True)]
+    return [_restricted(judgments, part) for part in parts]
 
 
 def never_compared(judgments: Judgments) -> tuple[str, ...]:
@@ -34,11 +33,9 @@ def links_between(judgments: Judgments) -> list[tuple[str, str]]:
     return first_links(judgments.comparisons, DisconnectedError("", tuple(groups)))
 
 
-def _restricted(judgments: Judgments, models: tuple[str, ...]) -> Judgments:
+def _restricted(judgments: Judgments, part: Comparisons) -> Judgments:
     """The judgments on the models of a component, by the judges who made any that could be read."""
-    c, frame = judgments.comparisons, judgments.frame
-    place = np.array([models.index(name) if name in models else -1 for name in c.models])
-    mine = c.take(np.flatnonzero(place[c.first] >= 0))
-    mine = replace(mine, models=models, first=place[mine.first], second=place[mine.second], dropped={})
-    inside = frame["model_a"].isin(models) & frame["model_b"].isin(models) & frame["judge_model"].isin(mine.judges)
-    return replace(judgments, frame=frame[inside].reset_index(drop=True), comparisons=mine)
+    frame = judgments.frame
+    sides = [frame[name].isin(part.models) for name in ("model_a", "model_b")]
+    inside = sides[0] & sides[1] & frame["judge_model"].isin(part.judges)
+    return replace(judgments, frame=frame[inside].reset_index(drop=True), comparisons=replace(part, dropped={}))

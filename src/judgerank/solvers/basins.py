@@ -18,6 +18,7 @@ from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
 from judgerank.model import Model, Parameters
+from judgerank.solvers.newton import SUFFICIENT
 
 FEW_JUDGES = 5  # up to so many, every subset of the judges gives a start
 MOST_AT_ONCE = 8_000  # rows times starts
@@ -27,7 +28,6 @@ STAGES = ((0.3, 4), (0.03, 8))  # weight of the barrier, Newton steps
 WEAKEST, STRONGEST = 0.02, 5.0  # discriminations at the start, over the largest one
 LARGEST_STEP = 2.0  # of any log-discrimination
 TO_THE_FACE = 0.95  # share of the way to the nearest face that one step may go
-SUFFICIENT = 1e-4  # Armijo's constant
 DONE = 1e-2  # rise of the log-likelihood below which a stage ends
 ALIKE = 1e-2  # ends whose parameters differ by less count as one
 HALVINGS = 6

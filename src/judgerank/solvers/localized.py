@@ -19,7 +19,7 @@ from judgerank.errors import ConfigError
 from judgerank.inference import information, zero_sum_basis
 from judgerank.likelihood import Evaluation, evaluate
 from judgerank.model import JUDGE_AWARE, Model, Parameters
-from judgerank.solvers import newton
+from judgerank.solvers import newton, search
 from judgerank.solvers.choice import highest, same_point
 from judgerank.solvers.closure import main_direction
 from judgerank.solvers.newton import NewtonSettings
@@ -57,7 +57,7 @@ def maximise(
     """Maximise the judge-aware likelihood over the box.
 
     The status is interior where the exact fit is interior and inside the box, and localized otherwise. Without a
-    `start`, many rough climbs say from where to walk, as in `newton.maximise`.
+    `start`, many rough climbs say from where to walk, as in `search.maximise`.
 
     Raises
     ------
@@ -70,16 +70,16 @@ def maximise(
     exists = not runaway_models(cells.pool_judges())
     if start is not None:
         return _checked(cells, box.maximise(box.pulled_inside(start)), exists)
-    exact = newton.sure_maximum(cells, model, NewtonSettings(settings.tolerance)) if exists else None
+    exact = search.sure_maximum(cells, model, NewtonSettings(settings.tolerance)) if exists else None
     if exact is not None and exact.status is Status.INTERIOR and box.holds(_stacked(exact.parameters)):
         return exact
     bounds = {"scores": settings.score_bound, "log_discrimination": settings.discrimination_bound}
-    starts = newton.worth_climbing(cells, model, bounds, WORTH, MOST_CLIMBS)
+    starts = search.worth_climbing(cells, model, bounds, WORTH, MOST_CLIMBS)
     ends = [box.maximise(box.pulled_inside(near)) for near in starts]
     found = _checked(cells, highest(ends, main_direction(cells)), exists)
-    if found.status is Status.INTERIOR and not newton.is_sure(cells, model, found):
+    if found.status is Status.INTERIOR and not search.is_sure(cells, model, found):
         # a maximum inside the box is the exact fit only if nothing outside is higher
-        exact = newton.maximise(cells, model, NewtonSettings(settings.tolerance))
+        exact = search.maximise(cells, model, NewtonSettings(settings.tolerance))
         inside = exact.status is Status.INTERIOR and same_point(exact, found)
         return exact if inside else replace(found, status=Status.LOCALIZED)
     return found

@@ -1,4 +1,4 @@
-"""Exact maximum likelihood over gamma_k >= 0: Newton's method with a Schur complement and a line search.
+"""One exact climb of the likelihood over gamma_k >= 0: Newton's method, a Schur complement and a line search.
 
 The information of the judges' parameters is block-diagonal, so eliminating them leaves one N x N system. The
 likelihood does not change along two directions (a shift of the scores; scores against discrimination), which
@@ -7,7 +7,6 @@ the system is made to leave alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +15,8 @@ from scipy.linalg.lapack import dposv
 
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import Evaluation
-from judgerank.model import BTL, Model, Parameters
-from judgerank.solvers.basins import Rows, rough_maxima
-from judgerank.solvers.choice import highest
-from judgerank.solvers.closure import assurance, guess, levels_at_zero, look, set_aside, taken_back
+from judgerank.model import Model, Parameters
+from judgerank.solvers.closure import look, set_aside, taken_back
 from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, separated_judges
 
 # relative change of a discrimination, a slope or a tie propensity in one step (see Parameters.moved)
@@ -30,14 +27,7 @@ FLATTEST = 1e-12  # curvature of a judge's information, scaled to ones on its di
 SMALLEST = 1e-30  # of a judge's information, relative to a model's
 DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding
 SUFFICIENT = 1e-4  # Armijo's constant
-BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
-ASSURED = 2.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough
-ASSURED_WITH_SLOPES = 5.0  # the same where judges have slopes, in which the likelihood has maxima of its own
-WORTH = 3.0  # log-likelihood by which the end of a rough climb may be lower than the best and still be followed
-MOST_CLIMBS = 8
 STANDSTILL, MOST_POLISHES = 1e-10, 5  # relative change of the parameters that counts as none; steps to get there
-MANY = 10  # comparisons by judge and model, from which it is tried without a look
-WORTH_A_TRY = 1.5  # the same at a first guess, from which a single climb is tried
 ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
 
 
@@ -65,67 +55,14 @@ class NewtonSettings:
         require_tolerance(self)
 
 
-def maximise(
-    cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters | None = None
-) -> Solution:
-    """Maximise the likelihood of aggregated comparisons.
+def climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters) -> Solution:
+    """The maximum that a climb from one start reaches, over gamma_k >= 0.
 
     Judges whose slope at zero is not positive are set to gamma_k = 0 on the way (for the scores as they are,
     that is their best value) and taken back whenever their slope at the fit of the others turns positive, so
     that at return the Karush-Kuhn-Tucker conditions hold for all of them; with a covariate, at every beta_k on a
-    grid between its bounds.
-
-    Without a `start` the climb begins at the unweighted scores. Where the data do not rule out maxima elsewhere
-    (see `closure.assurance`), the ends of many rough climbs are followed too, and the highest counts: if that one
-    runs off, there is no maximum.
+    grid between its bounds. Which maximum is the highest is for `judgerank.solvers.search` to find.
     """
-    if start is not None:
-        return _climb(cells, model, settings, start)
-    if not model.judge_blocks:
-        return _climb(cells, model, settings, Parameters.zeros(model, cells))
-    unweighted = unweighted_scores(cells, settings)
-    first = _climb(cells, model, settings, guess(cells, model, unweighted))
-    if model.fixed_scale or is_sure(cells, model, first):
-        return first
-    bounds = BOX | {"slope": settings.slope_bound}
-    ends = [_climb(cells, model, settings, near) for near in worth_climbing(cells, model, bounds)]
-    return highest([first, *ends], unweighted)
-
-
-def sure_maximum(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution | None:
-    """The maximum that one climb from the unweighted scores reaches, if there can hardly be a higher one."""
-    start = guess(cells, model, unweighted_scores(cells, settings))
-    many = cells.n_comparisons >= MANY * len(cells.models) * len(cells.judges)
-    if not many and assurance(cells, model, start) < WORTH_A_TRY:
-        return None
-    first = _climb(cells, model, settings, start)
-    return first if is_sure(cells, model, first) else None
-
-
-def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
-    """Whether there can hardly be a higher maximum than this one."""
-    height = found.evaluation.log_likelihood
-    enough = ASSURED_WITH_SLOPES if model.has_slope else ASSURED
-    return found.status.converged and assurance(cells, model, found.parameters, height) >= enough
-
-
-def unweighted_scores(cells: Comparisons, settings: NewtonSettings) -> np.ndarray:
-    pooled = cells.pool_judges()
-    return _climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
-
-
-def worth_climbing(
-    cells: Comparisons, model: Model, bounds: Mapping[str, float], within: float = WORTH, most: int = MOST_CLIMBS
-) -> list[Parameters]:
-    """Starts of exact climbs: the ends of rough ones in a box that are near the highest, best first."""
-    ends = rough_maxima(Rows(cells, model), bounds)
-    near = ends.heights >= ends.heights[0] - within
-    levels = levels_at_zero(cells, model)[-1:] if model.has_ties else np.zeros((0, len(cells.judges)))
-    chosen = [end for end, good in zip(ends.parameters, near, strict=True) if good][:most]
-    return [Parameters(end.scores, np.concatenate([end.judges, levels])) for end in chosen]
-
-
-def _climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters) -> Solution:
     at, bound = start.normalised(), settings.slope_bound
     here = look(cells, model, at, bound)
     for iteration in range(settings.max_iterations + 1):

@@ -10,10 +10,6 @@ approximation at the mode (Tierney and Kadane, 1986), under a weak prior, log ta
 
 H the expected information of the first two terms. (Minus their Hessian need not be positive definite, and would be
 rewarded for being all but singular.)
-
-Where a likelihood has no maximum because some judges' discriminations (or positions, or tie propensities) run off,
-those judges alone can be shrunk: every parameter of theirs is normal about its mean over the others, and nothing
-else has a penalty (`shrunk_alone`).
 """
 
 from __future__ import annotations
@@ -29,16 +25,13 @@ from judgerank.comparisons import Comparisons
 from judgerank.inference import information, zero_sum_basis
 from judgerank.likelihood import evaluate
 from judgerank.model import Model, Parameters
-from judgerank.solvers.newton import positive_solve, unbounded_judges
-from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
+from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve
+from judgerank.solvers.solution import Solution, Status, require_positive
 
-SUFFICIENT = 1e-4  # Armijo's constant
-ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
 FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
 LARGEST_STEP = 3.0  # of any parameter, in one iteration
 WIDE = 10.0  # standard deviation of a block's mean, where it is free: it stays finite and moves freely
 NARROWEST, WIDEST = 0.05, 5.0  # standard deviations tried, in log-odds and log gamma
-ALONE = 1.0  # standard deviation of an unbounded judge's parameters about the mean of the others
 DIFFERENCE = 1e-4  # of log tau, for the slope of the marginal likelihood
 
 
@@ -121,26 +114,7 @@ def _free_blocks(model: Model) -> tuple[str, ...]:
     return model.judge_blocks[model.fixed_scale :]
 
 
-def penalty_alone(judges: np.ndarray, n_models: int, unbounded: np.ndarray) -> np.ndarray:
-    """Precision matrix of (s, judges' blocks) when nothing but unbounded judges is shrunk, shape (D, D).
-
-    Parameters
-    ----------
-    judges : float array, shape (B, K)
-        Their parameters; those that are not finite have no part in a mean.
-    n_models : int
-    unbounded : bool array, shape (K,)
-    """
-    blocks = [np.zeros((n_models, n_models))]
-    for row in judges:
-        others = np.isfinite(row) & ~unbounded
-        apart = np.eye(len(row)) - others / max(1, others.sum())
-        apart = apart[unbounded & np.isfinite(row)]
-        blocks.append(apart.T @ apart / ALONE**2)
-    return block_diag(*blocks)
-
-
-class _Problem:
+class Problem:
     """The penalised log-likelihood of one set of cells, in zero-sum coordinates.
 
     With `held`, parameters of the judges of which those that are not finite stay as they are, and `alone`, a fixed
@@ -234,7 +208,7 @@ def _ascent(info: np.ndarray, gradient: np.ndarray) -> np.ndarray:
 
 def maximise(cells: Comparisons, model: Model, settings: PenalisedSettings) -> Solution:
     """The penalised maximum, with standard deviations given or found; they are the solution's `spread`."""
-    problem = _Problem(cells, model)
+    problem = Problem(cells, model)
     names = ("scores", *_free_blocks(model))
     spread = {name: getattr(settings, name) or 1.0 for name in names}
     unknown = [name for name in names if getattr(settings, name) is None]
@@ -259,50 +233,3 @@ def maximise(cells: Comparisons, model: Model, settings: PenalisedSettings) -> S
     here = problem.parameters(x)
     status = Status.SHRUNK if done else Status.ITERATION_LIMIT
     return Solution(here, evaluate(cells, model, here), status, at["steps"] + steps, spread=spread)
-
-
-def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
-    """An unbounded solution with those judges held finite by shrinking them alone, and no one else.
-
-    Log-discrimination, position and log tie propensity of such a judge are normal about their means over the other
-    judges in play with standard deviation one; judges at zero stay there. Who is unbounded stays on record, and so
-    does the status. Judges that run off once the first are held join them. With slopes nothing changes: those have
-    bounds, which this does not know.
-    """
-    if found.status is not Status.UNBOUNDED or model.has_slope:
-        return found
-    at, unbounded, steps = found.parameters, found.unbounded_judges, found.iterations
-    play = np.flatnonzero(at.in_play)
-    if not play.size:  # whoever runs off, in position or ties, says nothing of the models
-        return found
-    part = cells.with_judges(cells.judges[k] for k in play)
-    done = True
-    for _ in play:
-        away = np.isin(play, unbounded)
-        problem, start = _alone(part, model, Parameters(at.scores, at.judges[:, play]), away)
-        x, _, done, more = problem.mode(start, {"scores": 1.0}, PenalisedSettings())
-        here, steps = problem.parameters(x), steps + more
-        new = set(unbounded_judges(model, here) or separated_judges(part, model, here)) - set(np.flatnonzero(away))
-        if not new:
-            break
-        unbounded = tuple(sorted({*unbounded, *play[list(new)].tolist()}))
-    judges = at.judges.copy()
-    judges[:, play] = here.judges
-    here = Parameters(here.scores, judges)
-    status = Status.UNBOUNDED if done else Status.ITERATION_LIMIT
-    return Solution(here, evaluate(cells, model, here), status, steps, unbounded, alone=ALONE)
-
-
-def _alone(part: Comparisons, model: Model, at: Parameters, away: np.ndarray) -> tuple[_Problem, np.ndarray]:
-    """The problem in which the judges `away` alone are shrunk, and a start with them at the mean of the others."""
-    judges = at.judges.copy()
-    for row in judges:
-        others = np.isfinite(row) & ~away
-        row[away & np.isfinite(row)] = row[others].mean() if others.any() else 0.0
-    at = Parameters(at.scores, judges).normalised()
-    free = np.isfinite(judges)
-    free[: model.fixed_scale] = False
-    chosen = np.r_[np.ones(len(at.scores), bool), free.ravel()]
-    precision = penalty_alone(judges, len(at.scores), away)[np.ix_(chosen, chosen)]
-    problem = _Problem(part, model, judges, precision)
-    return problem, problem.to_full.T @ np.r_[at.scores, at.judges[free]]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank.claims import efficiency_claims, tally
+from judgerank.efficiency import efficiency_claims, tally
 from judgerank.replicate import Study
 
 NOISE = np.array([-1.0, 1.0, -1.0, 1.0, 0.0, 0.0]) * 0.01

@@ -1,0 +1,85 @@
+"""Judges that run off, held finite by shrinking them alone.
+
+Where a likelihood has no maximum because some judges' discriminations (or positions, or tie propensities) run off,
+every parameter of those judges is normal about its mean over the others, and nothing else has a penalty.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from judgerank.comparisons import Comparisons
+from judgerank.likelihood import evaluate
+from judgerank.model import Model, Parameters
+from judgerank.solvers.newton import unbounded_judges
+from judgerank.solvers.penalised import PenalisedSettings, Problem
+from judgerank.solvers.solution import Solution, Status, separated_judges
+
+ALONE = 1.0  # standard deviation of an unbounded judge's parameters about the mean of the others
+
+
+def penalty_alone(judges: np.ndarray, n_models: int, unbounded: np.ndarray) -> np.ndarray:
+    """Precision matrix of (s, judges' blocks) when nothing but unbounded judges is shrunk, shape (D, D).
+
+    Parameters
+    ----------
+    judges : float array, shape (B, K)
+        Their parameters; those that are not finite have no part in a mean.
+    n_models : int
+    unbounded : bool array, shape (K,)
+    """
+    blocks = [np.zeros((n_models, n_models))]
+    for row in judges:
+        others = np.isfinite(row) & ~unbounded
+        apart = np.eye(len(row)) - others / max(1, others.sum())
+        apart = apart[unbounded & np.isfinite(row)]
+        blocks.append(apart.T @ apart / ALONE**2)
+    return block_diag(*blocks)
+
+
+def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
+    """An unbounded solution with those judges held finite by shrinking them alone, and no one else.
+
+    Log-discrimination, position and log tie propensity of such a judge are normal about their means over the other
+    judges in play with standard deviation one; judges at zero stay there. Who is unbounded stays on record, and so
+    does the status. Judges that run off once the first are held join them. With slopes nothing changes: those have
+    bounds, which this does not know.
+    """
+    if found.status is not Status.UNBOUNDED or model.has_slope:
+        return found
+    at, unbounded, steps = found.parameters, found.unbounded_judges, found.iterations
+    play = np.flatnonzero(at.in_play)
+    if not play.size:  # whoever runs off, in position or ties, says nothing of the models
+        return found
+    part = cells.with_judges(cells.judges[k] for k in play)
+    done = True
+    for _ in play:
+        away = np.isin(play, unbounded)
+        problem, start = _alone(part, model, Parameters(at.scores, at.judges[:, play]), away)
+        x, _, done, more = problem.mode(start, {"scores": 1.0}, PenalisedSettings())
+        here, steps = problem.parameters(x), steps + more
+        new = set(unbounded_judges(model, here) or separated_judges(part, model, here)) - set(np.flatnonzero(away))
+        if not new:
+            break
+        unbounded = tuple(sorted({*unbounded, *play[list(new)].tolist()}))
+    judges = at.judges.copy()
+    judges[:, play] = here.judges
+    here = Parameters(here.scores, judges)
+    status = Status.UNBOUNDED if done else Status.ITERATION_LIMIT
+    return Solution(here, evaluate(cells, model, here), status, steps, unbounded, alone=ALONE)
+
+
+def _alone(part: Comparisons, model: Model, at: Parameters, away: np.ndarray) -> tuple[Problem, np.ndarray]:
+    """The problem in which the judges `away` alone are shrunk, and a start with them at the mean of the others."""
+    judges = at.judges.copy()
+    for row in judges:
+        others = np.isfinite(row) & ~away
+        row[away & np.isfinite(row)] = row[others].mean() if others.any() else 0.0
+    at = Parameters(at.scores, judges).normalised()
+    free = np.isfinite(judges)
+    free[: model.fixed_scale] = False
+    chosen = np.r_[np.ones(len(at.scores), bool), free.ravel()]
+    precision = penalty_alone(judges, len(at.scores), away)[np.ix_(chosen, chosen)]
+    problem = Problem(part, model, judges, precision)
+    return problem, problem.to_full.T @ np.r_[at.scores, at.judges[free]]

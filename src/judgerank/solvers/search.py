@@ -1,0 +1,101 @@
+"""Exact maximum likelihood over gamma_k >= 0: which climb of `judgerank.solvers.newton` ends highest.
+
+One climb begins at the unweighted scores. Where the data do not rule out maxima elsewhere, many rough climbs at
+once (`judgerank.solvers.basins`) say from where further exact ones are worth their while. A rough climb may stop
+well below its maximum, so the best end of every ranking is followed, however high it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from judgerank.comparisons import Comparisons
+from judgerank.model import BTL, Model, Parameters
+from judgerank.solvers.basins import Rows, rough_maxima
+from judgerank.solvers.choice import highest
+from judgerank.solvers.closure import assurance, guess, levels_at_zero
+from judgerank.solvers.newton import NewtonSettings, climb
+from judgerank.solvers.solution import Solution
+
+BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
+ASSURED = 2.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough
+ASSURED_WITH_SLOPES = 5.0  # the same where judges have slopes, in which the likelihood has maxima of its own
+MANY = 10  # comparisons by judge and model, from which one climb is tried without a look
+WORTH_A_TRY = 1.5  # assurance at a first guess, from which a single climb is tried
+WORTH = 3.0  # log-likelihood by which the end of a rough climb may be lower than the best and still be followed
+DIFFERENT = 0.5  # correlation of scores below which two ends are different rankings
+MOST_CLIMBS = 8
+
+
+def maximise(
+    cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters | None = None
+) -> Solution:
+    """Maximise the likelihood of aggregated comparisons.
+
+    With a `start`, by the one climb from there. If the highest climb runs off, there is no maximum.
+    """
+    if start is not None:
+        return climb(cells, model, settings, start)
+    if not model.judge_blocks:
+        return climb(cells, model, settings, Parameters.zeros(model, cells))
+    unweighted = unweighted_scores(cells, settings)
+    first = climb(cells, model, settings, guess(cells, model, unweighted))
+    if model.fixed_scale or is_sure(cells, model, first):
+        return first
+    bounds = BOX | {"slope": settings.slope_bound}
+    ends = [climb(cells, model, settings, near) for near in worth_climbing(cells, model, bounds)]
+    return highest([first, *ends], unweighted)
+
+
+def sure_maximum(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution | None:
+    """The maximum that one climb from the unweighted scores reaches, if there can hardly be a higher one."""
+    start = guess(cells, model, unweighted_scores(cells, settings))
+    many = cells.n_comparisons >= MANY * len(cells.models) * len(cells.judges)
+    if not many and assurance(cells, model, start) < WORTH_A_TRY:
+        return None
+    first = climb(cells, model, settings, start)
+    return first if is_sure(cells, model, first) else None
+
+
+def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
+    """Whether there can hardly be a higher maximum than this one."""
+    height = found.evaluation.log_likelihood
+    enough = ASSURED_WITH_SLOPES if model.has_slope else ASSURED
+    return found.status.converged and assurance(cells, model, found.parameters, height) >= enough
+
+
+def unweighted_scores(cells: Comparisons, settings: NewtonSettings) -> np.ndarray:
+    pooled = cells.pool_judges()
+    return climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
+
+
+def worth_climbing(
+    cells: Comparisons, model: Model, bounds: Mapping[str, float], within: float = WORTH, most: int = MOST_CLIMBS
+) -> list[Parameters]:
+    """Starts of exact climbs: the best end of every ranking that rough climbs in a box lead to, and those near it.
+
+    Parameters
+    ----------
+    bounds : mapping of str to float
+        Of the box, by block.
+    within : float
+        Log-likelihood by which other ends may be lower than the highest.
+    most : int
+    """
+    ends = rough_maxima(Rows(cells, model), bounds)
+    rankings: list[int] = []
+    for place, end in enumerate(ends.parameters):
+        if all(_correlation(end, ends.parameters[other]) < DIFFERENT for other in rankings):
+            rankings.append(place)
+    near = np.flatnonzero(ends.heights >= ends.heights[0] - within)
+    chosen = [ends.parameters[place] for place in sorted(list(dict.fromkeys([*rankings, *near]))[:most])]
+    levels = levels_at_zero(cells, model)[-1:] if model.has_ties else np.zeros((0, len(cells.judges)))
+    return [Parameters(end.scores, np.concatenate([end.judges, levels])) for end in chosen]
+
+
+def _correlation(one: Parameters, other: Parameters) -> float:
+    """Of zero-sum scores, which a rough climb always moves away from zero."""
+    a, b = one.scores, other.scores
+    return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), np.finfo(float).tiny))
