@@ -144,8 +144,8 @@ def pool(frame: pd.DataFrame, title: str) -> Figure:
     estimates = pd.concat([rows["discrimination"], rows["full_data"], printed]).max()
     highest = max(rows["high"].max(), estimates)
     top = min(1.04 * highest, HEADROOM * estimates)
-    cut = "; intervals cut at the frame" if highest > top else ""
-    label = f"discrimination (geometric mean one over a fit's judges{cut})"
+    cut = "\nintervals cut at the frame" if highest > top else ""
+    label = f"discrimination (geometric mean one over a fit's judges){cut}"
     axes.set(title=title, xlabel=label, xlim=(-0.02 * top, top))
     figure.legend(loc="outside lower center", ncols=4)
     return figure
