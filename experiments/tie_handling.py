@@ -5,7 +5,6 @@ python experiments/tie_handling.py [dataset=in_house|chatbot_arena|mt_bench|ultr
 
 import logging
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
@@ -24,7 +23,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     (judgments,) = data.values()
     title, half = judgments.title, judgments.comparisons
     # judges who only ever tied have nothing left to say
-    dropped = half.take(np.flatnonzero(half.outcome != 0.5))
+    dropped = half.without_ties()
     silent = [judge for judge in half.judges if judge not in dropped.judges]
     boards, rows = {}, []
     for ties, comparisons in (("half", half), ("dropped", dropped)):

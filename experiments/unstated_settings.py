@@ -47,7 +47,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "ties": tie_search(fits, {frozenset(pair) for pair in cfg.swapped}, cfg.level),
         "btl_ranks": rank_search(judgments.comparisons, cfg.most_left_out),
         "interval_ends": end_search(variants["kept", "half"], cfg),
-        **pool_search(judgments, fits["all", "half", "judge_aware"], cfg),
+        **table_2_search(judgments, fits["all", "half", "judge_aware"], cfg),
     }
     for name, found in tables.items():
         log.info("%s: %d tried, first:\n%s", name, len(found), found.head(3).to_string(index=False))
@@ -79,7 +79,7 @@ def end_search(kept: Comparisons, cfg: DictConfig) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values("reproduced", ascending=False, kind="stable", ignore_index=True)
 
 
-def pool_search(judgments: Judgments, whole: FitResult, cfg: DictConfig) -> dict[str, pd.DataFrame]:
+def table_2_search(judgments: Judgments, whole: FitResult, cfg: DictConfig) -> dict[str, pd.DataFrame]:
     """Table 2: first the sample, by BTL's correlations; then where on it the judge-aware iteration stopped."""
     text, c = published.table("in_text")["printed"], judgments.comparisons
     judges = published.table("mixed_judges").index.tolist()

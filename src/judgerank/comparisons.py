@@ -268,7 +268,9 @@ class Comparisons:
         return replace(self, tied=(self.outcome == OUTCOMES["c"]).astype(float))
 
     def without_ties(self) -> Comparisons:
-        """Drop tied comparisons (raw rows only: a mean outcome of one half need not be a tie).
+        """Drop tied comparisons, and judges who only ever tied; models stay as they are.
+
+        Raw rows only: a mean outcome of one half need not be a tie.
 
         Raises
         ------
@@ -276,7 +278,7 @@ class Comparisons:
             If the rows are aggregated.
         """
         self._require_raw()
-        return self._rows(self.outcome != OUTCOMES["c"])
+        return self.take(np.flatnonzero(self.outcome != OUTCOMES["c"]))
 
 
 def _refuse_itself(models: tuple[str, ...], first: np.ndarray, second: np.ndarray) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
 from judgerank import published
 from judgerank.comparisons import Comparisons
@@ -16,6 +15,7 @@ from judgerank.fit import fit
 from judgerank.frames import OUTCOMES
 from judgerank.likelihood import evaluate
 from judgerank.model import get_model
+from judgerank.resampling import MEASURES, correlations
 from judgerank.result import FitResult
 from judgerank.solvers.adam import AdamSettings, iterates
 from judgerank.solvers.solution import Solution, Status
@@ -74,12 +74,6 @@ def samples(
                     yield setting, comparisons.take(rows)
 
 
-def agreement(scores: pd.Series, reference: pd.Series) -> tuple[float, float]:
-    """Pearson and Spearman correlation over the models of both."""
-    known = reference[scores.index]
-    return float(np.corrcoef(scores, known)[0, 1]), float(spearmanr(scores, known).statistic)
-
-
 def sample_search(
     tried: Iterable[tuple[dict, Comparisons]], reference: pd.Series, printed: dict[str, str]
 ) -> pd.DataFrame:
@@ -90,10 +84,9 @@ def sample_search(
     rows = []
     for setting, part in tried:
         try:
-            pearson, spearman = agreement(fit(part, "btl").scores, reference)
+            found = correlations(fit(part, "btl").scores, reference)
         except NoMaximumError:
-            pearson = spearman = np.nan
-        found = {"pearson": pearson, "spearman": spearman}
+            found = dict.fromkeys(MEASURES, np.nan)
         off = {f"{name}_difference": found[name] - float(printed[name]) for name in found}
         same = [published.as_printed(found[name], printed[name]) == printed[name] for name in found]
         rows.append({**setting, "comparisons": len(part), **found, **off, "reproduced": int(np.sum(same))})
@@ -120,13 +113,13 @@ def against_table_2(judge_aware: FitResult, btl: FitResult, reference: pd.Series
     ours = judge_aware.discrimination[gammas.index].to_dict()
     printed = gammas.to_dict()
     correlation = {
-        "judge_aware": agreement(judge_aware.scores, reference),
-        "btl": agreement(btl.scores, reference),
+        "judge_aware": correlations(judge_aware.scores, reference),
+        "btl": correlations(btl.scores, reference),
     }
-    for place, measure in enumerate(("pearson", "spearman")):
+    for measure in MEASURES:
         for model in ("btl", "judge_aware"):
-            ours[f"{measure}_{model}"] = correlation[model][place]
-        ours[f"{measure}_gain"] = correlation["judge_aware"][place] - correlation["btl"][place]
+            ours[f"{measure}_{model}"] = correlation[model][measure]
+        ours[f"{measure}_gain"] = correlation["judge_aware"][measure] - correlation["btl"][measure]
         printed |= {
             f"{measure}_{what}": text[f"mixed_{measure}_{what}"] for what in ("btl", "judge_aware", "gain")
         }

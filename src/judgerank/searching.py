@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, combinations
 
-import numpy as np
 import pandas as pd
 
 from judgerank import published
@@ -52,11 +51,6 @@ def attempts(item: str, printed: str, tried: Iterable[tuple[dict, float]]) -> pd
     return frame.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
 
 
-def without_ties(comparisons: Comparisons) -> Comparisons:
-    """The comparisons with a winner."""
-    return comparisons.take(np.flatnonzero(comparisons.outcome != 0.5))
-
-
 def score_widths(fitted: FitResult, level: float) -> pd.Series:
     """Interval widths of the scores by model."""
     rows = fitted.confidence_intervals(level).query("parameter == 'score'").set_index("name")
@@ -85,7 +79,7 @@ def exchanged(before: FitResult, after: FitResult, level: float) -> list[dict]:
 def versions_of(comparisons: Comparisons, left_out: list[str]) -> Iterator[tuple[tuple[str, str], Comparisons]]:
     """All judges or those the paper keeps, with ties as half a win or without."""
     kept = [judge for judge in comparisons.judges if judge not in left_out]
-    for ties, those in (("half", comparisons), ("dropped", without_ties(comparisons))):
+    for ties, those in (("half", comparisons), ("dropped", comparisons.without_ties())):
         yield ("all", ties), those
         yield ("kept", ties), those.with_judges(kept)
 
@@ -147,7 +141,7 @@ def tie_search(fits: Fits, swapped: Collection[frozenset[str]], level: float) ->
 def rank_search(comparisons: Comparisons, most: int) -> pd.DataFrame:
     """Printed BTL scores and ranks reproduced, with at most `most` judges left out."""
     rows = []
-    for ties, those in (("half", comparisons), ("dropped", without_ties(comparisons))):
+    for ties, those in (("half", comparisons), ("dropped", comparisons.without_ties())):
         choices = (combinations(comparisons.judges, many) for many in range(most + 1))
         for left_out in chain.from_iterable(choices):
             fitted = fit(those.with_judges([judge for judge in those.judges if judge not in left_out]), "btl")

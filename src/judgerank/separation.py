@@ -1,8 +1,8 @@
 """Tests of equal scores whose weights cannot suit the noise.
 
 Where models are all but equal, discriminations are not identified: a fit takes those that make its own differences
-large, and Wald tests, which take them for known, reject far too often (12 equal models, 16 judges: in nine data
-sets of ten). Here the judges' weights for the pair i, j are those that the data give when s_i = s_j. What judges
+large, and Wald tests, which take them for known, reject far too often (`experiments/validity.py`
+measures it). Here the judges' weights for the pair i, j are those that the data give when s_i = s_j. What judges
 then say of i against j is uncorrelated with what their weights were taken from.
 
 Near a fit the likelihood is that of normal net results, one vector over models for each judge,
@@ -30,7 +30,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.likelihood import Law, predictor
 from judgerank.model import Model, Parameters
 
-SPREAD = 2.0  # tau of the discriminations about their mean of one; from 1 to 4 levels and power stay the same
+SPREAD = 2.0  # tau of the discriminations about their mean of one
 LEAST = 0.05  # weight of a judge, so that no model hangs on nothing
 ROUNDS = 4  # of weights given scores and scores given weights
 AT_ONCE = 4_000_000  # numbers held for the pairs worked on at a time

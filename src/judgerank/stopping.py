@@ -48,7 +48,7 @@ class Tried:
 def answered(judgments: Judgments, answers: str) -> Comparisons:
     """The comparisons under one reading of ties and of answers that could not be parsed (in `ANSWERS`)."""
     if answers == "ties dropped":
-        return judgments.comparisons.take(np.flatnonzero(judgments.comparisons.outcome != 0.5))
+        return judgments.comparisons.without_ties()
     if answers == ANSWERS[0]:
         return judgments.comparisons
     given = judgments.frame["judge_preferred_model"]

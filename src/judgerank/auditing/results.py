@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -47,7 +46,7 @@ class Results:
         return (self.folder / name).is_file()
 
     def table(self, name: str) -> pd.DataFrame:
-        """A stored CSV, or a run.json as one row whose columns are paths such as ``config.replications``.
+        """A stored CSV.
 
         Raises
         ------
@@ -107,6 +106,4 @@ def _meet(cells: pd.Series, values: list[str]) -> list[bool]:
 
 @lru_cache(maxsize=256)
 def _read(path: Path, _changed: int) -> pd.DataFrame:
-    if path.suffix == ".json":
-        return pd.json_normalize(json.loads(path.read_text()))
     return pd.read_csv(path)

@@ -120,7 +120,7 @@ def pool(frame: pd.DataFrame, title: str) -> Figure:
     rows = frame.sort_values("discrimination", kind="stable")
     height = np.arange(len(rows))
     figure, (axes,) = canvas(PAGE * 0.75, 1.0 + 0.27 * len(rows))
-    reach = np.abs(rows[["low", "high"]].to_numpy().T - rows["discrimination"].to_numpy())
+    reach = _reach(rows["discrimination"], rows["low"], rows["high"])
     known = rows["low"].notna().to_numpy()
     axes.errorbar(
         rows["discrimination"][known],
@@ -141,10 +141,12 @@ def pool(frame: pd.DataFrame, title: str) -> Figure:
     if printed.notna().any():
         axes.plot(printed, height, "^", color="black", markerfacecolor="none", label="printed")
     name_rows(axes, rows["judge"], height)
-    top = 1.04 * max(rows[["high", "full_data"]].max().max(), printed.max() if printed.notna().any() else 0.0)
-    axes.set(
-        title=title, xlabel="discrimination (geometric mean one over a fit's judges)", xlim=(-0.02 * top, top)
-    )
+    estimates = pd.concat([rows["discrimination"], rows["full_data"], printed]).max()
+    highest = max(rows["high"].max(), estimates)
+    top = min(1.04 * highest, HEADROOM * estimates)
+    cut = "\nintervals cut at the frame" if highest > top else ""
+    label = f"discrimination (geometric mean one over a fit's judges){cut}"
+    axes.set(title=title, xlabel=label, xlim=(-0.02 * top, top))
     figure.legend(loc="outside lower center", ncols=4)
     return figure
 
@@ -157,7 +159,7 @@ def length_curves(curves: pd.DataFrame, quartiles: pd.Series, title: str) -> Fig
         axes.fill_between(rows["z"], rows["low"], rows["high"], color=colour, alpha=0.13, linewidth=0)
     for name in ("z_q25", "z_q75"):
         axes.axvline(quartiles[name], color=COLOURS["reference"], linestyle="--", linewidth=0.8)
-    top = 1.6 * curves["estimate"].max()
+    top = HEADROOM * curves["estimate"].max()
     axes.set(title=title, xlabel="standardised log question length z (dashed: quartiles)", ylim=(0, top))
     axes.set_ylabel("discrimination gamma(z)")
     axes.legend(loc="upper center", ncols=2)

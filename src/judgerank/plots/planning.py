@@ -35,7 +35,7 @@ def plan(
     panels[0].set(yscale="log", ylabel="mean width of\nstandardised scores")
     everyone = (frame[frame["n_judges"] == sizes[-1]] for frame in (curves, simulated))
     _curves(panels[1], *everyone, "goal", POWER_NAMES)
-    panels[1].set(ylabel=f"share with an interval without zero, {judges[sizes[-1]]}", ylim=(0, 1.03))
+    panels[1].set(ylabel=f"share with an interval\nwithout zero, {judges[sizes[-1]]}", ylim=(0, 1.03))
     for axes, goals in zip(panels, (["standardised_width"], list(POWER_NAMES)), strict=False):
         for level in wanted.loc[wanted["goal"].isin(goals), "wanted"].unique():
             axes.axhline(level, color=COLOURS["reference"], linestyle="--", linewidth=0.8, zorder=0)
