@@ -157,9 +157,17 @@ def test_printed_discriminations_stand_beside_the_in_house_pool_only(name):
     assert marks(renamed, "^") == len(frame)
 
 
-def test_intervals_of_a_pool_are_within_the_axes():
+def test_intervals_of_a_pool_are_within_the_axes_or_the_label_says_that_they_are_cut():
     frame = stored("mixed_judges/ultrafeedback/discrimination")
-    assert plots.pool(frame, "t").axes[0].get_xlim()[1] > frame["high"].max()
+    axes = plots.pool(frame, "t").axes[0]
+    assert axes.get_xlim()[1] < frame["high"].max()
+    assert axes.get_xlim()[1] > frame[["discrimination", "full_data"]].max().max()
+    assert "cut at the frame" in axes.get_xlabel()
+    near = frame[frame["high"] < 2 * frame["discrimination"]]
+    axes = plots.pool(near, "t").axes[0]
+    assert len(near) > 1
+    assert axes.get_xlim()[1] > near["high"].max()
+    assert "cut" not in axes.get_xlabel()
 
 
 @pytest.mark.parametrize("draw", ["complete_ranking/{}/ranking", "tie_handling/{}/ranks"])
