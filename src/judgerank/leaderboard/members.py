@@ -74,7 +74,7 @@ def rival(fitted: FitResult) -> Rival | None:
     if not isinstance(settings, newton.NewtonSettings) or model.n_scale < 1 or model.fixed_scale:
         return None
     bounds = search.BOX | {"slope": settings.slope_bound}
-    starts = search.worth_climbing(cells, model, bounds, within=np.inf)
+    starts = search.worth_climbing(cells, model, search.rough_ends(cells, model, bounds), within=np.inf)
     ends = (newton.climb(cells, model, settings, start) for start in starts)
     others = [_beside(fitted, end) for end in ends if end.status.converged]
     return min((other for other in others if other.correlation < SAME), key=lambda other: other.gap, default=None)

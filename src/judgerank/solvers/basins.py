@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
 from judgerank.model import Model, Parameters
@@ -29,9 +29,18 @@ WEAKEST, STRONGEST = 0.02, 5.0  # discriminations at the start, over the largest
 LARGEST_STEP = 2.0  # of any log-discrimination
 TO_THE_FACE = 0.95  # share of the way to the nearest face that one step may go
 DONE = 1e-2  # rise of the log-likelihood below which a stage ends
-ALIKE = 1e-2  # ends whose parameters differ by less count as one
+ALIKE = 0.05  # root mean square difference in any judge's predicted probabilities below which two points are one
 HALVINGS = 6
 MOST_FILLED = 0.8  # share of the box that a start may take
+
+
+class Look(NamedTuple):
+    """Log-likelihood of every start, shape (S,), and discrimination, signal and probability of a win, (C, S)."""
+
+    fit: np.ndarray
+    g: np.ndarray
+    signal: np.ndarray
+    p: np.ndarray
 
 
 class Rows:
@@ -88,9 +97,13 @@ class Rows:
             by_block["slope"] = self.z[:, None] * signal
         return [by_block[block] for block in self.blocks]
 
-    def log_likelihood(self, x: np.ndarray) -> np.ndarray:
-        eta = self.predictor(x)[2]
-        return self.wins @ eta - self.count @ np.logaddexp(0.0, eta)
+    def look(self, x: np.ndarray) -> Look:
+        """Everything about a point that the rows have a part in."""
+        g, signal, eta = self.predictor(x)
+        e = np.exp(-np.abs(eta))
+        q = 1.0 / (1.0 + e)
+        fit = self.wins @ eta + self.count @ (np.log(q) - np.maximum(eta, 0.0))
+        return Look(fit, g, signal, np.where(eta >= 0, q, e * q))
 
     def laplacian(self, weight: np.ndarray) -> np.ndarray:
         """Of the comparison graph with these weights, shape (S, N, N)."""
@@ -186,12 +199,13 @@ def climb_from(rows: Rows, scores: np.ndarray, bounds: Mapping[str, float]) -> E
     bound = np.repeat([bounds["scores"], *(bounds[block] for block in rows.blocks)], sizes)[:, None]
     x = starts(rows, scores, bound)
     for weight, steps in STAGES:
-        x = _climb(rows, x, bound, weight, steps)
-        x = x[:, _distinct(rows, x)]
+        x, here = _climb(rows, x, bound, weight, steps)
+        kept = _distinct(rows, here)
+        x = x[:, kept]
     found = [
         Parameters(x[: rows.n, s].copy(), x[rows.n :, s].reshape(-1, rows.k).copy()) for s in range(x.shape[1])
     ]
-    return Ends(found, rows.log_likelihood(x))
+    return Ends(found, here.fit[kept])
 
 
 def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
@@ -216,21 +230,39 @@ def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
     return np.hstack(list(variants))
 
 
-def _distinct(rows: Rows, x: np.ndarray) -> np.ndarray:
-    """Columns that differ, highest first."""
-    heights = rows.log_likelihood(x)
+def _distinct(rows: Rows, here: Look) -> np.ndarray:
+    """Starts that predict something of their own, highest first."""
     kept: list[int] = []
-    for place in np.argsort(-heights, kind="stable"):
-        if not any(np.abs(x[:, place] - x[:, other]).max() < ALIKE for other in kept):
+    for place in np.argsort(-here.fit, kind="stable"):
+        if not kept or apart(rows.judge, rows.count, here.p[:, [place]], here.p[:, kept]).min() > ALIKE:
             kept.append(place)
     return np.array(kept)
 
 
-def _climb(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float, steps: int) -> np.ndarray:
+def apart(judge: np.ndarray, count: np.ndarray, one: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Root mean square difference of probabilities over the rows of the judge of whom it is largest.
+
+    Parameters
+    ----------
+    judge, count : arrays, shape (C,)
+    one : float array, shape (C, 1)
+    others : float array, shape (C, S)
+
+    Returns
+    -------
+    float array, shape (S,)
+    """
+    by_judge = csr_array((count, (judge, np.arange(len(judge)))))
+    square, total = by_judge @ (one - others) ** 2, by_judge.sum(axis=1)
+    return np.sqrt((square[total > 0] / total[total > 0, None]).max(axis=0))
+
+
+def _climb(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float, steps: int) -> tuple[np.ndarray, Look]:
     """Fisher scoring with a line search for each start, under one weight of the barrier."""
-    value = _value(rows, x, bound, weight)
+    here = rows.look(x)
+    value = here.fit + _barrier(x, bound, weight)
     for _ in range(steps):
-        step, rise = _direction(rows, x, bound, weight)
+        step, rise = _direction(rows, x, here, bound, weight)
         with np.errstate(divide="ignore"):
             room = np.min((bound - np.sign(step) * x) / np.abs(step), axis=0, initial=np.inf)
         size = np.minimum(1.0, TO_THE_FACE * room)
@@ -238,39 +270,47 @@ def _climb(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float, steps: i
             size, LARGEST_STEP / np.maximum(np.abs(step[rows.n : rows.n + rows.k]).max(axis=0), LARGEST_STEP)
         )
         for _ in range(HALVINGS):
-            there = x + size * step
-            height = _value(rows, there, bound, weight)
+            ahead = x + size * step
+            there = rows.look(ahead)
+            height = there.fit + _barrier(ahead, bound, weight)
             good = height >= value + SUFFICIENT * size * rise
             if good.all():
                 break
             size = np.where(good, size, size / 3)
-        x, value = np.where(good, there, x), np.where(good, height, value)
+        if good.all():
+            x, here, value = ahead, there, height
+        else:
+            x, value = np.where(good, ahead, x), np.where(good, height, value)
+            here = Look(*(np.where(good, new, old) for new, old in zip(there, here, strict=True)))
         if np.where(good, rise, 0.0).max() < DONE:
             break
-    return x
+    return x, here
 
 
-def _value(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float) -> np.ndarray:
-    return rows.log_likelihood(x) + weight * np.log1p(-((x / bound) ** 2)).sum(axis=0)
+def _barrier(x: np.ndarray, bound: np.ndarray, weight: float) -> np.ndarray:
+    return weight * np.log1p(-((x / bound) ** 2)).sum(axis=0)
 
 
-def _direction(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
+def _direction(
+    rows: Rows, x: np.ndarray, here: Look, bound: np.ndarray, weight: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Fisher scoring's direction that keeps the sums of s and alpha at zero, and the slope along it."""
     n, k, many, size = rows.n, rows.k, len(rows.blocks), x.shape[1]
-    g, signal, eta = rows.predictor(x)
-    p = expit(eta)
-    r = rows.wins[:, None] - rows.count[:, None] * p
-    w = rows.count[:, None] * p * (1 - p)
+    g, signal, p = here.g, here.signal, here.p
+    expected = rows.count[:, None] * p
+    r = rows.wins[:, None] - expected
+    w = expected * (1 - p)
     share = rows.shares(signal)
     room = bound**2 - x**2
     by_block = [rows.by_judge(r * values) for values in share]
     gradient = np.concatenate([rows.by_model(r * g), *by_block]) - weight * 2 * x / room
     fence = weight * 2 * (bound**2 + x**2) / room**2
-    info = rows.laplacian(w * g * g)
+    wg = w * g
+    info = rows.laplacian(wg * g)
     info[:, np.arange(n), np.arange(n)] += fence[:n].T
     own, cross = np.zeros((size, k, many, many)), np.zeros((size, k, many, n))
     for b in range(many):
-        cross[:, :, b] = rows.by_both(w * g * share[b])
+        cross[:, :, b] = rows.by_both(wg * share[b])
         for b2 in range(b, many):
             own[:, :, b, b2] = own[:, :, b2, b] = rows.by_judge(w * share[b] * share[b2]).T
         own[:, :, b, b] += fence[n + b * k : n + (b + 1) * k].T

@@ -174,5 +174,6 @@ def best_from_zero(cells, scores, k: int, share: float, bound: float, level: flo
     shape = np.exp(np.outer(slopes, z))
     rise = shape @ (n * (cells.outcome[rows] - share) * d)
     curvature = shape**2 @ (n * d**2 * share * (1 - share))
-    best = int(np.argmax(np.where(rise > level, rise**2 / curvature, 0.0)))
+    gain = np.divide(rise**2, curvature, out=np.zeros_like(rise), where=(rise > level) & (curvature > 0))
+    best = int(np.argmax(gain))
     return (np.log(rise[best] / curvature[best]), slopes[best]) if rise[best] > level else (-np.inf, 0.0)

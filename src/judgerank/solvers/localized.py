@@ -25,7 +25,7 @@ from judgerank.solvers.closure import main_direction
 from judgerank.solvers.newton import NewtonSettings
 from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, separated_judges
 
-WORTH, MOST_CLIMBS = 1.0, 3  # rough climbs end close to their maximum over the same box
+WORTH, MOST_CLIMBS = 2.0, 4  # rough climbs end close to their maximum over the same box
 ON_THE_FACE = 1e-9  # distance from a bound, relative to it, that counts as none
 
 
@@ -74,12 +74,13 @@ def maximise(
     if exact is not None and exact.status is Status.INTERIOR and box.holds(_stacked(exact.parameters)):
         return exact
     bounds = {"scores": settings.score_bound, "log_discrimination": settings.discrimination_bound}
-    starts = search.worth_climbing(cells, model, bounds, WORTH, MOST_CLIMBS)
-    ends = [box.maximise(box.pulled_inside(near)) for near in starts]
+    rough = search.rough_ends(cells, model, bounds)
+    starts = search.worth_climbing(cells, model, rough, WORTH, MOST_CLIMBS)
+    ends = search.followed(cells, model, starts, lambda near: box.maximise(box.pulled_inside(near)))
     found = _checked(cells, highest(ends, main_direction(cells)), exists)
     if found.status is Status.INTERIOR and not search.is_sure(cells, model, found):
         # a maximum inside the box is the exact fit only if nothing outside is higher
-        exact = search.maximise(cells, model, NewtonSettings(settings.tolerance))
+        exact = search.maximise(cells, model, NewtonSettings(settings.tolerance), rough=rough)
         inside = exact.status is Status.INTERIOR and same_point(exact, found)
         return exact if inside else replace(found, status=Status.LOCALIZED)
     return found

@@ -22,7 +22,7 @@ from judgerank.solvers.solution import Solution, Status, require_positive, requi
 # relative change of a discrimination, a slope or a tie propensity in one step (see Parameters.moved)
 LARGEST_RISE, LARGEST_FALL = 2.0, 0.9
 LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
-LARGEST_LOG_ODDS = 1e3  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
+LARGEST_LOG_ODDS = 2e2  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
 FLATTEST = 1e-12  # curvature of a judge's information, scaled to ones on its diagonal, that counts as none
 SMALLEST = 1e-30  # of a judge's information, relative to a model's
 DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding

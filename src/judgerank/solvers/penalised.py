@@ -25,7 +25,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.inference import information, zero_sum_basis
 from judgerank.likelihood import evaluate
 from judgerank.model import Model, Parameters
-from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve
+from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve, unbounded_judges
 from judgerank.solvers.solution import Solution, Status, require_positive
 
 FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
@@ -166,7 +166,10 @@ class Problem:
         return height, self.to_full.T @ gradient, info
 
     def mode(self, x: np.ndarray, spread: Mapping[str, float], settings: PenalisedSettings):
-        """The mode reached from x: where it is, how high, whether the tolerance was met, and Newton steps."""
+        """The mode reached from x: where it is, how high, whether the tolerance was met, and Newton steps.
+
+        A judge without a penalty may run off: the climb ends where its discrimination counts as unbounded.
+        """
         height, gradient, info = self.look(x, spread, "observed")
         for steps in range(settings.max_iterations + 1):
             step, slack = _ascent(info, gradient), ROUNDING * max(1.0, abs(height))
@@ -174,6 +177,8 @@ class Problem:
             small = np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height))
             if small or rise <= slack:
                 return x, height, True, steps
+            if self.alone is not None and unbounded_judges(self.model, self.parameters(x)):
+                break
             size = min(1.0, LARGEST_STEP / np.abs(step).max())
             there = self.look(x + size * step, spread, "observed")  # the first try mostly holds
             while there[0] < height + SUFFICIENT * size * rise - slack:

@@ -2,18 +2,21 @@
 
 One climb begins at the unweighted scores. Where the data do not rule out maxima elsewhere, many rough climbs at
 once (`judgerank.solvers.basins`) say from where further exact ones are worth their while. A rough climb may stop
-well below its maximum, so the best end of every ranking is followed, however high it is.
+well below its maximum, so the best end of every ranking is followed, however high it is, unless it predicts what
+an exact climb has already led to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
+from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
+from judgerank.likelihood import predictor
 from judgerank.model import BTL, Model, Parameters
-from judgerank.solvers.basins import Rows, rough_maxima
+from judgerank.solvers.basins import ALIKE, Ends, Rows, apart, rough_maxima
 from judgerank.solvers.choice import highest
 from judgerank.solvers.closure import assurance, guess, levels_at_zero
 from judgerank.solvers.newton import NewtonSettings, climb
@@ -30,11 +33,16 @@ MOST_CLIMBS = 8
 
 
 def maximise(
-    cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters | None = None
+    cells: Comparisons,
+    model: Model,
+    settings: NewtonSettings,
+    start: Parameters | None = None,
+    rough: Ends | None = None,
 ) -> Solution:
     """Maximise the likelihood of aggregated comparisons.
 
-    With a `start`, by the one climb from there. If the highest climb runs off, there is no maximum.
+    With a `start`, by the one climb from there. If the highest climb runs off, there is no maximum. `rough` saves
+    the rough climbs, where they were made before.
     """
     if start is not None:
         return climb(cells, model, settings, start)
@@ -44,9 +52,30 @@ def maximise(
     first = climb(cells, model, settings, guess(cells, model, unweighted))
     if model.fixed_scale or is_sure(cells, model, first):
         return first
-    bounds = BOX | {"slope": settings.slope_bound}
-    ends = [climb(cells, model, settings, near) for near in worth_climbing(cells, model, bounds)]
-    return highest([first, *ends], unweighted)
+    if rough is None:
+        rough = rough_ends(cells, model, BOX | {"slope": settings.slope_bound})
+    starts = worth_climbing(cells, model, rough)
+    return highest(
+        followed(cells, model, starts, lambda near: climb(cells, model, settings, near), first), unweighted
+    )
+
+
+def followed(
+    cells: Comparisons,
+    model: Model,
+    starts: list[Parameters],
+    climb_from: Callable[[Parameters], Solution],
+    *ends: Solution,
+) -> list[Solution]:
+    """Ends of climbs, each start in turn, but for starts that predict the same as an end before them."""
+    found = list(ends)
+    known = [expit(predictor(cells, model, end.parameters)) for end in found]
+    for near in starts:
+        here = expit(predictor(cells, model, near))[:, None]
+        if not known or apart(cells.judge, cells.count, here, np.column_stack(known)).min() > ALIKE:
+            found.append(climb_from(near))
+            known.append(expit(predictor(cells, model, found[-1].parameters)))
+    return found
 
 
 def sure_maximum(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution | None:
@@ -71,20 +100,23 @@ def unweighted_scores(cells: Comparisons, settings: NewtonSettings) -> np.ndarra
     return climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
 
 
+def rough_ends(cells: Comparisons, model: Model, bounds: Mapping[str, float]) -> Ends:
+    """Where rough climbs in a box end; its bounds are by block."""
+    return rough_maxima(Rows(cells, model), bounds)
+
+
 def worth_climbing(
-    cells: Comparisons, model: Model, bounds: Mapping[str, float], within: float = WORTH, most: int = MOST_CLIMBS
+    cells: Comparisons, model: Model, ends: Ends, within: float = WORTH, most: int = MOST_CLIMBS
 ) -> list[Parameters]:
-    """Starts of exact climbs: the best end of every ranking that rough climbs in a box lead to, and those near it.
+    """Starts of exact climbs: the best end of every ranking that rough climbs lead to, and those near the highest.
 
     Parameters
     ----------
-    bounds : mapping of str to float
-        Of the box, by block.
+    ends : Ends
     within : float
         Log-likelihood by which other ends may be lower than the highest.
     most : int
     """
-    ends = rough_maxima(Rows(cells, model), bounds)
     rankings: list[int] = []
     for place, end in enumerate(ends.parameters):
         if all(_correlation(end, ends.parameters[other]) < DIFFERENT for other in rankings):
