@@ -20,7 +20,7 @@ from judgerank.fit import fit
 from judgerank.inference import normal_quantile
 from judgerank.judgments import Judgments
 from judgerank.model import Parameters
-from judgerank.ranks import pairwise, rank_intervals, standardised
+from judgerank.ranks import orders, pairwise, rank_intervals, standardised
 from judgerank.replicate import Record
 from judgerank.result import FitResult
 from judgerank.simulate import generator
@@ -192,9 +192,10 @@ def _order_held(result: FitResult, target: np.ndarray, level: float) -> dict[str
     """Whether all true ranks are held, whether a pair is separated the wrong way, and how much is left open."""
     place = {name: number for number, name in enumerate(result.comparisons.models)}
     true_rank = np.argsort(np.argsort(-target)) + 1
-    ranks = rank_intervals(result, level)
+    found = list(orders(result))
+    ranks = rank_intervals(found, level)
     true = true_rank[ranks["model"].map(place)]
-    pairs = pairwise(result, level).query("separated")
+    pairs = pairwise(found, level).query("separated")
     wrong = target[pairs["first"].map(place)] <= target[pairs["second"].map(place)]
     return {
         "ranks_held": float(((ranks["low"] <= true) & (true <= ranks["high"])).all()),

@@ -115,13 +115,16 @@ class Order:
         return 2 * (ndtr(below) if np.isinf(dof) else stdtr(dof, below))
 
 
-def orders(result: FitResult | Sequence[FitResult]) -> Iterator[Order]:
+Fitted = FitResult | Sequence[FitResult] | Sequence[Order]
+
+
+def orders(result: Fitted) -> Iterator[Order]:
     """One order for every component of the comparisons, the largest first.
 
     Parameters
     ----------
-    result : FitResult or sequence of FitResult
-        A fit, or fits of components apart (`judgerank.apart.fit_apart`).
+    result : FitResult or sequence of FitResult or Order
+        A fit, fits of components apart (`judgerank.apart.fit_apart`), or what this found of them before.
 
     Raises
     ------
@@ -130,7 +133,7 @@ def orders(result: FitResult | Sequence[FitResult]) -> Iterator[Order]:
     """
     if not isinstance(result, FitResult):
         for part in result:
-            yield from orders(part)
+            yield from [part] if isinstance(part, Order) else orders(part)
         return
     names = np.asarray(result.comparisons.models, object)
     s, v = result.scores.to_numpy(), _covariance(result)
@@ -153,7 +156,7 @@ def orders(result: FitResult | Sequence[FitResult]) -> Iterator[Order]:
         yield Order(names[chosen], difference, np.array([error, equal_error]), among, result.degrees_of_freedom)
 
 
-def pairwise(result: FitResult | Sequence[FitResult], level: float = 0.95) -> pd.DataFrame:
+def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     """Every pair of models compared, the higher score first.
 
     Returns
@@ -216,7 +219,7 @@ def holm(p: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def rank_intervals(result: FitResult | Sequence[FitResult], level: float = 0.95) -> pd.DataFrame:
+def rank_intervals(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     """Intervals that hold all ranks at once with the given confidence: ``model, rank, low, high``.
 
     A model's rank is at least one plus the number of models surely better, and at most N less the number surely
