@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from judgerank import Comparisons, Status, fit
 from judgerank.errors import ConfigError, DataError, NoMaximumError
-from judgerank.inference import information, zero_sum_basis
+from judgerank.inference import for_few_clusters, information, zero_sum_basis
 from judgerank.likelihood import evaluate
 from judgerank.model import BTL, MODELS, Parameters
 from judgerank.simulate import draw_comparisons, draw_truth, generator
@@ -148,17 +148,46 @@ def test_the_marginal_likelihood_is_laplaces_of_the_integral():
     assert_allclose(found, np.log(quad(integrand, -4, 4)[0]) - 26.0, atol=0.02)
 
 
-def test_intervals_are_those_of_information_and_penalty(fitted):
-    at_fit = evaluate(fitted.comparisons, fitted.model, fitted.solution.parameters, "expected")
-    total = information(at_fit, np.ones((2, K), bool)) + penalty(
-        fitted.model, fitted.solution.parameters, fitted.solution.spread
-    )
+def test_intervals_are_those_of_information_and_penalty(raw, fitted):
+    known = fit(raw, "position_aware", "penalised", PenalisedSettings(**fitted.solution.spread))
+    at = known.solution.parameters
+    info = information(evaluate(known.comparisons, known.model, at, "expected"), np.ones((2, K), bool))
+    total = info + penalty(known.model, at, known.solution.spread)
     constraint = np.zeros((2, len(total)))
     constraint[0, :N], constraint[1, N : N + K] = 1, 1
     bordered = np.block([[total, constraint.T], [constraint, np.zeros((2, 2))]])
-    assert_allclose(fitted.covariance, np.linalg.inv(bordered)[:-2, :-2], atol=1e-10)
-    free = fit(fitted.comparisons, "position_aware")
+    assert_allclose(known.covariance, np.linalg.inv(bordered)[:-2, :-2], atol=1e-10)
+    free = fit(raw, "position_aware")
+    assert (known.standard_errors[: N + K] < fitted.standard_errors[: N + K]).all()
     assert fitted.standard_errors.mean() < free.standard_errors.mean()
+
+
+def test_intervals_allow_for_what_is_not_known_of_the_strength(cells_of):
+    apart = cells_of(
+        *[("a", "b", "j", 30, 12), ("b", "c", "j", 25, 9), ("a", "c", "j", 40, 5)],
+        *[("d", "e", "j", 21, 20), ("e", "f", "j", 30, 6), ("d", "f", "j", 18, 9)],
+    )
+    fitted = fit(apart, "btl", "penalised")
+    problem, start = Problem(fitted.comparisons, BTL), np.zeros(5)
+    grid = np.linspace(-3.5, 3.5, 141)
+    heights = np.empty(len(grid))
+    for number, log_tau in enumerate(grid):
+        spread = {"scores": np.exp(log_tau)}
+        mode = problem.mode(start, spread, fitted.settings)[0]
+        heights[number] = problem.marginal(mode, spread) - log_tau**2 / 2
+    weights = np.exp(heights - heights.max())
+    # of three models' mean less that of the other three, of which nothing is known but the prior
+    contrast = fitted.contrast(dict(zip("abcdef", np.repeat([1 / 3, -1 / 3], 3), strict=True)))
+    known = fitted.solution.spread["scores"] ** 2 * 2 / 3
+    exact = weights @ np.exp(2 * grid) * 2 / 3 / weights.sum()
+    assert exact > 1.5 * known
+    assert (known + exact) / 2 < contrast["standard_error"] ** 2 < 1.05 * exact
+
+
+def test_few_clusters_leave_out_a_share_of_the_information():
+    meat, info, inverse = np.diag([4.0, 1.0]), np.eye(2), np.eye(2) / 2  # one parameter, twice its variance
+    assert_allclose(for_few_clusters(meat, info, inverse, 5), 2.5 / 4 * info)
+    assert_allclose(for_few_clusters(info / 2, info, inverse, 2), 0.5 * info)
 
 
 def test_neither_names_nor_the_order_of_presentation_matter(raw, swapped, fitted):

@@ -101,6 +101,24 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
     return np.hstack([here.score_gradient.reshape(q, n), judges.reshape(q, -1)])
 
 
+def for_few_clusters(meat: np.ndarray, info: np.ndarray, inverse: np.ndarray, n_clusters: int) -> np.ndarray:
+    """What few clusters leave out of their gradients' sum of squares (Morel, Bokossa and Neerchal, 2003).
+
+    The information I times min(1/2, p / (Q - p)) max(1, tr(B M) / p), p = tr(B I) being the number of parameters
+    that the data decide.
+
+    Parameters
+    ----------
+    meat, info, inverse : float array, shape (D, D)
+        M; I, of the comparisons alone; B, the inverse of the whole information.
+    n_clusters : int
+        Q.
+    """
+    p = np.sum(inverse * info)
+    share = min(0.5, p / (n_clusters - p)) if n_clusters > p else 0.5
+    return share * max(1.0, np.sum(inverse * meat) / p) * info
+
+
 def likelihood_ratio(smaller: float, larger: float, degrees_of_freedom: int) -> tuple[float, float]:
     """Statistic 2 (l1 - l0) of nested fits, and its chi-squared p-value (parameters inside their space)."""
     statistic = 2.0 * (larger - smaller)

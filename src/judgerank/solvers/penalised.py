@@ -140,6 +140,10 @@ class Problem:
         judges[self.free] = full[self.n :]
         return Parameters(full[: self.n], judges)
 
+    def coordinates(self, at: Parameters) -> np.ndarray:
+        """The inverse of `parameters`."""
+        return self.to_full.T @ np.r_[at.scores, at.judges[self.free]]
+
     def look(
         self, x: np.ndarray, spread: Mapping[str, float], curvature=None
     ) -> tuple[float, np.ndarray, np.ndarray]:
