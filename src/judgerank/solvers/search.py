@@ -16,7 +16,7 @@ from scipy.special import expit
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import predictor
 from judgerank.model import BTL, Model, Parameters
-from judgerank.solvers.basins import ALIKE, Ends, Rows, apart, rough_maxima
+from judgerank.solvers.basins import Ends, Rows, apart, rough_maxima
 from judgerank.solvers.choice import highest
 from judgerank.solvers.closure import assurance, guess, levels_at_zero
 from judgerank.solvers.newton import NewtonSettings, climb
@@ -30,6 +30,7 @@ WORTH_A_TRY = 1.5  # assurance at a first guess, from which a single climb is tr
 WORTH = 3.0  # log-likelihood by which the end of a rough climb may be lower than the best and still be followed
 DIFFERENT = 0.5  # correlation of scores below which two ends are different rankings
 MOST_CLIMBS = 8
+REACHED = 0.01  # as `basins.ALIKE`, of a start and an exact end: two maxima of MT-Bench with lengths differ by 0.03
 
 
 def maximise(
@@ -72,7 +73,7 @@ def followed(
     known = [expit(predictor(cells, model, end.parameters)) for end in found]
     for near in starts:
         here = expit(predictor(cells, model, near))[:, None]
-        if not known or apart(cells.judge, cells.count, here, np.column_stack(known)).min() > ALIKE:
+        if not known or apart(cells.judge, cells.count, here, np.column_stack(known)).min() > REACHED:
             found.append(climb_from(near))
             known.append(expit(predictor(cells, model, found[-1].parameters)))
     return found
