@@ -58,7 +58,7 @@ collect: environment
 
 DATA ?=
 rank: environment
-	$(BIN)/python experiments/rank.py "data.path='$(subst ',\',$(DATA))'" $(ARGS)
+	$(BIN)/python experiments/rank.py $(if $(DATA),"data.path='$(subst ',\',$(DATA))'") $(ARGS)
 
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \

@@ -26,7 +26,7 @@ from judgerank.inference import information, zero_sum_basis
 from judgerank.likelihood import evaluate
 from judgerank.model import Model, Parameters
 from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve
-from judgerank.solvers.solution import Solution, Status, require_positive
+from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance
 
 FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
 LARGEST_STEP = 3.0  # of any parameter, in one iteration
@@ -59,7 +59,8 @@ class PenalisedSettings:
 
     def __post_init__(self):
         blocks = ("scores", "log_discrimination", "slope", "position", "log_tie")
-        require_positive(self, "max_iterations", "tolerance")
+        require_tolerance(self)
+        require_positive(self, "max_iterations")
         require_positive(self, *(name for name in blocks if getattr(self, name) is not None))
 
 
