@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from judgerank.config import ROOT, as_merged
+from judgerank.config import ROOT, as_merged, require_plain_options
 from judgerank.errors import ConfigError
 from judgerank.schemas.ranges import require_known_and_in_range
 from tests.real_data import needs_data
@@ -188,6 +188,23 @@ def test_lengths_that_are_not_known_are_asked_for(dataset, told):
 @needs_data
 def test_data_that_are_not_the_published_ones_are_refused(told):
     assert "SHA-256" in told("chatbot_arena", "datasets.chatbot_arena.sha256=00", "surrogate=never")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# @package _global_\nhydra:\n  callbacks: {x: {_target_: os.system}}\n",
+        "# @package hydra.callbacks\nx: {_target_: os.system}\n",
+        "# @package _global_\n{hydra: {callbacks: {x: 1}}}\n",
+        "defaults:\n  - override /hydra/job_logging: mine\n",
+    ],
+)
+def test_options_that_set_what_hydra_does_are_refused(text, tmp_path):
+    require_plain_options(tmp_path)
+    (tmp_path / "judge_panel").mkdir()
+    (tmp_path / "judge_panel" / "mine.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=r"judge_panel/mine.yaml sets hydra's own settings"):
+        require_plain_options(tmp_path)
 
 
 def test_a_process_exits_with_one_and_says_no_more():

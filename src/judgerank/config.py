@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import is_dataclass
@@ -24,6 +25,8 @@ from judgerank.schemas.ranges import nearest, require_known_and_in_range
 from judgerank.schemas.simulation import Setting
 
 ROOT = Path(__file__).resolve().parents[2]
+# a key, a package or an option of a defaults list
+HYDRAS_OWN = re.compile(r"""\W*hydra\b.*:|\s*#\s*@package.*hydra|\s*-.*\bhydra\b.*:""")
 CONF = str(ROOT / "conf")
 register()
 
@@ -101,6 +104,7 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
             logging.getLogger("judgerank").setLevel(logging.INFO)
             try:
                 sys.argv[1:] = map(as_merged, sys.argv[1:])
+                require_plain_options(Path(CONF))
                 command()
             except KeyboardInterrupt:
                 sys.exit(f"{config_name}: interrupted; what was finished is kept")
@@ -112,6 +116,22 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
         return guarded
 
     return decorate
+
+
+def require_plain_options(folder: Path) -> None:
+    """Refuse a file of a group, such as a panel got from elsewhere, that sets what hydra itself does.
+
+    Hydra's callbacks run any code, before a configuration can be checked.
+
+    Raises
+    ------
+    ConfigError
+        Naming the file.
+    """
+    for path in sorted(folder.glob("*/**/*.yaml")):
+        lines = path.read_text().splitlines()
+        if any(HYDRAS_OWN.match(line) for line in lines):
+            raise ConfigError(f"{path.parent.name}/{path.name} sets hydra's own settings, which only commands may")
 
 
 def as_merged(override: str) -> str:

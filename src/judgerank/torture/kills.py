@@ -9,8 +9,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import RLock
 
 import numpy as np
+from tqdm import tqdm
 
 from judgerank.collecting.ledger import opened
 from judgerank.publishing import recover, staged, written
@@ -18,6 +20,7 @@ from judgerank.replicate import Record, Study
 from judgerank.schemas.section import Parallel
 
 MOMENT = 0.03  # seconds that a run takes at least, and within which it is killed
+LONGEST = 60  # seconds after which a run that hangs counts as lost
 SIZE = 12  # cells of the study, judgments of the ledger, files of the folder
 
 
@@ -45,6 +48,8 @@ def _killed(run: Callable[[Path], None], folder: Path, after: float | None) -> b
     if child == 0:
         code = 1
         try:
+            signal.alarm(LONGEST)
+            tqdm.set_lock(RLock())  # its usual one is shared with children, and stays locked when one is killed
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stderr__.fileno() if sys.__stderr__ else 2)
             run(folder)
             code = 0
