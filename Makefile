@@ -5,6 +5,7 @@
 # make audit       every printed number against the stored results, with a verdict
 # make verify      recompute the stored tables, or a sample of the replicated ones, and compare cell by cell
 # make kernels     the same small sections and the numerical tests under several BLAS kernels (ARGS=short=true)
+# make torture     kills, maxima, certificates and damaged files at random, by the thousand, counted
 # make bench       speed and memory as ratios measured in one run
 # make collect     judgments from LLM judges: ARGS="questions.source=answers.jsonl ...", see conf/collect_judgments.yaml
 # make rank        a leaderboard of your own models: DATA=my.jsonl, see conf/rank.yaml
@@ -19,7 +20,7 @@ BIN      := .venv/bin
 ARGS     ?=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce test figures audit verify kernels bench rank collect lock environment $(SECTIONS)
+.PHONY: reproduce test figures audit verify kernels bench torture rank collect lock environment $(SECTIONS)
 
 reproduce: $(SECTIONS)
 	$(MAKE) audit
@@ -42,7 +43,7 @@ figures: environment
 audit: environment
 	$(BIN)/python experiments/audit.py $(ARGS)
 
-verify kernels: environment
+verify kernels torture: environment
 	$(BIN)/python experiments/$@.py $(ARGS)
 
 test: environment
@@ -58,7 +59,7 @@ collect: environment
 
 DATA ?=
 rank: environment
-	$(BIN)/python experiments/rank.py "data.path='$(subst ',\',$(DATA))'" $(ARGS)
+	$(BIN)/python experiments/rank.py $(if $(DATA),"data.path='$(subst ',\',$(DATA))'") $(ARGS)
 
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \

@@ -67,20 +67,8 @@ def checked(cfg: DictConfig) -> CollectJudgments:
         raise ConfigError("judges is empty: there is nobody to ask")
     if max(names.values()) > 1:
         raise ConfigError(f"judge {max(names, key=names.get)!r} is there twice")
-    for key in ("repeats", "max_concurrent", "attempts", "first_wait", "timeout"):
-        if not 0 < getattr(settings, key) < float("inf"):
-            raise ConfigError(f"{key} must be positive and finite, not {getattr(settings, key)}")
-    for key in ("budget", "requests_per_minute"):
-        if getattr(settings, key) is not None and not getattr(settings, key) > 0:
-            raise ConfigError(f"{key} must be positive or null, not {getattr(settings, key)}")
     for url in (settings.base_url, *(judge.base_url for judge in settings.judges if judge.base_url)):
         require_plain(url)
-    for judge in settings.judges:
-        for key in ("prompt_price", "completion_price"):
-            if not 0 <= getattr(judge, key) < float("inf"):
-                raise ConfigError(
-                    f"judge {judge.judge!r}: {key} must be zero or positive, not {getattr(judge, key)}"
-                )
     free = [judge.judge for judge in settings.judges if not judge.prompt_price + judge.completion_price > 0]
     if settings.budget is not None and free:
         raise ConfigError(f"a budget needs prices, and judge {free[0]!r} has none")

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank import plots
-from judgerank.config import ROOT, main, require_least
+from judgerank.config import ROOT, main
 from judgerank.crossvalidation import folds_of
 from judgerank.judgments import Judgments
 from judgerank.methods.comparison import methods_table, panels_table, sets_table
@@ -24,10 +24,8 @@ log = logging.getLogger("judgerank")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    require_least(cfg, {"replications": 2, "block": 1, "folds": 2})
     methods = OmegaConf.to_container(cfg.methods)
     for name, method in methods.items():
-        require_least(cfg.methods[name], {"orders": 1})
         method_of(name, method["function"], method["settings"])
     sets, panels = study_of_sets(cfg, methods, data), study_of_panels(cfg, methods)
     sets.run(cfg.parallel)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank import FitResult, fit, plots
-from judgerank.config import main, require_least, solver_settings
+from judgerank.config import main, solver_settings
 from judgerank.errors import ConfigError
 from judgerank.judgments import Judgments
 from judgerank.leaderboard.members import DEFAULT, FALLBACK, default_member
@@ -28,17 +28,13 @@ from judgerank.planning.tables import (
     by_repeats,
     curves,
     formula_and_data,
-    pairs_of_repeats,
     panel_table,
     to_make,
 )
-from judgerank.schemas.plan import Plan
-from judgerank.schemas.ranges import require_known_and_in_range
 from judgerank.simulation import failures_of
 from judgerank.tables import Table
 
 log = logging.getLogger("judgerank")
-LEAST = {"replications": 1, "draw_replications": 1, "draws": 1, "block": 1, "points": 1, "seed": 0, "repeats": 1}
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
@@ -97,17 +93,12 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 
 
 def checked(cfg: DictConfig) -> dict[str, float]:
-    """What is wanted, by goal; refuses settings out of range before anything is computed."""
-    require_least(cfg, LEAST)
-    for repeats, correlation in [(cfg.repeats, cfg.correlation), *pairs_of_repeats(cfg)]:
-        precision.design_effect(repeats, correlation)
-    if not cfg.n_comparisons or min(cfg.n_comparisons) < 1:
-        raise ConfigError("n_comparisons must be one or more numbers of at least 1")
+    """What is wanted, by goal; refuses to plan for nothing before anything is computed."""
+    if not cfg.n_comparisons:
+        raise ConfigError("n_comparisons is empty")
     wanted = {goal: float(value) for goal, value in cfg.wanted.items() if value is not None}
     if not wanted:
         raise ConfigError(f"nothing is wanted (wanted.GOAL=NUMBER, GOAL one of {', '.join(precision.GOALS)})")
-    for goal, value in wanted.items():
-        precision.require_reasonable(goal, value)
     return wanted
 
 
@@ -172,7 +163,6 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
 
 @main("plan")
 def run(cfg: DictConfig) -> None:
-    require_known_and_in_range(cfg, Plan)
     run_section("plan", cfg, compute, draw)
 
 

@@ -27,8 +27,7 @@ from judgerank.model import MODELS
 from judgerank.outputs import provenance, save_figures
 from judgerank.publishing import replaceable, staged
 from judgerank.reading import read_judgments
-from judgerank.schemas.ranges import require_known_and_in_range
-from judgerank.schemas.rank import Cluster, Rank
+from judgerank.schemas.rank import Cluster
 from judgerank.tables import STORED_FORMAT
 
 log = logging.getLogger("judgerank")
@@ -137,8 +136,7 @@ def require_same_source(target: Path, path: str) -> None:
 
 @main("rank")
 def run(cfg: DictConfig) -> None:
-    require_known_and_in_range(cfg, Rank)
-    if not cfg.data.path:
+    if cfg.data.path is None:
         raise ConfigError("which file? (data.path=FILE, or make rank DATA=FILE)")
     path = Path(cfg.data.path)
     cfg.data.path = str(path.absolute())  # what tells files of one name apart

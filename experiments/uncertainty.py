@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import FitResult, fit, plots
-from judgerank.config import ROOT, main, require_least, solver_settings
+from judgerank.config import ROOT, main, solver_settings
 from judgerank.dependence import Asked, bootstrap, calibrated, limit, standardised_errors
 from judgerank.inference import wald
 from judgerank.judgments import Judgments
@@ -26,7 +26,6 @@ KINDS = ("plug_in", "clustered", "bootstrap")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    require_least(cfg, {"bootstraps": 2, "replications": 0, "inner_bootstraps": 2, "block": 1})
     (judgments,) = data.values()
     title = judgments.title
     errors, summary, ranks = [], [], []

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank import plots
-from judgerank.config import ROOT, main, require_least
+from judgerank.config import ROOT, main
 from judgerank.errors import ConfigError
 from judgerank.judgments import Judgments
 from judgerank.outputs import run_section
@@ -26,7 +26,6 @@ INTERVALS = ("scores", "across", "discrimination", "far")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    require_least(cfg, {"replications": 2, "halves": 1, "block": 1})
     study, sets = study_of_designs(cfg), studies_of_sets(cfg, data)
     for each in (study, *sets):
         each.run(cfg.parallel)

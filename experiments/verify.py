@@ -169,8 +169,6 @@ def run(cfg: DictConfig) -> None:
     unknown = set(cfg.only or []) - set(cfg.sections)
     if unknown:
         raise ConfigError(f"there is no section {min(unknown)!r} (known: {', '.join(cfg.sections)})")
-    if cfg.sample is not None and cfg.sample < 1:
-        raise ConfigError(f"sample must be at least 1, not {cfg.sample} (null recomputes everything)")
     seed = secrets.randbelow(2**32) if cfg.seed is None else cfg.seed
     if cfg.recompute and cfg.sample:
         log.info("%d of every axis, drawn with seed=%d (sample=null recomputes everything)", cfg.sample, seed)

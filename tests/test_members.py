@@ -16,14 +16,11 @@ from experiments.rank import compute
 from judgerank import Comparisons, fit
 from judgerank.config import CONF, ROOT
 from judgerank.datasets import find_file
-from judgerank.errors import ConfigError, NoMaximumError
+from judgerank.errors import NoMaximumError
 from judgerank.leaderboard.members import DEFAULT, FALLBACK, default_member, on_rivals, rival
 from judgerank.leaderboard.page import page
 from judgerank.leaderboard.remarks import leaning, on_positions
 from judgerank.reading import read_judgments
-from judgerank.schemas.plan import Plan
-from judgerank.schemas.ranges import require_known_and_in_range
-from judgerank.schemas.rank import Rank
 from judgerank.simulate import generator
 from judgerank.solvers import search
 from judgerank.solvers.closure import guess
@@ -248,40 +245,3 @@ def test_files_of_one_name_do_not_take_each_others_folder(tmp_path):
     assert below.returncode == 1
     (line,) = below.stderr.strip().splitlines()
     assert "cannot be written to" in line
-
-
-@pytest.mark.parametrize(
-    ("schema", "name", "override", "sentence"),
-    [
-        (Rank, "rank", "+nokey=1", "there is no setting 'nokey'; the nearest known one is"),
-        (Rank, "rank", "+data.colums=1", "'data.colums'; the nearest known one is 'data.columns'"),
-        (Rank, "rank", "+data.columns.judges=x", "the nearest known one is 'data.columns.judge'"),
-        (Rank, "rank", "few=-3", "few=-3 is out of range: it must lie from 0 to"),
-        (Rank, "rank", "next=1000000000", "next=1e"),
-        (Rank, "rank", "next=0", "next=0 is out of range: it must lie from 1 to 1000"),
-        (Rank, "rank", "next_size=0", "next_size=0"),
-        (Rank, "rank", "level=nan", "level=nan is out of range"),
-        (Rank, "rank", "solver.tolerance=inf", "solver.tolerance=inf is out of range"),
-        (Plan, "plan", "assumed.sigma_scores=nan", "assumed.sigma_scores=nan is out of range"),
-        (Plan, "plan", "solver.tolerance=nan", "solver.tolerance=nan"),
-        (Plan, "plan", "wanted.score_width=inf", "wanted.score_width=inf"),
-        (Plan, "plan", "questions.pairs=0", "questions.pairs=0 is out of range"),
-        (Plan, "plan", "+assumed.judges=3", "'assumed.judges'; the nearest known one is"),
-    ],
-)
-def test_nonsense_is_refused_with_the_key_it_is_in(schema, name, override, sentence):
-    with pytest.raises(ConfigError, match=sentence):
-        require_known_and_in_range(settings(override, name=name), schema)
-
-
-@pytest.mark.parametrize("solver", sorted(path.stem for path in Path(CONF, "solver").glob("*.yaml")))
-def test_settings_as_they_are_pass(solver):
-    require_known_and_in_range(settings(f"solver={solver}"), Rank)
-    require_known_and_in_range(settings(f"solver={solver}", name="plan"), Plan)
-    require_known_and_in_range(settings("dataset=mt_bench", name="plan"), Plan)
-
-
-@pytest.mark.parametrize(("key", "value"), [("step_scores", "nan"), ("tolerance", "-1"), ("btl.epsilon", "inf")])
-def test_a_solvers_numbers_are_checked_too(key, value):
-    with pytest.raises(ConfigError, match=rf"solver.{key}={value} is out of range"):
-        require_known_and_in_range(settings("solver=adam", f"solver.{key}={value}"), Rank)

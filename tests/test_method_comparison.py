@@ -335,16 +335,6 @@ def test_the_section_runs_whatever_the_number_of_workers(tmp_path):
     assert (tmp_path / "loky/figures/surrogate/method_comparison/comparison.png").is_file()
 
 
-def test_an_unknown_function_ends_in_one_sentence(tmp_path):
-    done = run("method_comparison", tmp_path, "methods.elo.function=nowhere.rank", "surrogate=always")
-    assert done.returncode == 1
-    assert done.stderr.strip() == (
-        "method_comparison: methods.elo.function=nowhere.rank cannot be loaded: "
-        "the optional extra 'methods' has its library"
-    )
-    assert not list(tmp_path.iterdir())
-
-
 STORED = ROOT / "results/method_comparison"
 
 

@@ -113,36 +113,12 @@ def test_the_printed_ranking_is_of_the_judges_kept(tmp_path):
     assert judges["btl, all judges"] - judges["btl"] == int(left_out)
 
 
-@needs_in_house
-def test_lengths_of_the_in_house_questions_are_asked_for(tmp_path):
-    done = run("length_covariate", tmp_path, "dataset=in_house")
-    assert done.returncode == 1
-    assert "In-house data: the questions' lengths are not known (dataset.questions=FILE" in done.stderr
-    assert not list(tmp_path.iterdir())
-
-
 @needs_data
 def test_a_set_the_paper_does_not_know_is_described(tmp_path):
     done = run("data_overview", tmp_path, "dataset=mt_bench", "dataset.name=mine", "surrogate=never")
     assert done.returncode == 0, done.stderr
     size = pd.read_csv(tmp_path / "results/data_overview/mine/size.csv")
     assert (size["dataset"][0], size["paper"][0]) == ("mine", "--")
-
-
-def test_what_has_only_a_surrogate_is_refused_where_surrogates_are(tmp_path):
-    done = run("tie_handling", tmp_path, "dataset=in_house_surrogate", "surrogate=never")
-    assert done.returncode == 1
-    assert done.stderr.strip() == "tie_handling: In-house data: no file is configured"
-    assert not list(tmp_path.iterdir())
-
-
-@needs_data
-def test_lengths_that_are_not_known_are_asked_for(tmp_path):
-    done = run("length_covariate", tmp_path, "dataset=ultrafeedback")
-    assert done.returncode == 1
-    assert "lengths are not known (dataset.questions=FILE" in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert not list(tmp_path.iterdir())
 
 
 @needs_data

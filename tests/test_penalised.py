@@ -293,3 +293,16 @@ def test_everyone_but_the_judge_that_ran_off_has_an_interval(runaway):
     width, alone = (frame["high"] - frame["low"] for frame in (rows, others))
     relative = width[:N] / np.ptp(rows["estimate"][:N]) * np.ptp(others["estimate"][:N]) / alone[:N]
     assert (relative < 1.1).all()
+
+
+@pytest.mark.parametrize("member", ["judge_aware", "position_aware"])
+@pytest.mark.parametrize("n_models", [3, 4, 5])
+def test_one_count_far_above_the_others_takes_no_longer(member, n_models, cells_of, monkeypatch):
+    """Their log-likelihoods are sums that rounding changes by more than a step near the mode does."""
+    looks, look = [], Problem.look
+    monkeypatch.setattr(Problem, "look", lambda *given: looks.append(0) or look(*given))
+    pairs = [(f"m{i}", f"m{j}") for i in range(n_models) for j in range(i + 1, n_models)]
+    rows = [(a, b, f"j{k}", 1, 1) for a, b in pairs for k in range(3)]
+    rows[4] = (*rows[4][:3], 100_000, 1)
+    assert fit(cells_of(*rows), member, "penalised").status == "shrunk"
+    assert len(looks) < 1500  # hundreds; without end where heights alone are trusted

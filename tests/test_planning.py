@@ -434,21 +434,6 @@ def run(tmp_path, *overrides: str) -> subprocess.CompletedProcess:
     return subprocess.run([*command, *overrides], cwd=ROOT, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize(
-    ("override", "names"),
-    [
-        ("wanted.score_width=0", "plan: wanted.score_width is a width, a finite number above zero, not 0"),
-        ("pair=[m01,gpt]", "plan: pair: there is no model 'gpt' among m01"),
-    ],
-)
-def test_mistakes_end_in_one_sentence_and_no_output(tmp_path, override, names):
-    done = run(tmp_path, override)
-    assert done.returncode == 1
-    assert done.stderr.startswith(names)
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_file_of_ones_own_is_planned_for_under_its_name(tmp_path, simulated):
     frame = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600).to_frame()
     frame.to_csv(tmp_path / "mine.csv", index=False)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,7 +22,7 @@ from scipy.stats import chi2
 from experiments.rank import compute
 from judgerank import Comparisons, FitResult, fit, plots, ranks
 from judgerank.config import CONF, ROOT
-from judgerank.errors import ConfigError, JudgerankError, NoMaximumError
+from judgerank.errors import ConfigError, NoMaximumError
 from judgerank.leaderboard import standings
 from judgerank.leaderboard.page import MEMBERS, page, plain
 from judgerank.leaderboard.remarks import LISTED, leaning, listed, on_design, on_dropped, on_fit, on_positions
@@ -232,36 +231,6 @@ def test_nothing_but_an_earlier_ranking_is_replaced(ranked, tmp_path):
 def test_what_cannot_be_ranked_is_told_with_what_would_help(rows, sentence, tmp_path):
     with pytest.raises(NoMaximumError, match=sentence):
         compute(settings(), read_judgments(answers(tmp_path / "m.jsonl", *rows)))
-
-
-@pytest.mark.parametrize(
-    ("override", "names"),
-    [("model=elo", "'elo'"), ("model=length", "data.columns.length=NAME"), ("next=0", "at least one")],
-)
-def test_settings_that_cannot_be_met_are_refused(override, names, mine):
-    with pytest.raises(JudgerankError, match=names):
-        compute(settings(override), read_judgments(mine))
-
-
-@pytest.mark.parametrize(
-    ("rows", "override", "sentence"),
-    [
-        (
-            [("x", "y", "j", "ab"), ("v", "w", "j", "ab"), ("v", "u", "j", "ab")],
-            "few=5",
-            "every judge's answers are even",
-        ),
-        ([("x", "y", "j", "abd")], "few=5", "m.jsonl: record 3 has the unknown winner 'd'"),
-        ([("x", "y", "j", "ab")], "level=2", "level=2 is out of range: it must lie between 0 and 1"),
-        ([("x", "y", "j", "ab")], "data.column.judge=x", "column"),
-    ],
-)
-def test_mistakes_end_in_one_sentence_and_write_nothing(rows, override, sentence, tmp_path):
-    done = run(answers(tmp_path / "m.jsonl", *rows), tmp_path / "ranking", override)
-    assert done.returncode == 1
-    (line,) = done.stderr.strip().splitlines()
-    assert re.match(f"rank: .*{sentence}", line)
-    assert not (tmp_path / "ranking").exists()
 
 
 UNBOUNDED = [

@@ -12,7 +12,7 @@ from judgerank.tables import Table, discrimination, fit_rows, leaderboard
 @pytest.fixture
 def written(tmp_path):
     frame = pd.DataFrame({"model_name": ["a_b", "c&d"], "score": [1 / 3, np.nan], "n": [10, 2]})
-    Table(frame, "100% of _all_", digits=2).write(tmp_path, "t", " (marked)")
+    Table(frame, "100% of _all_ a_b {~}", digits=2).write(tmp_path, "t", " (marked)")
     return tmp_path
 
 
@@ -22,14 +22,14 @@ def test_csv_keeps_nine_digits_and_ends_lines_alike_everywhere(written):
 
 def test_markdown_shows_the_wanted_decimals_and_a_dash_for_what_is_missing(written):
     lines = (written / "t.md").read_text().splitlines()
-    assert lines[0] == "100% of _all_ (marked)"
+    assert lines[0] == r"100% of \_all\_ a_b {~} (marked)"
     assert [cell.strip() for cell in lines[4].split("|")[1:-1]] == ["a_b", "0.33", "10"]
     assert [cell.strip() for cell in lines[5].split("|")[1:-1]] == ["c&d", "--", "2"]
 
 
 def test_latex_escapes_what_it_must(written):
     text = (written / "t.tex").read_text()
-    assert r"\caption{100\% of \_all\_ (marked)}" in text
+    assert r"\caption{100\% of \_all\_ a\_b \{\textasciitilde \} (marked)}" in text
     assert r"model\_name & score & n \\" in text
     assert r"c\&d & -- & 2 \\" in text
     assert r"\begin{tabular}{lrr}" in text

@@ -101,7 +101,7 @@ def test_every_design_names_known_settings_and_methods():
         assert design.questions > 0 or design.question_sd == 0
 
 
-def test_the_section_writes_its_tables_and_refuses_unknown_methods(tmp_path):
+def test_the_section_writes_its_tables(tmp_path):
     sets = [f"~datasets.{name}" for name in ("in_house", "chatbot_arena", "ultrafeedback")]
     small = ["surrogate=always", "parallel=sequential", "replications=2", "halves=1", "members=[btl]", *sets]
     with initialize_config_dir(CONF, version_base="1.3"):
@@ -114,6 +114,3 @@ def test_the_section_writes_its_tables_and_refuses_unknown_methods(tmp_path):
     assert (order.query("method == 'btl' and test == 'both'")["power"].to_numpy() >= 0).all()
     pairs = pd.read_csv(tmp_path / "results/surrogate/validity/pairs.csv")
     assert pairs["kept"].eq(1.0).all()  # of btl both tests are one
-    bad = run("validity", tmp_path, *small, "designs.near_20.methods=[bt]")
-    assert bad.returncode == 1
-    assert "there is no method 'bt'" in bad.stderr

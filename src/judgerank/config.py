@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import hydra
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, JudgerankError
@@ -19,9 +21,12 @@ from judgerank.estimates import Settings
 from judgerank.fit import SOLVERS, fit
 from judgerank.result import FitResult
 from judgerank.schemas import register
+from judgerank.schemas.ranges import nearest, require_known_and_in_range
 from judgerank.schemas.simulation import Setting
 
 ROOT = Path(__file__).resolve().parents[2]
+# a key, a package or an option of a defaults list
+HYDRAS_OWN = re.compile(r"""\W*hydra\b.*:|\s*#\s*@package.*hydra|\s*-.*\bhydra\b.*:""")
 CONF = str(ROOT / "conf")
 register()
 
@@ -42,19 +47,6 @@ def both_fits(solver: DictConfig, comparisons: Comparisons) -> dict[str, FitResu
     return {m: fit(comparisons, m, *solver_settings(solver, m)) for m in ("judge_aware", "btl")}
 
 
-def require_least(cfg: DictConfig, least: dict[str, int]) -> None:
-    """Refuse settings below the least that makes sense; null is none.
-
-    Raises
-    ------
-    ConfigError
-        Naming the key at fault.
-    """
-    for key, low in least.items():
-        if cfg[key] is not None and cfg[key] < low:
-            raise ConfigError(f"{key} must be at least {low}, not {cfg[key]}")
-
-
 def simulation_settings(cfg: DictConfig) -> dict[str, Setting]:
     """The configured settings by name, checked against the schema and against what the study can tell apart.
 
@@ -65,8 +57,8 @@ def simulation_settings(cfg: DictConfig) -> dict[str, Setting]:
     ConfigError
         Naming the setting or the key at fault.
     """
-    least = {"replications": 1, "draw_replications": 1, "block": 1, "draws": 0, "seed": 0, "points": 1}
-    require_least(cfg, least)
+    if not cfg.settings:
+        raise ConfigError("settings is empty: there is nothing to simulate")
     checked: dict[str, Setting] = {}
     for name, setting in cfg.settings.items():
         try:
@@ -78,8 +70,8 @@ def simulation_settings(cfg: DictConfig) -> dict[str, Setting]:
         budgets = [*setting.n_comparisons, *setting.beyond]
         if sizes.count(size) > 1:
             raise ConfigError(f"setting {name!r}: another one has {size[0]} models and {size[1]} judges too")
-        if min(size) < 1 or size[0] < 2 or not setting.n_comparisons:
-            raise ConfigError(f"setting {name!r}: it takes two models, a judge and a number of comparisons")
+        if not setting.n_comparisons:
+            raise ConfigError(f"setting {name!r}: it takes a number of comparisons")
         if len(set(budgets)) < len(budgets) or min(budgets) < setting.n_models - 1:
             raise ConfigError(f"setting {name!r}: budgets must differ and connect {setting.n_models} models")
     return checked
@@ -95,8 +87,9 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
     def decorate(run: Callable[[DictConfig], None]) -> Callable[[], None]:
         def job(cfg: DictConfig) -> None:
             try:
+                require_known_and_in_range(cfg)
                 run(cfg)
-            except (JudgerankError, OSError) as error:
+            except (JudgerankError, OmegaConfBaseException, OSError) as error:
                 if traceback_wanted:
                     raise
                 # an exit passes through hydra, which would put a line of its own before an exception
@@ -110,10 +103,12 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
             logging.basicConfig(format="%(message)s", stream=sys.stdout)
             logging.getLogger("judgerank").setLevel(logging.INFO)
             try:
+                sys.argv[1:] = map(as_merged, sys.argv[1:])
+                require_plain_options(Path(CONF))
                 command()
             except KeyboardInterrupt:
                 sys.exit(f"{config_name}: interrupted; what was finished is kept")
-            except (HydraException, OmegaConfBaseException) as error:
+            except (ConfigError, HydraException, OmegaConfBaseException) as error:
                 if traceback_wanted:
                     raise
                 sys.exit(f"{config_name}: {_sentence(error)}")
@@ -123,10 +118,45 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
     return decorate
 
 
+def require_plain_options(folder: Path) -> None:
+    """Refuse a file of a group, such as a panel got from elsewhere, that sets what hydra itself does.
+
+    Hydra's callbacks run any code, before a configuration can be checked.
+
+    Raises
+    ------
+    ConfigError
+        Naming the file.
+    """
+    for path in sorted(folder.glob("*/**/*.yaml")):
+        lines = path.read_text().splitlines()
+        if any(HYDRAS_OWN.match(line) for line in lines):
+            raise ConfigError(f"{path.parent.name}/{path.name} sets hydra's own settings, which only commands may")
+
+
+def as_merged(override: str) -> str:
+    """``+group.name={...}`` as ``+group={name: {...}}``: hydra merges a mapping into a typed group, but adds none.
+
+    Raises
+    ------
+    ConfigError
+        If the mapping is empty: merged, it would change nothing and say nothing.
+    """
+    key, _, value = override.partition("=")
+    if value.replace(" ", "") == "{}":
+        raise ConfigError(f"{override} would change nothing (~{key.lstrip('+')}.NAME takes a part away)")
+    group, dot, name = key.rpartition(".")
+    if key.startswith("+") and dot and value.startswith("{"):
+        return f"{group}={{{name}: {value}}}"
+    return override
+
+
 def _sentence(error: BaseException) -> str:
     """The first line of what went wrong, and of its cause where hydra wraps one."""
     lines = [str(error).strip().splitlines()[0]]
     cause = error.__cause__
     if isinstance(error, HydraException) and cause is not None:
         lines.append(str(cause).strip().splitlines()[0])
+        if isinstance(cause, ConfigAttributeError | ConfigKeyError) and is_dataclass(cause.object_type):
+            lines[-1] += f"; the nearest known one is {nearest(cause.key, cause.object_type)!r}"
     return ": ".join(dict.fromkeys(line.rstrip(".") for line in lines))

@@ -193,7 +193,7 @@ READERS = {"json": _json, "jsonl": _json_lines, "ndjson": _json_lines, "csv": _c
 
 def _in_our_columns(table: pd.DataFrame, named: Mapping[str, str | None]) -> pd.DataFrame:
     """The columns that are used, under the published names; missing values as None."""
-    found = ", ".join(map(str, table.columns))
+    found = ", ".join(" ".join(str(name).split()) for name in table.columns)  # on one line
     named = {key: name for key, name in named.items() if (key, name) != ("count", ASK)}
     columns = {}
     for key, (ours, known) in COLUMNS.items():

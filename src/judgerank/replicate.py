@@ -151,6 +151,8 @@ def _run_block(task, study: str, cell: str, settings: Settings, seed: int, start
 def _backend(parallel: Parallel) -> Iterator[None]:
     if parallel.backend not in BACKENDS:
         raise ConfigError(f"there is no backend {parallel.backend!r} (known: {', '.join(BACKENDS)})")
+    if parallel.n_jobs == 0:
+        raise ConfigError("parallel.n_jobs=0 would leave nobody to do the work (-1 takes all processors)")
     if parallel.backend != "dask":
         with joblib.parallel_config(parallel.backend, n_jobs=parallel.n_jobs, **parallel.options):
             yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,12 @@ import pandas as pd
 from judgerank.ranks import pairwise
 from judgerank.result import FitResult
 
+LATEX = {
+    "\\": r"\textbackslash ",
+    "~": r"\textasciitilde ",
+    "^": r"\textasciicircum ",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
 STORED_FORMAT = "%.9g"  # beyond any printed precision, short of the last bits that differ between machines
 
 
@@ -30,11 +37,14 @@ class Table:
     digits: int = 3
 
     def write(self, folder: Path, name: str, mark: str = "") -> None:
-        """Write ``name.csv``, ``name.md`` and ``name.tex`` into a folder, with `mark` after the caption."""
+        """Write ``name.csv``, ``name.md`` and ``name.tex`` into a folder, with `mark` after the caption.
+
+        The CSV has names as they are: a spreadsheet takes one that begins with ``=`` for a formula.
+        """
         self.frame.to_csv(folder / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
         shown = self._shown()
         markdown = shown.to_markdown(index=False, disable_numparse=True, colalign=self._alignment())
-        (folder / f"{name}.md").write_text(f"{self.caption}{mark}\n\n{markdown}\n")
+        (folder / f"{name}.md").write_text(f"{_in_markdown(self.caption + mark)}\n\n{markdown}\n")
         style = shown.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
         columns = "".join(side[0] for side in self._alignment())
         latex = style.to_latex(hrules=True, column_format=columns, caption=_escaped(self.caption + mark))
@@ -58,9 +68,12 @@ class Table:
 
 
 def _escaped(text: str) -> str:
-    for character in "&%$#_":
-        text = text.replace(character, "\\" + character)
-    return text
+    return text.translate(str.maketrans(LATEX))
+
+
+def _in_markdown(text: str) -> str:
+    """Text in which nothing is markup; an underscore within a word is none."""
+    return re.sub(r"[\\`*\[\]<|]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
 
 
 def leaderboard(judge_aware: FitResult, btl: FitResult, level: float) -> pd.DataFrame:

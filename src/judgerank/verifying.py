@@ -12,6 +12,7 @@ import pandas as pd
 
 from judgerank.errors import ConfigError
 from judgerank.publishing import STAGING, digest, written
+from judgerank.tables import LATEX
 
 
 @dataclass(frozen=True)
@@ -209,14 +210,7 @@ def _latex(text: str) -> list[list[str]]:
     return [[_unescaped(cell.strip()) for cell in re.split(r"(?<!\\)&", row)] for row in rows]
 
 
-LATEX = {
-    r"\textbackslash ": "\\",
-    r"\textasciitilde ": "~",
-    r"\textasciicircum ": "^",
-    **{f"\\{character}": character for character in "&%$#_{}"},
-}
-
-
 def _unescaped(cell: str) -> str:
-    pattern = "|".join(map(re.escape, sorted(LATEX, key=len, reverse=True)))
-    return re.sub(pattern, lambda match: LATEX[match.group()], cell)
+    meant = {escape: character for character, escape in LATEX.items()}
+    pattern = "|".join(map(re.escape, sorted(meant, key=len, reverse=True)))
+    return re.sub(pattern, lambda match: meant[match.group()], cell)

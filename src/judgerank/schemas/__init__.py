@@ -28,6 +28,7 @@ from judgerank.schemas.section import (
 )
 from judgerank.schemas.simulation import CiCoverage, ConvergenceMse, SlotBias, SmallSamples
 from judgerank.schemas.solver import Adam, Localized, Newton, Penalised
+from judgerank.schemas.torture import Torture
 from judgerank.schemas.validity import Validity
 
 
@@ -45,7 +46,7 @@ def register() -> None:
         *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench, Verify, Kernels),
         *(LengthCovariate, ModelComparison, Uncertainty, SubsamplingEfficiency, MixedJudges, Sparsity),
         *(ConvergenceMse, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison, CollectJudgments, Rank),
-        *(UnstatedSettings, Validity),
+        *(UnstatedSettings, Validity, Torture),
     )
     for node in sections:
         store.store(name=f"{node.__name__}Schema", node=node)

@@ -7,14 +7,16 @@ from enum import Enum
 
 from omegaconf import MISSING
 
+from judgerank.schemas.ranges import above, at_least
+
 
 @dataclass
 class Prompt:
     """What a judge is asked, with {question}, {first} and {second} to be filled in."""
 
     name: str = MISSING
-    temperature: float = MISSING
-    max_tokens: int = MISSING
+    temperature: float = at_least(0)
+    max_tokens: int = at_least(1)
     text: str = MISSING
 
 
@@ -25,8 +27,8 @@ class Judge:
     judge: str = MISSING
     model: str | None = None  # the name sent; null: the judge's
     base_url: str | None = None  # null: the panel's
-    prompt_price: float = 0.0
-    completion_price: float = 0.0
+    prompt_price: float = at_least(0, 0.0)
+    completion_price: float = at_least(0, 0.0)
 
 
 @dataclass
@@ -55,14 +57,14 @@ class CollectJudgments:
     judges: list[Judge] = MISSING
     base_url: str = MISSING
     api_key_env: str = MISSING
-    comparisons: int | None = MISSING
-    repeats: int = MISSING
+    comparisons: int | None = at_least(1)
+    repeats: int = at_least(1)
     order: Order = MISSING
-    seed: int = MISSING
+    seed: int = at_least(0)
     dry_run: bool = MISSING
-    budget: float | None = MISSING
-    max_concurrent: int = MISSING
-    requests_per_minute: float | None = MISSING
-    attempts: int = MISSING
-    first_wait: float = MISSING
-    timeout: float = MISSING
+    budget: float | None = above(0)
+    max_concurrent: int = at_least(1)
+    requests_per_minute: float | None = above(0)
+    attempts: int = at_least(1)
+    first_wait: float = above(0)
+    timeout: float = above(0)

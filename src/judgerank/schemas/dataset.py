@@ -7,6 +7,8 @@ from enum import Enum
 
 from omegaconf import MISSING
 
+from judgerank.schemas.ranges import at_least, within
+
 
 class Surrogate(Enum):
     """When a section runs on simulated stand-ins for its data."""
@@ -20,10 +22,10 @@ class Surrogate(Enum):
 class StandIn:
     """What a surrogate has beyond the fit or the printed tables that it is drawn from."""
 
-    n_questions: int = MISSING
+    n_questions: int = at_least(1)
     log_length_mean: float = 5.5  # of the questions, in log characters: a median of 245
-    log_length_sd: float = 1.0
-    tie_share: float | None = None  # null: each judge's own share
+    log_length_sd: float = at_least(0, 1.0)
+    tie_share: float | None = within(0, 1, None)  # null: each judge's own share
     random_order: bool = False  # else the alphabetically smaller model is shown first, as in the published sets
     slopes: dict[str, float] = field(default_factory=dict)  # of some judges' discrimination in length
 
@@ -37,7 +39,7 @@ class Dataset:
     file: str | None = MISSING  # null: there is only the surrogate
     url: str | None = MISSING
     sha256: str | None = MISSING
-    records: int = MISSING
+    records: int = at_least(1)
     git_blob: str | None = None  # the file's id in its repository, where its SHA-256 is not known
     questions: str | None = None  # file of the questions' texts, for their lengths
     left_out: list[str] = field(default_factory=list)  # judges the paper leaves out of its complete ranking

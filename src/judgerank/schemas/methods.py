@@ -8,6 +8,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from judgerank.schemas.dataset import Dataset, Surrogate
+from judgerank.schemas.ranges import at_least, within
 from judgerank.schemas.section import Parallel, Section
 
 
@@ -21,7 +22,7 @@ class Method:
     source: str = MISSING  # of the formula, of the code where a library has it, and of the settings
     settings: dict[str, Any] = field(default_factory=dict)
     limits: str = MISSING  # what it cannot do
-    orders: int = 1  # random orders of the rows to average over, for a method that depends on them
+    orders: int = at_least(1, 1)  # random orders of the rows to average over, for a method that depends on them
 
 
 @dataclass
@@ -29,26 +30,26 @@ class SimulatedPanel:
     """A panel whose truth is drawn anew for every data set."""
 
     title: str = MISSING
-    n_models: int = MISSING
-    n_judges: int = MISSING
-    n_comparisons: int = MISSING
-    sigma_scores: float = 1.0
-    sigma_discrimination: float = 1.0
-    n_contrary: int = 0  # judges who prefer the worse model, as often as they would the better one
+    n_models: int = at_least(2)
+    n_judges: int = at_least(1)
+    n_comparisons: int = at_least(1)
+    sigma_scores: float = at_least(0, 1.0)
+    sigma_discrimination: float = at_least(0, 1.0)
+    n_contrary: int = at_least(0, 0)  # judges who prefer the worse model, as often as they would the better one
     mean_position: float = 0.0  # of leanings towards the model shown first, who is the first by name
-    sigma_position: float = 0.0
+    sigma_position: float = at_least(0, 0.0)
     judged_by_models: bool = False  # the models judge each other, the better ones better
 
 
 @dataclass
 class MethodComparison(Section):
-    level: float = MISSING
+    level: float = within(0, 1, ends=False)
     surrogate: Surrogate = MISSING
     datasets: dict[str, Dataset] = field(default_factory=dict)
     methods: dict[str, Method] = field(default_factory=dict)
     panels: dict[str, SimulatedPanel] = field(default_factory=dict)
-    folds: int = MISSING
+    folds: int = at_least(2)
     parallel: Parallel = field(default_factory=Parallel)
-    replications: int = MISSING
-    block: int = MISSING
+    replications: int = at_least(2)
+    block: int = at_least(1)
     cache: str = MISSING

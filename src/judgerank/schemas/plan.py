@@ -8,7 +8,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from judgerank.schemas.dataset import Dataset
-from judgerank.schemas.ranges import within
+from judgerank.schemas.ranges import above, at_least, within
 from judgerank.schemas.rank import OwnData
 from judgerank.schemas.section import Judged, Parallel
 
@@ -18,10 +18,10 @@ class Assumed:
     """A panel that is not fitted to judgments."""
 
     name: str = MISSING
-    n_models: int = MISSING
-    n_judges: int = MISSING
-    sigma_scores: float = MISSING
-    sigma_discrimination: float = MISSING
+    n_models: int = at_least(2)
+    n_judges: int = at_least(1)
+    sigma_scores: float = at_least(0)
+    sigma_discrimination: float = at_least(0)
     scores: Any = None  # a list, or a mapping by model
     discrimination: Any = None  # a list, or a mapping by judge
 
@@ -30,7 +30,7 @@ class Assumed:
 class Weights:
     """How often judges and pairs are asked relative to others; those not named have weight one."""
 
-    judges: dict[str, float] = field(default_factory=dict)
+    judges: dict[str, float] = at_least(0, {})
     pairs: list[Any] = field(default_factory=list)  # of [model, model, weight]
 
 
@@ -38,13 +38,13 @@ class Weights:
 class Wanted:
     """Goals by name, as in `planning.GOALS`; null where none is set."""
 
-    score_width: float | None = None
-    score_width_worst: float | None = None
-    standardised_width: float | None = None
-    standardised_width_worst: float | None = None
-    pair_power: float | None = None
-    pairs_interval_excludes_zero: float | None = None
-    separated: float | None = None
+    score_width: float | None = above(0, None)
+    score_width_worst: float | None = above(0, None)
+    standardised_width: float | None = above(0, None)
+    standardised_width_worst: float | None = above(0, None)
+    pair_power: float | None = within(0, 1, None, ends=False)
+    pairs_interval_excludes_zero: float | None = within(0, 1, None, ends=False)
+    separated: float | None = within(0, 1, None, ends=False)
 
 
 @dataclass
@@ -54,8 +54,8 @@ class Asked:
     sd: float | None = within(0, 20, None)
     pairs: int | None = within(1, 1e6, None)
     judges: int | None = within(1, 1e6, None)
-    pairs_compared: list[int] = MISSING
-    judges_compared: list[int] = MISSING
+    pairs_compared: list[int] = at_least(1)
+    judges_compared: list[int] = at_least(1)
 
 
 @dataclass
@@ -70,16 +70,16 @@ class Plan(Judged):
     questions: Asked = field(default_factory=Asked)
     pair: list[str] | None = MISSING
     weights: Weights = field(default_factory=Weights)
-    repeats: int = MISSING
-    correlation: float = MISSING
-    repeats_compared: list[int] = MISSING
-    correlations_compared: list[float] = MISSING
-    n_judges: list[int] = MISSING
-    n_comparisons: list[int] = MISSING
+    repeats: int = at_least(1)
+    correlation: float = within(0, 1)
+    repeats_compared: list[int] = at_least(1)
+    correlations_compared: list[float] = within(0, 1)
+    n_judges: list[int] = at_least(1)
+    n_comparisons: list[int] = at_least(1)
     parallel: Parallel = field(default_factory=Parallel)
-    replications: int = MISSING
-    draws: int = MISSING
-    draw_replications: int = MISSING
-    points: int | None = MISSING
-    block: int = MISSING
+    replications: int = at_least(1)
+    draws: int = at_least(1)
+    draw_replications: int = at_least(1)
+    points: int | None = at_least(1)
+    block: int = at_least(1)
     cache: str = MISSING

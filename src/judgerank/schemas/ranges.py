@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import field, fields, is_dataclass
 from difflib import get_close_matches
-from types import UnionType
-from typing import Any, get_type_hints
+from typing import Any
 
-from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf import MISSING, DictConfig, ListConfig, OmegaConf
 
 from judgerank.errors import ConfigError
 
-RANGE = "range"
+RANGE, EACH = "range", "each"
+ANY_NUMBER = (-math.inf, math.inf, True)  # that is finite
 
 
 def within(low: float, high: float, default: Any = MISSING, *, ends: bool = True) -> Any:
@@ -22,73 +22,76 @@ def within(low: float, high: float, default: Any = MISSING, *, ends: bool = True
     Parameters
     ----------
     ends : bool
-        Whether `low` and `high` themselves are allowed.
+        Whether `low` and `high` themselves are allowed; what is infinite never is.
     """
-    if isinstance(default, list):
-        return field(default_factory=lambda: list(default), metadata={RANGE: (low, high, ends)})
-    return field(default=default, metadata={RANGE: (low, high, ends)})
+    limits = {RANGE: (low, high, ends)}
+    if isinstance(default, list | dict):
+        return field(default_factory=default.copy, metadata=limits)
+    return field(default=default, metadata=limits)
 
 
-def require_known_and_in_range(cfg: DictConfig, schema: type) -> None:
-    """Refuse keys that a schema does not have (hydra lets ``+key=`` add them), and numbers out of range.
+def at_least(low: float, default: Any = MISSING) -> Any:
+    """As `within`, without an upper limit."""
+    return within(low, math.inf, default)
 
-    Numbers of a part without a schema of its own, such as the solver's, are from zero up; none is infinite.
+
+def above(low: float, default: Any = MISSING) -> Any:
+    """As `at_least`, without `low` itself."""
+    return within(low, math.inf, default, ends=False)
+
+
+def each(schema: type) -> Any:
+    """A field with parts by name, each checked by a schema though the command line may add any."""
+    return field(default_factory=dict, metadata={EACH: schema})
+
+
+def require_known_and_in_range(cfg: DictConfig) -> None:
+    """Refuse keys that a configuration's schema does not have, and values that no one means.
+
+    Hydra lets ``+key=`` add any key. No number may be out of its range or infinite, and no text empty.
 
     Raises
     ------
     ConfigError
         Naming the key at fault, and of an unknown one the nearest that is known.
     """
-    values = OmegaConf.to_container(cfg, resolve=True)
-    _require(values, schema, "", set(_paths(values, schema, "")))
+    _require(cfg, OmegaConf.get_type(cfg), "")
 
 
-def _require(values: Mapping[str, Any], schema: type, prefix: str, known: set[str]) -> None:
-    types = get_type_hints(schema)
-    of_schema = {one.name: one for one in fields(schema)}
-    for key, value in values.items():
-        path = f"{prefix}{key}"
-        if key not in of_schema:
-            near = get_close_matches(path, known, 1, 0.0)
-            raise ConfigError(f"there is no setting {path!r}; the nearest known one is {near[0]!r}")
-        inner = _schema_of(types[key])
-        if inner is not None and isinstance(value, Mapping):
-            _require(value, inner, f"{path}.", known)
-            continue
-        low, high, ends = of_schema[key].metadata.get(RANGE, (-math.inf, math.inf, False))
-        if types[key] is Any:
-            low, high, ends = 0.0, math.inf, True
-        for place, number in _numbers(value, path):
-            inside = low <= number <= high if ends else low < number < high
-            if not (inside and math.isfinite(number)):
-                raise ConfigError(f"{place}={number:g} is out of range: {_words(low, high, ends)}")
+def nearest(key: str, schema: type) -> str:
+    """The key of a schema that is most like another."""
+    return get_close_matches(key, [one.name for one in fields(schema)], 1, 0.0)[0]
 
 
-def _schema_of(annotation: Any) -> type | None:
-    """The schema of a part of the settings, one that may be null among them."""
-    kinds = annotation.__args__ if isinstance(annotation, UnionType) else (annotation,)
-    return next((kind for kind in kinds if is_dataclass(kind)), None)
+def _require(node: DictConfig, schema: type, prefix: str) -> None:
+    of_schema = {one.name: one.metadata for one in fields(schema)}
+    unknown = next((key for key in node if key not in of_schema), None)
+    if unknown is not None:
+        near = prefix + nearest(unknown, schema)
+        raise ConfigError(f"there is no setting {prefix + unknown!r}; the nearest known one is {near!r}")
+    for key in node:
+        _require_value(node[key], f"{prefix}{key}", of_schema[key])
 
 
-def _paths(values: Mapping[str, Any], schema: type, prefix: str) -> Iterator[str]:
-    types = get_type_hints(schema)
-    for one in fields(schema):
-        inner = _schema_of(types[one.name])
-        yield f"{prefix}{one.name}"
-        if inner is not None:
-            here = values.get(one.name)
-            yield from _paths(here if isinstance(here, Mapping) else {}, inner, f"{prefix}{one.name}.")
-
-
-def _numbers(value: Any, path: str) -> Iterator[tuple[str, float]]:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _numbers(inner, f"{path}.{key}")
-    elif isinstance(value, list):
+def _require_value(value: Any, path: str, of_field: Mapping[str, Any], schema: type | None = None) -> None:
+    """A value, or all within it; `schema` is that of a mapping which has no type."""
+    if isinstance(value, DictConfig):
+        typed = OmegaConf.get_type(value)
+        if schema or is_dataclass(typed):
+            _require(value, schema or typed, f"{path}.")
+        else:
+            for key, inner in value.items():
+                _require_value(inner, f"{path}.{key}", of_field, of_field.get(EACH))
+    elif isinstance(value, ListConfig):
         for inner in value:
-            yield from _numbers(inner, path)
+            _require_value(inner, path, of_field)
+    elif value == "":
+        raise ConfigError(f"{path} is empty")
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield path, value
+        low, high, ends = of_field.get(RANGE, ANY_NUMBER)
+        inside = low <= value <= high if ends else low < value < high
+        if not (inside and math.isfinite(value)):
+            raise ConfigError(f"{path}={value:g} is out of range: {_words(low, high, ends)}")
 
 
 def _words(low: float, high: float, ends: bool) -> str:

@@ -10,6 +10,7 @@ from omegaconf import MISSING
 
 from judgerank.schemas.collect import Prompt
 from judgerank.schemas.dataset import Dataset, Surrogate
+from judgerank.schemas.ranges import above, at_least, within
 
 
 @dataclass
@@ -25,7 +26,7 @@ class Parallel:
 class Section:
     """What every section has."""
 
-    seed: int = MISSING
+    seed: int = at_least(0)
     draw_only: bool = MISSING
     results: str = MISSING
     figures: str = MISSING
@@ -36,7 +37,7 @@ class Judged(Section):
     """A section on judgments."""
 
     solver: Any = MISSING
-    level: float = MISSING
+    level: float = within(0, 1, ends=False)
     surrogate: Surrogate = MISSING
 
 
@@ -63,20 +64,20 @@ class BenchmarkAlignment(RealData):
 class Search:
     """Settings of Algorithm 1 to try, each with the others as published."""
 
-    length: int = MISSING
-    random_starts: int = MISSING
-    steps: list[list[float]] = MISSING
-    epsilon: list[float] = MISSING
+    length: int = at_least(1)
+    random_starts: int = at_least(0)
+    steps: list[list[float]] = above(0)
+    epsilon: list[float] = above(0)
     answers: list[str] = MISSING  # of `judgerank.stopping.ANSWERS`
 
 
 @dataclass
 class JudgeReliability(RealData):
     prompt: Prompt = field(default_factory=Prompt)
-    path_length: int = MISSING
+    path_length: int = at_least(1)
     search: Search = field(default_factory=Search)
     one_model: list[str] = MISSING
-    fewest_shared: int = MISSING
+    fewest_shared: int = at_least(1)
 
 
 @dataclass
@@ -102,11 +103,11 @@ class Verify:
     figures: str = MISSING
     only: list[str] | None = MISSING
     datasets: list[str] | None = MISSING
-    sample: int | None = MISSING
-    seed: int | None = MISSING
+    sample: int | None = at_least(1)
+    seed: int | None = at_least(0)
     recompute: bool = MISSING
     parallel: Parallel = field(default_factory=Parallel)
-    shown: int = MISSING
+    shown: int = at_least(0)
     overrides: list[str] = MISSING
     sections: dict[str, Verified] = field(default_factory=dict)
 
@@ -122,60 +123,60 @@ class Kernels:
     replicated: list[str] = MISSING  # sections that keep replications
     short_settings: list[str] = MISSING
     short_sections: list[str] = MISSING
-    shown: int = MISSING
+    shown: int = at_least(0)
 
 
 @dataclass
 class Bench(RealData):
-    study_share: float = MISSING
+    study_share: float = within(0, 1)
 
 
 @dataclass
 class Stepped:
     """What may differ between runs of Algorithm 1."""
 
-    step_scores: float = MISSING
-    step_judges: float = MISSING
-    epsilon: float = MISSING
+    step_scores: float = above(0)
+    step_judges: float = above(0)
+    epsilon: float = above(0)
 
 
 @dataclass
 class UnstatedSettings(Section):
-    level: float = MISSING
+    level: float = within(0, 1, ends=False)
     surrogate: Surrogate = MISSING
     datasets: dict[str, Dataset] = field(default_factory=dict)
-    most_left_out: int = MISSING
+    most_left_out: int = at_least(0)
     swapped: list[list[str]] = MISSING
-    sizes: dict[str, list[int]] = MISSING
-    seeds: list[int] = MISSING
+    sizes: dict[str, list[int]] = at_least(1)
+    seeds: list[int] = at_least(0)
     algorithms: list[Stepped] = MISSING
-    stops: list[int] = MISSING
-    ranking_stops: list[int] = MISSING
+    stops: list[int] = at_least(1)
+    ranking_stops: list[int] = at_least(1)
 
 
 @dataclass
 class LengthCovariate(OneSet):
     curves: list[str] | None = MISSING
-    adam_iterations: int = MISSING
+    adam_iterations: int = at_least(1)
 
 
 @dataclass
 class ModelComparison(OneSet):
     members: list[str] = MISSING
     shrunk: list[str] = MISSING  # members that are fitted with shrinkage too
-    folds: int = MISSING
-    resamples: int = MISSING
+    folds: int = at_least(2)
+    resamples: int = at_least(2)
 
 
 @dataclass
 class Uncertainty(OneSet):
     parallel: Parallel = field(default_factory=Parallel)
     members: list[str] = MISSING
-    bootstraps: int = MISSING
-    replications: int = MISSING
-    inner_bootstraps: int = MISSING
-    question_sd: list[float] = MISSING
-    block: int = MISSING
+    bootstraps: int = at_least(2)
+    replications: int = at_least(0)
+    inner_bootstraps: int = at_least(2)
+    question_sd: list[float] = at_least(0)
+    block: int = at_least(1)
     cache: str = MISSING
 
 
@@ -184,25 +185,25 @@ class Resampled(OneSet):
     """A section that refits random parts of a set."""
 
     parallel: Parallel = field(default_factory=Parallel)
-    repeats: int = MISSING
-    paper_repeats: int = MISSING
-    block: int = MISSING
+    repeats: int = at_least(1)
+    paper_repeats: int = at_least(1)
+    block: int = at_least(1)
     cache: str = MISSING
 
 
 @dataclass
 class SubsamplingEfficiency(Resampled):
-    n_judges: list[int] = MISSING
-    n_comparisons: list[int] = MISSING
+    n_judges: list[int] = at_least(1)
+    n_comparisons: list[int] = at_least(1)
 
 
 @dataclass
 class MixedJudges(Resampled):
     pool: list[str] = MISSING
-    n_weak: int = MISSING
-    n_strong: int = MISSING
-    panel: int = MISSING
-    n_comparisons: int = MISSING
+    n_weak: int = at_least(1)
+    n_strong: int = at_least(1)
+    panel: int = at_least(1)
+    n_comparisons: int = at_least(1)
 
 
 class Redraw(Enum):
@@ -215,8 +216,10 @@ class Redraw(Enum):
 
 @dataclass
 class Sparsity(Resampled):
-    trees: list[int] = MISSING
+    trees: list[int] = at_least(1)
     redraw: list[Redraw] = MISSING
-    budgets: list[int] = MISSING  # comparisons in all, tried beside the set's own number where the paper prints
-    budget_trees: list[int] = MISSING
-    budget_repeats: int = MISSING
+    budgets: list[int] = at_least(
+        1
+    )  # comparisons in all, tried beside the set's own number where the paper prints
+    budget_trees: list[int] = at_least(1)
+    budget_repeats: int = at_least(1)

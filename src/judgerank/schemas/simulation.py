@@ -7,6 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from judgerank.schemas.ranges import at_least, each, within
 from judgerank.schemas.section import Parallel, Section
 
 
@@ -14,26 +15,26 @@ from judgerank.schemas.section import Parallel, Section
 class Setting:
     """One configuration of the simulation study and its grid of comparison budgets."""
 
-    n_models: int = MISSING
-    n_judges: int = MISSING
-    sigma_scores: float = 1.0
-    sigma_discrimination: float = 1.0
-    n_comparisons: list[int] = MISSING
-    beyond: list[int] = field(default_factory=list)  # budgets past the paper's, reported apart
+    n_models: int = at_least(2)
+    n_judges: int = at_least(1)
+    sigma_scores: float = at_least(0, 1.0)
+    sigma_discrimination: float = at_least(0, 1.0)
+    n_comparisons: list[int] = at_least(1)
+    beyond: list[int] = at_least(1, [])  # budgets past the paper's, reported apart
 
 
 @dataclass
 class Simulation(Section):
     """A section of the simulation study."""
 
-    settings: dict[str, Any] = field(default_factory=dict)  # of Setting; see simulation_settings
+    settings: dict[str, Any] = each(Setting)  # see simulation_settings
     estimator: Any = MISSING
     parallel: Parallel = field(default_factory=Parallel)
-    replications: int = MISSING
-    draws: int = MISSING
-    draw_replications: int = MISSING
-    points: int | None = MISSING
-    block: int = MISSING
+    replications: int = at_least(1)
+    draws: int = at_least(0)
+    draw_replications: int = at_least(1)
+    points: int | None = at_least(1)
+    block: int = at_least(1)
     cache: str = MISSING
 
 
@@ -43,8 +44,8 @@ class Algorithm1:
 
     settings: list[str] = MISSING
     estimator: Any = MISSING
-    replications: int = MISSING
-    draws: int = MISSING  # further draws of the truth
+    replications: int = at_least(1)
+    draws: int = at_least(0)  # further draws of the truth
 
 
 @dataclass
@@ -54,26 +55,26 @@ class ConvergenceMse(Simulation):
 
 @dataclass
 class CiCoverage(Simulation):
-    level: float = MISSING
+    level: float = within(0, 1, ends=False)
 
 
 @dataclass
 class SmallSamples(Simulation):
     solver: Any = MISSING
-    level: float = MISSING
+    level: float = within(0, 1, ends=False)
 
 
 @dataclass
 class SlotBias(Section):
     parallel: Parallel = field(default_factory=Parallel)
     members: list[str] = MISSING
-    n_models: int = MISSING
-    n_judges: int = MISSING
-    sigma_scores: float = MISSING
-    sigma_discrimination: float = MISSING
+    n_models: int = at_least(2)
+    n_judges: int = at_least(1)
+    sigma_scores: float = at_least(0)
+    sigma_discrimination: float = at_least(0)
     mean_position: float = MISSING
-    sigma_position: float = MISSING
-    n_comparisons: list[int] = MISSING
-    replications: int = MISSING
-    block: int = MISSING
+    sigma_position: float = at_least(0)
+    n_comparisons: list[int] = at_least(1)
+    replications: int = at_least(1)
+    block: int = at_least(1)
     cache: str = MISSING

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgerank.comparisons import Comparisons
+from judgerank.errors import ConfigError
 from judgerank.likelihood import evaluate
 from judgerank.model import Model, Parameters
 from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
+
+LARGEST_UPDATE = 5e-3  # half the usual step of the scores: beyond it a path could end anywhere
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,9 @@ class AdamSettings:
     max_iterations: int = 100_000
 
     def __post_init__(self):
-        require_positive(self, "max_iterations")
+        require_positive(self, "max_iterations", "step_scores", "step_judges", "epsilon")
+        if not 0 <= self.tolerance <= LARGEST_UPDATE:
+            raise ConfigError(f"tolerance must lie from 0 to {LARGEST_UPDATE}, not at {self.tolerance!r}")
 
 
 class _Moments:

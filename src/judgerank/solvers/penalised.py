@@ -26,12 +26,13 @@ from judgerank.inference import information, zero_sum_basis
 from judgerank.likelihood import evaluate
 from judgerank.model import Model, Parameters
 from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve, unbounded_judges
-from judgerank.solvers.solution import Solution, Status, require_positive
+from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance
 
 FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
 LARGEST_STEP = 3.0  # of any parameter, in one iteration
 WIDE = 10.0  # standard deviation of a block's mean, where it is free: it stays finite and moves freely
 NARROWEST, WIDEST = 0.05, 5.0  # standard deviations tried, in log-odds and log gamma
+CLOSE, SLOPE = 1e-9, 0.9  # relative difference of log-likelihoods that may be rounding; slope left, on either side
 DIFFERENCE = 1e-4  # of log tau, for the slope of the marginal likelihood
 
 
@@ -59,7 +60,8 @@ class PenalisedSettings:
 
     def __post_init__(self):
         blocks = ("scores", "log_discrimination", "slope", "position", "log_tie")
-        require_positive(self, "max_iterations", "tolerance")
+        require_tolerance(self)
+        require_positive(self, "max_iterations")
         require_positive(self, *(name for name in blocks if getattr(self, name) is not None))
 
 
@@ -185,7 +187,10 @@ class Problem:
                 break
             size = min(1.0, LARGEST_STEP / np.abs(step).max())
             there = self.look(x + size * step, spread, "observed")  # the first try mostly holds
-            while there[0] < height + SUFFICIENT * size * rise - slack:
+            while there[0] < height + SUFFICIENT * size * rise - slack and not (
+                # where rounding hides which is higher, the slope tells (Hager and Zhang, 2005)
+                there[0] >= height - CLOSE * max(1.0, abs(height)) and there[1] @ step >= -SLOPE * rise
+            ):
                 size /= 2
                 there = self.look(x + size * step, spread, "observed")
             x, (height, gradient, info) = x + size * step, there

@@ -1,0 +1,80 @@
+"""Adverse cases at random: kills, maxima missed, false certificates, damaged files. Not part of the paper.
+
+python experiments/torture.py [inputs.cases=100] [maxima.members=[judge_aware]] ...
+"""
+
+import json
+import logging
+import time
+from pathlib import Path
+
+import pandas as pd
+from omegaconf import DictConfig, OmegaConf
+
+from judgerank.config import ROOT, main
+from judgerank.errors import NotAsStoredError
+from judgerank.machine import machine
+from judgerank.outputs import provenance
+from judgerank.publishing import staged
+from judgerank.replicate import Study
+from judgerank.tables import Table
+from judgerank.torture.designs import certificate_false, maximum_missed
+from judgerank.torture.inputs import misread
+from judgerank.torture.kills import lost
+
+log = logging.getLogger("judgerank")
+# by part: its task, the list and the name of what it is for, and what must not happen
+PARTS = {
+    "maxima": (maximum_missed, "members", "member", "a higher maximum missed"),
+    "existence": (certificate_false, "members", "member", "a false certificate or refusal"),
+    "inputs": (misread, "forms", "form", "misread, or no sentence"),
+    "kills": (lost, "kinds", "kind", "lost or mixed"),
+}
+
+
+def studies(cfg: DictConfig) -> dict[str, Study]:
+    """Every part as a study, a cell for each member, form or kind."""
+    found = {}
+    for part, (task, names, key, _) in PARTS.items():
+        settings = OmegaConf.to_container(cfg[part])
+        cases = settings.pop("cases")
+        cells = {name: {**settings, key: name} for name in settings.pop(names)}
+        repeats = dict.fromkeys(cells, cases)
+        found[part] = Study(f"torture_{part}", task, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    return found
+
+
+def counts(part: str, study: Study) -> list[dict]:
+    """A row for each cell: how many cases, how they ended, and how often what must not happen did."""
+    rows = []
+    for cell in study.cells:
+        records = pd.DataFrame(study.records(cell))
+        failed = records["failure"].notna() if "failure" in records else pd.Series(False, records.index)
+        ended = records["status"].value_counts().sort_index()
+        row = {"part": part, "of": cell, "cases": len(records)}
+        row["ended"] = ", ".join(f"{many} {name}" for name, many in ended.items())
+        row |= {"must not happen": PARTS[part][3], "happened": int(records["bad"].fillna(0).sum() + failed.sum())}
+        rows.append(row)
+    return rows
+
+
+@main("torture")
+def run(cfg: DictConfig) -> None:
+    start, rows = time.monotonic(), []
+    for part, study in studies(cfg).items():
+        study.run(cfg.parallel)
+        rows += counts(part, study)
+    frame = pd.DataFrame(rows)
+    log.info("%s", frame.to_string(index=False))
+    target = Path(ROOT, cfg.results, "torture")
+    with staged(target) as folder:
+        Table(frame, "Adverse cases at random, and how often what must not happen did").write(folder, "counts")
+        run_json = provenance("torture", cfg, {}, "") | {"machine": machine(ROOT, start)}
+        (folder / "run.json").write_text(json.dumps(run_json, indent=2) + "\n")
+    happened = frame["happened"].sum()
+    if happened:
+        raise NotAsStoredError(f"{happened} of {frame['cases'].sum()} cases ended as none must")
+
+
+if __name__ == "__main__":
+    run()

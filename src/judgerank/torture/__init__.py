@@ -1,0 +1,1 @@
+"""Adverse cases at random, by the thousand: what must never happen, counted."""

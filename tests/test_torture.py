@@ -1,0 +1,68 @@
+"""The adverse cases: a few of each run here, and the stored counts are what the README shows."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from judgerank.comparisons import Comparisons
+from judgerank.config import ROOT
+from judgerank.model import BTL, POSITION_ONLY
+from judgerank.simulate import generator
+from judgerank.torture import designs, inputs
+from tests.test_readme import table_after
+
+
+def test_a_few_of_every_kind_end_well(tmp_path):
+    places = [f"results={tmp_path / 'results'}", f"cache={tmp_path / 'cache'}", "parallel=sequential"]
+    command = [sys.executable, "experiments/torture.py", "cases=smoke", *places]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    counts = pd.read_csv(tmp_path / "results/torture/counts.csv")
+    assert counts.groupby("part")["cases"].sum().to_dict() == {
+        "existence": 21,
+        "inputs": 60,
+        "kills": 3,
+        "maxima": 5,
+    }
+
+
+def test_a_lower_maximum_would_be_counted(monkeypatch):
+    settings = {"member": "judge_aware", "models": [3, 4], "judges": [2, 3], "comparisons": [40, 60], "starts": 2}
+    found = designs.fit
+    monkeypatch.setattr(designs, "fit", lambda *given: lowered(found(*given)))
+    records = [designs.maximum_missed(settings, generator(seed)) for seed in range(4)]
+    assert any(record["bad"] for record in records)
+
+
+def lowered(fitted):
+    solution = fitted.solution
+    worse = replace(solution.evaluation, log_likelihood=solution.evaluation.log_likelihood - 1)
+    return replace(fitted, solution=replace(solution, evaluation=worse))
+
+
+def test_the_program_finds_the_direction_in_which_a_likelihood_rises():
+    def rows(*outcomes: float) -> Comparisons:
+        many = np.zeros(len(outcomes), int)
+        return Comparisons(("a", "b"), ("j",), many, many + 1, many, np.array(outcomes))
+
+    assert [designs.rises(rows(*given), BTL) for given in ((1, 1), (1, 0), (0.5,))] == [True, False, False]
+    assert designs.rises(rows(1, 1), POSITION_ONLY)
+
+
+def test_a_misreading_would_be_counted(monkeypatch):
+    plainly = inputs._plainly_read
+    monkeypatch.setattr(inputs, "_plainly_read", lambda *given: plainly(*given)[1:])
+    records = [inputs.misread({"form": "json"}, generator(seed)) for seed in range(20)]
+    assert {record["bad"] for record in records if record["status"] == "read"} == {1}
+
+
+def test_the_readme_shows_the_stored_counts():
+    stored = (
+        pd.read_csv(ROOT / "results/torture/counts.csv").groupby("part", sort=False)[["cases", "happened"]].sum()
+    )
+    shown = {row[0]: [int(cell) for cell in row[-2:]] for row in table_after("<!-- torture")}
+    assert list(shown.values()) == stored.to_numpy().tolist()
