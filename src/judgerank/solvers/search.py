@@ -20,6 +20,7 @@ from judgerank.solvers.basins import Ends, Rows, apart, rough_maxima
 from judgerank.solvers.choice import highest
 from judgerank.solvers.closure import assurance, guess, levels_at_zero
 from judgerank.solvers.newton import NewtonSettings, climb
+from judgerank.solvers.slopes import elsewhere
 from judgerank.solvers.solution import Solution
 
 BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
@@ -30,6 +31,7 @@ WORTH_A_TRY = 1.5  # assurance at a first guess, from which a single climb is tr
 WORTH = 3.0  # log-likelihood by which the end of a rough climb may be lower than the best and still be followed
 DIFFERENT = 0.5  # correlation of scores below which two ends are different rankings
 MOST_CLIMBS = 8
+ROUNDS = 4  # of climbs, with slopes: after the first from where one judge might have another
 REACHED = 0.01  # as `basins.ALIKE`, of a start and an exact end; with lengths, MT-Bench has maxima 0.03 apart
 
 
@@ -55,10 +57,15 @@ def maximise(
         return first
     if rough is None:
         rough = rough_ends(cells, model, BOX | {"slope": settings.slope_bound})
+    ends = [first]
     starts = worth_climbing(cells, model, rough)
-    return highest(
-        followed(cells, model, starts, lambda near: climb(cells, model, settings, near), first), unweighted
-    )
+    for _ in range(ROUNDS):
+        more = followed(cells, model, starts, lambda near: climb(cells, model, settings, near), *ends)
+        best = highest(more, unweighted)
+        if not model.has_slope or len(more) == len(ends):
+            break
+        ends, starts = more, elsewhere(cells, model, best.parameters, settings.slope_bound)
+    return best
 
 
 def followed(
