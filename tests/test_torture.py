@@ -56,7 +56,7 @@ def test_the_program_finds_the_direction_in_which_a_likelihood_rises():
 def test_a_misreading_would_be_counted(monkeypatch):
     plainly = inputs._plainly_read
     monkeypatch.setattr(inputs, "_plainly_read", lambda *given: plainly(*given)[1:])
-    records = [inputs.misread({"form": "json"}, generator(seed)) for seed in range(20)]
+    records = [inputs.misread({"form": "csv"}, generator(seed)) for seed in range(40)]
     assert {record["bad"] for record in records if record["status"] == "read"} == {1}
 
 
