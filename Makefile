@@ -49,7 +49,7 @@ verify kernels torture: environment
 test: environment
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 bench: environment
 	$(BIN)/python experiments/bench.py $(ARGS)
