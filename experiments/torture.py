@@ -54,6 +54,8 @@ def counts(part: str, study: Study) -> list[dict]:
         row = {"part": part, "of": cell, "cases": len(records)}
         row["ended"] = ", ".join(f"{many} {name}" for name, many in ended.items())
         row |= {"must not happen": PARTS[part][3], "happened": int(records["bad"].fillna(0).sum() + failed.sum())}
+        # how often it would have without a search
+        row["by one climb"] = int(records["one_climb"].sum()) if "one_climb" in records else pd.NA
         rows.append(row)
     return rows
 
@@ -65,6 +67,7 @@ def run(cfg: DictConfig) -> None:
         study.run(cfg.parallel)
         rows += counts(part, study)
     frame = pd.DataFrame(rows)
+    frame["by one climb"] = frame["by one climb"].astype("Int64")
     log.info("%s", frame.to_string(index=False))
     target = Path(ROOT, cfg.results, "torture")
     with staged(target) as folder:
