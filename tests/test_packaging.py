@@ -17,7 +17,7 @@ ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text())
 
 def conda_requirements() -> dict[str, Requirement]:
     listed = ENVIRONMENT["dependencies"]
-    names = [entry for entry in listed if isinstance(entry, str) and entry != "pip"]
+    names = [entry for entry in listed if isinstance(entry, str)]
     (pip,) = (entry["pip"] for entry in listed if isinstance(entry, dict))
     assert pip[-1] == "-e ."
     return {entry.name: entry for entry in map(Requirement, [*names, *pip[:-1]])}
