@@ -142,7 +142,7 @@ def told(tmp_path, monkeypatch, capfd):
         elif command == "kernels":
             given = []
         else:
-            given = [f"results={out}"] + ([f"figures={out}"] if command != "rank" else [])
+            given = [f"results={out}"] + ([f"figures={out}"] if command not in ("rank", "torture") else [])
         monkeypatch.setattr(sys, "argv", [command, *given, *arguments])
         with pytest.raises(SystemExit) as end:
             runpy.run_path(str(ROOT / "experiments" / f"{command}.py"))["run"]()

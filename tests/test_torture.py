@@ -66,3 +66,13 @@ def test_the_readme_shows_the_stored_counts():
     )
     shown = {row[0]: [int(cell) for cell in row[-2:]] for row in table_after("<!-- torture")}
     assert list(shown.values()) == stored.to_numpy().tolist()
+
+
+def test_the_readme_says_who_misses_maxima_and_how_many_one_climb_would():
+    maxima = pd.read_csv(ROOT / "results/torture/counts.csv").query("part == 'maxima'").set_index("of")
+    slopes = maxima.index.str.contains("length")
+    assert maxima["happened"][~slopes].sum() == 0
+    said = " ".join((ROOT / "README.md").read_text().split())
+    assert f"of {maxima['cases'][~slopes].sum()} fits of the others none is missed" in said
+    assert f"(of {maxima['cases'][slopes].sum()} fits)" in said
+    assert f"misses {maxima['by one climb'].sum():.0f} of the thousand" in said
