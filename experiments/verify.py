@@ -30,8 +30,10 @@ PIXEL, SHOWN_ELSEWISE = 0.1, 0.002  # a pixel's difference that is seen, and the
 ANYWAY = {"config.surrogate"}  # a setting that decides whether a section runs, not what it gives
 
 
-def sampled(given: DictConfig, axes: list[str], many: int, rng: np.random.Generator) -> Iterator[str]:
-    """Keep only some elements of every axis, and say which."""
+def sampled(
+    given: DictConfig, axes: list[str], many: int, rng: np.random.Generator, tables: dict[str, pd.DataFrame]
+) -> Iterator[str]:
+    """Keep only some elements of every axis, and say which; of those that a set is too small for, none."""
     for axis in axes:
         grids = [(given, axis)]
         if axis == "settings":
@@ -39,7 +41,8 @@ def sampled(given: DictConfig, axes: list[str], many: int, rng: np.random.Genera
                 (s, kind) for s in given.settings.values() for kind in ("n_comparisons", "beyond") if s.get(kind)
             ]
         for holder, name in grids:
-            elements = list(holder[name])
+            stored = {value for table in tables.values() if name in table for value in table[name]}
+            elements = [key for key in holder[name] if key in stored] or list(holder[name])
             kept = [elements[i] for i in sorted(rng.permutation(len(elements))[:many])]
             with open_dict(holder):
                 # a group of named elements, such as panels, or a list
@@ -82,7 +85,7 @@ def verified(
     given = compose(section, [*job, *cfg.overrides, *plan.overrides])
     with open_dict(given):
         given.surrogate = "never"
-    kept = list(sampled(given, plan.axes, cfg.sample, rng)) if cfg.sample else []
+    kept = list(sampled(given, plan.axes, cfg.sample, rng, tables)) if cfg.sample else []
     script = runpy.run_path(str(ROOT / "experiments" / f"{section}.py"))
     data, again = recomputed(cfg, given, script)
     found += unlike_settings(run_json, provenance(section, given, data, ""), "data")

@@ -41,6 +41,8 @@ NONSENSE = [
      "methods.elo.function=nowhere.rank cannot be loaded: the optional extra 'methods' has its library"),
     ("an unknown method", "validity surrogate=always designs.near_20.methods=[bt]",
      "design 'near_20': there is no method 'bt'"),
+    ("a grid too dense for the set", "sparsity surrogate=always dataset=mt_bench trees=[9]",
+     "sparsity-mt_bench: at none of the settings has the set enough for a fit"),
     # numbers and words that no one means
     ("a word for a number", "chatbot_arena level=high", "level=high"),
     ("a word of another list", "chatbot_arena surrogate=maybe", "maybe"),

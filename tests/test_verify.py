@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 
 from judgerank import datasets, replicate
 from judgerank.config import CONF, ROOT
@@ -262,7 +263,7 @@ def test_a_sample_is_of_every_setting_and_follows_its_seed():
     whole = compose("ci_coverage")
 
     def kept(seed: int) -> list[str]:
-        return list(VERIFY["sampled"](deepcopy(whole), ["settings"], 1, np.random.default_rng(seed)))
+        return list(VERIFY["sampled"](deepcopy(whole), ["settings"], 1, np.random.default_rng(seed), {}))
 
     assert kept(3) == kept(3)
     assert [line.split()[0] for line in kept(3)] == ["n10_k5", "n10_k5", "n20_k10", "n50_k20", "n100_k20"]
@@ -364,3 +365,12 @@ def test_every_stored_file_is_as_it_was_written_and_its_forms_agree():
     found = [line for path in sorted(listed) for line in unlike_listed(path.parent, path.name)]
     found += [line for path in sorted((ROOT / "results").glob("*/**/*.csv")) for line in unlike_csv(path)]
     assert [str(line) for line in found] == []
+
+
+def test_what_a_set_is_too_small_for_is_not_sampled():
+    tables = {"correlation": pd.DataFrame({"trees": [1, 1, 2]})}
+    for seed in range(8):
+        given = OmegaConf.create({"trees": [1, 2, 7, 9]})
+        (said,) = VERIFY["sampled"](given, ["trees"], 1, np.random.default_rng(seed), tables)
+        assert given.trees[0] in (1, 2)
+        assert said == f"trees {given.trees[0]}"

@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 from judgerank import published
 from judgerank.comparisons import Comparisons
 from judgerank.config import ROOT, both_fits
-from judgerank.errors import NoMaximumError
+from judgerank.errors import ConfigError, NoMaximumError
 from judgerank.judgments import Judgments
 from judgerank.replicate import Record, Study, Task
 from judgerank.result import FitResult
@@ -167,6 +167,11 @@ def summary_of(study: Study, columns: Iterable[str], paper_repeats: int) -> pd.D
         The cell's settings named by `columns`, ``method, reference, measure, mean, standard_error, q25, q75,
         q025, q975`` (the central 95% of repeats), ``n_repeats``, and ``paper_mean``, the mean over the first
         `paper_repeats` repeats.
+
+    Raises
+    ------
+    ConfigError
+        If there is no repeat with both fits, or no cell.
     """
     rows = []
     for cell, settings in study.cells.items():
@@ -189,6 +194,8 @@ def summary_of(study: Study, columns: Iterable[str], paper_repeats: int) -> pd.D
                 "paper_mean": records[key].iloc[:paper_repeats].mean(),
             }
             rows.append(place | row)
+    if not rows:
+        raise ConfigError(f"{study.name}: at none of the settings has the set enough for a fit")
     return pd.DataFrame(rows)
 
 
