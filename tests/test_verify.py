@@ -374,3 +374,11 @@ def test_what_a_set_is_too_small_for_is_not_sampled():
         (said,) = VERIFY["sampled"](given, ["trees"], 1, np.random.default_rng(seed), tables)
         assert given.trees[0] in (1, 2)
         assert said == f"trees {given.trees[0]}"
+
+
+def test_a_key_with_decimals_is_found_though_the_rows_recomputed_are_whole():
+    kinds = ["plug_in", "clustered", "plug_in"]
+    stored = pd.DataFrame({"question_sd": [0.0, 0.0, 0.5], "errors": kinds, "covered": [0.94, 0.95, 0.9]})
+    again = pd.DataFrame({"question_sd": [0, 0], "errors": kinds[:2], "covered": [0.94, 0.95]})
+    assert compare("calibration", stored, again, part=True) == []
+    assert len(compare("calibration", stored, again.assign(covered=0.8), part=True)) == 2
