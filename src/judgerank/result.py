@@ -206,8 +206,8 @@ class FitResult(Estimates):
         judges without a finite maximum for all of theirs.
 
         Shrinkage draws a judge far from the panel toward it, and intervals about the shrunk estimate do not make
-        up for that: those of a judge ten times below or five times above the others hold five to seven
-        times in ten (``results/validity/coverage.csv``, far).
+        up for that: those of a judge ten times below or five times above the others hold little more
+        than half of the time (``results/validity/coverage.csv``, far).
         """
         models, judges = list(self.comparisons.models), list(self.comparisons.judges)
         at = self.solution.parameters
