@@ -35,10 +35,10 @@ environment: .venv/installed
 	touch $@
 
 $(SECTIONS): environment
-	$(BIN)/python experiments/$@.py $(ARGS)
+	$(BIN)/python $(wildcard experiments/$@.py experiments/beyond/$@.py) $(ARGS)
 
 figures: environment
-	for section in $(SECTIONS); do $(BIN)/python experiments/$$section.py draw_only=true || exit 1; done
+	for section in $(SECTIONS); do $(BIN)/python $$(ls experiments/$$section.py experiments/beyond/$$section.py 2>/dev/null) draw_only=true || exit 1; done
 
 audit: environment
 	$(BIN)/python experiments/audit.py $(ARGS)

@@ -9,18 +9,18 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig
 
-from judgerank.auditing.audit import audit, totals
-from judgerank.auditing.claims import claims
-from judgerank.auditing.findings import FINDINGS, tell
-from judgerank.auditing.page import Audit, page
-from judgerank.auditing.report import html, readme_blocks, with_block
-from judgerank.auditing.results import Results
-from judgerank.config import ROOT, main
 from judgerank.errors import DataUnavailableError
 from judgerank.publishing import replace_file, staged
-from judgerank.tables import STORED_FORMAT
+from replication.auditing.audit import audit, totals
+from replication.auditing.claims import claims
+from replication.auditing.findings import FINDINGS, tell
+from replication.auditing.page import Audit, page
+from replication.auditing.report import html, readme_blocks, with_block
+from replication.auditing.results import Results
+from replication.config import ROOT, main
+from replication.tables import STORED_FORMAT
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 
 
 def whole(results: Results) -> Audit:

@@ -19,15 +19,15 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from judgerank import Comparisons, fit
-from judgerank.config import main, solver_settings
 from judgerank.errors import MethodUnavailableError
 from judgerank.likelihood import evaluate
-from judgerank.methods.bt_sigma import by_evaluatorq
-from judgerank.methods.study import method_of
 from judgerank.model import BTL, JUDGE_AWARE, Parameters
-from judgerank.outputs import load_section_data
 from judgerank.simulate import draw_outcomes, draw_truth, generator, uniform_triples
-from judgerank.simulation import drawn, interval_coverage, squared_error, study_of
+from replication.config import main, solver_settings
+from replication.methods.bt_sigma import by_evaluatorq
+from replication.methods.study import method_of
+from replication.outputs import load_section_data
+from replication.simulation import drawn, interval_coverage, squared_error, study_of
 
 
 def seconds(run: Callable[[], object], repeats: int) -> float:

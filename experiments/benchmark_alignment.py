@@ -9,15 +9,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import FitResult, plots, published
-from judgerank.config import both_fits, main
-from judgerank.datasets import ultrafeedback_ratings
+from judgerank import FitResult
 from judgerank.errors import DataUnavailableError
 from judgerank.judgments import Judgments
-from judgerank.outputs import run_section
-from judgerank.tables import Table, fit_rows, leaderboard
+from replication import plots, published
+from replication.config import both_fits, main
+from replication.datasets import ultrafeedback_ratings
+from replication.outputs import run_section
+from replication.tables import Table, fit_rows, leaderboard
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 PRINTED = {"mt_bench": "Table 1", "ultrafeedback": "Table A.6"}
 FROM_ELSEWHERE = {
     "mt_bench": ["mmlu", "truthfulqa", "mt_bench_score"],

@@ -10,13 +10,13 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 from scipy.stats import spearmanr
 
-from judgerank import plots, published
-from judgerank.config import both_fits, main
 from judgerank.judgments import Judgments
-from judgerank.outputs import run_section
-from judgerank.tables import Table, fit_rows, leaderboard
+from replication import plots, published
+from replication.config import both_fits, main
+from replication.outputs import run_section
+from replication.tables import Table, fit_rows, leaderboard
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 PRINTED = [
     *("rank_judge_aware", "rank_btl", "score_judge_aware", "score_btl"),
     *("low_judge_aware", "high_judge_aware", "low_btl", "high_btl"),

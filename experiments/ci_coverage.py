@@ -10,13 +10,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import plots
-from judgerank.config import main
-from judgerank.outputs import run_section
-from judgerank.simulation import endings_of, failures_of, grid, interval_coverage, place_of, records_of, study_of
-from judgerank.tables import Table
+from replication import plots
+from replication.config import main
+from replication.outputs import run_section
+from replication.simulation import endings_of, failures_of, grid, interval_coverage, place_of, records_of, study_of
+from replication.tables import Table
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 METHODS = ("judge_aware", "btl", "btl_rescaled")
 
 

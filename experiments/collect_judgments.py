@@ -24,13 +24,13 @@ from judgerank.collecting.collector import (
 from judgerank.collecting.endpoint import Endpoint, key_of, require_plain
 from judgerank.collecting.ledger import Ledger, opened
 from judgerank.collecting.tasks import Questions, Task, plan, read_questions
-from judgerank.config import main
 from judgerank.errors import ConfigError
-from judgerank.outputs import versions
 from judgerank.publishing import replace_file
-from judgerank.schemas.collect import CollectJudgments, Order
+from replication.config import main
+from replication.outputs import versions
+from replication.schemas.collect import CollectJudgments, Order
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 
 
 @main("collect_judgments")

@@ -13,16 +13,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import FitResult, fit, plots, published
+from judgerank import FitResult, fit
 from judgerank.comparisons import Comparisons
-from judgerank.config import both_fits, main, solver_settings
 from judgerank.inference import normal_quantile
 from judgerank.judgments import Judgments
 from judgerank.likelihood import evaluate
-from judgerank.outputs import run_section
-from judgerank.tables import Table, discrimination, fit_rows, leaderboard
+from replication import plots, published
+from replication.config import both_fits, main, solver_settings
+from replication.outputs import run_section
+from replication.tables import Table, discrimination, fit_rows, leaderboard
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 PRINTED = [
     *("rank_judge_aware", "rank_btl", "score_judge_aware", "score_btl"),
     *("low_judge_aware", "high_judge_aware", "low_btl", "high_btl", "rank_difference"),

@@ -11,14 +11,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import plots, published
-from judgerank.config import main
-from judgerank.outputs import run_section
-from judgerank.replicate import Study
-from judgerank.simulation import endings_of, failures_of, grid, place_of, records_of, squared_error, study_of
-from judgerank.tables import Table
+from replication import plots, published
+from replication.config import main
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.simulation import endings_of, failures_of, grid, place_of, records_of, squared_error, study_of
+from replication.tables import Table
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 SUBSETS = ("all", "interior")
 PARAMETERS = ("score", "log_discrimination")
 LAST = 5  # grid points that the paper fits its slopes to

@@ -10,13 +10,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import plots, published
-from judgerank.config import main
 from judgerank.judgments import Judgments
-from judgerank.outputs import run_section
-from judgerank.tables import Table
+from replication import plots, published
+from replication.config import main
+from replication.outputs import run_section
+from replication.tables import Table
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

@@ -14,18 +14,19 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import FitResult, fit, plots, published
-from judgerank.config import main, solver_settings
+from judgerank import FitResult, fit
 from judgerank.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
 from judgerank.judgments import Judgments
 from judgerank.likelihood import evaluate
 from judgerank.model import JUDGE_AWARE
-from judgerank.outputs import run_section
 from judgerank.solvers.adam import AdamSettings, iterates
-from judgerank.stopping import Tried, gradient_at_printed, one_at_a_time, starts, tried
-from judgerank.tables import Table, discrimination, fit_rows
+from replication import plots, published
+from replication.config import main, solver_settings
+from replication.outputs import run_section
+from replication.stopping import Tried, gradient_at_printed, one_at_a_time, starts, tried
+from replication.tables import Table, discrimination, fit_rows
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 EVERY = 20  # iterations between the points of the path that are stored
 
 

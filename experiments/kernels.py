@@ -15,11 +15,11 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig
 
-from judgerank.config import ROOT, main
 from judgerank.errors import NotAsStoredError
-from judgerank.verifying import Difference, compare
+from replication.config import ROOT, main, script_of
+from replication.verifying import Difference, compare
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 
 
 def run_sections(cfg: DictConfig, names: list[str], environment: dict[str, str], folder: Path) -> list[str]:
@@ -29,7 +29,7 @@ def run_sections(cfg: DictConfig, names: list[str], environment: dict[str, str],
         outputs = [f"{kind}={folder / kind}" for kind in ("results", "figures")]
         if name in cfg.replicated:
             outputs += [f"cache={folder / 'cache'}", "parallel=sequential"]
-        command = [sys.executable, f"experiments/{name}.py", *outputs, *cfg.sections[name]]
+        command = [sys.executable, str(script_of(name)), *outputs, *cfg.sections[name]]
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
         if done.returncode:
             last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
@@ -52,7 +52,7 @@ def tables_in(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def unlike(first: dict[str, pd.DataFrame], other: dict[str, pd.DataFrame]) -> list[Difference]:
-    """Cells in which the tables of two settings differ by more than the tolerances of `judgerank.verifying`."""
+    """Cells in which the tables of two settings differ by more than the tolerances of `replication.verifying`."""
     found = [Difference(name, "", "table", name in first, name in other) for name in first.keys() ^ other.keys()]
     return found + [d for name in first.keys() & other.keys() for d in compare(name, first[name], other[name])]
 

@@ -15,15 +15,16 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 from scipy.stats import spearmanr
 
-from judgerank import FitResult, fit, plots
-from judgerank.config import main, solver_settings
+from judgerank import FitResult, fit
 from judgerank.inference import likelihood_ratio
 from judgerank.judgments import Judgments
-from judgerank.outputs import run_section
 from judgerank.solvers.adam import AdamSettings
-from judgerank.tables import Table, fit_rows
+from replication import plots
+from replication.config import main, solver_settings
+from replication.outputs import run_section
+from replication.tables import Table, fit_rows
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

@@ -9,14 +9,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import plots, published
-from judgerank.config import both_fits, main
 from judgerank.judgments import Judgments
-from judgerank.outputs import run_section
-from judgerank.resampling import Whole, correlations, empanelled, endings_of, study_of, summary_of, whole_of
-from judgerank.tables import Table, discrimination, fit_rows
+from replication import plots, published
+from replication.config import both_fits, main
+from replication.outputs import run_section
+from replication.resampling import Whole, correlations, empanelled, endings_of, study_of, summary_of, whole_of
+from replication.tables import Table, discrimination, fit_rows
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

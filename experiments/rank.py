@@ -13,9 +13,7 @@ import matplotlib
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank import Comparisons, FitResult, fit, plots
-from judgerank.auditing.report import html as whole_page
-from judgerank.config import ROOT, main, solver_settings
+from judgerank import Comparisons, FitResult, fit
 from judgerank.errors import ConfigError, NoMaximumError
 from judgerank.judgments import Judgments
 from judgerank.leaderboard import remarks, standings
@@ -24,13 +22,16 @@ from judgerank.leaderboard.page import Ranking, page
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
 from judgerank.leaderboard.suggestions import bounding_comparisons, first_links, next_comparisons
 from judgerank.model import MODELS
-from judgerank.outputs import provenance, save_figures
 from judgerank.publishing import replaceable, staged
 from judgerank.reading import read_judgments
-from judgerank.schemas.rank import Cluster
-from judgerank.tables import STORED_FORMAT
+from replication import plots
+from replication.auditing.report import html as whole_page
+from replication.config import ROOT, main, solver_settings
+from replication.outputs import provenance, save_figures
+from replication.schemas.rank import Cluster
+from replication.tables import STORED_FORMAT
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 
 
 def fitted_member(cfg: DictConfig, comparisons: Comparisons, name: str) -> FitResult:

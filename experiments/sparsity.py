@@ -17,16 +17,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import plots, published
 from judgerank.comparisons import Comparisons
-from judgerank.config import both_fits, main
 from judgerank.judgments import Judgments
-from judgerank.outputs import run_section
-from judgerank.resampling import Whole, endings_of, printed_among, study_of, summary_of, thinned, whole_of
-from judgerank.schemas.section import Redraw
-from judgerank.tables import Table
+from replication import plots, published
+from replication.config import both_fits, main
+from replication.outputs import run_section
+from replication.resampling import Whole, endings_of, printed_among, study_of, summary_of, thinned, whole_of
+from replication.schemas.section import Redraw
+from replication.tables import Table
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 POINT = ("redraw", "trees", "n_edges", "edge_fraction")
 
 

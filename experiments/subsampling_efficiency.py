@@ -12,15 +12,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import plots
-from judgerank.config import both_fits, main
-from judgerank.efficiency import efficiency_claims
 from judgerank.judgments import Judgments
-from judgerank.outputs import run_section
-from judgerank.resampling import endings_of, study_of, subsampled, summary_of, whole_of
-from judgerank.tables import Table
+from replication import plots
+from replication.config import both_fits, main
+from replication.efficiency import efficiency_claims
+from replication.outputs import run_section
+from replication.resampling import endings_of, study_of, subsampled, summary_of, whole_of
+from replication.tables import Table
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 POINT = ("n_judges", "n_comparisons")
 
 

@@ -9,13 +9,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import plots
-from judgerank.config import both_fits, main
 from judgerank.judgments import Judgments
-from judgerank.outputs import run_section
-from judgerank.tables import Table, fit_rows, leaderboard
+from replication import plots
+from replication.config import both_fits, main
+from replication.outputs import run_section
+from replication.tables import Table, fit_rows, leaderboard
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 METHODS = ("judge_aware", "btl")
 
 

@@ -11,18 +11,18 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.config import ROOT, main
 from judgerank.errors import NotAsStoredError
-from judgerank.machine import machine
-from judgerank.outputs import provenance
 from judgerank.publishing import staged
-from judgerank.replicate import Study
-from judgerank.tables import Table
-from judgerank.torture.designs import certificate_false, maximum_missed
-from judgerank.torture.inputs import misread
-from judgerank.torture.kills import lost
+from replication.config import ROOT, main
+from replication.machine import machine
+from replication.outputs import provenance
+from replication.replicate import Study
+from replication.tables import Table
+from replication.torture.designs import certificate_false, maximum_missed
+from replication.torture.inputs import misread
+from replication.torture.kills import lost
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 # by part: its task, the list and the name of what it is for, and what must not happen
 PARTS = {
     "maxima": (maximum_missed, "members", "member", "a higher maximum missed"),

@@ -12,17 +12,18 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank import FitResult, fit, published
+from judgerank import FitResult, fit
 from judgerank.comparisons import Comparisons
-from judgerank.config import main
 from judgerank.judgments import Judgments
-from judgerank.outputs import run_section
-from judgerank.pool_search import against_table_2, sample_search, samples, stop_search, stops
-from judgerank.searching import FITS, rank_search, reduction_search, tie_search, versions_of, width_search
 from judgerank.solvers.adam import AdamSettings
-from judgerank.tables import Table
+from replication import published
+from replication.config import main
+from replication.outputs import run_section
+from replication.pool_search import against_table_2, sample_search, samples, stop_search, stops
+from replication.searching import FITS, rank_search, reduction_search, tie_search, versions_of, width_search
+from replication.tables import Table
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 CAPTIONS = {
     "widths": "mean interval widths by judges, ties and average",
     "reductions": "reductions of the width by what may be meant by the word",

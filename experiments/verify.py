@@ -20,12 +20,12 @@ from matplotlib import image
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, open_dict
 
-from judgerank.config import ROOT, main
 from judgerank.errors import ConfigError, DataUnavailableError, NotAsStoredError
-from judgerank.outputs import folder_of, load_section_data, provenance, save_figures, suffix_of
-from judgerank.verifying import Difference, compare, unlike_csv, unlike_listed
+from replication.config import main, script_of
+from replication.outputs import folder_of, load_section_data, provenance, save_figures, suffix_of
+from replication.verifying import Difference, compare, unlike_csv, unlike_listed
 
-log = logging.getLogger("judgerank")
+log = logging.getLogger("replication")
 PIXEL, SHOWN_ELSEWISE = 0.1, 0.002  # a pixel's difference that is seen, and the share of such in a redrawn figure
 ANYWAY = {"config.surrogate"}  # a setting that decides whether a section runs, not what it gives
 
@@ -86,7 +86,7 @@ def verified(
     with open_dict(given):
         given.surrogate = "never"
     kept = list(sampled(given, plan.axes, cfg.sample, rng, tables)) if cfg.sample else []
-    script = runpy.run_path(str(ROOT / "experiments" / f"{section}.py"))
+    script = runpy.run_path(str(script_of(section)))
     data, again = recomputed(cfg, given, script)
     found += unlike_settings(run_json, provenance(section, given, data, ""), "data")
     try:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgerank.datasets import find_file
+from replication.datasets import find_file
 
 FILES = {
     "chatbot_arena": "judge_results_10k_chatbot_arena.json",

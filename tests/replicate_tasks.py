@@ -9,7 +9,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_info
 
 from judgerank.errors import NoMaximumError
-from judgerank.simulation import interval_coverage, squared_error
+from replication.simulation import interval_coverage, squared_error
 
 
 def numbers(settings, rng):

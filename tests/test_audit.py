@@ -12,19 +12,19 @@ import pandas as pd
 import pytest
 
 from experiments.audit import whole
-from judgerank import published
-from judgerank.auditing.audit import OTHERS, RESULTS, Verdict, audit, judged, totals
-from judgerank.auditing.claim import CHECKS, Outcome, against, tables_of
-from judgerank.auditing.claims import claims
-from judgerank.auditing.finding import tell
-from judgerank.auditing.findings import FINDINGS
-from judgerank.auditing.monte_carlo import RULES, one_more
-from judgerank.auditing.page import page
-from judgerank.auditing.readings import READINGS
-from judgerank.auditing.registry import KINDS, causes, registry
-from judgerank.auditing.report import html, readme_blocks, with_block
-from judgerank.auditing.results import Missing, Results
-from judgerank.config import ROOT
+from replication import published
+from replication.auditing.audit import OTHERS, RESULTS, Verdict, audit, judged, totals
+from replication.auditing.claim import CHECKS, Outcome, against, tables_of
+from replication.auditing.claims import claims
+from replication.auditing.finding import tell
+from replication.auditing.findings import FINDINGS
+from replication.auditing.monte_carlo import RULES, one_more
+from replication.auditing.page import page
+from replication.auditing.readings import READINGS
+from replication.auditing.registry import KINDS, causes, registry
+from replication.auditing.report import html, readme_blocks, with_block
+from replication.auditing.results import Missing, Results
+from replication.config import ROOT
 
 STORED = Results(ROOT / "results")
 LABELS = {"printed_name", "unit", "place", "statement"}

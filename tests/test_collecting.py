@@ -20,8 +20,8 @@ from judgerank.collecting.ledger import opened, task_of
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
 from judgerank.collecting.tasks import Questions, Task, plan, read_questions
-from judgerank.config import ROOT
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
+from replication.config import ROOT
 from tests.endpoint import serving
 
 KEY = "sk-secret-0123456789"

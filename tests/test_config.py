@@ -7,13 +7,13 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from judgerank.config import CONF, ROOT, simulation_settings, solver_settings
 from judgerank.errors import ConfigError
 from judgerank.fit import PUBLISHED_ADAM_BTL
-from judgerank.schemas.ranges import require_known_and_in_range
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.localized import LocalizedSettings
 from judgerank.solvers.newton import NewtonSettings
+from replication.config import CONF, ROOT, simulation_settings, solver_settings
+from replication.schemas.ranges import require_known_and_in_range
 
 SHARED = {"common", "real_data", "each_set", "resampled", "simulation", "mse_grid"}
 PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem not in SHARED)

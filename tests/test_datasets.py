@@ -9,9 +9,9 @@ import threading
 import numpy as np
 import pytest
 
-from judgerank import datasets
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
-from judgerank.schemas.dataset import Dataset
+from replication import datasets
+from replication.schemas.dataset import Dataset
 from tests.test_config import composed
 
 GOOD = [

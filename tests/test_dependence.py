@@ -10,8 +10,14 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
-from judgerank.config import ROOT
-from judgerank.dependence import (
+from judgerank.errors import ConfigError
+from judgerank.inference import normal_quantile
+from judgerank.judgments import Judgments
+from judgerank.model import Parameters
+from judgerank.ranks import standardised
+from judgerank.simulate import generator
+from replication.config import ROOT
+from replication.dependence import (
     Asked,
     agreements,
     bootstrap,
@@ -22,12 +28,6 @@ from judgerank.dependence import (
     resampled,
     standardised_errors,
 )
-from judgerank.errors import ConfigError
-from judgerank.inference import normal_quantile
-from judgerank.judgments import Judgments
-from judgerank.model import Parameters
-from judgerank.ranks import standardised
-from judgerank.simulate import generator
 from tests.real_data import needs_data
 from tests.test_sections import run, tree
 

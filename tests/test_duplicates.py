@@ -5,9 +5,9 @@ import pytest
 
 from judgerank import fit
 from judgerank.comparisons import Comparisons
-from judgerank.datasets import load_judgments
 from judgerank.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
 from judgerank.judgments import Judgments
+from replication.datasets import load_judgments
 from tests.real_data import needs_data
 from tests.test_config import composed
 

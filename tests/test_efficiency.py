@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank.efficiency import efficiency_claims, tally
-from judgerank.replicate import Study
+from replication.efficiency import efficiency_claims, tally
+from replication.replicate import Study
 
 NOISE = np.array([-1.0, 1.0, -1.0, 1.0, 0.0, 0.0]) * 0.01
 

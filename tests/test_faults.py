@@ -11,9 +11,9 @@ import sys
 
 import pytest
 
-from judgerank.config import ROOT, as_merged, require_plain_options
 from judgerank.errors import ConfigError
-from judgerank.schemas.ranges import require_known_and_in_range
+from replication.config import ROOT, as_merged, require_plain_options, script_of
+from replication.schemas.ranges import require_known_and_in_range
 from tests.real_data import needs_data
 from tests.test_config import PRIMARY, composed
 
@@ -147,7 +147,7 @@ def told(tmp_path, monkeypatch, capfd):
             given = [f"results={out}"] + ([f"figures={out}"] if command not in ("rank", "torture") else [])
         monkeypatch.setattr(sys, "argv", [command, *given, *arguments])
         with pytest.raises(SystemExit) as end:
-            runpy.run_path(str(ROOT / "experiments" / f"{command}.py"))["run"]()
+            runpy.run_path(str(script_of(command)))["run"]()
         assert isinstance(end.value.code, str), end.value.code  # which python prints, and exits with 1
         assert capfd.readouterr().err == ""
         assert not out.exists()

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from judgerank import Status, fit, published
+from judgerank import Status, fit
 from judgerank.comparisons import Comparisons
-from judgerank.datasets import find_file, read_records
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.simulate import generator
 from judgerank.solvers import newton, search
 from judgerank.solvers.adam import AdamSettings
-from judgerank.tables import discrimination, leaderboard
+from replication import published
+from replication.datasets import find_file, read_records
+from replication.tables import discrimination, leaderboard
 from tests.real_data import FILES, IN_HOUSE, needs_data, needs_in_house
 
 pytestmark = needs_data

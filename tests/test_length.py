@@ -11,8 +11,6 @@ from scipy.optimize import minimize
 from scipy.stats import chi2
 
 from judgerank import Comparisons, Status, fit
-from judgerank.config import ROOT
-from judgerank.datasets import load_judgments
 from judgerank.errors import ConfigError, DataError
 from judgerank.inference import likelihood_ratio
 from judgerank.likelihood import evaluate
@@ -20,6 +18,8 @@ from judgerank.model import LENGTH
 from judgerank.simulate import generator
 from judgerank.solvers.adam import AdamSettings
 from judgerank.solvers.newton import NewtonSettings
+from replication.config import ROOT
+from replication.datasets import load_judgments
 from tests.real_data import needs_data
 from tests.test_config import composed
 

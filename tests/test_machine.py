@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from judgerank.config import ROOT
-from judgerank.machine import commit, kernels, machine
+from replication.config import ROOT
+from replication.machine import commit, kernels, machine
 
 
 @pytest.fixture

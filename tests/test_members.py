@@ -14,8 +14,6 @@ from scipy.special import expit
 
 from experiments.rank import compute
 from judgerank import Comparisons, fit
-from judgerank.config import CONF, ROOT
-from judgerank.datasets import find_file
 from judgerank.errors import NoMaximumError
 from judgerank.leaderboard.members import DEFAULT, FALLBACK, default_member, on_rivals, rival
 from judgerank.leaderboard.page import page
@@ -24,6 +22,8 @@ from judgerank.reading import read_judgments
 from judgerank.simulate import generator
 from judgerank.solvers import search
 from judgerank.solvers.closure import guess
+from replication.config import CONF, ROOT
+from replication.datasets import find_file
 from tests.real_data import FILES, needs_data
 
 # four judges of whom two answer by position: their habit, not quality, is what the judge-aware weights follow

@@ -16,17 +16,17 @@ from scipy.optimize import approx_fprime
 from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
-from judgerank.config import ROOT
 from judgerank.crossvalidation import cross_validated, losses
-from judgerank.datasets import load_judgments
 from judgerank.errors import ConfigError, MethodUnavailableError, NoMaximumError
-from judgerank.methods.bt_sigma import _cells, _loss, bt_sigma, by_evaluatorq
-from judgerank.methods.comparison import agreement, held_out
-from judgerank.methods.family import member
-from judgerank.methods.online import GLICKO_SCALE, elo, glicko, period, win_rate
-from judgerank.methods.ranking import Ranking
-from judgerank.methods.study import against_truth, drawn_panel, method_of, on_panel, on_set
 from judgerank.simulate import generator
+from replication.config import ROOT
+from replication.datasets import load_judgments
+from replication.methods.bt_sigma import _cells, _loss, bt_sigma, by_evaluatorq
+from replication.methods.comparison import agreement, held_out
+from replication.methods.family import member
+from replication.methods.online import GLICKO_SCALE, elo, glicko, period, win_rate
+from replication.methods.ranking import Ranking
+from replication.methods.study import against_truth, drawn_panel, method_of, on_panel, on_set
 from tests.real_data import needs_data
 from tests.test_config import composed, options
 from tests.test_sections import run, tree
@@ -218,7 +218,7 @@ def test_the_true_scores_agree_with_themselves_on_any_scale():
 
 def test_every_method_of_a_panel_gets_the_same_data():
     methods = {
-        name: {"function": f"judgerank.methods.{path}", "settings": {}}
+        name: {"function": f"replication.methods.{path}", "settings": {}}
         for name, path in {
             "one": "online.win_rate",
             "same": "online.win_rate",
@@ -233,7 +233,7 @@ def test_every_method_of_a_panel_gets_the_same_data():
 def test_folds_are_predicted_as_the_members_are(simulated):
     data = simulated(6, [0.8, 0.1, -0.9], [1.5, 0.6], 900)
     fold = generator(6, "fold").integers(3, size=900)
-    settings = {"set": "made_up", "method": "btl", "function": "judgerank.methods.family.member"}
+    settings = {"set": "made_up", "method": "btl", "function": "replication.methods.family.member"}
     settings |= {"settings": {"model": "btl"}, "orders": 1}
     found = [on_set(settings | {"fold": f}, generator(0), {"made_up": (data, fold)}) for f in range(3)]
     expected = cross_validated(data, {"btl": partial(fit, model="btl")}, fold)
@@ -246,7 +246,7 @@ def test_folds_are_predicted_as_the_members_are(simulated):
 def test_a_method_that_depends_on_the_order_of_rows_is_averaged_over_orders(simulated):
     data = simulated(6, [0.8, 0.1, -0.9, 0.4], [1.5, 0.6], 900)
     fold = generator(6, "fold").integers(3, size=900)
-    settings = {"set": "made_up", "method": "elo", "function": "judgerank.methods.online.elo"}
+    settings = {"set": "made_up", "method": "elo", "function": "replication.methods.online.elo"}
     settings |= {"settings": {"k": 30.0}, "orders": 4}
     sets = {"made_up": (data, fold)}
     whole = on_set(settings | {"fold": None}, generator(7), sets)
@@ -282,7 +282,7 @@ def test_methods_that_depend_on_the_order_of_rows_are_configured_so(name):
 
 
 @pytest.mark.parametrize(
-    ("function", "hint"), [("judgerank.methods.online.whist", ""), ("no_such_package.rank", "optional extra")]
+    ("function", "hint"), [("replication.methods.online.whist", ""), ("no_such_package.rank", "optional extra")]
 )
 def test_functions_that_are_not_there_are_named(function, hint):
     with pytest.raises(ConfigError, match=rf"methods.mine.function={function} cannot be loaded.*{hint}"):

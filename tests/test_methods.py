@@ -13,12 +13,12 @@ from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
 from judgerank.errors import ConfigError, DataError, DisconnectedError, JudgerankError, MethodUnavailableError
-from judgerank.methods import crowd_bt as crowd_bt_module
-from judgerank.methods import graded as graded_module
-from judgerank.methods.crowd_bt import crowd_bt
-from judgerank.methods.experts import product_of_experts
-from judgerank.methods.graded import graded_response
-from judgerank.methods.triplets import full_triplets, greedy_triplets
+from replication.methods import crowd_bt as crowd_bt_module
+from replication.methods import graded as graded_module
+from replication.methods.crowd_bt import crowd_bt
+from replication.methods.experts import product_of_experts
+from replication.methods.graded import graded_response
+from replication.methods.triplets import full_triplets, greedy_triplets
 
 TRUTH = np.array([-1.2, 0.9, 0.3, -0.4, 1.7, -0.1])
 EVERYWHERE = [crowd_bt, graded_response, product_of_experts]

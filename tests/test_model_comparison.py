@@ -9,13 +9,13 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from judgerank import Comparisons, fit
-from judgerank.config import ROOT
 from judgerank.crossvalidation import cross_validated, folds_of, three_outcomes
 from judgerank.errors import ConfigError, DataError
 from judgerank.judgments import Judgments
 from judgerank.model import MODELS
 from judgerank.simulate import generator
-from judgerank.verifying import compare
+from replication.config import ROOT
+from replication.verifying import compare
 from tests.real_data import needs_data
 from tests.test_sections import run, tree
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from judgerank import published
-from judgerank.config import ROOT
-from judgerank.datasets import find_file
-from judgerank.verifying import compare
+from replication import published
+from replication.config import ROOT
+from replication.datasets import find_file
+from replication.verifying import compare
 from tests.real_data import IN_HOUSE, needs_data, needs_in_house
 from tests.test_sections import run, tree
 

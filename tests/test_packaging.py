@@ -7,7 +7,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from judgerank.config import ROOT
+from replication.config import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OPTIONAL = [text for group in PROJECT["optional-dependencies"].values() for text in group]
@@ -52,7 +52,7 @@ def test_every_pin_has_hashes():
 def test_make_knows_every_section_and_ci_runs_the_test_command_of_the_readme():
     makefile = (ROOT / "Makefile").read_text().replace("\\\n", " ")
     sections = re.search(r"^SECTIONS := (.*)$", makefile, re.MULTILINE)[1].split()
-    scripts = {path.stem for path in (ROOT / "experiments").glob("*.py") if "run_section(" in path.read_text()}
+    scripts = {path.stem for path in (ROOT / "experiments").rglob("*.py") if "run_section(" in path.read_text()}
     assert set(sections) == scripts
     readme = (ROOT / "README.md").read_text()
     first = re.search(r"```sh\n(.*?)```", readme, re.DOTALL)[1].splitlines()

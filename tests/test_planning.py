@@ -11,14 +11,12 @@ import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
-from experiments.plan import pair_of, panel_of
+from experiments.beyond.plan import assumed_panel, pair_of, panel_of
 from experiments.rank import compute as rank
 from judgerank import fit
-from judgerank.config import ROOT
 from judgerank.errors import ConfigError, DisconnectedError, NoIntervalError, NotIdentifiedError
 from judgerank.leaderboard.standings import leaderboard
 from judgerank.model import POSITION_AWARE, Parameters
-from judgerank.planning import panels
 from judgerank.planning.panels import Panel, drawn, sub_panels
 from judgerank.planning.precision import (
     GOALS,
@@ -32,10 +30,11 @@ from judgerank.planning.precision import (
     whole,
 )
 from judgerank.planning.questions import Questions, drawn_in_questions, shared_variance
-from judgerank.planning.study import grid, simulated, study_of
 from judgerank.ranks import holm
 from judgerank.reading import read_judgments
 from judgerank.simulate import generator
+from replication.config import ROOT
+from replication.plan_study import grid, simulated, study_of
 from tests.test_config import composed, options
 
 Z = NormalDist().inv_cdf(0.975)
@@ -345,11 +344,11 @@ def test_the_panel_of_a_fit_leaves_out_judges_at_zero(cells_of):
 @pytest.mark.parametrize(
     ("goal", "value", "names"),
     [
-        ("score_width", 0.0, "wanted.score_width .* above zero, not 0"),
-        ("standardised_width_worst", -1.0, "wanted.standardised_width_worst .* above zero, not -1"),
-        ("score_width", np.nan, "wanted.score_width .* not nan"),
-        ("pair_power", 1.0, "wanted.pair_power lies between zero and one, not at 1"),
-        ("separated", 0.0, "wanted.separated lies between zero and one, not at 0"),
+        ("score_width", 0.0, "score_width .* above zero, not 0"),
+        ("standardised_width_worst", -1.0, "standardised_width_worst .* above zero, not -1"),
+        ("score_width", np.nan, "score_width .* not nan"),
+        ("pair_power", 1.0, "pair_power lies between zero and one, not at 1"),
+        ("separated", 0.0, "separated lies between zero and one, not at 0"),
         ("speed", 1.0, "no goal 'speed'"),
     ],
 )
@@ -360,19 +359,17 @@ def test_goals_out_of_range_are_named(panel, goal, value, names):
 
 def test_what_no_number_of_comparisons_reaches_is_named():
     twins = precision_of(Panel.of({"a": 1.0, "b": 0.0, "twin of b": 0.0}, {"x": 1.0}))
-    with pytest.raises(
-        ConfigError, match=r"wanted.pairs_interval_excludes_zero=0.9 is out of reach: .* give 0.683"
-    ):
+    with pytest.raises(ConfigError, match=r"pairs_interval_excludes_zero=0.9 is out of reach: .* give 0.683"):
         needed("pairs_interval_excludes_zero", 0.9, [twins])
 
 
 @pytest.mark.parametrize(
     ("judges", "pairs", "kind", "names"),
     [
-        ({"nobody": 1.0}, [], ConfigError, "weights.judges: there is no judge 'nobody' among x, y, z"),
-        ({"x": -1.0}, [], ConfigError, "weights.judges: -1.0 is not a weight"),
-        ({}, [("a", "q", 1.0)], ConfigError, "weights.pairs: there is no model 'q' among a, b, c, d"),
-        ({}, [("a", "b")], ConfigError, "weights.pairs: .* is not a model, another one and a weight"),
+        ({"nobody": 1.0}, [], ConfigError, "weights: there is no judge 'nobody' among x, y, z"),
+        ({"x": -1.0}, [], ConfigError, "weight of 'x': -1.0 is not a weight"),
+        ({}, [("a", "q", 1.0)], ConfigError, "weights: there is no model 'q' among a, b, c, d"),
+        ({}, [("a", "b")], ConfigError, "weights: .* is not a model, another one and a weight"),
         ({}, [("a", other, 0.0) for other in "bcd"], DisconnectedError, "{a}; {b, c, d}"),
         ({"x": 0.0, "y": 0.0, "z": 0.0}, [], ConfigError, "some judge and some pair"),
     ],
@@ -395,26 +392,26 @@ def test_a_design_that_leaves_something_open_is_refused():
 @pytest.mark.parametrize(
     ("override", "names"),
     [
-        ("assumed.scores=[1]", "assumed.scores must be two or more"),
-        ("assumed.scores=[1,x]", "assumed.scores holds 'x'"),
-        ("assumed.scores=high", "assumed.scores is a list of numbers, or numbers by name"),
-        ("assumed.discrimination=[1,-1]", "assumed.discrimination must be .* above zero"),
-        ("assumed.n_judges=0", "assumed.n_judges must be at least 1"),
-        ("assumed.sigma_scores=0", "assumed.scores must be .* not all equal"),
+        ("assumed.scores=[1]", "scores must be two or more"),
+        ("assumed.scores=[1,x]", "scores holds 'x'"),
+        ("assumed.scores=high", "scores is a list of numbers, or numbers by name"),
+        ("assumed.discrimination=[1,-1]", "discrimination must be .* above zero"),
+        ("assumed.n_judges=0", "discrimination: 0 of them"),
+        ("assumed.sigma_scores=0", "scores must be .* not all equal"),
     ],
 )
 def test_panels_that_cannot_be_are_named(override, names):
     with pytest.raises(ConfigError, match=names):
-        panels.assumed(OmegaConf.to_object(composed("plan", override).assumed))
+        assumed_panel(composed("plan", override))
 
 
 def test_an_assumed_panel_has_the_spreads_or_the_values_given():
-    panel = panels.assumed(OmegaConf.to_object(composed("plan", "assumed.n_models=7").assumed))
+    panel = assumed_panel(composed("plan", "assumed.n_models=7"))
     assert (len(panel.models), len(panel.judges)) == (7, 10)
     assert panel.at.scores.std() == pytest.approx(0.4)
     assert panel.at.judges.std() == pytest.approx(1.1)
     given = ["assumed.scores={best: 1, worst: -1}", "assumed.discrimination=[2,0.5]"]
-    panel = panels.assumed(OmegaConf.to_object(composed("plan", *given).assumed))
+    panel = assumed_panel(composed("plan", *given))
     assert (panel.models, panel.judges) == (("best", "worst"), ("j01", "j02"))
     assert np.exp(panel.at.judges[0]) == pytest.approx([2.0, 0.5])
 
@@ -430,7 +427,14 @@ def test_the_section_composes_with_every_set_and_profile(profile, dataset):
 
 def run(tmp_path, *overrides: str) -> subprocess.CompletedProcess:
     folders = [f"{name}={tmp_path / name}" for name in ("results", "figures", "cache")]
-    command = [sys.executable, "-W", "error::RuntimeWarning", "experiments/plan.py", "profile=smoke", *folders]
+    command = [
+        sys.executable,
+        "-W",
+        "error::RuntimeWarning",
+        "experiments/beyond/plan.py",
+        "profile=smoke",
+        *folders,
+    ]
     return subprocess.run([*command, *overrides], cwd=ROOT, capture_output=True, text=True)
 
 
@@ -447,7 +451,7 @@ def test_a_file_of_ones_own_is_planned_for_under_its_name(tmp_path, simulated):
 
 def test_stored_plans_are_this_codes():
     cfg = composed("plan")
-    panel = panels.assumed(OmegaConf.to_object(cfg.assumed))
+    panel = assumed_panel(cfg)
     stored = pd.read_csv(ROOT / "results/plan/assumed/plan.csv").set_index("goal")
     pair, precision = pair_of(cfg, panel), precision_of(panel)
     for goal, row in stored.iterrows():

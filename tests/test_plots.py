@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank import plots
-from judgerank.config import ROOT
 from judgerank.simulate import generator
+from replication import plots
+from replication.config import ROOT
 
 
 @pytest.fixture(autouse=True)

@@ -8,15 +8,15 @@ from scipy.special import expit, log_expit
 
 from judgerank import Comparisons, Status, fit
 from judgerank.connectivity import position_share
-from judgerank.datasets import find_file, read_records
 from judgerank.errors import NotIdentifiedError
 from judgerank.inference import likelihood_ratio
 from judgerank.likelihood import evaluate
-from judgerank.methods.study import drawn_panel
 from judgerank.model import POSITION_AWARE, POSITION_LENGTH, Parameters
 from judgerank.simulate import generator
 from judgerank.solvers import newton, search
 from judgerank.solvers.adam import AdamSettings
+from replication.datasets import find_file, read_records
+from replication.methods.study import drawn_panel
 from tests.real_data import FILES, needs_data
 
 SCORES = np.array([1.2, 0.5, 0.1, -0.4, -1.4])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from judgerank import published
+from replication import published
 
 PAPER = os.environ.get("JUDGERANK_PAPER")
 needs_paper = pytest.mark.skipif(not PAPER, reason="the paper's TeX source is not at hand (JUDGERANK_PAPER)")

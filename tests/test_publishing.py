@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from judgerank import publishing
-from judgerank.config import ROOT
 from judgerank.errors import ConfigError
 from judgerank.publishing import JOURNAL, STAGING, digest, locked, replaceable, staged, written
+from replication.config import ROOT
 
 SIDECARS = ("run.json", "figures.json")
 OLD = {"a.csv": "old a", "sub/b.csv": "old b", "gone.csv": "old", "away/c.csv": "old c"}

@@ -20,8 +20,7 @@ from scipy.special import log_expit
 from scipy.stats import chi2
 
 from experiments.rank import compute
-from judgerank import Comparisons, FitResult, fit, plots, ranks
-from judgerank.config import CONF, ROOT
+from judgerank import Comparisons, FitResult, fit, ranks
 from judgerank.errors import ConfigError, NoMaximumError
 from judgerank.leaderboard import standings
 from judgerank.leaderboard.page import MEMBERS, page, plain
@@ -30,6 +29,8 @@ from judgerank.model import MODELS
 from judgerank.publishing import replaceable
 from judgerank.reading import read_judgments
 from judgerank.simulate import generator
+from replication import plots
+from replication.config import CONF, ROOT
 
 MODELS_SHOWN = [
     "gpt*large",

@@ -169,7 +169,7 @@ def test_bad_data_are_named_in_one_sentence(name, content, sentence, tmp_path):
 
 
 def test_a_column_that_is_named_must_be_there(tmp_path):
-    with pytest.raises(DataError, match=r"no column 'who' .*data.columns.judge=NAME"):
+    with pytest.raises(DataError, match=r"no column 'who' .*column judge=NAME"):
         read_judgments(written(tmp_path, "csv", RECORDS), columns={"judge": "who"})
 
 
@@ -203,7 +203,7 @@ def test_records_that_stand_for_many_are_read_like_the_many(tmp_path):
 def test_a_column_that_looks_like_counts_is_used_or_set_aside_only_on_request(name, tmp_path):
     path = written(tmp_path, "csv", [r | {name: 1 + n % 2} for n, r in enumerate(RECORDS)])
     for columns in (None, {"count": "ask"}, {"judge": None}):
-        with pytest.raises(DataError, match=rf"mine.csv: column '{name}' looks like .*data.columns.count={name}"):
+        with pytest.raises(DataError, match=rf"mine.csv: column '{name}' looks like .*column count={name}"):
             read_judgments(path, columns=columns)
     same(
         read_judgments(path, columns={"count": None}).comparisons,

@@ -6,7 +6,7 @@ import shlex
 import pandas as pd
 import pytest
 
-from judgerank.config import ROOT
+from replication.config import ROOT
 from tests.test_config import composed
 
 README = (ROOT / "README.md").read_text()

@@ -23,15 +23,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-import judgerank
-from judgerank import sources
-from judgerank.config import CONF, ROOT
 from judgerank.errors import ConfigError, DataError
-from judgerank.outputs import run_section
-from judgerank.replicate import Study
-from judgerank.schemas.section import Parallel
 from judgerank.simulate import generator
-from judgerank.simulation import failures_of, interval_coverage, study_of
+from replication import sources
+from replication.config import CONF, ROOT, script_of
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.schemas.section import Parallel
+from replication.simulation import failures_of, interval_coverage, study_of
 from tests.replicate_tasks import (
     blas_threads,
     both_sections,
@@ -184,7 +183,7 @@ def test_only_blocks_that_are_missing_are_computed(lost):
 
 
 def test_a_finished_study_has_nothing_to_do(tmp_path, caplog, capfd):
-    with caplog.at_level(logging.INFO, "judgerank"):
+    with caplog.at_level(logging.INFO, "replication"):
         assert toy(tmp_path).run(LOKY) == 21
         before = stamps(tmp_path)
         capfd.readouterr()
@@ -221,16 +220,16 @@ def test_what_determines_a_record_is_computed_anew_when_it_changes(changes, comp
 
 def test_records_of_other_code_are_computed_anew(tmp_path):
     code = tmp_path / "code"
-    shutil.copytree(Path(judgerank.__file__).parent, code / "judgerank")
+    shutil.copytree(sources.SOURCES, code)
     program = """if True:
         from pathlib import Path
-        from judgerank.replicate import Parallel, Study
+        from replication.replicate import Parallel, Study
         from tests.replicate_tasks import numbers
         print(Study("toy", numbers, {"a": {"mean": 0}}, {"a": 7}, 1, Path("cache")).run(Parallel("sequential", 1)))
     """
 
     def computed(edited: str) -> int:
-        with (code / "judgerank" / edited).open("a") as file:
+        with (code / edited).open("a") as file:
             file.write("# changed\n")
         environment = os.environ | {"PYTHONPATH": f"{code}{os.pathsep}{ROOT}"}
         command = [sys.executable, "-c", program]
@@ -238,23 +237,26 @@ def test_records_of_other_code_are_computed_anew(tmp_path):
         assert done.returncode == 0, done.stderr
         return int(done.stdout)
 
-    assert [computed(file) for file in ("likelihood.py", "plots/style.py", "solvers/newton.py")] == [7, 0, 7]
+    assert [
+        computed(file)
+        for file in ("judgerank/likelihood.py", "judgerank/plots/style.py", "judgerank/solvers/newton.py")
+    ] == [7, 0, 7]
 
 
 @pytest.fixture(scope="module")
 def digest_after(tmp_path_factory):
     """The digest of the code behind a task, after an edit of one file of a copy of the package."""
-    package = tmp_path_factory.mktemp("copied") / "judgerank"
-    shutil.copytree(Path(judgerank.__file__).parent, package)
-    settings = {"method": {"function": "judgerank.methods.online.elo", "settings": {}}}
+    copied = tmp_path_factory.mktemp("copied") / "src"
+    shutil.copytree(sources.SOURCES, copied)
+    settings = {"method": {"function": "replication.methods.online.elo", "settings": {}}}
 
     def digest(edited: str | None) -> str:
         if edited:
-            with (package / edited).open("a") as file:
+            with (copied / edited).open("a") as file:
                 file.write("# changed\n")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sources, "PACKAGE", package)
-            roots = ("judgerank.replicate", "judgerank.simulation", *sorted(sources.named_modules(settings)))
+            patch.setattr(sources, "SOURCES", copied)
+            roots = ("replication.replicate", "replication.simulation", *sorted(sources.named_modules(settings)))
             return sources.code_digest.__wrapped__(*roots)
 
     return digest
@@ -263,10 +265,10 @@ def digest_after(tmp_path_factory):
 @pytest.mark.parametrize(
     ("edited", "changes"),
     [
-        *[(name, True) for name in ("__init__.py", "likelihood.py", "simulate.py", "solvers/newton.py")],
-        *[(name, True) for name in ("replicate.py", "simulation.py", "methods/online.py", "methods/ranking.py")],
-        *[(name, False) for name in ("outputs.py", "plots/style.py", "leaderboard/page.py", "resampling.py")],
-        *[(name, False) for name in ("methods/crowd_bt.py", "auditing/audit.py", "planning/study.py")],
+        *[(f"judgerank/{name}.py", True) for name in ("__init__", "likelihood", "simulate", "solvers/newton")],
+        *[(f"replication/{name}.py", True) for name in ("__init__", "replicate", "simulation", "methods/online")],
+        *[(f"judgerank/{name}.py", False) for name in ("plots/style", "leaderboard/page")],
+        *[(f"replication/{name}.py", False) for name in ("outputs", "resampling", "plan_study")],
     ],
 )
 def test_the_key_of_a_task_follows_the_modules_it_imports(edited, changes, digest_after):
@@ -448,7 +450,7 @@ def start(section: str, folder: Path, *overrides: str) -> subprocess.Popen:
     outputs = [f"{kind}={folder / kind}" for kind in ("results", "figures", "cache")]
     if section == "convergence_mse":  # Algorithm 1 takes minutes where there is no maximum
         outputs = [*outputs, "algorithm_1.settings=[]"]
-    command = [sys.executable, "-W", "error::RuntimeWarning", f"experiments/{section}.py", *outputs, *overrides]
+    command = [sys.executable, "-W", "error::RuntimeWarning", str(script_of(section)), *outputs, *overrides]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, cwd=ROOT, start_new_session=True, **pipes)
 
@@ -560,7 +562,7 @@ PLACE = ["n_models", "n_judges", "n_comparisons"]
 def tables(tmp_path_factory):
     """Stored tables of section 4.1, by overrides of a tiny study."""
     section = "convergence_mse"
-    script = runpy.run_path(str(ROOT / "experiments" / f"{section}.py"))
+    script = runpy.run_path(str(script_of(section)))
 
     def run(*overrides: str) -> dict[str, pd.DataFrame]:
         folder = tmp_path_factory.mktemp("extended")

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from judgerank import Comparisons, fit, published
-from judgerank.config import both_fits
+from judgerank import Comparisons, fit
 from judgerank.judgments import Judgments
-from judgerank.replicate import Study
-from judgerank.resampling import (
+from judgerank.simulate import generator
+from replication import published
+from replication.config import both_fits
+from replication.replicate import Study
+from replication.resampling import (
     Whole,
     connected_edges,
     correlations,
@@ -27,8 +29,7 @@ from judgerank.resampling import (
     thinned,
     whole_of,
 )
-from judgerank.schemas.section import Parallel
-from judgerank.simulate import generator
+from replication.schemas.section import Parallel
 
 SOLVER = {"name": "newton", "tolerance": 1e-10, "max_iterations": 200}
 SEQUENTIAL = Parallel("sequential", 1)
@@ -54,7 +55,7 @@ def seen(monkeypatch):
         parts.append(part)
         return {"status": "seen"}
 
-    monkeypatch.setattr("judgerank.resampling.held_against", record)
+    monkeypatch.setattr("replication.resampling.held_against", record)
     return parts
 
 

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank import Comparisons, fit, published
-from judgerank.datasets import load_judgments
-from judgerank.pool_search import DRAWS, against_table_2, drawn, sample_search, samples, stops
-from judgerank.searching import attempts, exchanged, reduction_search, width_search
+from judgerank import Comparisons, fit
 from judgerank.solvers.adam import AdamSettings
+from replication import published
+from replication.datasets import load_judgments
+from replication.pool_search import DRAWS, against_table_2, drawn, sample_search, samples, stops
+from replication.searching import attempts, exchanged, reduction_search, width_search
 from tests.real_data import needs_in_house
 from tests.test_config import composed
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from judgerank.config import ROOT
-from judgerank.outputs import load_section_data
 from judgerank.publishing import written
-from judgerank.tables import STORED_FORMAT
-from judgerank.verifying import compare
+from replication.config import ROOT, script_of
+from replication.outputs import load_section_data
+from replication.tables import STORED_FORMAT
+from replication.verifying import compare
 from tests.real_data import FILES, needs_data
 from tests.test_config import composed
 
@@ -24,7 +24,7 @@ SECTIONS = ["chatbot_arena", "benchmark_alignment", "judge_reliability"]
 
 def run(section: str, folder: Path, *overrides: str, **environment: str) -> subprocess.CompletedProcess:
     outputs = [f"results={folder / 'results'}", f"figures={folder / 'figures'}"]
-    command = [sys.executable, "-W", "error::RuntimeWarning", f"experiments/{section}.py", *outputs, *overrides]
+    command = [sys.executable, "-W", "error::RuntimeWarning", str(script_of(section)), *outputs, *overrides]
     return subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True)
 
 
@@ -126,7 +126,7 @@ def test_stored_tables_come_out_again(section):
     # the hub's ratings are left out: whether they can be had depends on the network
     overrides = ["ratings=null"] if section == "benchmark_alignment" else []
     cfg = composed(section, "surrogate=never", *overrides)
-    tables = runpy.run_path(str(ROOT / "experiments" / f"{section}.py"))["compute"](cfg, load_section_data(cfg)[0])
+    tables = runpy.run_path(str(script_of(section)))["compute"](cfg, load_section_data(cfg)[0])
     stored = {path.stem: pd.read_csv(path) for path in (ROOT / "results" / section).glob("*.csv")}
     assert stored.keys() - {"ratings"} == tables.keys()
     for name, table in tables.items():

@@ -15,10 +15,10 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
 from judgerank import fit
-from judgerank.config import CONF, ROOT
 from judgerank.errors import ConfigError
 from judgerank.simulate import draw_comparisons, draw_truth, generator
-from judgerank.simulation import (
+from replication.config import CONF, script_of
+from replication.simulation import (
     btl_scale,
     cell_name,
     drawn,
@@ -70,7 +70,7 @@ def tiny(section: str, folder, sizes: list[int], *overrides: str, beyond: tuple[
 
 
 def script(section: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(section, ROOT / "experiments" / f"{section}.py")
+    spec = importlib.util.spec_from_file_location(section, script_of(section))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

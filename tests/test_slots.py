@@ -6,9 +6,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from judgerank.config import ROOT
 from judgerank.simulate import generator
-from judgerank.slots import drawn, standardised_scores, truth_of
+from replication.config import ROOT
+from replication.slots import drawn, standardised_scores, truth_of
 from tests.test_sections import run
 
 PANEL = {"seed": 1, "n_models": 5, "n_judges": 3, "sigma_scores": 1.0, "sigma_discrimination": 0.3}

@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from judgerank import fit, published
+from judgerank import fit
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.simulate import draw_comparisons, draw_truth, generator
 from judgerank.solvers.adam import AdamSettings, maximise
-from judgerank.stopping import Path, Tried, gradient_at_printed, one_at_a_time, same_as_printed, stops
+from replication import published
+from replication.stopping import Path, Tried, gradient_at_printed, one_at_a_time, same_as_printed, stops
 
 
 def panel():

@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from judgerank.config import ROOT
 from judgerank.simulate import generator
-from judgerank.simulation import cell_name, interval_coverage, squared_error, study_of
-from judgerank.verifying import TOLERANCES
+from replication.config import ROOT
+from replication.simulation import cell_name, interval_coverage, squared_error, study_of
+from replication.verifying import TOLERANCES
 from tests.test_config import composed
 
 

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
-from judgerank import fit, published, surrogates
+from judgerank import fit
 from judgerank.errors import DataUnavailableError
-from judgerank.schemas.dataset import Dataset
-from judgerank.surrogates import AT_ZERO_IN_HOUSE, STORED, printed_panel, surrogate_judgments
+from replication import published, surrogates
+from replication.schemas.dataset import Dataset
+from replication.surrogates import AT_ZERO_IN_HOUSE, STORED, printed_panel, surrogate_judgments
 from tests.test_config import composed
 
 

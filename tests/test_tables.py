@@ -6,7 +6,7 @@ import pytest
 
 from judgerank import Comparisons, fit
 from judgerank.ranks import pairwise
-from judgerank.tables import Table, discrimination, fit_rows, leaderboard
+from replication.tables import Table, discrimination, fit_rows, leaderboard
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
-from judgerank.config import ROOT
 from judgerank.model import BTL, POSITION_ONLY
 from judgerank.simulate import generator
-from judgerank.torture import designs, inputs
+from replication.config import ROOT
+from replication.torture import designs, inputs
 from tests.test_readme import table_after
 
 

@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose
 from omegaconf import OmegaConf
 
 from judgerank import fit, ranks
-from judgerank.config import CONF
 from judgerank.connectivity import components
-from judgerank.schemas.validity import Design, Fitted
 from judgerank.simulate import generator
-from judgerank.validity import drawn, half, measured, separated
+from replication.config import CONF
+from replication.schemas.validity import Design, Fitted
+from replication.validity import drawn, half, measured, separated
 from tests.test_sections import run
 
 SMALL = {"n_models": 6, "n_judges": 4, "n_comparisons": 600, "sigma_scores": 1.0, "level": 0.95}

@@ -16,12 +16,12 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from judgerank import datasets, replicate
-from judgerank.config import CONF, ROOT
-from judgerank.outputs import run_section
 from judgerank.publishing import digest
-from judgerank.tables import Table
-from judgerank.verifying import TOLERANCES, compare, kind_of, unlike_csv, unlike_listed
+from replication import datasets, replicate
+from replication.config import CONF, ROOT, script_of
+from replication.outputs import run_section
+from replication.tables import Table
+from replication.verifying import TOLERANCES, compare, kind_of, unlike_csv, unlike_listed
 
 VERIFY = runpy.run_path(str(ROOT / "experiments" / "verify.py"))
 OWN = ["dataset.file=small.json", "dataset.sha256=null", "dataset.git_blob=null", "dataset.questions=null"]
@@ -61,7 +61,7 @@ def original(tmp_path_factory):
             outputs = [f"{kind}={folder / kind}" for kind in ("results", "figures")]
             if not job:
                 outputs += [f"cache={folder / 'cache'}", "parallel=sequential"]
-            script = runpy.run_path(str(ROOT / "experiments" / f"{section}.py"))
+            script = runpy.run_path(str(script_of(section)))
             run_section(section, compose(section, [*job, *overrides, *outputs]), script["compute"], script["draw"])
     return folder
 
@@ -282,7 +282,7 @@ def test_a_sampled_cell_is_compared_whole_and_the_others_are_not(stored):
 
 def test_axes_and_tables_of_every_section_exist():
     cfg = compose("verify")
-    scripts = {path.stem for path in (ROOT / "experiments").glob("*.py") if "run_section(" in path.read_text()}
+    scripts = {path.stem for path in (ROOT / "experiments").rglob("*.py") if "run_section(" in path.read_text()}
     assert set(cfg.sections) == scripts
     for section, plan in cfg.sections.items():
         assert not plan.axes or set(plan.axes) <= set(compose(section))

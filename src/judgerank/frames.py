@@ -85,6 +85,11 @@ def finite(column: pd.Series, used: np.ndarray) -> np.ndarray:
     return values[used]
 
 
+def question_name(question: object) -> str:
+    """A question's id as one string (in-house ones are lists of mixed types)."""
+    return "/".join(map(str, question)) if isinstance(question, list) else str(question)
+
+
 def standardised_log(lengths: np.ndarray) -> np.ndarray:
     """z = (l - mean l) / sd l of l = log(1 + length), shape (T,) (appendix F.6.1).
 

@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
-from judgerank.datasets import question_name
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
-from judgerank.frames import OUTCOMES, UNPARSED, codes, finite, standardised_log
+from judgerank.frames import OUTCOMES, UNPARSED, codes, finite, question_name, standardised_log
 from judgerank.judgments import Judgments
 
 # column: the name of ours it becomes, and the names it is known by
@@ -105,9 +104,7 @@ def _opened(path: Path, form: str | None) -> tuple[bytes, Callable[[bytes], pd.D
         raise DataUnavailableError(f"there is no file {str(path)!r}")
     form = form or path.suffix.lstrip(".").lower()
     if form not in READERS:
-        raise ConfigError(
-            f"{path.name}: {form!r} is not a form that can be read (data.format={'|'.join(READERS)})"
-        )
+        raise ConfigError(f"{path.name}: {form!r} is not a form that can be read (format {'|'.join(READERS)})")
     return content, READERS[form]
 
 
@@ -139,7 +136,7 @@ def _json(content: bytes) -> pd.DataFrame:
     try:
         records = _loads(_text(content))
     except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"this is not JSON: {error} (data.format=jsonl reads one record a line)") from None
+        raise DataError(f"this is not JSON: {error} (format jsonl reads one record a line)") from None
     if not isinstance(records, list):
         raise DataError("this is not a JSON list of records")
     return _objects(dict(enumerate(records, 1)), "record")
@@ -201,9 +198,7 @@ def _in_our_columns(table: pd.DataFrame, named: Mapping[str, str | None]) -> pd.
         name = next((name for name in wanted if name in table.columns), None)
         if name is None and (named.get(key) or key in NEEDED):
             missing = " or ".join(map(repr, wanted))
-            raise DataError(
-                f"the table has no column {missing} (it has: {found}; data.columns.{key}=NAME names it)"
-            )
+            raise DataError(f"the table has no column {missing} (it has: {found}; column {key}=NAME names it)")
         if name is not None:
             columns[ours] = _values(table, name)
     if "count" not in named:
@@ -238,8 +233,8 @@ def _refuse_unspoken_counts(table: pd.DataFrame, used: set[str]) -> None:
         numbers = pd.to_numeric(_values(table, name), errors="coerce")
         if numbers.notna().any() and not (numbers == 1).all():
             raise DataError(
-                f"column {name!r} looks like one of counts (data.columns.count={name} counts records so often; "
-                "data.columns.count=null counts each once)"
+                f"column {name!r} looks like one of counts (column count={name} counts records so often; "
+                "column count=null counts each once)"
             )
 
 
@@ -274,7 +269,7 @@ def _refuse_contradictions(table: pd.DataFrame, answers: pd.Series) -> None:
         if odd.any():
             raise DataError(
                 f"record {int(odd.argmax()) + 1} has one winner as {there[0]!r} and another as {name!r} "
-                "(data.columns.winner=NAME chooses a column)"
+                "(column winner=NAME chooses one)"
             )
 
 

@@ -21,7 +21,7 @@ from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.errors import JudgerankError
-from judgerank.schemas.collect import CollectJudgments, Judge, Prompt
+from replication.schemas.collect import CollectJudgments, Judge, Prompt
 
 CHARACTERS_PER_TOKEN = 3.5  # of English text, on the safe side of the usual four
 MILLION = 1e6

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from judgerank.errors import ConfigError, EndpointError
-from judgerank.schemas.collect import CollectJudgments, Judge
+from replication.schemas.collect import CollectJudgments, Judge
 
 TRIED_AGAIN = (408, 409, 425, 429)  # and every 5xx
 LARGEST_BODY = 4 << 20  # bytes; a thousand tokens take some thousand

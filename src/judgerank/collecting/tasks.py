@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from judgerank.datasets import load_rows, question_name
 from judgerank.errors import ConfigError, DataError
+from judgerank.frames import question_name
+from judgerank.hub import load_rows
 from judgerank.reading import read_table
 from judgerank.simulate import generator
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -18,7 +18,6 @@ from judgerank.inference import covariance, information
 from judgerank.likelihood import evaluate
 from judgerank.model import JUDGE_AWARE, POSITION_AWARE, Model, Parameters
 from judgerank.result import FitResult
-from judgerank.schemas.plan import Assumed
 from judgerank.simulate import generator
 
 
@@ -57,9 +56,9 @@ class Panel:
         models, judges = tuple(map(str, scores)), tuple(map(str, discrimination))
         s, gamma = np.array(list(scores.values()), float), np.array(list(discrimination.values()), float)
         if len(s) < 2 or not np.isfinite(s).all() or np.ptp(s) == 0:
-            raise ConfigError("assumed.scores must be two or more finite numbers that are not all equal")
+            raise ConfigError("scores must be two or more finite numbers that are not all equal")
         if len(gamma) < 1 or not np.all((gamma > 0) & np.isfinite(gamma)):
-            raise ConfigError("assumed.discrimination must be one or more finite numbers above zero")
+            raise ConfigError("discrimination must be one or more finite numbers above zero")
         at = Parameters(s, np.log(gamma)[None, :]).normalised()
         return cls(models, judges, at, np.ones(len(s) * (len(s) - 1) // 2), np.ones(len(gamma)))
 
@@ -98,12 +97,12 @@ class Panel:
         by_judge, by_pair = self.judge_weight.copy(), self.pair_weight.copy()
         for name, weight in judges.items():
             if name not in self.judges:
-                raise ConfigError(f"weights.judges: there is no judge {name!r} among {', '.join(self.judges)}")
-            by_judge[self.judges.index(name)] = _weight("weights.judges", weight)
+                raise ConfigError(f"weights: there is no judge {name!r} among {', '.join(self.judges)}")
+            by_judge[self.judges.index(name)] = _weight(f"weight of {name!r}", weight)
         for entry in pairs:
             if len(entry) != 3:
-                raise ConfigError(f"weights.pairs: {list(entry)} is not a model, another one and a weight")
-            by_pair[self.pair(entry[:2], "weights.pairs")] = _weight("weights.pairs", entry[2])
+                raise ConfigError(f"weights: {list(entry)} is not a model, another one and a weight")
+            by_pair[self.pair(entry[:2], "weights")] = _weight(f"weight of {list(entry[:2])}", entry[2])
         if not by_judge.any() or not by_pair.any():
             raise ConfigError("weights: some judge and some pair must have a weight above zero")
         panel = replace(self, judge_weight=by_judge, pair_weight=by_pair).subset(np.flatnonzero(by_judge))
@@ -176,38 +175,47 @@ def _weight(key: str, value: object) -> float:
     return float(value)
 
 
-def assumed(settings: Assumed) -> Panel:
-    """A panel that is not fitted: normally spread, or of given values (a list, or a mapping by name).
+def assumed(
+    n_models: int,
+    n_judges: int,
+    sigma_scores: float,
+    sigma_discrimination: float,
+    scores: Sequence[float] | Mapping[str, float] | None = None,
+    discrimination: Sequence[float] | Mapping[str, float] | None = None,
+) -> Panel:
+    """A panel that is not fitted: scores and log-discriminations normally spread, or given.
+
+    Parameters
+    ----------
+    n_models, n_judges : int
+        Sizes, where the values are not given.
+    sigma_scores, sigma_discrimination : float
+        Standard deviations of the scores and of the log-discriminations, where they are not given.
+    scores, discrimination : list of float, or mapping of str to float, optional
+        Values by model and by judge; a list names them ``m01, m02, ...`` and ``j01, j02, ...``.
 
     Raises
     ------
     ConfigError
-        Naming the key at fault.
+        Naming the argument at fault.
     """
     spreads = {
-        "scores": (settings.n_models, settings.sigma_scores, "m", "n_models", "sigma_scores"),
-        "discrimination": (
-            settings.n_judges,
-            settings.sigma_discrimination,
-            "j",
-            "n_judges",
-            "sigma_discrimination",
-        ),
+        "scores": (scores, n_models, sigma_scores, "m"),
+        "discrimination": (discrimination, n_judges, sigma_discrimination, "j"),
     }
     values = {}
-    for key, (size, sigma, letter, size_key, sigma_key) in spreads.items():
-        given = getattr(settings, key)
+    for key, (given, size, sigma, letter) in spreads.items():
         if given is None:
             if size < 1 or not 0 <= sigma < np.inf:
-                raise ConfigError(f"assumed.{size_key} must be at least 1, and assumed.{sigma_key} at least 0")
+                raise ConfigError(f"{key}: {size} of them with a standard deviation of {sigma} cannot be had")
             spread = normal_spread(size, sigma)
             given = list(spread if key == "scores" else np.exp(spread))
         if not isinstance(given, list | dict):
-            raise ConfigError(f"assumed.{key} is a list of numbers, or numbers by name, not {given!r}")
+            raise ConfigError(f"{key} is a list of numbers, or numbers by name, not {given!r}")
         named = given if isinstance(given, dict) else {f"{letter}{n:02d}": x for n, x in enumerate(given, 1)}
         odd = [x for x in named.values() if isinstance(x, bool) or not isinstance(x, int | float)]
         if odd:
-            raise ConfigError(f"assumed.{key} holds {odd[0]!r}, not a number")
+            raise ConfigError(f"{key} holds {odd[0]!r}, not a number")
         values[key] = named
     return Panel.of(**values)
 

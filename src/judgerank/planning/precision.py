@@ -158,7 +158,7 @@ def needed(goal: str, wanted: float, precisions: Sequence[Precision], level: flo
     top = np.log(MOST)
     if missing(top) > 0:
         raise ConfigError(
-            f"wanted.{goal}={wanted:g} is out of reach: {MOST:.0g} comparisons give {wanted - missing(top):.3g}"
+            f"{goal}={wanted:g} is out of reach: {MOST:.0g} comparisons give {wanted - missing(top):.3g}"
         )
     return float(np.exp(brentq(missing, 0.0, top, xtol=1e-10))) if missing(0.0) > 0 else 1.0
 
@@ -168,9 +168,9 @@ def require_reasonable(goal: str, wanted: float) -> None:
     if goal not in GOALS:
         raise ConfigError(f"there is no goal {goal!r} (known: {', '.join(GOALS)})")
     if goal in WIDTHS and not 0 < wanted < np.inf:
-        raise ConfigError(f"wanted.{goal} is a width, a finite number above zero, not {wanted:g}")
+        raise ConfigError(f"{goal} is a width, a finite number above zero, not {wanted:g}")
     if goal in POWERS and not 0 < wanted < 1:
-        raise ConfigError(f"wanted.{goal} lies between zero and one, not at {wanted:g}")
+        raise ConfigError(f"{goal} lies between zero and one, not at {wanted:g}")
 
 
 def design_effect(repeats: int, correlation: float) -> float:

@@ -62,9 +62,9 @@ class Questions:
 
     def __post_init__(self):
         if not 0 <= self.sd < np.inf:
-            raise ConfigError(f"questions.sd must be finite and at least 0, not {self.sd:g}")
+            raise ConfigError(f"questions: sd must be finite and at least 0, not {self.sd:g}")
         if self.pairs < 1 or self.judges < 1:
-            raise ConfigError("questions.pairs and questions.judges must be at least 1")
+            raise ConfigError("questions: pairs and judges must be at least 1")
 
     @property
     def size(self) -> int:

@@ -1,0 +1,91 @@
+"""Beyond the paper: shrinkage toward the panel on the grid of section 4.1.
+
+python experiments/beyond/small_samples.py [profile=smoke] [estimator=adam] [solver.log_discrimination=1.0] ...
+"""
+
+import logging
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from replication import plots
+from replication.config import main
+from replication.outputs import run_section
+from replication.simulation import failures_of, grid, place_of, records_of, shrunk_error, study_of
+from replication.tables import Table
+
+log = logging.getLogger("replication")
+PARAMETERS = ("score", "standardised_score", "log_discrimination")
+DRAWS = {"main": "the main draw of the truth", "further": "further draws"}
+
+
+def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
+    study = study_of(cfg, "small_samples", shrunk_error)
+    study.run(cfg.parallel)
+    errors, shrunk = [], []
+    for name, setting, size in grid(cfg):
+        for draws, label in ((range(1), "main"), (range(1, cfg.draws + 1), "further")):
+            by_draw = [records_of(study, name, size, draw) for draw in draws]
+            if not by_draw:
+                continue
+            place = {**place_of(setting, size), "draws": label}
+            errors += [{**place, "parameter": p, **compared(by_draw, p)} for p in PARAMETERS]
+            shrunk.append({**place, **what_it_chose(by_draw)})
+    failures = failures_of(study)
+    log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
+    frame = pd.DataFrame(errors)
+    lower = (frame["ratio"] > 1).groupby([frame["draws"], frame["parameter"]], sort=False)
+    for (label, parameter), (count, total) in lower.agg(["sum", "size"]).iterrows():
+        given = (parameter.replace("_", " "), DRAWS[label], count, total)
+        log.info("%s, %s: lower mean squared error with shrinkage at %d of %d points", *given)
+    return {
+        "mse": Table(frame, f"Mean squared error: {cfg.estimator.name} and shrunk", 4),
+        "shrinkage": Table(
+            pd.DataFrame(shrunk), f"What the shrunk fits chose, and their {cfg.level:.0%} intervals", 4
+        ),
+        "failures": Table(failures, "Replications without a result"),
+    }
+
+
+def compared(by_draw: list[pd.DataFrame], parameter: str) -> dict[str, float]:
+    """Mean errors of both estimators, and their ratio with its Monte Carlo error.
+
+    Over several draws of the truth, draws are the independent units.
+    """
+    columns = [parameter, f"{parameter}_shrunk"]
+    frames = [frame.reindex(columns=columns).dropna() for frame in by_draw]
+    units = np.array([frame.mean() for frame in frames if len(frame)] if len(frames) > 1 else frames[0])
+    if len(units) == 0:
+        return dict.fromkeys(("mean", "mean_shrunk", "ratio", "ratio_se"), np.nan) | {"n_replications": 0}
+    plain, shrunk = units.mean(axis=0)
+    off = (units[:, 0] - plain / shrunk * units[:, 1]) / shrunk  # delta method
+    error = off.std(ddof=1) / np.sqrt(len(off)) if len(off) > 1 else np.nan
+    row = {"mean": plain, "mean_shrunk": shrunk, "ratio": plain / shrunk, "ratio_se": error}
+    return row | {"n_replications": sum(map(len, frames))}
+
+
+def what_it_chose(by_draw: list[pd.DataFrame]) -> dict[str, float]:
+    """Mean standard deviations of the penalties, and coverage of the scores with its Monte Carlo error."""
+    frame = pd.concat(by_draw)
+    covered = frame["coverage_shrunk"].dropna()
+    return {
+        "spread_scores": frame["spread_scores"].mean(),
+        "spread_log_discrimination": frame["spread_log_discrimination"].mean(),
+        "coverage": covered.mean(),
+        "coverage_se": covered.std() / np.sqrt(len(covered)),
+    }
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"mse": plots.shrunk(tables["mse"], f"Shrinkage toward the panel{suffix}")}
+
+
+@main("small_samples")
+def run(cfg: DictConfig) -> None:
+    run_section("small_samples", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,154 @@
+"""Beyond the paper: what errors computed comparison by comparison leave out, and what the order is sure of.
+
+python experiments/beyond/uncertainty.py [dataset=mt_bench] [members=[position_aware]] [question_sd=[0,1]] ...
+"""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank import FitResult, fit
+from judgerank.inference import wald
+from judgerank.judgments import Judgments
+from judgerank.ranks import pairwise, rank_intervals
+from replication import plots
+from replication.config import ROOT, main, solver_settings
+from replication.dependence import Asked, bootstrap, calibrated, limit, standardised_errors
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.tables import Table
+
+log = logging.getLogger("replication")
+KINDS = ("plug_in", "clustered", "bootstrap")
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    (judgments,) = data.values()
+    title = judgments.title
+    errors, summary, ranks = [], [], []
+    for member in cfg.members:
+        plug_in = fit(judgments.comparisons, member, *solver_settings(cfg.solver, member))
+        clustered = plug_in.clustered(judgments.comparisons, judgments.question)
+        resamples = bootstrapped(cfg, judgments, plug_in)
+        table = errors_table(plug_in, clustered, resamples, cfg.level).assign(member=member)
+        errors.append(table)
+        by_rank = rank_intervals(plug_in, cfg.level).merge(
+            rank_intervals(clustered, cfg.level).drop(columns="rank"),
+            on="model",
+            suffixes=("_plug_in", "_clustered"),
+        )
+        ranks.append(by_rank.assign(member=member))
+        summary.append(summary_row(cfg, judgments, member, table, (plug_in, clustered), by_rank, resamples))
+        log.info(
+            "%s, %s: errors clustered by question are %.2f times the plug-in ones",
+            title,
+            member,
+            summary[-1]["clustered_ratio"],
+        )
+    tables = {
+        "summary": Table(pd.DataFrame(summary), f"{title}: how much plug-in errors leave out", 3),
+        "errors": Table(_first(pd.concat(errors), "member"), f"{title}: standardised scores and their errors"),
+        "ranks": Table(
+            _first(pd.concat(ranks), "member"), f"{title}: simultaneous {cfg.level:.0%} rank intervals"
+        ),
+        "pairs": Table(pairwise(clustered, cfg.level), f"{title}: all pairs by {member}, clustered by question"),
+    }
+    if cfg.replications:
+        held = calibration(cfg, judgments)
+        tables["calibration"] = Table(
+            held, f"{title}: what nominal {cfg.level:.0%} errors hold on simulated data", 3
+        )
+    return tables
+
+
+def _first(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    return frame[[column, *frame.columns.drop(column)]]
+
+
+def _study(
+    cfg: DictConfig, judgments: Judgments, name: str, task, cells: dict, repeats: int, shared: Asked
+) -> Study:
+    """A study of one set, computed."""
+    cells = {f"{judgments.name}-{cell}": {"cell": cell, **settings} for cell, settings in cells.items()}
+    study = Study(
+        name, task, cells, dict.fromkeys(cells, repeats), cfg.seed, Path(ROOT, cfg.cache), cfg.block, shared
+    )
+    study.run(cfg.parallel)
+    return study
+
+
+def bootstrapped(cfg: DictConfig, judgments: Judgments, fitted: FitResult) -> np.ndarray:
+    """Standardised scores of the resamples that have a fit, shape (B, N)."""
+    member = fitted.model.name
+    asked = Asked(judgments.comparisons, judgments.question, member, start=fitted.solution.parameters)
+    study = _study(cfg, judgments, f"uncertainty-{member}", bootstrap, {"bootstrap": {}}, cfg.bootstraps, asked)
+    (cell,) = study.cells
+    return np.array([record["scores"] for record in study.records(cell) if "scores" in record])
+
+
+def errors_table(plug_in: FitResult, clustered: FitResult, resamples: np.ndarray, level: float) -> pd.DataFrame:
+    """Standardised scores with errors and intervals of each kind, by falling score."""
+    scores = plug_in.scores / plug_in.scores.std(ddof=0)
+    columns = {"model": scores.index, "score": scores.to_numpy(), "plug_in": standardised_errors(plug_in)}
+    columns |= {"clustered": standardised_errors(clustered), "bootstrap": resamples.std(axis=0, ddof=1)}
+    for kind in KINDS:
+        columns[f"low_{kind}"], columns[f"high_{kind}"] = wald(columns["score"], columns[kind], level)
+    return pd.DataFrame(columns).sort_values("score", ascending=False, kind="stable")
+
+
+def summary_row(cfg, judgments, member, errors, fits, ranks, resamples) -> dict:
+    """Ratios of mean errors, and what the order is sure of by either."""
+    row = {
+        "member": member,
+        "questions": int(judgments.question.max()) + 1,
+        "comparisons": judgments.comparisons.n_comparisons,
+        "clustered_ratio": errors["clustered"].mean() / errors["plug_in"].mean(),
+        "bootstrap_ratio": errors["bootstrap"].mean() / errors["plug_in"].mean(),
+        "resamples_lost": cfg.bootstraps - len(resamples),
+        "pairs": len(errors) * (len(errors) - 1) // 2,
+    }
+    for kind, fitted in zip(KINDS, fits, strict=False):
+        row[f"separated_{kind}"] = int(pairwise(fitted, cfg.level)["separated"].sum())
+        row[f"rank_width_{kind}"] = (ranks[f"high_{kind}"] - ranks[f"low_{kind}"]).mean()
+    return row
+
+
+def calibration(cfg: DictConfig, judgments: Judgments) -> pd.DataFrame:
+    """Coverage by kind of error on data drawn from the first member's fit, with and without question effects."""
+    member = cfg.members[0]
+    truth = fit(judgments.comparisons, member, *solver_settings(cfg.solver, member)).solution.parameters
+    asked = Asked(judgments.comparisons, judgments.question, member, truth, start=truth)
+    settings = {"level": cfg.level, "bootstraps": cfg.inner_bootstraps}
+    cells = {}
+    for sd in cfg.question_sd:
+        scores = limit(asked, sd).scores
+        cells[f"sd{sd:g}"] = {"question_sd": sd, **settings, "limit": (scores / scores.std(ddof=0)).tolist()}
+    study = _study(cfg, judgments, "uncertainty-calibration", calibrated, cells, cfg.replications, asked)
+    rows = []
+    for cell, given in study.cells.items():
+        records = pd.DataFrame(study.records(cell))
+        for kind in KINDS:
+            row = {"question_sd": given["question_sd"], "errors": kind}
+            row["ratio"] = (records[f"error/{kind}"] / records["error/plug_in"]).mean()
+            for measure in ("covered", "ranks_held", "wrongly_separated", "rank_width", "separated"):
+                values = records.get(f"{measure}/{kind}", pd.Series(dtype=float)).dropna()
+                row |= {measure: values.mean(), f"{measure}_se": values.std() / np.sqrt(max(1, len(values)))}
+            rows.append(row | {"n_replications": int(records["covered/plug_in"].notna().sum())})
+    return pd.DataFrame(rows)
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"errors": plots.uncertainty(tables["errors"], tables["ranks"], f"What errors leave out{suffix}")}
+
+
+@main("uncertainty")
+def run(cfg: DictConfig) -> None:
+    run_section("uncertainty", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,148 @@
+"""Beyond the paper: do tests, ranks and intervals keep what they promise where that is hardest?
+
+python experiments/beyond/validity.py [replications=4 halves=2] [members=[btl]] ...
+"""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig, OmegaConf
+
+from judgerank.errors import ConfigError
+from judgerank.judgments import Judgments
+from replication import plots
+from replication.config import ROOT, main
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.tables import Table
+from replication.validity import TESTS, half, measured, separated
+
+log = logging.getLogger("replication")
+KEPT = ("false", "wrong", "ranks", "power")
+INTERVALS = ("scores", "across", "discrimination", "far")
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    study, sets = study_of_designs(cfg), studies_of_sets(cfg, data)
+    for each in (study, *sets):
+        each.run(cfg.parallel)
+    kept, intervals = order_table(cfg, study), coverage_table(study)
+    pairs, halves = (pd.DataFrame(set_rows(each)) for each in sets)
+    log.info("%s", kept.query("test == 'both'").to_string(index=False, float_format="%.3f"))
+    log.info("%s\n%s", pairs.to_string(index=False), halves.to_string(index=False))
+    return {
+        "order": Table(kept, f"Tests and ranks at {cfg.level:.0%}: errors, ranks held, power", 3),
+        "coverage": Table(intervals, f"Coverage of {cfg.level:.0%} intervals", 3),
+        "pairs": Table(pairs, "Pairs of the sets separated: by the Wald tests alone, and by both tests"),
+        "halves": Table(halves, "Halves of the sets in which every score has an interval", 3),
+    }
+
+
+def study_of_designs(cfg: DictConfig) -> Study:
+    """Every design with every method it names."""
+    designs, methods = (OmegaConf.to_container(cfg[name]) for name in ("designs", "methods"))
+    cells = {}
+    for name, design in designs.items():
+        design.pop("title")
+        for method in design.pop("methods"):
+            if method not in methods:
+                raise ConfigError(f"design {name!r}: there is no method {method!r} (known: {', '.join(methods)})")
+            cells[f"{name}-{method}"] = {**design, **methods[method], "level": cfg.level}
+    repeats = dict.fromkeys(cells, cfg.replications)
+    return Study("validity", measured, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+
+
+def studies_of_sets(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[Study, Study]:
+    """Pairs separated in every set as a whole, and intervals in halves of it."""
+    shared = {name: (judgments.comparisons, judgments.question) for name, judgments in data.items()}
+    one = {
+        f"{name}-{member}": {"set": name, "member": member, "solver": "newton", "level": cfg.level}
+        for name in data
+        for member in cfg.members
+    }
+    both = {
+        f"{cell}-{errors}": {**settings, "clustered": errors == "clustered"}
+        for cell, settings in one.items()
+        for errors in ("plug_in", "clustered")
+    }
+    place = (cfg.seed, Path(ROOT, cfg.cache), cfg.block, shared)
+    return (
+        Study("validity_pairs", separated, both, dict.fromkeys(both, 1), *place),
+        Study("validity_halves", half, one, dict.fromkeys(one, cfg.halves), *place),
+    )
+
+
+def order_table(cfg: DictConfig, study: Study) -> pd.DataFrame:
+    """Shares of data sets, each with its Monte Carlo error, by design, method and test."""
+    rows = []
+    for cell, settings in study.cells.items():
+        records = pd.DataFrame(study.records(cell))
+        name, method = cell.split("-")
+        for test in TESTS:
+            row = {"design": name, "title": cfg.designs[name].title, "method": method}
+            row |= {"clustered": settings["clustered"], "test": test}
+            for measure in KEPT:
+                row |= shares(measure, records.get(f"{measure}/{test}"))
+            rows.append(row | {"n_replications": int(records[f"false/{test}"].notna().sum())})
+    return pd.DataFrame(rows)
+
+
+def coverage_table(study: Study) -> pd.DataFrame:
+    """Coverage of Wald intervals by design and method, where the truth is on the scale of the fit."""
+    rows = []
+    for cell in study.cells:
+        records = pd.DataFrame(study.records(cell))
+        name, method = cell.split("-")
+        for kind in INTERVALS:
+            if kind in records and records[kind].notna().sum() > 1:
+                row = {"design": name, "method": method, "intervals": kind, **shares("coverage", records[kind])}
+                rows.append(row | {"n_replications": int(records[kind].notna().sum())})
+                away = records["status"] == "unbounded"
+                if kind == "scores" and away.sum() > 1:
+                    row = {**row, "intervals": "scores, with a judge unbounded"}
+                    row |= shares("coverage", records.loc[away, kind])
+                    rows.append(row | {"n_replications": int(away.sum())})
+    return pd.DataFrame(rows)
+
+
+def shares(name: str, values: pd.Series | None) -> dict[str, float]:
+    """Mean and its standard error over data sets."""
+    known = pd.Series(dtype=float) if values is None else values.dropna()
+    return {name: known.mean(), f"{name}_se": known.std() / np.sqrt(max(1, len(known)))}
+
+
+def set_rows(study: Study) -> list[dict]:
+    """One row a cell: what is counted of a whole set, or the shares of its halves."""
+    rows = []
+    for settings in study.cells.values():
+        records = pd.DataFrame(study.records(f"{settings['set']}-{settings['member']}" + suffix(settings)))
+        row = {"dataset": settings["set"], "member": settings["member"]}
+        if "clustered" in settings:
+            counts = records.iloc[0][["pairs", *TESTS]].to_dict()
+            row |= {"clustered": settings["clustered"], **counts, "kept": counts["both"] / max(1, counts["wald"])}
+        else:
+            row |= {"halves": len(records), "with_intervals": int(records["intervals"].sum())}
+            row["with_unbounded"] = int((records["status"] == "unbounded").sum())
+        rows.append(row)
+    return rows
+
+
+def suffix(settings: dict) -> str:
+    """What a cell's name says of its errors."""
+    return "" if "clustered" not in settings else "-clustered" if settings["clustered"] else "-plug_in"
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"order": plots.validity(tables["order"], f"Where models are all but equal{suffix}")}
+
+
+@main("validity")
+def run(cfg: DictConfig) -> None:
+    run_section("validity", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,154 @@
+"""The audit: every number printed in the paper, what the stored results give for it, and a verdict."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+import pandas as pd
+
+from replication import published
+from replication.auditing.monte_carlo import interval
+from replication.auditing.readings import READINGS
+from replication.auditing.registry import causes, registry
+from replication.auditing.results import Missing, Results
+
+
+class Verdict(StrEnum):
+    """What becomes of a printed number; the last three are not about results."""
+
+    EXACT = "exact at printed precision"
+    MONTE_CARLO = "within Monte Carlo error"
+    CAUSE = "differs, a run shows the cause"
+    RULED_OUT = "differs, printed value ruled out"
+    OPEN = "differs, cause not established"
+    UNCHECKED = "not checkable"
+    TAKEN_OVER = "setting taken over"
+    NOT_TAKEN_OVER = "setting not taken over"
+    STATED = "definition or stated choice"
+
+
+RESULTS = (Verdict.EXACT, Verdict.MONTE_CARLO, Verdict.CAUSE, Verdict.RULED_OUT, Verdict.OPEN, Verdict.UNCHECKED)
+OTHERS = (Verdict.TAKEN_OVER, Verdict.NOT_TAKEN_OVER, Verdict.STATED)
+MEANING = {
+    Verdict.EXACT: "ours, rounded as printed, is the printed number",
+    Verdict.MONTE_CARLO: "the printed number lies in the prediction interval stated below",
+    Verdict.CAUSE: "another stored run reproduces the printed number exactly; `reason` names it",
+    Verdict.RULED_OUT: "a finding shows that the printed number cannot be what it is said to be; what it is "
+    "instead is not shown",
+    Verdict.OPEN: "neither",
+    Verdict.UNCHECKED: "what is needed is not at hand or not stored; `reason` says what",
+    Verdict.TAKEN_OVER: "the stored tables show that our run used it; no check of a result",
+    Verdict.NOT_TAKEN_OVER: "the stored tables show that our run used another",
+    Verdict.STATED: "there is nothing to compute",
+}
+
+
+def audit(results: Results, established: set[str]) -> pd.DataFrame:
+    """The registry with ours, the difference and the verdict.
+
+    Parameters
+    ----------
+    results : Results
+    established : set of str
+        Findings that the stored results bear out; only those rule a printed value out.
+
+    Returns
+    -------
+    DataFrame
+        The registry, and ``ours, difference, low, high, draws, surrogate, verdict, reason``.
+    """
+    reproduced = causes()
+    rows = []
+    for entry in registry().to_dict("records"):
+        key = (entry["table"], entry["row"], entry["column"])
+        rows.append(judged(entry, results, established, reproduced.get(key, [])))
+    return pd.DataFrame(rows)
+
+
+def judged(entry: dict, results: Results, established: set[str], reproduced: list[dict]) -> dict:
+    """One entry of the registry with what becomes of it; what is missing makes it not checkable, and no more."""
+    blank = {"ours": None, "difference": np.nan, "low": np.nan, "high": np.nan, "draws": None}
+    row = entry | blank | {"surrogate": False, "reason": ""}
+    if entry["kind"] == "stated":
+        return row | {"verdict": Verdict.STATED, "reason": entry["needs"]}
+    if not entry["source"]:
+        return row | {"verdict": Verdict.UNCHECKED, "reason": f"needs {entry['needs']}"}
+    try:
+        row |= _ours(entry, results)
+    except Missing as missing:
+        reason = f"needs {entry['needs']}; {missing}" if entry["needs"] else str(missing)
+        return row | {"verdict": Verdict.UNCHECKED, "reason": reason}
+    if row["surrogate"]:
+        reason = f"only a surrogate's {entry['source']} is stored"
+        return row | {"verdict": Verdict.UNCHECKED, "reason": reason}
+    same = _same(row["ours"], entry["printed"])
+    if entry["kind"] == "setting":
+        return row | {"verdict": Verdict.TAKEN_OVER if same else Verdict.NOT_TAKEN_OVER}
+    return row | _verdict(row, same, established, reproduced, results)
+
+
+def _ours(entry: dict, results: Results) -> dict:
+    found = {"surrogate": not results.real(entry["source"])}
+    if entry["rule"]:
+        error = interval(results, entry)
+        found |= {"ours": error.centre, "low": error.low, "high": error.high, "draws": error.draws}
+    else:
+        found["ours"] = read(entry, results)
+    if not isinstance(found["ours"], str):
+        if not np.isfinite(found["ours"]):
+            raise Missing(f"{entry['source']} has no number there")
+        found["difference"] = float(found["ours"]) - float(_plain(entry["printed"]))
+    return found
+
+
+def read(entry: dict, results: Results) -> float | str:
+    """The value that an entry of the registry, or a cause, names."""
+    rows = results.rows(entry["source"], entry["where"])
+    if entry["value"] not in rows:
+        raise Missing(f"{entry['source']} has no column {entry['value']}")
+    return READINGS[entry["reading"]](rows, entry["value"], results)
+
+
+def _plain(printed: str) -> str:
+    return printed.removesuffix("K")
+
+
+def _same(ours: float | str, printed: str) -> bool:
+    plain = _plain(printed)
+    if isinstance(ours, str):
+        return ours == plain
+    return published.as_printed(float(ours), plain) == published.as_printed(float(plain), plain)
+
+
+def _verdict(row: dict, same: bool, established: set[str], reproduced: list[dict], results: Results) -> dict:
+    # a random result that happens to round to the printed one has agreed within its error, and no more
+    if row["rule"]:
+        held = row["low"] <= float(row["printed"]) <= row["high"]
+        return {"verdict": Verdict.MONTE_CARLO if held else Verdict.OPEN}
+    if same:
+        return {"verdict": Verdict.EXACT}
+    for cause in reproduced:
+        try:
+            if results.real(cause["source"]) and _same(read(cause, results), row["printed"]):
+                return {"verdict": Verdict.CAUSE, "reason": f"{cause['cause']} ({cause['source']})"}
+        except Missing:
+            continue
+    if row["finding"] in established:
+        return {"verdict": Verdict.RULED_OUT, "reason": row["finding"]}
+    return {"verdict": Verdict.OPEN}
+
+
+def totals(audited: pd.DataFrame) -> pd.DataFrame:
+    """Numbers by place and verdict, results first; what stands in the text comes last.
+
+    ``results`` counts the numbers that are results, checkable or not; settings and definitions are beside them.
+    """
+    place = audited["place"].where(audited["table"] != "in_text", "text and captions")
+    columns = [str(verdict) for verdict in (*RESULTS, *OTHERS)]
+    counts = pd.crosstab(place, audited["verdict"].astype(str)).reindex(columns=columns, fill_value=0)
+    counts = counts.loc[sorted(counts.index, key=lambda name: (not name.startswith("Table"), "." in name, name))]
+    counts.loc["all"] = counts.sum()
+    counts.insert(0, "results", counts[[str(verdict) for verdict in RESULTS]].sum(axis=1))
+    counts.insert(0, "printed", counts[columns].sum(axis=1))
+    return counts.rename_axis("place").reset_index()

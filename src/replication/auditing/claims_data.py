@@ -1,0 +1,223 @@
+"""Claims about the rankings of the four sets (section 5, appendices F.1 and F.4)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import spearmanr
+
+from replication import published
+from replication.auditing.claim import Decided, Outcome, against, claim, real
+from replication.auditing.finding import PUBLIC, TITLES
+from replication.auditing.readings import QUARTET, place_in_table_1, same_order
+from replication.auditing.results import Results
+
+FITS = ("judge_aware", "btl")
+TOP_FOUR = ["gpt-4", "claude-v1", "claude-instant-v1", "gpt-3.5-turbo"]
+SWAPS = (
+    {"Qwen/Qwen3-Next-80B-A3B-Thinking", "google/gemma-3n-E4B-it"},
+    {"deepcogito/cogito-v2-preview-llama-70B", "deepcogito/cogito-v2-preview-llama-405B"},
+)
+
+
+def _by_model(results: Results, name: str) -> pd.DataFrame:
+    return real(results, name).set_index("model")
+
+
+@claim
+def graphs_connected(results: Results) -> Decided:
+    apart, told = 0, []
+    for name, title in TITLES.items():
+        pairs = real(results, f"data_overview/{name}/pairs.csv")
+        pairs = pairs[pairs["comparisons"] > 0]
+        models = pd.Index(pd.unique(pairs[["model_1", "model_2"]].to_numpy().ravel()))
+        ends = models.get_indexer(pairs["model_1"]), models.get_indexer(pairs["model_2"])
+        graph = coo_array((np.ones(len(pairs)), ends), shape=(len(models), len(models)))
+        parts = connected_components(graph, directed=False)[0]
+        whole = parts == 1 and len(models) == results.one(f"data_overview/{name}/size.csv", "", "models")
+        apart += not whole
+        told.append(f"{title} {len(models)} models in {parts} part{'s' if parts > 1 else ''}")
+    return against(apart, len(told)), f"{'; '.join(told)}."
+
+
+@claim
+def mt_bench_order(results: Results) -> Decided:
+    ours = _by_model(results, "benchmark_alignment/mt_bench.csv")
+    official = published.numbers("mt_bench", "mt_bench_score")
+    found = {f: spearmanr(official, ours[f"score_{f}"].reindex(official.index)).statistic for f in FITS}
+    contrary = sum(not np.isclose(value, 1) for value in found.values())
+    told = ", ".join(f"{name} {value:.3f}" for name, value in found.items())
+    return against(contrary, len(found)), f"Rank correlation with the MT-Bench scores: {told}."
+
+
+@claim
+def gpt_4_first_mt_bench(results: Results) -> Decided:
+    ranks = real(results, "benchmark_alignment/mt_bench.csv").set_index("model")
+    leads = real(results, "benchmark_alignment/lead.csv").query("dataset == 'mt_bench'")
+    told, second = [], 0
+    for row in leads.itertuples():
+        place = ranks.at["gpt-4", f"rank_{row.fit}"]
+        second += place != 1
+        told.append(
+            f"{row.fit} rank {place}, {row.first} before {row.second} by {row.difference:.3f} (error "
+            f"{row.standard_error:.3f})"
+        )
+    settled = int((leads["difference"] > 2 * leads["standard_error"]).sum())
+    among = place_in_table_1(ranks.reset_index(), "rank_judge_aware", results)
+    shown = (
+        f"Of all {len(ranks)} models: {'; '.join(told)}; beyond two errors in {settled} of {len(leads)} fits. "
+        "Among "
+        f"the five models of Table 1 its judge-aware rank is {among:.0f}."
+    )
+    return against(second, len(leads)), shown
+
+
+def _narrower(results: Results, name: str) -> tuple[bool, str]:
+    fits = real(results, name).set_index("fit")
+    width, pairs = fits["mean_width"], fits["separated"]
+    told = f"width {width['judge_aware']:.3f} against {width['btl']:.3f}, separated pairs {pairs['judge_aware']} "
+    return bool(width["judge_aware"] < width["btl"]), f"{told}against {pairs['btl']}"
+
+
+@claim
+def shorter_in_house(results: Results) -> Decided:
+    shorter, told = _narrower(results, "complete_ranking/in_house/fits.csv")
+    return Outcome.HOLDS if shorter else Outcome.FAILS, f"Weighted against unweighted: {told}."
+
+
+@claim
+def shorter_arena(results: Results) -> Decided:
+    shorter, told = _narrower(results, "chatbot_arena/fits.csv")
+    return Outcome.HOLDS if shorter else Outcome.FAILS, f"Weighted against unweighted: {told}."
+
+
+@claim
+def shorter_other_sets(results: Results) -> Decided:
+    told, longer = [], 0
+    for name in ("mt_bench", "ultrafeedback"):
+        shorter, text = _narrower(results, f"complete_ranking/{name}/fits.csv")
+        longer += not shorter
+        told.append(f"{TITLES[name]} {text}")
+    return against(longer, 2), f"{'; '.join(told)}. Widths of two models on two scales: see the findings."
+
+
+def _arena(results: Results) -> pd.DataFrame:
+    return _by_model(results, "chatbot_arena/ranking.csv")
+
+
+@claim
+def arena_top_four(results: Results) -> Decided:
+    ranking = _arena(results)
+    ranks = ranking.loc[TOP_FOUR, "rank_judge_aware"].tolist()
+    ends = ", ".join(
+        f"{name} {row['score_judge_aware']:.3f} ({row['low_judge_aware']:.3f} to {row['high_judge_aware']:.3f})"
+        for name, row in ranking.loc[TOP_FOUR[:3]].iterrows()
+    )
+    top = ranking.loc[TOP_FOUR[:3]]
+    inside = top["low_judge_aware"].max() < top["score_judge_aware"].min()
+    shown = f"Ranks {', '.join(map(str, ranks))}. Scores of the first three, with 95% intervals: {ends}"
+    shown += "; each lies inside the intervals of the others." if inside else "."
+    return Outcome.HOLDS if ranks == [1, 2, 3, 4] else Outcome.FAILS, shown
+
+
+@claim
+def arena_gpt_4(results: Results) -> Decided:
+    ranking = _arena(results)
+    ranks = {f: ranking.loc[TOP_FOUR[:3], f"rank_{f}"].tolist() for f in FITS}
+    as_said = [ranks["judge_aware"][0] == 1, ranks["btl"][0] == 3 and max(ranks["btl"][1:]) < 3]
+    shown = f"Ranks of GPT-4 and the two Claudes: weighted {ranks['judge_aware']}, unweighted {ranks['btl']}."
+    return against(as_said.count(False), 2), shown
+
+
+@claim
+def vicunas_by_size(results: Results) -> Decided:
+    ranks = _arena(results)["rank_judge_aware"]
+    shown = f"Weighted ranks {ranks['vicuna-13b']} and {ranks['vicuna-7b']}."
+    return Outcome.HOLDS if ranks["vicuna-13b"] < ranks["vicuna-7b"] else Outcome.FAILS, shown
+
+
+@claim
+def vicunas_reversed(results: Results) -> Decided:
+    scores = _arena(results)["score_btl"]
+    shown = f"Unweighted scores {scores['vicuna-13b']:.3f} (13B) and {scores['vicuna-7b']:.3f} (7B)."
+    return Outcome.HOLDS if scores["vicuna-13b"] < scores["vicuna-7b"] else Outcome.FAILS, shown
+
+
+@claim
+def quartet_order(results: Results) -> Decided:
+    rows, people = real(results, "chatbot_arena/ranking.csv"), real(results, "chatbot_arena/human.csv")
+    kept = {f: same_order(rows, f"rank_{f}", results) for f in FITS}
+    order = people.set_index("model")["elo"][QUARTET].sort_values(ascending=False).index
+    shown = f"By people: {' > '.join(order)}. In that order: weighted {kept['judge_aware']:.0f} of 4, unweighted "
+    return Outcome.HOLDS if kept["judge_aware"] == 4 else Outcome.FAILS, f"{shown}{kept['btl']:.0f} of 4."
+
+
+@claim
+def anomalies(results: Results) -> Decided:
+    people = _by_model(results, "chatbot_arena/human.csv")["elo"].rank(ascending=False)
+    ranking, told, contrary = _arena(results), [], 0
+    for name in ("RWKV-4-Raven-14B", "gpt-4"):
+        weighted, unweighted = (int(ranking.at[name, f"rank_{f}"]) for f in FITS)
+        contrary += abs(weighted - people[name]) >= abs(unweighted - people[name])
+        told.append(f"{name} by people {people[name]:.0f}, weighted {weighted}, unweighted {unweighted}")
+    return against(contrary, 2), f"{'; '.join(told)}."
+
+
+@claim
+def human_agreement(results: Results) -> Decided:
+    fits = real(results, "chatbot_arena/fits.csv").set_index("fit")["spearman_human"]
+    shown = f"Spearman {fits['judge_aware']:.4f} against {fits['btl']:.4f}, over 20 models, stored without errors."
+    return Outcome.HOLDS if fits["judge_aware"] > fits["btl"] else Outcome.FAILS, shown
+
+
+@claim
+def ultrafeedback_wizard(results: Results) -> Decided:
+    ours, shown = (
+        _by_model(results, "benchmark_alignment/ultrafeedback.csv"),
+        published.table("ultrafeedback").index,
+    )
+    told, contrary = [], 0
+    for f in FITS:
+        scores = ours.loc[shown, f"score_{f}"].sort_values(ascending=False)
+        contrary += scores.index[0] != "wizardlm-13b"
+        told.append(f"{f}: {', '.join(f'{name} {value:.3f}' for name, value in scores.head(2).items())}")
+    return against(contrary, 2), f"Highest of the five shown: {'; '.join(told)}."
+
+
+@claim
+def ultrafeedback_ultralm(results: Results) -> Decided:
+    row = _by_model(results, "benchmark_alignment/ultrafeedback.csv").loc["ultralm-13b"]
+    above = sum(row[f"score_{f}"] >= 0 for f in FITS)
+    told = (f"{f} {row[f'score_{f}']:.3f}" for f in FITS)
+    return against(above, 2), f"Scores {', '.join(told)}."
+
+
+@claim
+def ties_public(results: Results) -> Decided:
+    told, changed = [], 0
+    for name in PUBLIC:
+        moved = [real(results, f"tie_handling/{name}/ranks.csv")[f"move_{f}"].ne(0).sum() for f in FITS]
+        changed += max(moved) > 0
+        told.append(f"{TITLES[name]} {moved[0]} weighted, {moved[1]} unweighted")
+    return against(changed, len(PUBLIC)), f"Models whose rank changes: {'; '.join(told)}."
+
+
+@claim
+def ties_in_house(results: Results) -> Decided:
+    ranks = _by_model(results, "tie_handling/in_house/ranks.csv")
+    moved = ranks.index[ranks["move_judge_aware"] != 0]
+    named = set().union(*SWAPS)
+    traded = sum(pair <= set(moved) for pair in SWAPS)
+    outcome = Outcome.HOLDS if set(moved) == named else Outcome.PARTLY if traded else Outcome.FAILS
+    others = ", ".join(sorted(set(moved) - named)) or "none"
+    return outcome, f"{len(moved)} weighted ranks change; {traded} of 2 named pairs among them; others: {others}."
+
+
+@claim
+def ties_widths(results: Results) -> Decided:
+    fits = real(results, "tie_handling/in_house/fits.csv").query("fit == 'judge_aware'").set_index("ties")
+    kept, dropped = fits.at["half", "mean_width"], fits.at["dropped", "mean_width"]
+    shown = f"{kept:.4f} with ties, {dropped:.4f} without ({dropped / kept - 1:+.1%}; printed 0.185 and 0.195)."
+    return Outcome.HOLDS if kept < dropped < 1.1 * kept else Outcome.FAILS, shown

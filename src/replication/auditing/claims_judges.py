@@ -1,0 +1,157 @@
+"""Claims about the judges (section 5.4, appendices D.2, F.3, F.5 and F.6)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from replication import published
+from replication.auditing.claim import Decided, Outcome, against, claim, real
+from replication.auditing.finding import TITLES
+from replication.auditing.readings import PICKED_BY_HAND
+from replication.auditing.results import Missing, Results
+
+
+def _pool(results: Results) -> pd.DataFrame:
+    table = real(results, "mixed_judges/in_house/agreement.csv")
+    return table[table["reference"] == "judge_aware"].set_index("method")[["pearson", "spearman"]]
+
+
+@claim
+def mixed_pool_gain(results: Results) -> Decided:
+    pool = _pool(results)
+    gain = pool.loc["judge_aware"] - pool.loc["btl"]
+    told = ", ".join(f"{m} {pool.at['btl', m]:.4f} to {pool.at['judge_aware', m]:.4f}" for m in gain.index)
+    shown = f"{told}. One pool; the reference is the weighted fit itself, on data that contain the pool's."
+    return against(int((gain <= 0).sum()), len(gain)), shown
+
+
+@claim
+def mixed_pool_ranks(results: Results) -> Decided:
+    pool = _pool(results)
+    gain = pool.loc["judge_aware"] - pool.loc["btl"]
+    shown = f"Gains: Spearman {gain['spearman']:.4f}, Pearson {gain['pearson']:.4f}."
+    return Outcome.HOLDS if gain["spearman"] > gain["pearson"] else Outcome.FAILS, shown
+
+
+@claim
+def mixed_pool_top(results: Results) -> Decided:
+    table = real(results, "mixed_judges/in_house/discrimination.csv").sort_values(
+        "discrimination", ascending=False
+    )
+    first = table["judge"].tolist()[:2]
+    told = "; ".join(
+        f"{row.judge} {row.discrimination:.2f} ({row.low:.2f} to {row.high:.2f})"
+        for row in table.head(3).itertuples()
+    )
+    in_order = first == ["kimi-k2-thinking-turbo", "moonshot-v1-128k"]
+    outcome = Outcome.HOLDS if in_order else Outcome.PARTLY if set(first) & PICKED_BY_HAND else Outcome.FAILS
+    return outcome, f"Highest, with 95% intervals: {told}."
+
+
+@claim
+def mixed_pool_noise(results: Results) -> Decided:
+    table = real(results, "mixed_judges/in_house/discrimination.csv").set_index("judge")
+    row = table.loc["deepseek-ai/DeepSeek-R1-Distill-Llama-70B"]
+    lowest = row["discrimination"] == table["discrimination"].min()
+    shown = (
+        f"{row['discrimination']:.3f} ({row['low']:.3f} to {row['high']:.3f}){', the lowest' if lowest else ''}"
+    )
+    at_zero = row["status"] == "zero" or row["low"] <= 0
+    return (Outcome.HOLDS if at_zero else Outcome.FAILS), f"{shown}; printed 0.046."
+
+
+@claim
+def glm_near_zero(results: Results) -> Decided:
+    row = real(results, "complete_ranking/in_house/judges.csv").set_index("judge").loc["zai-org/GLM-4.5-Air-FP8"]
+    shown = f"{row['discrimination']:.3f}, status {row['status']}."
+    return Outcome.HOLDS if row["status"] == "zero" or row["low"] <= 0 else Outcome.FAILS, shown
+
+
+@claim
+def judges_all_used(results: Results) -> Decided:
+    used = set(real(results, "data_overview/in_house/judges.csv")["judge"])
+    listed = set(published.table("judge_llms").index) - {
+        "marin-community/marin-8b-instruct",
+        "arcee_ai/arcee-spotlight",
+    }
+    absent, more = sorted(listed - used), sorted(used - listed)
+    shown = f"Listed and not in the file: {', '.join(absent) or 'none'}. In the file and not listed: "
+    return against(len(absent) + len(more), len(listed)), f"{shown}{', '.join(more) or 'none'}."
+
+
+def _discriminations(results: Results) -> pd.DataFrame:
+    table = real(results, "judge_reliability/discrimination.csv")
+    table = table[table["dataset"].isin(["mt_bench", "ultrafeedback"])]
+    both = table.pivot(index="judge", columns="dataset", values=["discrimination", "low", "high"])
+    if both.empty:
+        raise Missing("no judge has both discriminations")
+    return both
+
+
+@claim
+def size_and_gamma(results: Results) -> Decided:
+    gamma, size = _discriminations(results)["discrimination"], published.judge_sizes().dropna()
+    told, contrary = [], 0
+    for name in gamma:
+        found = spearmanr(size, gamma[name].reindex(size.index))
+        contrary += found.statistic <= 0 or found.pvalue > 0.05
+        told.append(f"{TITLES[name]} {found.statistic:.2f} (p = {found.pvalue:.3f})")
+    return against(
+        contrary, 2
+    ), f"Rank correlation of size and discrimination, {len(size)} judges: {', '.join(told)}."
+
+
+@claim
+def gamma_stable(results: Results) -> Decided:
+    gamma = _discriminations(results)["discrimination"].dropna()
+    low, found = _fisher(gamma["mt_bench"], gamma["ultrafeedback"])
+    printed = [published.numbers("judge_discrimination", name) for name in ("mt_bench", "ultrafeedback")]
+    rank = spearmanr(*gamma.to_numpy().T).statistic
+    shown = (
+        f"Ours: Pearson {found:.2f} (95% from {low:.2f}), Spearman {rank:.2f}, {len(gamma)} judges; the printed "
+        f"columns: Pearson {np.corrcoef(*printed)[0, 1]:.2f}. Four of the judges may be one model."
+    )
+    return Outcome.HOLDS if low > 0.5 else Outcome.PARTLY if low > 0 else Outcome.FAILS, shown
+
+
+def _fisher(x: pd.Series, y: pd.Series) -> tuple[float, float]:
+    """Lower end of the 95% interval of a Pearson correlation (Fisher's z), and the correlation."""
+    found = float(np.corrcoef(x, y)[0, 1])
+    return float(np.tanh(np.arctanh(found) - 1.96 / np.sqrt(len(x) - 3))), found
+
+
+@claim
+def gamma_diagonal(results: Results) -> Decided:
+    both = _discriminations(results).dropna()
+    apart = (both["low"]["mt_bench"] > both["high"]["ultrafeedback"]) | (
+        both["high"]["mt_bench"] < both["low"]["ultrafeedback"]
+    )
+    ours = int((both["discrimination"]["ultrafeedback"] < both["discrimination"]["mt_bench"]).sum())
+    printed = [published.numbers("judge_discrimination", name) for name in ("mt_bench", "ultrafeedback")]
+    below = int((printed[1] < printed[0]).sum())
+    shown = (
+        f"Intervals of the two sets do not overlap for {int(apart.sum())} of {len(apart)} judges with two "
+        "intervals. "
+        f"Below the diagonal (UltraFeedback smaller): {ours} of these, {below} of {len(printed[0])} printed."
+    )
+    return against(int(apart.sum()), len(apart)), shown
+
+
+@claim
+def length_signs(results: Results) -> Decided:
+    slopes = real(results, "length_covariate/in_house/slopes.csv")
+    up, down = int((slopes["low_slope"] > 0).sum()), int((slopes["high_slope"] < 0).sum())
+    shown = (
+        f"Intervals above zero {up}, below {down}, with zero inside {len(slopes) - up - down} of {len(slopes)}."
+    )
+    found = sum(count > 0 for count in (up, down, len(slopes) - up - down))
+    return {3: Outcome.HOLDS, 2: Outcome.PARTLY}.get(found, Outcome.FAILS), shown
+
+
+@claim
+def length_ranks(results: Results) -> Decided:
+    row = real(results, "length_covariate/in_house/test.csv").iloc[0]
+    shown = f"Spearman {row['spearman']:.4f}, largest change of rank {row['largest_rank_change']:.0f}."
+    return Outcome.HOLDS if row["largest_rank_change"] <= 1 and row["spearman"] > 0.99 else Outcome.FAILS, shown

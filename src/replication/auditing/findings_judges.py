@@ -1,0 +1,119 @@
+"""Findings about the judges and their answers."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from replication import published
+from replication.auditing.finding import PUBLIC, TITLES, finding, stored_sets
+from replication.auditing.results import Results
+
+FOND = 0.85  # share of answers in one slot from which a judge is said to have a favourite
+FEWEST = 30  # shared items from which an agreement says something
+
+
+@finding(
+    "Slots follow names on the public sets, and some judges mostly answer with one slot",
+    "make data_overview",
+    *(f"data_overview/{name}/{table}.csv" for name in PUBLIC for table in ("size", "judges")),
+    figure="data_overview/ultrafeedback/answers.png",
+)
+def slots(results: Results) -> tuple[bool, str]:
+    names = stored_sets(results, "data_overview/{}/judges.csv")
+    size = "data_overview/{}/size.csv"
+    share = {name: results.one(size.format(name), "", "share_first_is_alphabetically_smaller") for name in names}
+    fond, count = [], 0
+    for name in names:
+        judges = results.table(f"data_overview/{name}/judges.csv")
+        largest = judges[["share_a", "share_b"]].max(axis=1)
+        chosen = judges[largest >= FOND]
+        count += len(chosen)
+        told = (f"{row.judge} {'a' if row.share_a > row.share_b else 'b'} "
+                f"{max(row.share_a, row.share_b):.0%}" for row in chosen.itertuples())  # fmt: skip
+        fond.append(f"{TITLES[name]}: {', '.join(told) or 'none'}")
+    text = (
+        "The model shown first is the alphabetically smaller one in "
+        + ", ".join(f"{value:.1%} ({TITLES[name]})" for name, value in share.items())
+        + f" of the records. Judges with at least {FOND:.0%} of their answers in one slot: {'; '.join(fond)}. "
+        "Where "
+        "slots follow names, such a judge looks like one that ranks the models by name. Not every judge with a "
+        "low "
+        f"discrimination is of this kind: {_other_weak(results)}."
+    )
+    public = [share[name] for name in share if name in PUBLIC]
+    return len(public) > 0 and min(public) > 0.99 and count > 0, text
+
+
+def _other_weak(results: Results) -> str:
+    told = []
+    for judge in ("marin-community/marin-8b-instruct", "mistralai/Mistral-7B-Instruct-v0.1"):
+        row = results.rows("data_overview/chatbot_arena/judges.csv", f"judge={judge}").iloc[0]
+        told.append(
+            f"on Chatbot Arena {judge} answers a {row['share_a']:.0%}, b {row['share_b']:.0%}, tie "
+            f"{row['share_tie']:.0%}"
+        )
+    return "; ".join(told)
+
+
+@finding(
+    "Four judge ids agree with each other as one model would",
+    "make judge_reliability",
+    "judge_reliability/agreement.csv",
+    "judge_reliability/discrimination.csv",
+    "judge_reliability/merged.csv",
+)
+def one_judge_four_names(results: Results) -> tuple[bool, str]:
+    alike = results.table("judge_reliability/agreement.csv")
+    alike = alike[alike["shared"] >= FEWEST]
+    gamma = results.table("judge_reliability/discrimination.csv").set_index(["dataset", "judge"])["discrimination"]
+    apart, told = [], []
+    for name, rows in alike.groupby("dataset"):
+        # two judges who always prefer the same slot agree too: strong judges are the fair comparison
+        strong = set(gamma[name].index[gamma[name] > 1])
+        same, peers = rows[rows["one_model"]], rows[~rows["one_model"]]
+        peers = peers[peers["judge_1"].isin(strong) & peers["judge_2"].isin(strong)]
+        if len(same) and len(peers):
+            apart.append(same["agreement"].min() > peers["agreement"].max())
+            told.append(
+                f"{TITLES.get(name, name)} {_range(same)}, two other judges with a discrimination above one "
+                f"{_range(peers)}"
+            )
+    merged = results.table("judge_reliability/merged.csv")
+    change = [
+        f"{TITLES.get(name, name)} mean width {rows['mean_width'].iloc[0]:.3f} to "
+        f"{rows['mean_width'].iloc[1]:.3f}, largest change of rank {rows['largest_rank_change'].max()}"
+        for name, rows in merged.groupby("dataset")
+    ]
+    ids = sorted(set(alike.loc[alike["one_model"], ["judge_1", "judge_2"]].to_numpy().ravel()))
+    text = (
+        f"The published request scripts send one model name for {', '.join(ids)}. How often two of them give "
+        "equal "
+        f"answers to the same items: {'; '.join(told)}. If they are one model, the panel counts it four times; "
+        f"merged into one judge with one vote an item: {'; '.join(change)}. Which model answered when the data "
+        "were "
+        "collected the files do not say."
+    )
+    return len(apart) > 0 and all(apart), text
+
+
+def _range(pairs: pd.DataFrame) -> str:
+    share = pairs["agreement"]
+    return f"{share.min():.1%} to {share.max():.1%} ({len(pairs)} pairs, {pairs['shared'].min()} or more items)"
+
+
+@finding(
+    "The list of judges and the judges in the files",
+    "make data_overview",
+    *(f"data_overview/{name}/judges.csv" for name in PUBLIC),
+)
+def judges_in_the_files(results: Results) -> tuple[bool, str]:
+    names = stored_sets(results, "data_overview/{}/judges.csv")
+    judges = pd.concat(results.table(f"data_overview/{name}/judges.csv") for name in names)
+    used, listed = set(judges["judge"]), set(published.table("judge_llms").index)
+    text = (
+        f"Judges in the files ({', '.join(TITLES[name] for name in names)}) that the paper's list (Table A.5) "
+        "does "
+        f"not have: {', '.join(sorted(used - listed)) or 'none'}. Listed, and in none of these files: "
+        f"{', '.join(sorted(listed - used)) or 'none'}."
+    )
+    return len(used - listed) > 0, text

@@ -1,0 +1,164 @@
+"""The audit as a page in Markdown: totals, findings, claims, what is open, and every number."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pandas as pd
+
+from replication.auditing.audit import MEANING, OTHERS, RESULTS, Verdict, totals
+from replication.auditing.claim import STATED as COUNTED
+from replication.auditing.claims import outcomes
+from replication.auditing.finding import Told
+from replication.auditing.monte_carlo import STATED
+from replication.auditing.results import Missing, Results
+
+PAPER = (
+    "The paper: Xu, Tan, Wu and Zhou, *A Judge-Aware Ranking Framework for Evaluating Large Language Models "
+    "without "
+    "Ground Truth*, ICML 2026, [arXiv:2601.21817](https://arxiv.org/abs/2601.21817)."
+)
+SHOWN = ["row", "column", "printed", "ours", "difference", "low", "high", "draws", "verdict", "reason"]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All there is to tell.
+
+    Attributes
+    ----------
+    numbers : DataFrame
+        As `replication.auditing.audit.audit` gives them.
+    findings : list of Told
+    claims : DataFrame
+        As `replication.auditing.claims.claims` gives them.
+    """
+
+    numbers: pd.DataFrame
+    findings: list[Told]
+    claims: pd.DataFrame
+
+    @property
+    def held(self) -> list[Told]:
+        """Findings that the stored results bear out, as they are numbered."""
+        return [told for told in self.findings if told.holds]
+
+
+def totals_tables(numbers: pd.DataFrame) -> str:
+    """Results by place and verdict, and beside them what is no result."""
+    table = totals(numbers)
+    results = table[["place", "results", *map(str, RESULTS)]]
+    others = table[["place", *map(str, OTHERS)]]
+    others = others[others.drop(columns="place").sum(axis=1) > 0]
+    whole = table.iloc[-1]
+    exact, taken = whole[str(Verdict.EXACT)], whole[str(Verdict.TAKEN_OVER)]
+    told = (
+        f"Of {whole['printed']} printed numbers {whole['results']} are results; {exact} of these are exact "
+        f"({exact + taken} if settings taken over were counted too, which they are not). The others are no "
+        "results:"
+    )
+    results = results[results["results"] > 0]
+    return "\n\n".join([results.to_markdown(index=False), told, others.to_markdown(index=False)])
+
+
+def page(audit: Audit, results: Results) -> str:
+    """The audit in Markdown, to be read in the results folder."""
+    numbers = audit.numbers
+    parts = [
+        "# Audit of the paper's numbers and claims",
+        PAPER,
+        "Every number that the paper prints in its results, and its claims in words, with what the stored results "
+        "give for them. A verdict is computed from the two; *surrogate* marks what was computed on simulated "
+        "stand-ins and is no check. `make audit` writes this page; `audit.csv` and `audit_claims.csv` have the "
+        "same "
+        "rows, and `src/replication/auditing/computed_by.csv` says what computes each number.",
+        "## Totals",
+        totals_tables(numbers),
+        "### What the verdicts mean",
+        "\n".join(f"- *{verdict}*: {meaning}." for verdict, meaning in MEANING.items()),
+        "### Random results",
+        STATED,
+        f"## Findings ({len(audit.held)})",
+        *(_finding(number, told, results) for number, told in enumerate(audit.held, 1)),
+        _not_held(audit.findings),
+        f"## Claims in words ({len(audit.claims)})",
+        outcomes(audit.claims).to_markdown(index=False),
+        COUNTED,
+        _claims(audit.claims, results),
+        _open(numbers),
+        "## Every number",
+        *(_numbers(place, rows) for place, rows in numbers.groupby("place", sort=False)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _links(names: tuple[str, ...] | list[str], results: Results) -> str:
+    stored = []
+    for name in names:
+        try:
+            path = results.path(name)[0].relative_to(results.folder)
+        except Missing:
+            stored.append(f"{name} (not stored)")
+        else:
+            stored.append(f"[{path}]({path})")
+    return ", ".join(stored) or "the printed tables themselves"
+
+
+def _finding(number: int, told: Told, results: Results) -> str:
+    finding = told.finding
+    stored = finding.figure and (results.folder.parent / "figures" / finding.figure).is_file()
+    figure = f"\n\n![{finding.title}](../figures/{finding.figure})" if stored else ""
+    settings = re.findall(r"\b(?!make\b)\w+", finding.command)
+    config = ", ".join(f"[conf/{name}.yaml](../conf/{name}.yaml)" for name in settings)
+    source = f"Evidence: {_links(finding.evidence, results)}. Run: `{finding.command}` ({config})."
+    return f"### {number}. {finding.title}\n\n{told.text}\n\n{source}{figure}"
+
+
+def _not_held(findings: list[Told]) -> str:
+    rest = [
+        f"- {told.finding.title}: {'does not hold. ' if told.holds is not None else ''}{told.text}"
+        for told in findings
+        if not told.holds
+    ]
+    return "\n\n".join(["### Looked for, and not borne out by what is stored", "\n".join(rest)]) if rest else ""
+
+
+def _claims(claims: pd.DataFrame, results: Results) -> str:
+    rows = [
+        (row.place, row.statement, str(row.outcome), row.shown, _links(row.tables, results))
+        for row in claims.itertuples()
+    ]
+    columns = ["place", "claim", "outcome", "what the stored tables show", "tables"]
+    return _markdown(pd.DataFrame(rows, columns=columns))
+
+
+def _open(numbers: pd.DataFrame) -> str:
+    rows = numbers[numbers["verdict"] == Verdict.OPEN]
+    if rows.empty:
+        return ""
+    listed = _markdown(rows[["place", *SHOWN[:8]]])
+    return f"## Open ({len(rows)})\n\nNumbers that differ for a reason we have not established.\n\n{listed}"
+
+
+def _numbers(place: str, rows: pd.DataFrame) -> str:
+    columns = [name for name in SHOWN if (rows[name].notna() & (rows[name].astype(str) != "")).any()]
+    shown = rows[columns].copy()
+    if "ours" in shown:
+        marked = rows["surrogate"].to_numpy(bool)
+        shown["ours"] = [
+            f"{_text(value)} (surrogate)" if mark else _text(value)
+            for value, mark in zip(rows["ours"], marked, strict=True)
+        ]
+    head = f'<details markdown="1"><summary>{place} ({len(rows)})</summary>'
+    return f"{head}\n\n{_markdown(shown)}\n\n</details>"
+
+
+def _markdown(frame: pd.DataFrame) -> str:
+    return frame.map(_text).to_markdown(index=False, disable_numparse=True)
+
+
+def _text(value: object) -> str:
+    if value is None or pd.isna(value):
+        return ""
+    return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

@@ -1,0 +1,178 @@
+"""From a composed configuration to settings, and from a function of one to a command."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from pathlib import Path
+
+import hydra
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
+
+from judgerank.comparisons import Comparisons
+from judgerank.errors import ConfigError, JudgerankError
+from judgerank.estimates import Settings
+from judgerank.fit import SOLVERS, fit
+from judgerank.result import FitResult
+from replication.schemas import register
+from replication.schemas.ranges import nearest, require_known_and_in_range
+from replication.schemas.simulation import Setting
+
+ROOT = Path(__file__).resolve().parents[2]
+# a key, a package or an option of a defaults list
+HYDRAS_OWN = re.compile(r"""\W*hydra\b.*:|\s*#\s*@package.*hydra|\s*-.*\bhydra\b.*:""")
+CONF = str(ROOT / "conf")
+SCRIPTS = ROOT / "experiments"
+register()
+
+
+def script_of(name: str) -> Path:
+    """The script of a section, the paper's or one of ours, or of another command.
+
+    Raises
+    ------
+    ConfigError
+        If there is none of that name.
+    """
+    found = [path for path in SCRIPTS.rglob("*.py") if path.stem == name]
+    if not found:
+        raise ConfigError(f"there is no script experiments/{name}.py")
+    return found[0]
+
+
+def solver_settings(solver: DictConfig, model: str) -> tuple[str, Settings]:
+    """Name and settings of the configured solver for a model."""
+    values = OmegaConf.to_container(solver)
+    name, unweighted = values.pop("name"), values.pop("btl", {})
+    if model == "btl":
+        values |= unweighted
+    if name not in SOLVERS:
+        raise ConfigError(f"there is no solver {name!r} (known: {', '.join(SOLVERS)})")
+    return name, type(SOLVERS[name][1])(**values)
+
+
+def both_fits(solver: DictConfig, comparisons: Comparisons) -> dict[str, FitResult]:
+    """The judge-aware and the unweighted fit by the configured solver."""
+    return {m: fit(comparisons, m, *solver_settings(solver, m)) for m in ("judge_aware", "btl")}
+
+
+def simulation_settings(cfg: DictConfig) -> dict[str, Setting]:
+    """The configured settings by name, checked against the schema and against what the study can tell apart.
+
+    The dictionary itself is left untyped so that a command line can add to it.
+
+    Raises
+    ------
+    ConfigError
+        Naming the setting or the key at fault.
+    """
+    if not cfg.settings:
+        raise ConfigError("settings is empty: there is nothing to simulate")
+    checked: dict[str, Setting] = {}
+    for name, setting in cfg.settings.items():
+        try:
+            checked[name] = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Setting), setting))
+        except OmegaConfBaseException as error:
+            raise ConfigError(f"setting {name!r}: {_sentence(error)}") from None
+    sizes = [(setting.n_models, setting.n_judges) for setting in checked.values()]
+    for (name, setting), size in zip(checked.items(), sizes, strict=True):
+        budgets = [*setting.n_comparisons, *setting.beyond]
+        if sizes.count(size) > 1:
+            raise ConfigError(f"setting {name!r}: another one has {size[0]} models and {size[1]} judges too")
+        if not setting.n_comparisons:
+            raise ConfigError(f"setting {name!r}: it takes a number of comparisons")
+        if len(set(budgets)) < len(budgets) or min(budgets) < setting.n_models - 1:
+            raise ConfigError(f"setting {name!r}: budgets must differ and connect {setting.n_models} models")
+    return checked
+
+
+def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[[], None]]:
+    """Turn a function of a composed config into a command.
+
+    Anything that is the input's or the configuration's fault ends in one sentence on standard error and exit
+    code 1; set ``HYDRA_FULL_ERROR=1`` for the traceback.
+    """
+
+    def decorate(run: Callable[[DictConfig], None]) -> Callable[[], None]:
+        def job(cfg: DictConfig) -> None:
+            try:
+                require_known_and_in_range(cfg)
+                run(cfg)
+            except (JudgerankError, OmegaConfBaseException, OSError) as error:
+                if traceback_wanted:
+                    raise
+                # an exit passes through hydra, which would put a line of its own before an exception
+                sys.exit(f"{config_name}: {_sentence(error)}")
+
+        command = hydra.main(version_base="1.3", config_path=CONF, config_name=config_name)(job)
+        traceback_wanted = os.environ.get("HYDRA_FULL_ERROR") == "1"
+
+        def guarded() -> None:
+            os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise instead of printing and exiting
+            logging.basicConfig(format="%(message)s", stream=sys.stdout)
+            for package in ("judgerank", "replication"):
+                logging.getLogger(package).setLevel(logging.INFO)
+            try:
+                sys.argv[1:] = map(as_merged, sys.argv[1:])
+                require_plain_options(Path(CONF))
+                command()
+            except KeyboardInterrupt:
+                sys.exit(f"{config_name}: interrupted; what was finished is kept")
+            except (ConfigError, HydraException, OmegaConfBaseException) as error:
+                if traceback_wanted:
+                    raise
+                sys.exit(f"{config_name}: {_sentence(error)}")
+
+        return guarded
+
+    return decorate
+
+
+def require_plain_options(folder: Path) -> None:
+    """Refuse a file of a group, such as a panel got from elsewhere, that sets what hydra itself does.
+
+    Hydra's callbacks run any code, before a configuration can be checked.
+
+    Raises
+    ------
+    ConfigError
+        Naming the file.
+    """
+    for path in sorted(folder.glob("*/**/*.yaml")):
+        lines = path.read_text().splitlines()
+        if any(HYDRAS_OWN.match(line) for line in lines):
+            raise ConfigError(f"{path.parent.name}/{path.name} sets hydra's own settings, which only commands may")
+
+
+def as_merged(override: str) -> str:
+    """``+group.name={...}`` as ``+group={name: {...}}``: hydra merges a mapping into a typed group, but adds none.
+
+    Raises
+    ------
+    ConfigError
+        If the mapping is empty: merged, it would change nothing and say nothing.
+    """
+    key, _, value = override.partition("=")
+    if value.replace(" ", "") == "{}":
+        raise ConfigError(f"{override} would change nothing (~{key.lstrip('+')}.NAME takes a part away)")
+    group, dot, name = key.rpartition(".")
+    if key.startswith("+") and dot and value.startswith("{"):
+        return f"{group}={{{name}: {value}}}"
+    return override
+
+
+def _sentence(error: BaseException) -> str:
+    """The first line of what went wrong, and of its cause where hydra wraps one."""
+    lines = [str(error).strip().splitlines()[0]]
+    cause = error.__cause__
+    if isinstance(error, HydraException) and cause is not None:
+        lines.append(str(cause).strip().splitlines()[0])
+        if isinstance(cause, ConfigAttributeError | ConfigKeyError) and is_dataclass(cause.object_type):
+            lines[-1] += f"; the nearest known one is {nearest(cause.key, cause.object_type)!r}"
+    return ": ".join(dict.fromkeys(line.rstrip(".") for line in lines))

@@ -1,0 +1,205 @@
+"""Comparisons of one question are not independent: the bootstrap over questions, and what intervals then hold.
+
+Judges who answer the same question see the same two answers. If one of these is better or worse than its model
+usually is, all of them err together, and errors computed comparison by comparison are too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, gammaln, stdtrit
+from scipy.stats import spearmanr
+
+from judgerank.comparisons import Comparisons
+from judgerank.errors import DataError, NoIntervalError, NoMaximumError
+from judgerank.fit import fit
+from judgerank.inference import normal_quantile
+from judgerank.judgments import Judgments
+from judgerank.model import Parameters
+from judgerank.ranks import orders, pairwise, rank_intervals, standardised
+from judgerank.result import FitResult
+from judgerank.simulate import generator
+from replication.replicate import Record
+
+NODES = 40  # of the quadrature over a question's effect
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Raw comparisons with the question behind each; what the tasks below share.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+    question : int array, shape (T,)
+    member : str
+    truth : Parameters, optional
+        Scores and log-discriminations that data are drawn from.
+    start : Parameters, optional
+        Where the fits of resamples begin: the fit of all comparisons. That saves the search for the highest of
+        several maxima, which was made for that fit.
+    """
+
+    comparisons: Comparisons
+    question: np.ndarray
+    member: str
+    truth: Parameters | None = None
+    start: Parameters | None = None
+
+
+def resampled(rng: np.random.Generator, comparisons: Comparisons, question: np.ndarray) -> Comparisons:
+    """As many questions as there are, drawn with replacement, each with all its comparisons."""
+    many = int(question.max()) + 1
+    weight = np.bincount(rng.integers(many, size=many), minlength=many)[question].astype(float)
+    rows = weight > 0
+    return comparisons._rows(rows, count=weight[rows])
+
+
+def bootstrap(settings: dict, rng: np.random.Generator, asked: Asked) -> Record:
+    """Standardised scores of one resample of the questions, or why there are none."""
+    return {"scores": refitted(rng, asked).tolist()}
+
+
+def refitted(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+    """Standardised scores of one resample of the questions, shape (N,)."""
+    again = resampled(rng, asked.comparisons, asked.question)
+    scores = fit(again, asked.member, start=asked.start).solution.parameters.scores
+    return scores / scores.std()
+
+
+def agreements(
+    seed: int, resamples: int, judgments: Judgments, fits: Mapping[str, FitResult], reference: pd.Series
+) -> pd.DataFrame:
+    """Spearman correlation of each fit's scores with a reference, on the same resamples of the questions for all.
+
+    Parameters
+    ----------
+    seed, resamples : int
+    judgments : Judgments
+    fits : mapping of str to FitResult
+        Fits of all judgments, without penalty, by name.
+    reference : Series
+        By model; models that are not in it take no part.
+
+    Returns
+    -------
+    DataFrame
+        One column per fit, one row per resample on which all of them have a maximum.
+    """
+    comparisons, rows = judgments.comparisons.with_ties(), []
+    places = [comparisons.models.index(model) for model in reference.index]
+    for number in range(resamples):
+        again = resampled(generator(seed, "agreements", judgments.name, number), comparisons, judgments.question)
+        try:
+            scores = {
+                name: fit(again, fitted.model.name, start=fitted.solution.parameters).solution.parameters.scores
+                for name, fitted in fits.items()
+            }
+        except (NoMaximumError, DataError):
+            continue
+        rows.append({name: spearmanr(values[places], reference).statistic for name, values in scores.items()})
+    return pd.DataFrame(rows, columns=list(fits))
+
+
+def few_draws(values: np.ndarray, level: float) -> tuple[np.ndarray, float]:
+    """Standard deviation of a statistic by few of its draws, and the quantile that an interval takes with it.
+
+    A normal sample's standard deviation is divided by its mean over the true one, and Student's quantile allows
+    for how little so few draws know of it: without both, few resamples would pass for errors that are too small.
+
+    Parameters
+    ----------
+    values : float array, shape (B, N)
+    level : float
+    """
+    free = len(values) - 1
+    mean = np.sqrt(2 / free) * np.exp(gammaln((free + 1) / 2) - gammaln(free / 2))
+    # the interval's coverage is Student's for the sample's own standard deviation
+    return np.std(values, axis=0, ddof=1) / mean, mean * float(stdtrit(free, 0.5 + level / 2))
+
+
+def drawn(rng: np.random.Generator, asked: Asked, question_sd: float) -> Comparisons:
+    """New outcomes on the same design, from the truth with every answer's own deviation.
+
+    In question q model i performs as s_i + e_iq, e_iq normal with this standard deviation, for all judges alike.
+    """
+    c = asked.comparisons
+    effect = rng.normal(0.0, question_sd, (int(asked.question.max()) + 1, len(c.models)))
+    s = asked.truth.scores + effect
+    gamma = np.exp(asked.truth.judges[0])[c.judge]
+    eta = gamma * (s[asked.question, c.first] - s[asked.question, c.second])
+    return replace(c, outcome=(rng.random(len(c)) < expit(eta)).astype(float))
+
+
+def limit(asked: Asked, question_sd: float) -> FitResult:
+    """What fits of such data converge to: the fit to the expected outcomes.
+
+    The mean over questions of a logistic curve is flatter than the curve, so it is not the truth itself.
+    """
+    c = asked.comparisons
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    gamma = np.exp(asked.truth.judges[0])[c.judge]
+    d = asked.truth.scores[c.first] - asked.truth.scores[c.second]
+    apart = d[:, None] + np.sqrt(2) * question_sd * nodes
+    mean = expit(gamma[:, None] * apart) @ (weights / weights.sum())
+    return fit(replace(c, outcome=np.clip(mean, 0.0, 1.0)), asked.member)
+
+
+def calibrated(settings: dict, rng: np.random.Generator, asked: Asked) -> Record:
+    """One data set with question effects: what the errors of each kind cover, all true ranks at once among them.
+
+    Settings are ``question_sd``, ``level``, ``bootstraps`` (resamples behind the bootstrap's errors) and ``limit``
+    (the standardised scores that fits converge to).
+    """
+    data, target = drawn(rng, asked, settings["question_sd"]), np.array(settings["limit"])
+    try:
+        plug_in = fit(data, asked.member, start=asked.start)
+        kinds = {"plug_in": plug_in, "clustered": plug_in.clustered(data, asked.question)}
+        errors = {name: standardised_errors(result) for name, result in kinds.items()}
+    except (NoMaximumError, NoIntervalError) as error:
+        return {"status": type(error).__name__}
+    scores, again = plug_in.scores.to_numpy(), []
+    resample_of = replace(asked, comparisons=data, start=plug_in.solution.parameters)
+    for _ in range(settings["bootstraps"]):
+        try:
+            again.append(refitted(rng, resample_of))
+        except (NoMaximumError, DataError):  # a judge or a model lost with its questions
+            continue
+    quantile = dict.fromkeys(errors, normal_quantile(settings["level"]))
+    if len(again) > 1:
+        errors["bootstrap"], quantile["bootstrap"] = few_draws(np.array(again), settings["level"])
+    off = np.abs(scores / scores.std() - target)
+    record: Record = {"status": str(plug_in.status), "resamples_lost": settings["bootstraps"] - len(again)}
+    for name, error in errors.items():
+        record[f"covered/{name}"] = float(np.mean(off <= quantile[name] * error))
+        record[f"error/{name}"] = float(np.mean(error))
+    for name, result in kinds.items():
+        record |= {f"{key}/{name}": value for key, value in _order_held(result, target, settings["level"]).items()}
+    return record
+
+
+def standardised_errors(result: FitResult) -> np.ndarray:
+    """Standard errors of the standardised scores, shape (N,)."""
+    n = len(result.scores)
+    return np.sqrt(np.diag(standardised(result.scores.to_numpy(), result.covariance[:n, :n])[1]))
+
+
+def _order_held(result: FitResult, target: np.ndarray, level: float) -> dict[str, float]:
+    """Whether all true ranks are held, whether a pair is separated the wrong way, and how much is left open."""
+    place = {name: number for number, name in enumerate(result.comparisons.models)}
+    true_rank = np.argsort(np.argsort(-target)) + 1
+    found = list(orders(result))
+    ranks = rank_intervals(found, level)
+    true = true_rank[ranks["model"].map(place)]
+    pairs = pairwise(found, level).query("separated")
+    wrong = target[pairs["first"].map(place)] <= target[pairs["second"].map(place)]
+    return {
+        "ranks_held": float(((ranks["low"] <= true) & (true <= ranks["high"])).all()),
+        "wrongly_separated": float(wrong.any()),
+        "rank_width": float((ranks["high"] - ranks["low"]).mean()),
+        "separated": float(len(pairs)),
+    }

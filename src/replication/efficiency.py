@@ -1,0 +1,98 @@
+"""Claims in words about curves over judges K and comparisons T, counted with Monte Carlo errors (section 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise, product
+
+import numpy as np
+import pandas as pd
+
+from replication.replicate import Study
+
+COLUMNS = ["claim", "measure", "method", "places", "hold", "clear", "clearly_not", "hold_paper_repeats"]
+CLEAR = 2.0  # standard errors beyond which a difference counts as clear
+Place = tuple[int, int]  # judges K, comparisons T
+Difference = tuple[pd.Series, pd.Series | None]  # its repeats, or those of the two means that it is between
+
+
+def efficiency_claims(study: Study, paper_repeats: int) -> pd.DataFrame:
+    """The sentences of section 5.3 and appendix F.2, each over all the places that it speaks of.
+
+    Returns
+    -------
+    DataFrame
+        ``claim, measure, method, places, hold, clear, clearly_not, hold_paper_repeats``: differences that a claim
+        says are not negative; of those, how many are not, how many by two standard errors, and how many fail by
+        two standard errors; the last is over the first `paper_repeats` repeats.
+    """
+    own: dict[tuple[str, str], dict[Place, pd.Series]] = {}
+    for cell, settings in study.cells.items():
+        records = pd.DataFrame(study.records(cell))
+        for method, measure in product(("judge_aware", "btl"), ("pearson", "spearman")):
+            column = f"{method}/{method}/{measure}"
+            if column in records:
+                place = settings["n_judges"], settings["n_comparisons"]
+                own.setdefault((measure, method), {})[place] = records[column]
+    rows = [
+        tally(claim, measure, method, differences, paper_repeats)
+        for measure in dict.fromkeys(name for name, _ in own)
+        for claim, method, differences in _claims({m: v for (name, m), v in own.items() if name == measure})
+    ]
+    return pd.DataFrame([row for row in rows if row["places"]], columns=COLUMNS)
+
+
+def _claims(values: dict[str, dict[Place, pd.Series]]) -> Iterator[tuple[str, str, list[Difference]]]:
+    lead = {place: ours - values["btl"][place] for place, ours in values["judge_aware"].items()}
+    yield (
+        "judge-aware is at least as close as BTL, each to its own full-data fit",
+        "both",
+        [(repeats, None) for repeats in lead.values()],
+    )
+    yield "the lead of judge-aware shrinks with more judges", "both", list(_along(lead, 0, falling=True))
+    for method, curve in values.items():
+        fewest, most = (end(size for _, size in curve) for end in (min, max))
+        yield "closer with more comparisons", method, list(_along(curve, 1))
+        for size, direction in ((fewest, "less"), (most, "more")):
+            part = {place: repeats for place, repeats in curve.items() if place[1] == size}
+            steps = list(_along(part, 0, falling=direction == "less"))
+            yield f"{direction} close with more judges at T = {size}", method, steps
+
+
+def _along(curve: dict[Place, pd.Series], axis: int, falling: bool = False) -> Iterator[Difference]:
+    """Successive steps along one axis, the other held."""
+    for held in sorted({place[1 - axis] for place in curve}):
+        line = sorted((place for place in curve if place[1 - axis] == held), key=lambda place: place[axis])
+        for low, high in pairwise(line):
+            yield (curve[low], curve[high]) if falling else (curve[high], curve[low])
+
+
+def tally(
+    claim: str, measure: str, method: str, differences: Iterable[Difference], paper_repeats: int
+) -> dict[str, object]:
+    """How many differences hold, and how many clearly do or do not, of those with repeats that gave both fits."""
+    found = np.array([_with_error(*pair) for pair in differences]).reshape(-1, 2)
+    short = [
+        _with_error(*(None if x is None else x.iloc[:paper_repeats] for x in pair))[0] for pair in differences
+    ]
+    known = np.isfinite(found[:, 0])
+    mean, error = found[known].T
+    return {
+        "claim": claim,
+        "measure": measure,
+        "method": method,
+        "places": len(mean),
+        "hold": int((mean >= 0).sum()),
+        "clear": int((mean > CLEAR * error).sum()),
+        "clearly_not": int((mean < -CLEAR * error).sum()),
+        "hold_paper_repeats": int((np.array(short) >= 0).sum()),
+    }
+
+
+def _with_error(one: pd.Series, other: pd.Series | None) -> tuple[float, float]:
+    """Mean and standard error of repeats, or of the difference between two independent means."""
+    parts = [one.dropna()] if other is None else [one.dropna(), other.dropna()]
+    if any(part.empty for part in parts):  # no repeat gave both fits
+        return np.nan, np.nan
+    mean = parts[0].mean() - (parts[1].mean() if other is not None else 0.0)
+    return float(mean), float(np.sqrt(sum(part.var() / len(part) for part in parts)))

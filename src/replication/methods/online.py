@@ -1,0 +1,141 @@
+"""Win rates, and ratings updated comparison by comparison, whatever the judge."""
+
+from __future__ import annotations
+
+import math
+
+import evalica
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from judgerank.comparisons import Comparisons
+from replication.methods.ranking import Ranking
+
+GLICKO_SCALE = 173.7178  # rating points in one unit of Glicko-2's internal scale
+PRECISION = 1e-6  # of the logarithm of a squared volatility, Glickman's
+
+
+def _as_evalica(comparisons: Comparisons) -> dict:
+    """Rows as evalica takes them, in their order."""
+    winner = np.array([evalica.Winner.Y, evalica.Winner.Draw, evalica.Winner.X], object)
+    c = comparisons
+    return {
+        "xs": [c.models[i] for i in c.first],
+        "ys": [c.models[j] for j in c.second],
+        "winners": list(winner[(2 * c.outcome).astype(int)]),
+        "index": pd.Index(c.models),
+    }
+
+
+def win_rate(comparisons: Comparisons) -> Ranking:
+    """Mean over opponents of the share of comparisons won against each, a tie being half (evalica)."""
+    scores = evalica.average_win_rate(**_as_evalica(comparisons)).scores
+    return Ranking(scores[list(comparisons.models)])
+
+
+def elo(
+    comparisons: Comparisons,
+    *,
+    initial: float = 1000.0,
+    base: float = 10.0,
+    scale: float = 400.0,
+    k: float = 4.0,
+) -> Ranking:
+    """Online Elo ratings in the order of the rows (Elo, 1978), by evalica with its defaults."""
+    found = evalica.elo(**_as_evalica(comparisons), initial=initial, base=base, scale=scale, k=k)
+    rating = found.scores[list(comparisons.models)]
+
+    def predict(c: Comparisons) -> np.ndarray:
+        r = rating[list(c.models)].to_numpy()
+        return expit(math.log(base) * (r[c.first] - r[c.second]) / scale)
+
+    return Ranking(rating, predict)
+
+
+def glicko(
+    comparisons: Comparisons,
+    *,
+    initial: float = 1500.0,
+    deviation: float = 350.0,
+    volatility: float = 0.06,
+    tau: float = 0.5,
+    games: int = 15,
+) -> Ranking:
+    """Glicko-2 ratings (Glickman, 2013), the system that REM adapts (Yang et al., 2024).
+
+    The rows are cut, in their order, into rating periods of equal length in which a model has about `games`
+    comparisons: Glickman asks for 10 to 15 at least. Errors are the rating deviations.
+    """
+    c, n = comparisons, len(comparisons.models)
+    rating, rd, change = np.zeros(n), np.full(n, deviation / GLICKO_SCALE), np.full(n, volatility)
+    n_periods = max(1, round(2 * len(c) / (n * games)))
+    for rows in np.array_split(np.arange(len(c)), n_periods):
+        one, other = np.r_[c.first[rows], c.second[rows]], np.r_[c.second[rows], c.first[rows]]
+        outcome = np.r_[c.outcome[rows], 1.0 - c.outcome[rows]]
+        rating, rd, change = period(rating, rd, change, one, other, outcome, tau)
+    scores = pd.Series(initial + GLICKO_SCALE * rating, index=list(c.models))
+    spread = pd.Series(GLICKO_SCALE * rd, index=list(c.models))
+
+    def predict(c: Comparisons) -> np.ndarray:
+        r, rd = (values[list(c.models)].to_numpy() / GLICKO_SCALE for values in (scores, spread))
+        variance = rd[c.first] ** 2 + rd[c.second] ** 2
+        return expit((r[c.first] - r[c.second]) / np.sqrt(1 + 3 * variance / np.pi**2))
+
+    return Ranking(scores, predict, spread)
+
+
+def period(rating, rd, volatility, one, other, outcome, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ratings, deviations and volatilities after one period, all of its games being simultaneous.
+
+    Parameters
+    ----------
+    rating, rd, volatility : float array, shape (N,)
+        On Glicko-2's internal scale.
+    one, other : int array, shape (G,)
+        A player and the opponent of each game; every game is there from both sides.
+    outcome : float array, shape (G,)
+        For `one`: 1, 1/2 or 0.
+    tau : float
+        How much volatilities may change.
+    """
+    n = len(rating)
+    g = 1 / np.sqrt(1 + 3 * rd[other] ** 2 / np.pi**2)
+    expected = expit(g * (rating[one] - rating[other]))
+    information = np.bincount(one, g**2 * expected * (1 - expected), n)
+    surplus = np.bincount(one, g * (outcome - expected), n)
+    played = np.bincount(one, minlength=n) > 0
+    volatility = volatility.copy()
+    known, gained = information[played], surplus[played]
+    volatility[played] = _volatilities(gained / known, rd[played], 1 / known, volatility[played], tau)
+    before = rd**2 + volatility**2
+    rd = 1 / np.sqrt(1 / before + information)  # of those who did not play, no information
+    return rating + rd**2 * surplus, rd, volatility
+
+
+def _volatilities(delta, rd, v, volatility, tau: float) -> np.ndarray:
+    """Step 5 of Glickman's description, all players at once: x = log volatility^2 by the Illinois method."""
+    a = np.log(volatility**2)
+
+    def f(x, i):
+        total = rd[i] ** 2 + v[i] + np.exp(x)
+        return np.exp(x) * (delta[i] ** 2 - total) / (2 * total**2) - (x - a[i]) / tau**2
+
+    room = delta**2 - rd**2 - v
+    low, high = a.copy(), np.log(np.where(room > 0, room, 1.0))
+    below = np.flatnonzero(room <= 0)
+    high[below] = a[below]
+    while len(below):
+        high[below] -= tau
+        below = below[f(high[below], below) < 0]
+    everyone = np.arange(len(a))
+    f_low, f_high = f(low, everyone), f(high, everyone)
+    i = everyone[np.abs(high - low) > PRECISION]
+    while len(i):
+        x = low[i] + (low[i] - high[i]) * f_low[i] / (f_high[i] - f_low[i])
+        f_x = f(x, i)
+        across = f_x * f_high[i] <= 0
+        low[i], f_low[i] = np.where(across, high[i], low[i]), np.where(across, f_high[i], f_low[i] / 2)
+        high[i], f_high[i] = x, f_x
+        i = i[np.abs(high[i] - low[i]) > PRECISION]
+    return np.exp(low / 2)

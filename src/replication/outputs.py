@@ -1,0 +1,194 @@
+"""Where a section's tables, figures and provenance go: all of them written, or none."""
+
+from __future__ import annotations
+
+import json
+import logging
+import platform
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+import matplotlib
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig, OmegaConf
+
+from judgerank.errors import ConfigError, DataUnavailableError
+from judgerank.judgments import Judgments
+from judgerank.publishing import locked, recover, staged
+from judgerank.reading import read_judgments
+from replication.config import ROOT
+from replication.datasets import load_judgments
+from replication.machine import machine
+from replication.schemas.dataset import Surrogate
+from replication.surrogates import surrogate_judgments
+from replication.tables import Table
+
+log = logging.getLogger("replication")
+VERSIONED = ("judgerank", "numpy", "scipy", "pandas", "matplotlib", "hydra-core", "joblib", "datasets")
+NOT_RESULTS = ("results", "figures", "draw_only", "cache", "parallel", "block")  # settings that change no number
+
+Compute = Callable[[DictConfig, dict[str, Judgments]], dict[str, Table]]
+Draw = Callable[[dict[str, pd.DataFrame], str], dict[str, Figure]]
+
+
+def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> None:
+    """Load the section's data, compute and store its tables, and draw its figures from what is stored.
+
+    Parameters
+    ----------
+    section : str
+        Its name: the script's, and that of its folders under results/ and figures/.
+    cfg : DictConfig
+    compute : callable
+        From the config and the data by name to tables by name.
+    draw : callable
+        From the stored tables by name and a suffix for titles (the set chosen, surrogate or not) to figures by
+        name.
+    """
+    start = time.monotonic()
+    if cfg.draw_only:
+        variants = [kind for kind in ("", "surrogate") if _has_tables(folder_of(cfg, cfg.results, section, kind))]
+        if not variants:
+            raise DataUnavailableError(f"there are no stored tables of {section} to draw from")
+        for kind in variants:
+            _draw(section, cfg, draw, kind)
+        return
+    data, kind = load_section_data(cfg)
+    # from before anything is computed until both are written, so that two runs never mix
+    folders = [folder_of(cfg, base, section, kind) for base in (cfg.results, cfg.figures)]
+    with locked(*folders), _marked(f"{kind}: " if kind else ""):
+        for judgments in data.values():
+            left_out = sum(judgments.comparisons.dropped.values())
+            count = f"{judgments.comparisons.n_comparisons:.0f} comparisons"
+            log.info("%s: %s, %d records dropped as unparsed", judgments.title, count, left_out)
+        tables = compute(cfg, data)
+        with staged(folders[0]) as folder:
+            for name, table in tables.items():
+                table.write(folder, name, f" ({kind})" if kind else "")
+            run_json = provenance(section, cfg, data, kind) | {"machine": machine(ROOT, start)}
+            (folder / "run.json").write_text(json.dumps(run_json, indent=2) + "\n")
+        _draw(section, cfg, draw, kind)
+
+
+def _has_tables(folder: Path) -> bool:
+    """Whether an earlier run stored its tables there; one that was killed while it did is finished first."""
+    if folder.is_dir():
+        with locked(folder):
+            recover(folder)
+    return (folder / "run.json").is_file()
+
+
+@contextmanager
+def _marked(mark: str) -> Iterator[None]:
+    """Put a mark before every log line, so that none can be quoted without it."""
+    handlers = logging.getLogger().handlers
+    before = [handler.formatter for handler in handlers]
+    for handler in handlers:
+        handler.setFormatter(_Marked(mark))
+    try:
+        yield
+    finally:
+        for handler, formatter in zip(handlers, before, strict=True):
+            handler.setFormatter(formatter)
+
+
+class _Marked(logging.Formatter):
+    def __init__(self, mark: str):
+        super().__init__("%(message)s")
+        self.mark = mark
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(self.mark + line for line in super().format(record).splitlines())
+
+
+def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
+    """The section's sets, all real or all surrogates: several, the one chosen by ``dataset=``, or none.
+
+    Where a section takes a file of one's own (``data.path=``), that file's judgments.
+
+    Raises
+    ------
+    ConfigError
+        If both are chosen.
+    """
+    chosen, own = cfg.get("dataset"), cfg.get("data")
+    if own and own.path:
+        if chosen:
+            raise ConfigError("dataset and data.path: only one of them can be chosen")
+        judgments = read_judgments(Path(own.path), own.format, OmegaConf.to_container(own.columns))
+        return {judgments.name: judgments}, ""
+    wanted = {chosen.name: chosen} if chosen else cfg.get("datasets", {})
+    if not wanted:
+        return {}, ""
+    if cfg.surrogate is not Surrogate.always:
+        try:
+            return {name: load_judgments(dataset) for name, dataset in wanted.items()}, ""
+        except DataUnavailableError as error:
+            if cfg.surrogate is Surrogate.never:
+                raise
+            log.info("surrogate: %s, so this section runs on simulated stand-ins", error)
+    return {name: surrogate_judgments(dataset, cfg.seed) for name, dataset in wanted.items()}, "surrogate"
+
+
+def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
+    stored = folder_of(cfg, cfg.results, section, kind)
+    tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
+    target = folder_of(cfg, cfg.figures, section, kind)
+    with matplotlib.rc_context(), staged(target, "figures.json") as folder:
+        save_figures(draw(tables, suffix_of(cfg, kind)), folder)
+        (folder / "figures.json").write_text(json.dumps({"section": section, "surrogate": bool(kind)}))
+    log.info("%s: tables in %s, figures in %s", section, _shown(stored), _shown(target))
+
+
+def save_figures(figures: dict[str, Figure], folder: Path) -> None:
+    """Write figures as PDF and PNG, the same to the byte each time, and close them."""
+    for name, figure in figures.items():
+        # fixed metadata keep the files the same to the byte
+        figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "ModDate": None})
+        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+        matplotlib.pyplot.close(figure)
+
+
+def folder_of(cfg: DictConfig, base: str, section: str, kind: str = "") -> Path:
+    """results/[surrogate/]section[/set]; relative to the project, wherever it is run from."""
+    return ROOT / base / kind / section / _chosen(cfg)[0]
+
+
+def suffix_of(cfg: DictConfig, kind: str = "") -> str:
+    """What the titles of a section's figures end in: the set chosen, and whether it is a surrogate."""
+    title = _chosen(cfg)[1]
+    return (f": {title}" if title else "") + (" (surrogate)" if kind else "")
+
+
+def _chosen(cfg: DictConfig) -> tuple[str, str]:
+    """Name and title of the one set, file or assumed panel that the section is on; empty if it is on none."""
+    if cfg.get("dataset"):
+        return cfg.dataset.name, cfg.dataset.title
+    if cfg.get("data") and cfg.data.path:
+        return Path(cfg.data.path).stem, Path(cfg.data.path).stem
+    return (cfg.assumed.name, f"{cfg.assumed.name} panel") if cfg.get("assumed") else ("", "")
+
+
+def _shown(path: Path) -> Path:
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: str) -> dict:
+    """What it takes to run this again: data, configuration and versions."""
+    config = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
+    return {
+        "section": section,
+        "surrogate": bool(kind),
+        "data": {name: judgments.source for name, judgments in data.items()},
+        "config": {key: value for key, value in config.items() if key not in NOT_RESULTS},
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of Python and the packages that results depend on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in VERSIONED}}

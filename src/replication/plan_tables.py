@@ -1,0 +1,106 @@
+"""The tables of a plan: what is needed, by number of judges and with repeats, and what the formulas expect."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from omegaconf import DictConfig
+
+from judgerank.planning import precision
+from judgerank.planning.panels import Panel
+from judgerank.planning.precision import Precision
+from judgerank.planning.questions import INDEPENDENT, Questions
+from replication.plan_study import grid, summary_of
+
+CURVE = 25  # points of a curve
+Precisions = dict[int, list[Precision]]  # of the panels by number of judges
+
+
+def formula_and_data(
+    cfg: DictConfig, records: pd.DataFrame, precisions: Precisions, at: dict, goal: str, n_judges: int, size: int
+) -> dict[str, float]:
+    """What the formula expects of so many comparisons and judges, and what data give."""
+    effective = size / precision.design_effect(cfg.repeats, cfg.correlation)
+    formula = precision.expected(goal, precisions[n_judges], effective, **at)
+    return {"formula": formula, **summary_of(records, n_judges, size, goal)}
+
+
+def to_make(cfg: DictConfig, questions: Questions, size: float) -> int:
+    """Comparisons to make, in whole repeats or in whole questions."""
+    if questions.sd > 0:
+        return questions.whole(size)
+    return precision.whole(size, cfg.repeats, cfg.correlation)
+
+
+def by_judges(
+    cfg: DictConfig, precisions: Precisions, wanted: dict, at: dict, questions: Questions = INDEPENDENT
+) -> pd.DataFrame:
+    """Comparisons at which a goal is expected to be met over sub-panels, and their quartiles over sub-panels."""
+    rows = []
+    for n_judges, of_size in precisions.items():
+        for goal, value in wanted.items():
+            alone = [precision.needed(goal, value, [one], **at) for one in of_size]
+            sizes = [precision.needed(goal, value, of_size, **at), *np.quantile(alone, [0.25, 0.75])]
+            numbers = [to_make(cfg, questions, size) for size in sizes]
+            row = {"n_judges": n_judges, "n_panels": len(of_size), "goal": goal, "wanted": value}
+            rows.append(row | dict(zip(("comparisons", "q25", "q75"), numbers, strict=True)))
+    return pd.DataFrame(rows)
+
+
+def pairs_of_repeats(cfg: DictConfig) -> list[tuple[int, float]]:
+    return [(repeats, rho) for repeats in cfg.repeats_compared for rho in cfg.correlations_compared]
+
+
+def by_repeats(cfg: DictConfig, independent: dict[str, float]) -> pd.DataFrame:
+    """Comparisons for every goal, repeats among them, by repeats and their correlation."""
+    return pd.DataFrame(
+        {"repeats": repeats, "correlation": rho, "design_effect": precision.design_effect(repeats, rho)}
+        | {goal: precision.whole(size, repeats, rho) for goal, size in independent.items()}
+        for repeats, rho in pairs_of_repeats(cfg)
+    )
+
+
+def by_questions(cfg: DictConfig, panel: Panel, wanted: dict, at: dict, sd: float) -> pd.DataFrame:
+    """New questions and comparisons for every goal, by pairs of a question and judges of each pair."""
+    rows = []
+    for pairs in cfg.questions.pairs_compared:
+        for judges in cfg.questions.judges_compared:
+            asked = Questions(sd, pairs, judges)
+            if asked != asked.within(panel):
+                continue
+            told = precision.precision_of(panel, asked)
+            for goal, value in wanted.items():
+                size = asked.whole(precision.needed(goal, value, [told], **at))
+                row = {"pairs": pairs, "judges": judges, "goal": goal, "wanted": value}
+                rows.append(row | {"questions": size // asked.size, "comparisons": size})
+    return pd.DataFrame(rows, columns=["pairs", "judges", "goal", "wanted", "questions", "comparisons"])
+
+
+def curves(cfg: DictConfig, precisions: Precisions, at: dict, questions: Questions = INDEPENDENT) -> pd.DataFrame:
+    """What the formulas expect over the range simulated: widths for every number of judges, power for all."""
+    sizes = grid(cfg, questions)
+    sizes = np.unique(np.geomspace(min(sizes), max(sizes), CURVE).round())
+    effect = precision.design_effect(cfg.repeats, cfg.correlation)
+    return pd.DataFrame(
+        {
+            "n_judges": n_judges,
+            "comparisons": int(size),
+            "goal": goal,
+            "formula": precision.expected(goal, of_size, size / effect, **at),
+        }
+        for n_judges, of_size in precisions.items()
+        for goal in (precision.GOALS if n_judges == max(precisions) else precision.WIDTHS)
+        for size in sizes
+    )
+
+
+def panel_table(panel: Panel) -> pd.DataFrame:
+    values = {
+        "score": (panel.models, panel.at.scores),
+        "discrimination": (panel.judges, np.exp(panel.at.judges[0])),
+    }
+    frames = [
+        pd.DataFrame({"parameter": parameter, "name": names, "value": value})
+        for parameter, (names, value) in values.items()
+    ]
+    return pd.concat(frames, ignore_index=True)

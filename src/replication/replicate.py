@@ -1,0 +1,165 @@
+"""Many replications: keyed seeds, joblib, checkpoints, progress.
+
+A study is a task (a function of one cell's settings, a generator and what all cells share) over cells of
+settings. Replications run in blocks; each finished block becomes one file, written whole with a checksum and named
+by everything that determines its content, the code behind the task among it. So a killed study loses the blocks
+in flight and nothing else, a finished one has nothing to do, a damaged block is computed again, and neither the
+number of workers nor their order can change a byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import joblib
+from joblib import delayed
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from judgerank.errors import ConfigError, DataError, JudgerankError
+from judgerank.simulate import generator
+from replication import blocks
+from replication.schemas.section import Parallel
+from replication.sources import code_digest, named_modules
+
+log = logging.getLogger("replication")
+BACKENDS = ("loky", "sequential", "dask")
+Settings = dict[str, Any]
+Record = dict[str, Any]
+Task = Callable[..., Record]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Replications of a task over cells.
+
+    Attributes
+    ----------
+    name : str
+        The section; part of every seed.
+    task : callable
+        From a cell's settings, a numpy Generator and, if there is one, the shared object to a record of plain
+        numbers and strings. A function of a module, so that workers can import it.
+    cells : dict of str to dict
+        Settings by name of the cell; the name is part of the cell's seeds.
+    replications : dict of str to int
+        How many replications of each cell.
+    seed : int
+    folder : Path
+        Where finished blocks are kept.
+    block : int
+        Replications in a block.
+    shared : object, optional
+        What every replication works on, such as a data set.
+    """
+
+    name: str
+    task: Task
+    cells: dict[str, Settings]
+    replications: dict[str, int]
+    seed: int
+    folder: Path
+    block: int = 25
+    shared: Any = None
+
+    def run(self, parallel: Parallel) -> int:
+        """Compute the blocks that are missing and return how many replications that took."""
+        missing = [job for job in self._jobs() if not self._is_whole(*job)]
+        total = sum(stop - start for _, start, stop in missing)
+        if not missing:
+            log.info("%s: every replication was computed before", self.name)
+            return 0
+        jobs = (
+            delayed(_run_block)(self.task, self.name, cell, self.cells[cell], self.seed, start, stop, self.shared)
+            for cell, start, stop in missing
+        )
+        with _backend(parallel), tqdm(total=total, desc=self.name, unit="rep", smoothing=0.05) as progress:
+            for cell, start, stop, lines in joblib.Parallel(return_as="generator_unordered")(jobs):
+                blocks.write(self._path(cell, start, stop), lines)
+                progress.update(stop - start)
+        for folder in {self._path(*job).parent for job in missing}:
+            for left in folder.glob("*.partial"):  # by a run that was killed
+                left.unlink(missing_ok=True)
+        log.info("%s: %d replications computed", self.name, total)
+        return total
+
+    def records(self, cell: str) -> Iterator[Record]:
+        """The cell's records in the order of their replications, failures among them.
+
+        Raises
+        ------
+        DataError
+            If a block was damaged since the study ran.
+        """
+        for job in self._jobs(cell):
+            records = blocks.read(self._path(*job))
+            if records is None:
+                raise DataError(f"{self._path(*job)} was damaged while it was in use; run this again")
+            yield from records
+
+    def _is_whole(self, cell: str, start: int, stop: int) -> bool:
+        path = self._path(cell, start, stop)
+        if not path.exists():
+            return False
+        whole = blocks.read(path) is not None
+        if not whole:
+            log.info("%s: %s is damaged, and is computed again", self.name, path)
+        return whole
+
+    @cached_property
+    def _shared_digest(self) -> str:
+        return joblib.hash(self.shared)
+
+    def _jobs(self, only: str | None = None) -> list[tuple[str, int, int]]:
+        return [
+            (cell, start, min(start + self.block, many))
+            for cell, many in self.replications.items()
+            if only in (None, cell)
+            for start in range(0, many, self.block)
+        ]
+
+    def _path(self, cell: str, start: int, stop: int) -> Path:
+        task = f"{self.task.__module__}.{self.task.__qualname__}"
+        code = code_digest(__name__, self.task.__module__, *sorted(named_modules(self.cells[cell])))
+        determined_by = [self.name, task, self.cells[cell], self.seed, code, self._shared_digest]
+        key = hashlib.sha256(json.dumps(determined_by, sort_keys=True).encode()).hexdigest()[:16]
+        return self.folder / self.name / f"{cell}-{key}" / f"{start:06d}-{stop:06d}.jsonl"
+
+
+def _run_block(task, study: str, cell: str, settings: Settings, seed: int, start: int, stop: int, shared: Any):
+    """Records of replications start to stop, as JSON lines."""
+    lines, given = [], () if shared is None else (shared,)
+    with threadpool_limits(1):  # so that sums are the same however many workers share the machine
+        for replication in range(start, stop):
+            try:
+                record = task(settings, generator(seed, study, cell, replication), *given)
+            except (JudgerankError, ArithmeticError, ValueError) as error:
+                record = {"failure": f"{type(error).__name__}: {error}"}
+            lines.append(json.dumps({"replication": replication, **record}))
+    return cell, start, stop, "".join(line + "\n" for line in lines)
+
+
+@contextmanager
+def _backend(parallel: Parallel) -> Iterator[None]:
+    if parallel.backend not in BACKENDS:
+        raise ConfigError(f"there is no backend {parallel.backend!r} (known: {', '.join(BACKENDS)})")
+    if parallel.n_jobs == 0:
+        raise ConfigError("parallel.n_jobs=0 would leave nobody to do the work (-1 takes all processors)")
+    if parallel.backend != "dask":
+        with joblib.parallel_config(parallel.backend, n_jobs=parallel.n_jobs, **parallel.options):
+            yield
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ConfigError("the dask backend needs the optional extra 'dask'") from None
+    with Client(**parallel.options), joblib.parallel_config("dask"):
+        yield

@@ -1,0 +1,225 @@
+"""Schemas of the sections: what every one has, and those on judgments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from omegaconf import MISSING
+
+from replication.schemas.collect import Prompt
+from replication.schemas.dataset import Dataset, Surrogate
+from replication.schemas.ranges import above, at_least, within
+
+
+@dataclass
+class Parallel:
+    """How replications are spread; `options` go to joblib's backend, or to dask's Client."""
+
+    backend: str = MISSING
+    n_jobs: int = MISSING
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Section:
+    """What every section has."""
+
+    seed: int = at_least(0)
+    draw_only: bool = MISSING
+    results: str = MISSING
+    figures: str = MISSING
+
+
+@dataclass
+class Judged(Section):
+    """A section on judgments."""
+
+    solver: Any = MISSING
+    level: float = within(0, 1, ends=False)
+    surrogate: Surrogate = MISSING
+
+
+@dataclass
+class RealData(Judged):
+    """A section on fixed sets of the paper's judgments."""
+
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+
+
+@dataclass
+class OneSet(Judged):
+    """A section on one set at a time, chosen by ``dataset=``."""
+
+    dataset: Dataset = field(default_factory=Dataset)
+
+
+@dataclass
+class BenchmarkAlignment(RealData):
+    ratings: str | None = MISSING
+
+
+@dataclass
+class Search:
+    """Settings of Algorithm 1 to try, each with the others as published."""
+
+    length: int = at_least(1)
+    random_starts: int = at_least(0)
+    steps: list[list[float]] = above(0)
+    epsilon: list[float] = above(0)
+    answers: list[str] = MISSING  # of `replication.stopping.ANSWERS`
+
+
+@dataclass
+class JudgeReliability(RealData):
+    prompt: Prompt = field(default_factory=Prompt)
+    path_length: int = at_least(1)
+    search: Search = field(default_factory=Search)
+    one_model: list[str] = MISSING
+    fewest_shared: int = at_least(1)
+
+
+@dataclass
+class Audit(Section):
+    readme: str | None = MISSING
+
+
+@dataclass
+class Verified:
+    """How a section is verified: settings for that, axes that are sampled, tables that follow from others."""
+
+    overrides: list[str] = field(default_factory=list)
+    axes: list[str] = field(default_factory=list)
+    without: list[str] = field(default_factory=list)
+    optional: list[str] = field(default_factory=list)  # tables that are there if a source is within reach
+
+
+@dataclass
+class Verify:
+    """The stored results recomputed, or a sample of them."""
+
+    results: str = MISSING
+    figures: str = MISSING
+    only: list[str] | None = MISSING
+    datasets: list[str] | None = MISSING
+    sample: int | None = at_least(1)
+    seed: int | None = at_least(0)
+    recompute: bool = MISSING
+    parallel: Parallel = field(default_factory=Parallel)
+    shown: int = at_least(0)
+    overrides: list[str] = MISSING
+    sections: dict[str, Verified] = field(default_factory=dict)
+
+
+@dataclass
+class Kernels:
+    """Small sections and tests under several kernels of the same libraries."""
+
+    short: bool = MISSING
+    tests: list[str] = MISSING
+    settings: dict[str, dict[str, str]] = MISSING
+    sections: dict[str, list[str]] = MISSING
+    replicated: list[str] = MISSING  # sections that keep replications
+    short_settings: list[str] = MISSING
+    short_sections: list[str] = MISSING
+    shown: int = at_least(0)
+
+
+@dataclass
+class Bench(RealData):
+    study_share: float = within(0, 1)
+
+
+@dataclass
+class Stepped:
+    """What may differ between runs of Algorithm 1."""
+
+    step_scores: float = above(0)
+    step_judges: float = above(0)
+    epsilon: float = above(0)
+
+
+@dataclass
+class UnstatedSettings(Section):
+    level: float = within(0, 1, ends=False)
+    surrogate: Surrogate = MISSING
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    most_left_out: int = at_least(0)
+    swapped: list[list[str]] = MISSING
+    sizes: dict[str, list[int]] = at_least(1)
+    seeds: list[int] = at_least(0)
+    algorithms: list[Stepped] = MISSING
+    stops: list[int] = at_least(1)
+    ranking_stops: list[int] = at_least(1)
+
+
+@dataclass
+class LengthCovariate(OneSet):
+    curves: list[str] | None = MISSING
+    adam_iterations: int = at_least(1)
+
+
+@dataclass
+class ModelComparison(OneSet):
+    members: list[str] = MISSING
+    shrunk: list[str] = MISSING  # members that are fitted with shrinkage too
+    folds: int = at_least(2)
+    resamples: int = at_least(2)
+
+
+@dataclass
+class Uncertainty(OneSet):
+    parallel: Parallel = field(default_factory=Parallel)
+    members: list[str] = MISSING
+    bootstraps: int = at_least(2)
+    replications: int = at_least(0)
+    inner_bootstraps: int = at_least(2)
+    question_sd: list[float] = at_least(0)
+    block: int = at_least(1)
+    cache: str = MISSING
+
+
+@dataclass
+class Resampled(OneSet):
+    """A section that refits random parts of a set."""
+
+    parallel: Parallel = field(default_factory=Parallel)
+    repeats: int = at_least(1)
+    paper_repeats: int = at_least(1)
+    block: int = at_least(1)
+    cache: str = MISSING
+
+
+@dataclass
+class SubsamplingEfficiency(Resampled):
+    n_judges: list[int] = at_least(1)
+    n_comparisons: list[int] = at_least(1)
+
+
+@dataclass
+class MixedJudges(Resampled):
+    pool: list[str] = MISSING
+    n_weak: int = at_least(1)
+    n_strong: int = at_least(1)
+    panel: int = at_least(1)
+    n_comparisons: int = at_least(1)
+
+
+class Redraw(Enum):
+    """Where the comparisons of a thinned design come from."""
+
+    resample = "resample"
+    subset = "subset"
+    simulate = "simulate"
+
+
+@dataclass
+class Sparsity(Resampled):
+    trees: list[int] = at_least(1)
+    redraw: list[Redraw] = MISSING
+    budgets: list[int] = at_least(
+        1
+    )  # comparisons in all, tried beside the set's own number where the paper prints
+    budget_trees: list[int] = at_least(1)
+    budget_repeats: int = at_least(1)

@@ -1,0 +1,52 @@
+"""Schema of the adverse cases (conf/torture.yaml)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from omegaconf import MISSING
+
+from replication.schemas.ranges import at_least
+from replication.schemas.section import Parallel
+
+
+@dataclass
+class Problems:
+    """Random problems: the members they are for, and the least and the most of what they have."""
+
+    members: list[str] = MISSING
+    models: list[int] = at_least(2)
+    judges: list[int] = at_least(1)
+    comparisons: list[int] = at_least(1)
+    cases: int = at_least(1)  # of every member
+
+
+@dataclass
+class ManyStarts(Problems):
+    starts: int = at_least(1)
+
+
+@dataclass
+class Inputs:
+    forms: list[str] = MISSING
+    cases: int = at_least(1)  # of every form
+
+
+@dataclass
+class Kills:
+    kinds: list[str] = MISSING
+    kills: int = at_least(1)  # of every victim
+    cases: int = at_least(1)  # victims of every kind
+
+
+@dataclass
+class Torture:
+    maxima: ManyStarts = field(default_factory=ManyStarts)
+    existence: Problems = field(default_factory=Problems)
+    inputs: Inputs = field(default_factory=Inputs)
+    kills: Kills = field(default_factory=Kills)
+    parallel: Parallel = field(default_factory=Parallel)
+    seed: int = at_least(0)
+    block: int = at_least(1)
+    cache: str = MISSING
+    results: str = MISSING

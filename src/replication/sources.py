@@ -1,0 +1,78 @@
+"""Which source files a task's results depend on, read off the import statements without running anything."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from functools import cache
+from importlib.util import resolve_name
+from pathlib import Path
+from typing import Any
+
+SOURCES = Path(__file__).parents[1]
+PACKAGES = ("judgerank", "replication")
+
+
+@cache
+def code_digest(*modules: str) -> str:
+    """Digest of the modules' sources and of all in our packages that they import, directly or through others.
+
+    A module outside them counts itself, with what it imports from them.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(files_of(*modules), key=lambda path: path.relative_to(path.parents[1]).as_posix()):
+        digest.update(f"{path.stem}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def files_of(*modules: str) -> set[Path]:
+    """Source files of modules and of everything in our packages that they import."""
+    found: set[Path] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        path = _source(name)
+        if path is not None and path not in found:
+            found.add(path)
+            waiting += _imported(name, path)
+    return found
+
+
+def named_modules(settings: Any) -> set[str]:
+    """Our modules that settings name: a method is configured as ``replication.methods.online.elo``."""
+    if isinstance(settings, dict):
+        return set().union(*map(named_modules, settings.values()))
+    if isinstance(settings, list | tuple):
+        return set().union(*map(named_modules, settings))
+    if isinstance(settings, str) and settings.partition(".")[0] in PACKAGES and "." in settings:
+        return {settings.rsplit(".", up)[0] for up in range(settings.count("."))}
+    return set()
+
+
+def _imported(name: str, path: Path) -> list[str]:
+    """Names that a module imports from our packages, whether modules or what is in them; also its own parents."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    names = [package]
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            start = resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module
+            names += [start, *(f"{start}.{alias.name}" for alias in node.names)]
+    # importing a module runs the packages above it
+    return [
+        above
+        for name in names
+        if name.split(".")[0] in PACKAGES
+        for above in (name.rsplit(".", up)[0] for up in range(name.count(".") + 1))
+    ]
+
+
+def _source(name: str) -> Path | None:
+    """The file of a module; None for what is no module, such as a function's name."""
+    if name.split(".")[0] not in PACKAGES:
+        file = getattr(sys.modules.get(name), "__file__", None)
+        return Path(file) if file else None
+    base = SOURCES.joinpath(*name.split("."))
+    return next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)

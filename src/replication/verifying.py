@@ -1,0 +1,219 @@
+"""Stored tables held against recomputed ones, cell by cell, and against what lies beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from judgerank.errors import ConfigError
+from judgerank.publishing import STAGING, digest, written
+from replication.tables import LATEX
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far two numbers may be apart: `absolute`, or `relative` to the larger of both."""
+
+    absolute: float
+    relative: float
+
+    def of(self, one: float, other: float) -> float:
+        """What is allowed between two numbers."""
+        return max(self.absolute, self.relative * max(abs(one), abs(other)))
+
+
+# The one place where tolerances are stated: of text, truth values and whole numbers (counts, ranks, statuses); of
+# other numbers; and of those in tables of means over replications, which say how many these were.
+TOLERANCES = {
+    "exact": Tolerance(0.0, 0.0),
+    # maxima are found to a relative gradient of 1e-10, and stored with nine significant digits
+    "estimate": Tolerance(1e-6, 1e-6),
+    # means inherit that; still below a tenth of any stored coverage's Monte Carlo error
+    "monte_carlo": Tolerance(1e-5, 5e-5),
+}
+STORED = {".csv", ".md", ".tex", ".pdf", ".png"}
+REPLICATED = {"n_replications", "n_repeats"}
+
+
+def kind_of(frame: pd.DataFrame) -> str:
+    """The kind of a table's numbers with decimals, a key of `TOLERANCES`."""
+    return "monte_carlo" if REPLICATED & set(frame.columns) else "estimate"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One cell, row, column or file that is not as it should be."""
+
+    table: str
+    row: str
+    column: str
+    stored: object
+    recomputed: object
+    tolerance: float = 0.0
+
+    def __str__(self) -> str:
+        place = f"{self.table}, {self.row}, {self.column}" if self.row else f"{self.table}, {self.column}"
+        text = f"{place}: stored {self.stored}, recomputed {self.recomputed}"
+        if self.tolerance:
+            apart = abs(float(self.stored) - float(self.recomputed))
+            text += f", {apart:.2g} apart where {self.tolerance:.2g} is allowed"
+        return text
+
+
+def compare(name: str, stored: pd.DataFrame, again: pd.DataFrame, part: bool = False) -> list[Difference]:
+    """Differences between a stored table and a recomputed one.
+
+    Rows are matched by the names and whole numbers in the first columns that tell them apart, else by position.
+
+    Parameters
+    ----------
+    name : str
+    stored, again : DataFrame
+        As read from CSV.
+    part : bool
+        Only some of the rows were recomputed, and none of the columns that are zero in those.
+    """
+    if part:
+        again = again.assign(**{column: 0.0 for column in stored.columns if column not in again.columns})
+        again = again[[*stored.columns, *(column for column in again.columns if column not in stored.columns)]]
+    if list(stored.columns) != list(again.columns):
+        return [Difference(name, "", "columns", *(", ".join(frame.columns) for frame in (stored, again)))]
+    key, kind = _key(stored, part), kind_of(stored)
+    # a column with decimals has none where the rows recomputed happen to be whole
+    decimals = [column for column in key if pd.api.types.is_float_dtype(stored[column])]
+    again = again.astype({column: float for column in decimals if pd.api.types.is_numeric_dtype(again[column])})
+    rows, rows_again = (_by_place(frame, key) for frame in (stored, again))
+    found = [Difference(name, place, "row", "missing", "there") for place in rows_again if place not in rows]
+    if not part:
+        found += [Difference(name, place, "row", "there", "missing") for place in rows if place not in rows_again]
+    common = [place for place in rows if place in rows_again]
+    again_in_order = [place for place in rows_again if place in rows]
+    if common != again_in_order:
+        first = next(
+            n for n, places in enumerate(zip(common, again_in_order, strict=True)) if places[0] != places[1]
+        )
+        found.append(Difference(name, f"row {first + 1}", "order of rows", common[first], again_in_order[first]))
+    return found + [d for place in common for d in _row(name, place, rows[place], rows_again[place], kind)]
+
+
+def _key(frame: pd.DataFrame, part: bool) -> list[str]:
+    """The fewest leading columns that tell the rows apart, those with decimals only without a choice."""
+    whole = [name for name in frame.columns if not pd.api.types.is_float_dtype(frame[name])]
+    for columns in (whole, list(frame.columns) if part else []):
+        for many in range(1, len(columns) + 1):
+            if not frame.duplicated(columns[:many]).any():
+                return columns[:many]
+    return []
+
+
+def _by_place(frame: pd.DataFrame, key: list[str]) -> dict[str, dict]:
+    records = frame.to_dict("records")
+    if not key:
+        return {f"row {number}": record for number, record in enumerate(records, 1)}
+    return {", ".join(f"{name}={record[name]}" for name in key): record for record in records}
+
+
+def _row(name: str, place: str, stored: dict, again: dict, kind: str) -> Iterator[Difference]:
+    for column, one in stored.items():
+        other = again[column]
+        if one == other or (pd.isna(one) and pd.isna(other)):
+            continue
+        allowed = TOLERANCES["exact"].of(0.0, 0.0)
+        if _is_number(one) and _is_number(other) and not (_is_whole(one) and _is_whole(other)):
+            allowed = TOLERANCES[kind].of(one, other)
+        if not (allowed and abs(one - other) <= allowed):
+            yield Difference(name, place, column, one, other, allowed)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def _is_whole(value: float) -> bool:
+    return float(value).is_integer()
+
+
+def unlike_listed(folder: Path, sidecar: str) -> list[Difference]:
+    """What in a folder is not as its sidecar lists it: files replaced, missing, or added beside them."""
+    name = folder.name
+    if (folder / STAGING).exists():
+        return [Difference(name, "", STAGING, "left by an interrupted run", "run the section again")]
+    try:
+        listed = written(folder, sidecar)
+    except ConfigError as error:
+        return [Difference(name, "", sidecar, str(error), "a list of files with digests")]
+    if listed is None:
+        return [Difference(name, "", sidecar, "missing", "a list of files with digests")]
+    found = []
+    for file, known in listed.items():
+        now = digest(folder / file) if (folder / file).is_file() else "missing"
+        if now != known:
+            found.append(Difference(name, "", file, now[:12], known[:12]))
+    there = {path.name for path in folder.iterdir() if path.is_file()}
+    found += [
+        Difference(name, "", file, "there", "not listed") for file in sorted(there - listed.keys() - {sidecar})
+    ]
+    return found
+
+
+def unlike_csv(path: Path) -> list[Difference]:
+    """Cells of the Markdown and LaTeX forms of a stored table that do not say what its CSV says."""
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    expected = [list(frame.columns), *frame.to_numpy().tolist()]
+    found = []
+    for suffix, cells_of in ((".md", _markdown), (".tex", _latex)):
+        name = path.with_suffix(suffix).name
+        try:
+            shown = cells_of(path.with_suffix(suffix).read_text())
+        except FileNotFoundError:
+            found.append(Difference(path.parent.name, "", name, "missing", "there"))
+            continue
+        if [len(row) for row in shown] != [len(row) for row in expected]:
+            found.append(Difference(path.parent.name, "", name, f"{len(shown)} rows", f"{len(expected)} rows"))
+            continue
+        for number, (row, row_expected) in enumerate(zip(shown, expected, strict=True)):
+            for column, one, other in zip(frame.columns, row, row_expected, strict=True):
+                if not _says(one, other):
+                    found.append(Difference(f"{path.parent.name}/{name}", f"row {number}", column, one, other))
+    return found
+
+
+def _says(shown: str, stored: str) -> bool:
+    """Whether a cell is the stored one, rounded to the decimals it shows."""
+    if " ".join(shown.split()) == " ".join(stored.split()) or (shown == "--" and stored == ""):
+        return True
+    try:
+        decimals = len(shown.partition(".")[2])
+        return abs(float(shown) - float(stored)) <= 0.5 * 10.0**-decimals * (1 + 1e-6) + 1e-8 * abs(float(stored))
+    except ValueError:
+        return False
+
+
+def _markdown(text: str) -> list[list[str]]:
+    """Cells of a table under its caption; further lines of a cell, which leave the first one empty, are joined."""
+    lines = text.rstrip("\n").split("\n")[2:]
+    cells = [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    rows: list[list[str]] = []
+    for number, row in enumerate(cells):
+        if number > 2 and row and not row[0] and any(row):
+            rows[-1] = [f"{above}\n{cell}" if cell else above for above, cell in zip(rows[-1], row, strict=True)]
+        elif number != 1 and any(row):
+            rows.append(row)
+    return rows
+
+
+def _latex(text: str) -> list[list[str]]:
+    body = text.partition("\\toprule")[2].partition("\\bottomrule")[0].replace("\\midrule\n", "")
+    rows = [row for row in body.split(" \\\\\n") if row.strip()]
+    return [[_unescaped(cell.strip()) for cell in re.split(r"(?<!\\)&", row)] for row in rows]
+
+
+def _unescaped(cell: str) -> str:
+    meant = {escape: character for character, escape in LATEX.items()}
+    pattern = "|".join(map(re.escape, sorted(meant, key=len, reverse=True)))
+    return re.sub(pattern, lambda match: meant[match.group()], cell)
