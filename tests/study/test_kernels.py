@@ -26,7 +26,7 @@ def test_the_settings_are_at_least_four_kernels_fewer_loops_and_two_threads(cfg)
     left_out = {setting.get("NPY_DISABLE_CPU_FEATURES", "") for setting in settings}
     assert any("X86_V4" in loops and "X86_V3" not in loops for loops in left_out)
     assert any("X86_V3" in loops for loops in left_out)
-    assert all((ROOT / "tests" / f"{name}.py").is_file() for name in with_tests.tests)
+    assert all((ROOT / "tests" / name).exists() for name in with_tests.tests)
     assert all(script_of(name) for name in cfg.sections)
     assert {*cfg.short_settings} <= set(cfg.settings)
     assert {*cfg.short_sections, *cfg.replicated} <= set(cfg.sections)

@@ -28,8 +28,8 @@ from replication.methods.online import GLICKO_SCALE, elo, glicko, period, win_ra
 from replication.methods.ranking import Ranking
 from replication.methods.study import against_truth, drawn_panel, method_of, on_panel, on_set
 from tests.real_data import needs_data
-from tests.test_config import composed, options
-from tests.test_sections import run, tree
+from tests.study.test_config import composed, options
+from tests.study.test_sections import run, tree
 
 PANEL = {"n_models": 5, "n_judges": 4, "n_comparisons": 3000, "sigma_scores": 1.0, "sigma_discrimination": 0.5}
 PANEL |= {"n_contrary": 0, "mean_position": 0.0, "sigma_position": 0.0, "judged_by_models": False}

@@ -12,7 +12,7 @@ import pytest
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
 from replication import datasets
 from replication.schemas.dataset import Dataset
-from tests.test_config import composed
+from tests.study.test_config import composed
 
 GOOD = [
     {

@@ -9,7 +9,7 @@ from scipy.special import expit
 from judgerank.simulate import generator
 from replication.config import ROOT
 from replication.slots import drawn, standardised_scores, truth_of
-from tests.test_sections import run
+from tests.study.test_sections import run
 
 PANEL = {"seed": 1, "n_models": 5, "n_judges": 3, "sigma_scores": 1.0, "sigma_discrimination": 0.3}
 PANEL |= {"mean_position": 1.0, "sigma_position": 0.5, "n_comparisons": 20_000}

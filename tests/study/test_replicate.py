@@ -31,7 +31,7 @@ from replication.outputs import run_section
 from replication.replicate import Study
 from replication.schemas.section import Parallel
 from replication.simulation import failures_of, interval_coverage, study_of
-from tests.replicate_tasks import (
+from tests.study.replicate_tasks import (
     blas_threads,
     both_sections,
     buggy,
@@ -224,7 +224,7 @@ def test_records_of_other_code_are_computed_anew(tmp_path):
     program = """if True:
         from pathlib import Path
         from replication.replicate import Parallel, Study
-        from tests.replicate_tasks import numbers
+        from tests.study.replicate_tasks import numbers
         print(Study("toy", numbers, {"a": {"mean": 0}}, {"a": 7}, 1, Path("cache")).run(Parallel("sequential", 1)))
     """
 
@@ -643,7 +643,7 @@ def test_an_unknown_backend_is_refused(tmp_path):
 
 def test_runs_that_share_a_cache_do_not_get_in_each_others_way(tmp_path):
     script = (
-        "import sys; from pathlib import Path; from tests.test_replicate import SEQUENTIAL, toy; "
+        "import sys; from pathlib import Path; from tests.study.test_replicate import SEQUENTIAL, toy; "
         "toy(Path(sys.argv[1]), 150, block=1).run(SEQUENTIAL)"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "shared")]

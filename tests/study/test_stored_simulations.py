@@ -7,7 +7,7 @@ from judgerank.simulate import generator
 from replication.config import ROOT
 from replication.simulation import cell_name, interval_coverage, squared_error, study_of
 from replication.verifying import TOLERANCES
-from tests.test_config import composed
+from tests.study.test_config import composed
 
 
 def recomputed(section: str, task, setting: str, size: int) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from judgerank.simulate import generator
 from replication.config import CONF
 from replication.schemas.validity import Design, Fitted
 from replication.validity import drawn, half, measured, separated
-from tests.test_sections import run
+from tests.study.test_sections import run
 
 SMALL = {"n_models": 6, "n_judges": 4, "n_comparisons": 600, "sigma_scores": 1.0, "level": 0.95}
 

@@ -11,7 +11,7 @@ from replication.config import ROOT
 from replication.datasets import find_file
 from replication.verifying import compare
 from tests.real_data import IN_HOUSE, needs_data, needs_in_house
-from tests.test_sections import run, tree
+from tests.study.test_sections import run, tree
 
 CHEAP = ["data_overview", "complete_ranking", "tie_handling", "length_covariate"]
 RESAMPLED = {

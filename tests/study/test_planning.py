@@ -35,7 +35,7 @@ from judgerank.reading import read_judgments
 from judgerank.simulate import generator
 from replication.config import ROOT
 from replication.plan_study import grid, simulated, study_of
-from tests.test_config import composed, options
+from tests.study.test_config import composed, options
 
 Z = NormalDist().inv_cdf(0.975)
 WANTED = {"score_width": 0.3, "score_width_worst": 0.5, "standardised_width": 0.2, "standardised_width_worst": 0.4}

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from replication.config import ROOT
-from tests.test_config import composed
+from tests.study.test_config import composed
 
 README = (ROOT / "README.md").read_text()
 

@@ -13,7 +13,7 @@ from replication.datasets import load_judgments
 from replication.pool_search import DRAWS, against_table_2, drawn, sample_search, samples, stops
 from replication.searching import attempts, exchanged, reduction_search, width_search
 from tests.real_data import needs_in_house
-from tests.test_config import composed
+from tests.study.test_config import composed
 
 
 def test_attempts_are_nearest_first_what_is_reproduced_before_all():

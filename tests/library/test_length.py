@@ -21,7 +21,7 @@ from judgerank.solvers.newton import NewtonSettings
 from replication.config import ROOT
 from replication.datasets import load_judgments
 from tests.real_data import needs_data
-from tests.test_config import composed
+from tests.study.test_config import composed
 
 SCORES = np.array([1.1, 0.4, 0.0, -0.5, -1.0])
 GAMMA = np.array([2.0, 1.0, 0.7])

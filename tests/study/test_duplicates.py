@@ -9,7 +9,7 @@ from judgerank.duplicates import agreement_by_kind, answer_agreement, with_judge
 from judgerank.judgments import Judgments
 from replication.datasets import load_judgments
 from tests.real_data import needs_data
-from tests.test_config import composed
+from tests.study.test_config import composed
 
 COLUMNS = ["question_id", "model_a", "model_b", "judge_model", "judge_preferred_model"]
 

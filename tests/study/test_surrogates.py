@@ -10,7 +10,7 @@ from judgerank.errors import DataUnavailableError
 from replication import published, surrogates
 from replication.schemas.dataset import Dataset
 from replication.surrogates import AT_ZERO_IN_HOUSE, STORED, printed_panel, surrogate_judgments
-from tests.test_config import composed
+from tests.study.test_config import composed
 
 
 @pytest.mark.parametrize("name", ["chatbot_arena", "mt_bench", "ultrafeedback"])

@@ -17,7 +17,7 @@ from judgerank.simulate import generator
 from replication.config import ROOT
 from replication.verifying import compare
 from tests.real_data import needs_data
-from tests.test_sections import run, tree
+from tests.study.test_sections import run, tree
 
 
 def judgments(seed: int, size: int = 1200, position: float = 0.0) -> Judgments:

@@ -15,7 +15,7 @@ from judgerank.errors import ConfigError
 from replication.config import ROOT, as_merged, require_plain_options, script_of
 from replication.schemas.ranges import require_known_and_in_range
 from tests.real_data import needs_data
-from tests.test_config import PRIMARY, composed
+from tests.study.test_config import PRIMARY, composed
 
 NAN, INF = "=nan is out of range: it must", "=inf is out of range: it must"
 UNKNOWN = "there is no setting '{}'; the nearest known one is '{}'"

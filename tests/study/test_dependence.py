@@ -29,7 +29,7 @@ from replication.dependence import (
     standardised_errors,
 )
 from tests.real_data import needs_data
-from tests.test_sections import run, tree
+from tests.study.test_sections import run, tree
 
 SCORES, GAMMA = np.array([1.0, 0.3, -0.4, -0.9]), np.array([0.6, 1.0, 1.7])
 N, K, QUESTIONS = len(SCORES), len(GAMMA), 60

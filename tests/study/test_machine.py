@@ -55,7 +55,7 @@ def test_the_machine_names_its_kernels_and_the_time_taken():
 
 
 def test_skipped_tests_are_counted_with_what_would_let_them_run():
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_published.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/study/test_published.py"]
     environment = os.environ | {"JUDGERANK_PAPER": ""}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     told = [line for line in done.stdout.splitlines() if "tests skipped; they would run" in line]

@@ -17,7 +17,7 @@ from replication.outputs import load_section_data
 from replication.tables import STORED_FORMAT
 from replication.verifying import compare
 from tests.real_data import FILES, needs_data
-from tests.test_config import composed
+from tests.study.test_config import composed
 
 SECTIONS = ["chatbot_arena", "benchmark_alignment", "judge_reliability"]
 

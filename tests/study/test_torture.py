@@ -13,7 +13,7 @@ from judgerank.model import BTL, POSITION_ONLY
 from judgerank.simulate import generator
 from replication.config import ROOT
 from replication.torture import designs, inputs
-from tests.test_readme import table_after
+from tests.study.test_readme import table_after
 
 
 def test_a_few_of_every_kind_end_well(tmp_path):

@@ -189,7 +189,7 @@ def test_a_process_that_is_killed_loses_nothing(step, tmp_path):
     program = """if True:
         import json, os, signal, sys
         from pathlib import Path
-        from tests.test_publishing import NEW, STEPS, publish
+        from tests.tool.test_publishing import NEW, STEPS, publish
         left = int(sys.argv[2])
         def dying(call):
             def instead(*args, **kwargs):

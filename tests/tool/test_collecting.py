@@ -22,7 +22,7 @@ from judgerank.collecting.replies import parse
 from judgerank.collecting.tasks import Questions, Task, plan, read_questions
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
 from replication.config import ROOT
-from tests.endpoint import serving
+from tests.tool.endpoint import serving
 
 KEY = "sk-secret-0123456789"
 MODELS = ("m1", "m2", "m3")
@@ -607,7 +607,9 @@ def test_another_prompt_wants_another_file(tmp_path):
 
 def test_the_worked_example_of_the_readme_runs(tmp_path):
     readme = (ROOT / "README.md").read_text()
-    block = readme.split("<!-- worked example: run by tests/test_collecting.py -->\n```sh\n")[1].split("```")[0]
+    block = readme.split("<!-- worked example: run by tests/tool/test_collecting.py -->\n```sh\n")[1].split("```")[
+        0
+    ]
     script = block.replace(".venv/bin/python", sys.executable).replace(
         "OPENAI_API_KEY=...", f"OPENAI_API_KEY={KEY}"
     )

@@ -8,7 +8,7 @@ from judgerank.errors import ConfigError
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.solvers import newton, search
 from judgerank.solvers.localized import LocalizedSettings, maximise
-from tests.test_localized import APART, GOOD, OTHER, assert_in_box, small_panel
+from tests.library.test_localized import APART, GOOD, OTHER, assert_in_box, small_panel
 
 
 def test_opposed_judges_do_not_end_at_the_saddle_point_zero(cells_of):
