@@ -11,7 +11,8 @@ from replication.config import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OPTIONAL = [text for group in PROJECT["optional-dependencies"].values() for text in group]
-DECLARED = [Requirement(text) for text in [*PROJECT["dependencies"], *OPTIONAL]]
+EVERY = map(Requirement, [*PROJECT["dependencies"], *OPTIONAL])
+DECLARED = [requirement for requirement in EVERY if requirement.name != PROJECT["name"]]
 ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text())
 
 
