@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # a key, a package or an option of a defaults list
 HYDRAS_OWN = re.compile(r"""\W*hydra\b.*:|\s*#\s*@package.*hydra|\s*-.*\bhydra\b.*:""")
 CONF = str(ROOT / "conf")
+QUIET = ("hydra/job_logging=none", "hydra/hydra_logging=none")  # of hydra's own log files and lines
 SCRIPTS = ROOT / "experiments"
 register()
 
@@ -119,7 +120,7 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
             for package in ("judgerank", "replication"):
                 logging.getLogger(package).setLevel(logging.INFO)
             try:
-                sys.argv[1:] = map(as_merged, sys.argv[1:])
+                sys.argv[1:] = [*map(as_merged, sys.argv[1:]), *QUIET]
                 require_plain_options(Path(CONF))
                 command()
             except KeyboardInterrupt:
