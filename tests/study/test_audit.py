@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from experiments.audit import whole
+from judgerank.pages import whole_page
 from replication import published
 from replication.auditing.audit import OTHERS, RESULTS, Verdict, audit, judged, totals
 from replication.auditing.claim import CHECKS, Outcome, against, tables_of
@@ -22,7 +23,7 @@ from replication.auditing.monte_carlo import RULES, one_more
 from replication.auditing.page import page
 from replication.auditing.readings import READINGS
 from replication.auditing.registry import KINDS, causes, registry
-from replication.auditing.report import html, readme_blocks, with_block
+from replication.auditing.report import readme_blocks, with_block
 from replication.auditing.results import Missing, Results
 from replication.config import ROOT
 
@@ -469,7 +470,7 @@ def test_page_csv_and_readme_are_current(audited):
 
 
 def test_the_html_page_stands_alone(audited):
-    shown = html(page(audited, STORED), "Audit", ROOT / "results")
+    shown = whole_page(page(audited, STORED), "Audit", ROOT / "results")
     assert shown.count("<table>") > 10
     assert 'src="data:image/png;base64,' in shown
     assert not re.search(r'src="(?!data:)', shown)

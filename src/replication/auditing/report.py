@@ -1,13 +1,10 @@
-"""A page as one HTML file that needs nothing beside it, and the blocks of the README."""
+"""The blocks of the README."""
 
 from __future__ import annotations
 
-import base64
 import logging
 import re
-from pathlib import Path
 
-import markdown
 import pandas as pd
 
 from replication.auditing.claims import outcomes
@@ -15,29 +12,11 @@ from replication.auditing.page import Audit, totals_tables
 from replication.auditing.results import Missing, Results
 
 log = logging.getLogger("replication")
-STYLE = """body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
-table { border-collapse: collapse; font-size: 13px; margin: 1em 0 }
-th, td { border: 1px solid #ccc; padding: 2px 7px }
-th { background: #f2f2f2; text-align: left } img { max-width: 100% } code { background: #f5f5f5 }
-summary { cursor: pointer; font-weight: bold }"""
 SET_TITLES = {"in_house": "In-house data", "chatbot_arena": "Chatbot Arena"}
 SET_TITLES |= {"mt_bench": "MT-Bench", "ultrafeedback": "UltraFeedback"}
 SHOWN_MEMBERS = ("btl", "judge_aware", "position_only", "position_aware", "position_aware_ties")
 ERROR_HEADS = {"score": "s", "standardised_score": "s, standardised", "log_discrimination": "log gamma"}
 DRAW_KINDS = ("further", "main")
-
-
-def html(text: str, title: str, folder: Path) -> str:
-    """A Markdown page as one HTML file, with the figures it shows (relative to a folder) inside."""
-    body = markdown.markdown(text, extensions=["tables", "md_in_html"])
-
-    def embedded(match: re.Match) -> str:
-        content = base64.b64encode((folder / match[1]).read_bytes()).decode()
-        return f'src="data:image/png;base64,{content}"'
-
-    body = re.sub(r'src="([^"]+\.png)"', embedded, body)
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
 
 
 def with_block(text: str, name: str, content: str) -> str:
