@@ -159,3 +159,12 @@ def test_the_recipe_for_a_section_works(tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results/surrogate/tie_shares/ties.csv").is_file()
     assert (tmp_path / "figures/surrogate/tie_shares/ties.png").is_file()
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("mkdocs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "reference/fit/index.html").is_file()
