@@ -30,8 +30,8 @@ def near_maximum(cells: Comparisons, model: Model, at: Parameters) -> bool:
 
     Let u be the gradient, H minus the Hessian, and r the most by which a direction v sets two outcomes of one
     comparison apart. The third derivative along v is at most r v'H v (Bach, 2010, Self-concordant analysis for
-    logistic regression), so the slope falls below u'v - v'H v / r. If it stays positive, (v'H v)^(1/2) is at most r
-    times the Newton decrement (u'H^-1 u)^(1/2), and at least r (n p q)^(1/2), p and q being the probabilities of
+    logistic regression), so the slope falls below u'v - v'H v / r. If it stays positive, (v'H v)^(1/2) is at most
+    r times the Newton decrement (u'H^-1 u)^(1/2), and at least r (n p q)^(1/2), p and q being the probabilities of
     those outcomes. So there is a maximum where the decrement is below the least (n p q)^(1/2) of all comparisons.
     False says nothing.
 
