@@ -86,7 +86,8 @@ def positions_are_imitated(cells: Comparisons) -> bool:
     """
     step: dict[int, int] = {}
     around = [[] for _ in cells.models]
-    for i, j in sorted(set(zip(cells.first.tolist(), cells.second.tolist(), strict=True))):
+    n = len(cells.models)
+    for i, j in zip(*np.divmod(np.unique(cells.first.astype(np.intp) * n + cells.second), n), strict=True):
         around[i].append((j, -1))
         around[j].append((i, 1))
     for root in range(len(cells.models)):

@@ -12,7 +12,7 @@ from judgerank.connectivity import positions_are_imitated, require_maximum
 from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
 from judgerank.estimates import Settings
 from judgerank.model import Model, Parameters, get_model
-from judgerank.recession import rising_direction
+from judgerank.recession import near_maximum, rising_direction
 from judgerank.result import FitResult
 from judgerank.solvers import adam, localized, penalised, runaway, search
 from judgerank.solvers.adam import AdamSettings
@@ -109,9 +109,9 @@ def _settings(member: Model, solver: str, settings: Settings | None) -> Settings
     return settings
 
 
-def _require_level(cells: Comparisons, member: Model, at: Parameters | None = None) -> None:
+def _require_level(cells: Comparisons, member: Model, at: Parameters) -> None:
     """Refuse comparisons whose likelihood rises without end in scores, positions and tie propensities."""
-    direction = rising_direction(cells, member, at)
+    direction = None if near_maximum(cells, member, at) else rising_direction(cells, member, at)
     if direction is None:
         return
     n = len(cells.models)

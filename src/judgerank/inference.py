@@ -91,14 +91,18 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
             f"{len(comparisons)} comparisons in {q} clusters: that many labels and two clusters are needed"
         )
     # every cluster with models and judges of its own, all of them at the same parameters: one pass for all
-    index = {
-        name: cluster * size + getattr(comparisons, name)
-        for name, size in (("first", n), ("second", n), ("judge", k))
-    }
-    apart = replace(comparisons, models=tuple(range(q * n)), judges=tuple(range(q * k)), **index)
-    here = evaluate(apart, model, Parameters(np.tile(at.scores, q), np.tile(at.judges, (1, q))))
-    judges = here.judge_gradient.reshape(len(at.judges), q, k).transpose(1, 0, 2)
-    return np.hstack([here.score_gradient.reshape(q, n), judges.reshape(q, -1)])
+    models, ends = np.unique(
+        np.tile(cluster * n, 2) + np.r_[comparisons.first, comparisons.second], return_inverse=True
+    )
+    judges, judge = np.unique(cluster * k + comparisons.judge, return_inverse=True)
+    labels = {"models": tuple(range(len(models))), "judges": tuple(range(len(judges)))}
+    apart = replace(comparisons, **labels, first=ends[: len(cluster)], second=ends[len(cluster) :], judge=judge)
+    here = evaluate(apart, model, Parameters(at.scores[models % n], at.judges[:, judges % k]))
+    gradients = np.zeros((q, n + len(at.judges) * k))
+    gradients[models // n, models % n] = here.score_gradient
+    for block, values in enumerate(here.judge_gradient):
+        gradients[judges // k, n + block * k + judges % k] = values
+    return gradients
 
 
 def for_few_clusters(meat: np.ndarray, info: np.ndarray, inverse: np.ndarray, n_clusters: int) -> np.ndarray:
