@@ -54,7 +54,7 @@ def named_modules(settings: Any) -> set[str]:
 
 @cache
 def _imported(package: str, source: bytes) -> list[str]:
-    """Names that a module of a package imports from our packages, modules or what is in them; also its own parents."""
+    """Names that a module of a package imports from ours, modules or what is in them; also its own parents."""
     names = [package]
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
