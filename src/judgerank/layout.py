@@ -9,9 +9,10 @@ broadcasts to it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from judgerank.comparisons import Comparisons, remembered
 
@@ -66,8 +67,6 @@ class Table:
         self._n = n
         self._i, self._j, self._pair = first, second, first * self._n + second
         self.outcome, self.count, self.tied = outcome, count, tied
-        signs, pair = np.repeat([1.0, -1.0], len(first)), np.tile(np.arange(len(first)), 2)
-        self._signed = csr_array((signs, (np.r_[first, second], pair)), (n, len(first)))
 
     def differences(self, scores: np.ndarray) -> np.ndarray:
         return (scores.take(self._i) - scores.take(self._j))[None, :]
@@ -87,6 +86,14 @@ class Table:
 
     def by_both(self, values: np.ndarray, total: np.ndarray) -> None:
         total += (self._signed @ values.T).T
+
+    @cached_property
+    def _signed(self) -> csr_array:
+        """One for the model shown first and minus one for the other, by pair, shape (N, P)."""
+        models = np.stack([self._i, self._j], axis=1).ravel()
+        starts = np.arange(0, len(models) + 1, 2)
+        columns = csc_array((np.tile([1.0, -1.0], len(self._i)), models, starts), (self._n, len(self._i)))
+        return columns.tocsr()
 
 
 def laid_out(cells: Comparisons, size: int) -> Iterable[Listed | Table]:
