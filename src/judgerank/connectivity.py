@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from judgerank.comparisons import Comparisons
+from judgerank.comparisons import Comparisons, remembered
 from judgerank.errors import DisconnectedError, NoMaximumError
 
 Groups = tuple[tuple[str, ...], ...]
@@ -37,6 +37,7 @@ def split(comparisons: Comparisons) -> list[tuple[Comparisons, np.ndarray]]:
     return parts
 
 
+@remembered
 def runaway_models(cells: Comparisons) -> Groups:
     """Groups of models that won, or that lost, every comparison with the models outside the group.
 

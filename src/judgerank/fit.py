@@ -70,7 +70,10 @@ def fit(
     member = get_model(model, comparisons)
     if comparisons.covariate is not None and not member.has_slope:  # rows that differ in it alone merge
         comparisons = replace(comparisons, covariate=None)
-    comparisons = comparisons.with_ties() if member.has_ties else replace(comparisons, tied=None)
+    if member.has_ties:
+        comparisons = comparisons.with_ties()
+    elif comparisons.tied is not None:
+        comparisons = replace(comparisons, tied=None)
     cells = comparisons.aggregate()
     settings = _settings(member, solver, settings)
     if start is not None and solver == "penalised":

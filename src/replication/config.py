@@ -60,6 +60,7 @@ def solver_settings(solver: DictConfig, model: str) -> tuple[str, Settings]:
 
 def both_fits(solver: DictConfig, comparisons: Comparisons) -> dict[str, FitResult]:
     """The judge-aware and the unweighted fit by the configured solver."""
+    comparisons = comparisons.aggregate()  # once for both
     return {m: fit(comparisons, m, *solver_settings(solver, m)) for m in ("judge_aware", "btl")}
 
 

@@ -140,7 +140,7 @@ def test_the_slope_at_zero_is_the_derivative_in_gamma_at_zero(cells, model, log_
     expected = [
         derivative(lambda x: log_likelihood(cells, at.scores, x, beta), gamma)[k] for k, gamma in enumerate(gammas)
     ]
-    assert_allclose(evaluate(cells, model, at).slope_at_zero, expected, **DIFFERENCE)
+    assert_allclose(evaluate(cells, model, at, "expected").slope_at_zero, expected, **DIFFERENCE)
 
 
 @FAMILY

@@ -14,6 +14,7 @@ from judgerank.likelihood import (
     Law,
     evaluate,
     first_shown_share,
+    net_wins,
     predictor,
     tied_share,
 )
@@ -81,11 +82,7 @@ def main_direction(cells: Comparisons) -> np.ndarray:
 
     Near gamma = 0 a judge's net wins are proportional to gamma_k, with one pattern over models for all judges.
     """
-    n, k = len(cells.models), len(cells.judges)
-    net = cells.count * (cells.outcome - 0.5)
-    row = cells.judge.astype(np.intp) * n
-    wins = np.bincount(row + cells.first, net, k * n) - np.bincount(row + cells.second, net, k * n)
-    direction = np.linalg.svd(wins.reshape(k, n), full_matrices=False)[2][0]
+    direction = np.linalg.svd(net_wins(cells), full_matrices=False)[2][0]
     return direction / max(direction.std(), np.finfo(float).tiny)
 
 

@@ -168,7 +168,8 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
         raise LinAlgError("a judge's information is not positive definite")
     cross = here.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
     right_sides = np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2)
-    solved = np.linalg.solve(own, right_sides).reshape(-1, len(schur) + 1)
+    solved = right_sides / own if own.shape[-1] == 1 else np.linalg.solve(own, right_sides)
+    solved = solved.reshape(-1, len(schur) + 1)
     rows = cross.reshape(-1, len(schur))
     schur = schur - rows.T @ solved[:, :-1]
     right = right - rows.T @ solved[:, -1]
@@ -188,8 +189,8 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
 def _positive(own: np.ndarray, least: float) -> bool:
     """Whether matrices are positive definite by more than rounding, each in its own units."""
     diagonal = np.einsum("kbb->kb", own)
-    if not np.all(diagonal > least):
-        return False
+    if not np.all(diagonal > least) or own.shape[-1] == 1:
+        return bool(np.all(diagonal > least))
     scale = np.sqrt(diagonal)
     return bool(np.all(np.linalg.eigvalsh(own / (scale[:, :, None] * scale[:, None, :])) > FLATTEST))
 

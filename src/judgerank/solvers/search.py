@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from scipy.special import expit
 
-from judgerank.comparisons import Comparisons
+from judgerank.comparisons import Comparisons, remembered
 from judgerank.likelihood import predictor
 from judgerank.model import BTL, Model, Parameters
-from judgerank.solvers.basins import Ends, Rows, apart, rough_maxima
+from judgerank.solvers.basins import Ends, Rows, apart, rough_maxima, shares
 from judgerank.solvers.choice import highest
 from judgerank.solvers.closure import assurance, guess, levels_at_zero
 from judgerank.solvers.newton import NewtonSettings, climb
@@ -50,9 +50,9 @@ def maximise(
     if start is not None:
         return climb(cells, model, settings, start)
     if not model.judge_blocks:
-        return climb(cells, model, settings, Parameters.zeros(model, cells))
+        return from_zero(cells, model, settings)
     unweighted = unweighted_scores(cells, settings)
-    first = climb(cells, model, settings, guess(cells, model, unweighted))
+    first = from_unweighted(cells, model, settings)
     if model.fixed_scale or is_sure(cells, model, first):
         return first
     if rough is None:
@@ -76,11 +76,11 @@ def followed(
     *ends: Solution,
 ) -> list[Solution]:
     """Ends of climbs, each start in turn, but for starts that predict the same as an end before them."""
-    found = list(ends)
+    found, weights = list(ends), shares(cells.judge, cells.count)
     known = [expit(predictor(cells, model, end.parameters)) for end in found]
     for near in starts:
         here = expit(predictor(cells, model, near))[:, None]
-        if not known or apart(cells.judge, cells.count, here, np.column_stack(known)).min() > REACHED:
+        if not known or apart(weights, here, np.column_stack(known)).min() > REACHED:
             found.append(climb_from(near))
             known.append(expit(predictor(cells, model, found[-1].parameters)))
     return found
@@ -88,11 +88,10 @@ def followed(
 
 def sure_maximum(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution | None:
     """The maximum that one climb from the unweighted scores reaches, if there can hardly be a higher one."""
-    start = guess(cells, model, unweighted_scores(cells, settings))
     many = cells.n_comparisons >= MANY * len(cells.models) * len(cells.judges)
-    if not many and assurance(cells, model, start) < WORTH_A_TRY:
+    if not many and assurance(cells, model, first_guess(cells, model, settings)) < WORTH_A_TRY:
         return None
-    first = climb(cells, model, settings, start)
+    first = from_unweighted(cells, model, settings)
     return first if is_sure(cells, model, first) else None
 
 
@@ -104,8 +103,25 @@ def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
 
 
 def unweighted_scores(cells: Comparisons, settings: NewtonSettings) -> np.ndarray:
-    pooled = cells.pool_judges()
-    return climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
+    return from_zero(cells.pool_judges(), BTL, settings).parameters.scores
+
+
+@remembered
+def from_zero(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution:
+    """The climb from all parameters at zero."""
+    return climb(cells, model, settings, Parameters.zeros(model, cells))
+
+
+@remembered
+def from_unweighted(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution:
+    """The climb from the unweighted scores."""
+    return climb(cells, model, settings, first_guess(cells, model, settings))
+
+
+@remembered
+def first_guess(cells: Comparisons, model: Model, settings: NewtonSettings) -> Parameters:
+    """The unweighted scores with judges to match."""
+    return guess(cells, model, unweighted_scores(cells, settings))
 
 
 def rough_ends(cells: Comparisons, model: Model, bounds: Mapping[str, float]) -> Ends:
