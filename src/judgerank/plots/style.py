@@ -112,6 +112,7 @@ def save_figures(figures: Mapping[str, Figure], folder: Path) -> None:
     for name, figure in figures.items():
         # fixed metadata keep the files the same to the byte
         figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "ModDate": None})
+        figure.set_layout_engine("none")  # the layout found for the one is kept for the other
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})
 
 
