@@ -1,5 +1,7 @@
 """The search for the highest maximum, and decisions that must not hang on rounding."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -81,6 +83,14 @@ def test_heights_are_equal_up_to_a_stated_tolerance(cells_of, share, ambiguous):
         # the rule decides where heights are equal, the height where they are not
         turned = highest(order, -found.parameters.scores).parameters
         assert (turned is other.parameters) == ambiguous
+
+
+def test_an_end_that_was_stopped_counts_last_among_ends_of_one_height(cells_of):
+    found = fit(cells_of(*opposed(1.0))).solution
+    stopped = replace(found, status=Status.ITERATION_LIMIT)
+    ended = replace(found, parameters=found.rival.parameters)
+    for order in ([stopped, ended], [ended, stopped]):
+        assert highest(order, found.parameters.scores).parameters is ended.parameters
 
 
 def test_a_lower_maximum_over_the_box_is_not_taken():
