@@ -11,13 +11,8 @@ from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError
 from judgerank.likelihood import Law
 from judgerank.model import Model
-from judgerank.solvers.adam import AdamSettings
-from judgerank.solvers.localized import LocalizedSettings
-from judgerank.solvers.newton import NewtonSettings
-from judgerank.solvers.penalised import PenalisedSettings
+from judgerank.solvers.settings import Settings
 from judgerank.solvers.solution import Solution, Status
-
-Settings = NewtonSettings | AdamSettings | LocalizedSettings | PenalisedSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +24,7 @@ class Estimates:
     comparisons : Comparisons
         The aggregated comparisons behind them.
     model : Model
-    settings : NewtonSettings, AdamSettings, LocalizedSettings or PenalisedSettings
+    settings : Newton, Adam, Localized or Penalised
     solution : Solution
     """
 

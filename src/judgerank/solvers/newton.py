@@ -32,7 +32,7 @@ ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precisio
 
 
 @dataclass(frozen=True)
-class NewtonSettings:
+class Newton:
     """Settings of the exact solver.
 
     Attributes
@@ -55,7 +55,7 @@ class NewtonSettings:
         require_tolerance(self)
 
 
-def climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters) -> Solution:
+def climb(cells: Comparisons, model: Model, settings: Newton, start: Parameters) -> Solution:
     """The maximum that a climb from one start reaches, over gamma_k >= 0.
 
     Judges whose slope at zero is not positive are set to gamma_k = 0 on the way (for the scores as they are,

@@ -37,7 +37,7 @@ DIFFERENCE = 1e-4  # of log tau, for the slope of the marginal likelihood
 
 
 @dataclass(frozen=True)
-class PenalisedSettings:
+class Penalised:
     """Settings of the penalised fit.
 
     Attributes
@@ -171,7 +171,7 @@ class Problem:
         info = self.to_full.T @ (information(here, self.free) + precision) @ self.to_full
         return height, self.to_full.T @ gradient, info
 
-    def mode(self, x: np.ndarray, spread: Mapping[str, float], settings: PenalisedSettings):
+    def mode(self, x: np.ndarray, spread: Mapping[str, float], settings: Penalised):
         """The mode reached from x: where it is, how high, whether the tolerance was met, and Newton steps.
 
         A judge without a penalty may run off: the climb ends where its discrimination counts as unbounded.
@@ -220,7 +220,7 @@ def _ascent(info: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         return vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), FLATTEST * values[-1]))
 
 
-def maximise(cells: Comparisons, model: Model, settings: PenalisedSettings) -> Solution:
+def maximise(cells: Comparisons, model: Model, settings: Penalised) -> Solution:
     """The penalised maximum, with standard deviations given or found; they are the solution's `spread`."""
     problem = Problem(cells, model)
     names = ("scores", *_free_blocks(model))

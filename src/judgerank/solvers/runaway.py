@@ -13,7 +13,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.likelihood import evaluate
 from judgerank.model import Model, Parameters
 from judgerank.solvers.newton import unbounded_judges
-from judgerank.solvers.penalised import PenalisedSettings, Problem
+from judgerank.solvers.penalised import Penalised, Problem
 from judgerank.solvers.solution import Solution, Status, separated_judges
 
 ALONE = 1.0  # standard deviation of an unbounded judge's parameters about the mean of the others
@@ -57,7 +57,7 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
     for _ in play:
         away = np.isin(play, unbounded)
         problem, start = _alone(part, model, Parameters(at.scores, at.judges[:, play]), away)
-        x, _, done, more = problem.mode(start, {"scores": 1.0}, PenalisedSettings())
+        x, _, done, more = problem.mode(start, {"scores": 1.0}, Penalised())
         here, steps = problem.parameters(x), steps + more
         new = set(unbounded_judges(model, here) or separated_judges(part, model, here)) - set(np.flatnonzero(away))
         if not new:

@@ -19,7 +19,7 @@ from judgerank.model import BTL, Model, Parameters
 from judgerank.solvers.basins import Ends, Rows, apart, rough_maxima
 from judgerank.solvers.choice import highest
 from judgerank.solvers.closure import assurance, guess, levels_at_zero
-from judgerank.solvers.newton import NewtonSettings, climb
+from judgerank.solvers.newton import Newton, climb
 from judgerank.solvers.slopes import elsewhere
 from judgerank.solvers.solution import Solution
 
@@ -38,7 +38,7 @@ REACHED = 0.01  # as `basins.ALIKE`, of a start and an exact end; with lengths, 
 def maximise(
     cells: Comparisons,
     model: Model,
-    settings: NewtonSettings,
+    settings: Newton,
     start: Parameters | None = None,
     rough: Ends | None = None,
 ) -> Solution:
@@ -86,7 +86,7 @@ def followed(
     return found
 
 
-def sure_maximum(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution | None:
+def sure_maximum(cells: Comparisons, model: Model, settings: Newton) -> Solution | None:
     """The maximum that one climb from the unweighted scores reaches, if there can hardly be a higher one."""
     start = guess(cells, model, unweighted_scores(cells, settings))
     many = cells.n_comparisons >= MANY * len(cells.models) * len(cells.judges)
@@ -103,7 +103,7 @@ def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
     return found.status.converged and assurance(cells, model, found.parameters, height) >= enough
 
 
-def unweighted_scores(cells: Comparisons, settings: NewtonSettings) -> np.ndarray:
+def unweighted_scores(cells: Comparisons, settings: Newton) -> np.ndarray:
     pooled = cells.pool_judges()
     return climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
 
