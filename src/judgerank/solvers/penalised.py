@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, block_diag
-from scipy.optimize import minimize
 
 from judgerank.comparisons import Comparisons
 from judgerank.inference import information, zero_sum_basis
@@ -240,6 +239,8 @@ def maximise(cells: Comparisons, model: Model, settings: Penalised) -> Solution:
         return -value + 0.5 * log_tau @ log_tau, -np.array(slopes) / DIFFERENCE + log_tau
 
     if unknown:
+        from scipy.optimize import minimize  # loads slowly, and seldom is needed
+
         bounds = [(np.log(NARROWEST), np.log(WIDEST))] * len(unknown)
         found = minimize(loss, np.zeros(len(unknown)), jac=True, bounds=bounds, method="L-BFGS-B")
         spread |= dict(zip(unknown, np.exp(found.x).tolist(), strict=True))
