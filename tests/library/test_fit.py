@@ -231,10 +231,11 @@ def test_the_summary_names_judges_at_zero(boundary):
 
 def test_the_summary_lists_models_from_the_highest_score(raw):
     found = fit(raw)
-    order = [line.split() for line in found.summary().splitlines()[2:]]
-    assert [name for _, _, name in order] == list(found.scores.sort_values(ascending=False).index)
+    table = found.summary().split("\n\n")[1].splitlines()[2:]
+    order = [line.split()[:3] for line in table]
+    assert [name for _, name, _ in order] == list(found.scores.sort_values(ascending=False).index)
     assert [int(rank) for rank, _, _ in order] == [1, 2, 3, 4]
-    assert [float(score) for _, score, _ in order] == sorted(found.scores.round(3), reverse=True)
+    assert [float(score) for _, _, score in order] == sorted(found.scores.round(3), reverse=True)
 
 
 def test_an_unbounded_judge_is_named(cells_of):
