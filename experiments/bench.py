@@ -54,16 +54,16 @@ def against_passes(cfg: DictConfig) -> Iterator[tuple]:
     rows, truth = simulated(cfg.seed, 100, 20, 200_000)
     cells = rows.aggregate()
     one = seconds(lambda: evaluate(cells, JUDGE_AWARE, truth), 21)
-    whole = seconds(lambda: fit(cells, "judge_aware", *solver_settings(cfg.solver, "judge_aware")), 7)
+    whole = seconds(lambda: fit(cells, "judge_aware", solver_settings(cfg.solver, "judge_aware")), 7)
     yield "exact fit / likelihood-and-gradient pass, N=100 K=20 T=200,000", whole, one, "at most 40"
-    positions = seconds(lambda: fit(cells, "position_aware", *solver_settings(cfg.solver, "position_aware")), 7)
+    positions = seconds(lambda: fit(cells, "position_aware", solver_settings(cfg.solver, "position_aware")), 7)
     yield "position-aware fit / judge-aware fit, the same cells", positions, whole, "at most 2"
 
 
 def against_adam(cfg: DictConfig, comparisons: Comparisons, title: str, goal: int) -> Iterator[tuple]:
     adam = fit(comparisons, solver="adam")
     slow = seconds(lambda: fit(comparisons, solver="adam"), 1)
-    fast = seconds(lambda: fit(comparisons, "judge_aware", *solver_settings(cfg.solver, "judge_aware")), 21)
+    fast = seconds(lambda: fit(comparisons, "judge_aware", solver_settings(cfg.solver, "judge_aware")), 21)
     how = f"{title}, {adam.status} after {adam.solution.iterations} iterations"
     yield f"Algorithm 1 / exact fit, {how}", slow, fast, f"at least {goal}"
 
@@ -71,7 +71,7 @@ def against_adam(cfg: DictConfig, comparisons: Comparisons, title: str, goal: in
 def against_choix(cfg: DictConfig, frame: pd.DataFrame, title: str) -> Iterator[tuple]:
     def ours() -> None:
         settings = solver_settings(cfg.solver, "judge_aware")
-        fit(Comparisons.from_frame(frame), "judge_aware", *settings).confidence_intervals(cfg.level)
+        fit(Comparisons.from_frame(frame), "judge_aware", settings).confidence_intervals(cfg.level)
 
     label = f"judge-aware fit with intervals / choix unweighted fit, both from the frame, {title}"
     yield label, seconds(ours, 51), seconds(lambda: by_choix(frame), 51), "at most 2"
@@ -109,7 +109,7 @@ def against_libraries(cfg: DictConfig, comparisons: Comparisons, title: str) -> 
     frame, pooled = comparisons.to_frame(), comparisons.pool_judges().aggregate()
 
     def ours(model: str):
-        return fit(Comparisons.from_frame(frame), model, *solver_settings(cfg.solver, model))
+        return fit(Comparisons.from_frame(frame), model, solver_settings(cfg.solver, model))
 
     mine = seconds(lambda: ours("btl"), 51)
     others = {"choix": by_choix, "evalica": by_evalica}
@@ -151,7 +151,7 @@ def at_scale(cfg: DictConfig) -> Iterator[tuple]:
     rows, _ = simulated(cfg.seed, 1000, 100, 10_000_000)
     tracemalloc.reset_peak()
     arrays = (rows.first, rows.second, rows.judge, rows.outcome)
-    cells = fit(rows, "judge_aware", *solver_settings(cfg.solver, "judge_aware")).comparisons
+    cells = fit(rows, "judge_aware", solver_settings(cfg.solver, "judge_aware")).comparisons
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     arrays += (cells.first, cells.second, cells.judge, cells.outcome, cells.count)
@@ -159,7 +159,7 @@ def at_scale(cfg: DictConfig) -> Iterator[tuple]:
     del cells
     label = "N=1,000 K=100 T=10,000,000"
     once = seconds(rows.aggregate, 3)
-    whole = seconds(lambda: fit(rows, "judge_aware", *solver_settings(cfg.solver, "judge_aware")), 3)
+    whole = seconds(lambda: fit(rows, "judge_aware", solver_settings(cfg.solver, "judge_aware")), 3)
     yield f"exact fit from rows / one aggregation, {label}", whole, once, "at most 4"
     yield f"peak memory / arrays of rows and cells (bytes), {label}", float(peak), float(size), "at most 1.5"
 

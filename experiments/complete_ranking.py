@@ -35,7 +35,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     title, everyone = judgments.title, judgments.comparisons
     all_fits = both_fits(cfg.solver, everyone)
     weak = not_told_from_zero(all_fits["judge_aware"], cfg.level)
-    told = fit(without(everyone, weak), "judge_aware", *solver_settings(cfg.solver, "judge_aware"))
+    told = fit(without(everyone, weak), "judge_aware", solver_settings(cfg.solver, "judge_aware"))
     left_out = [judge for judge in cfg.dataset.left_out if judge in everyone.judges]
     fits = both_fits(cfg.solver, without(everyone, left_out)) if left_out else all_fits
     ranking = ranked(fits, cfg.level)

@@ -19,7 +19,7 @@ from judgerank.duplicates import agreement_by_kind, answer_agreement, with_judge
 from judgerank.judgments import Judgments
 from judgerank.likelihood import evaluate
 from judgerank.model import JUDGE_AWARE
-from judgerank.solvers.adam import AdamSettings, iterates
+from judgerank.solvers.adam import Adam, iterates
 from replication import plots, published
 from replication.config import main, solver_settings
 from replication.outputs import run_section
@@ -32,7 +32,7 @@ EVERY = 20  # iterations between the points of the path that are stored
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     settings = solver_settings(cfg.solver, "judge_aware")
-    fits = {name: fit(judgments.comparisons, "judge_aware", *settings) for name, judgments in data.items()}
+    fits = {name: fit(judgments.comparisons, "judge_aware", settings) for name, judgments in data.items()}
     table = pd.concat([discrimination(f, cfg.level, name) for name, f in fits.items()], ignore_index=True)
     summary = pd.concat([fit_rows([f], cfg.level, dataset=name) for name, f in fits.items()], ignore_index=True)
     answers = pd.concat([judgments.judges for judgments in data.values()], ignore_index=True)
@@ -66,7 +66,7 @@ def one_model_under_several_names(
     for name, judgments in data.items():
         if set(cfg.one_model) <= set(judgments.comparisons.judges):
             single = with_judges_merged(judgments, cfg.one_model, "merged")
-            merged = fit(single, "judge_aware", *solver_settings(cfg.solver, "judge_aware"))
+            merged = fit(single, "judge_aware", solver_settings(cfg.solver, "judge_aware"))
             moved = int((merged.ranks - fits[name].ranks).abs().max())
             row = fit_rows([fits[name], merged], cfg.level, dataset=name).drop(columns="log_likelihood")
             rows.append(row.assign(judges=["as published", "merged"], largest_rank_change=[0, moved]))
@@ -166,7 +166,7 @@ def follow(fitted: FitResult, length: int) -> tuple[pd.DataFrame, int, pd.DataFr
     cells = fitted.comparisons
     printed = published.numbers("judge_discrimination", "ultrafeedback")[list(cells.judges)]
     path, gammas = [], []
-    for iteration, at, _ in iterates(cells, JUDGE_AWARE, AdamSettings(tolerance=0.0, max_iterations=length)):
+    for iteration, at, _ in iterates(cells, JUDGE_AWARE, Adam(tolerance=0.0, max_iterations=length)):
         if iteration % EVERY == 0:
             gammas.append(np.exp(at.judges[0]))
             gap = float(np.abs(gammas[-1] - printed.to_numpy()).max())

@@ -18,7 +18,7 @@ from scipy.stats import spearmanr
 from judgerank import FitResult, fit
 from judgerank.inference import likelihood_ratio
 from judgerank.judgments import Judgments
-from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.adam import Adam
 from replication import plots
 from replication.config import main, solver_settings
 from replication.outputs import run_section
@@ -30,8 +30,8 @@ log = logging.getLogger("replication")
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     (judgments,) = data.values()
     title, comparisons = judgments.title, judgments.with_lengths()
-    scalar, length = (fit(comparisons, m, *solver_settings(cfg.solver, m)) for m in ("judge_aware", "length"))
-    iterated = fit(comparisons, "length", "adam", AdamSettings(max_iterations=cfg.adam_iterations))
+    scalar, length = (fit(comparisons, m, solver_settings(cfg.solver, m)) for m in ("judge_aware", "length"))
+    iterated = fit(comparisons, "length", Adam(max_iterations=cfg.adam_iterations))
     slopes = slope_table(length, cfg.level, judgments.truth)
     slopes["slope_adam"] = iterated.slope.to_numpy()
     ranking = pd.DataFrame({"score_length": length.scores, "score_judge_aware": scalar.scores})

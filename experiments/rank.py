@@ -39,7 +39,7 @@ def fitted_member(cfg: DictConfig, comparisons: Comparisons, name: str) -> FitRe
     if name in MODELS and MODELS[name].has_slope and comparisons.covariate is None:
         raise ConfigError(f"model {name!r} needs a column of lengths (data.columns.length=NAME names it)")
     try:
-        return fit(comparisons, name, *solver_settings(cfg.solver, name))
+        return fit(comparisons, name, solver_settings(cfg.solver, name))
     except NoMaximumError as error:
         links = "; ".join(f"{a} with {b}" for a, b in first_links(comparisons, error))
         shrunk = "solver=penalised ranks them all the same, by shrinking scores toward each other"

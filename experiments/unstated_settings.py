@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank import FitResult, fit
 from judgerank.comparisons import Comparisons
 from judgerank.judgments import Judgments
-from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.adam import Adam
 from replication import published
 from replication.config import main
 from replication.outputs import run_section
@@ -57,7 +57,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 
 def end_search(kept: Comparisons, cfg: DictConfig) -> pd.DataFrame:
     """Table A.7's judge-aware column at the maximum, and where the published algorithm may have been stopped."""
-    settings = AdamSettings(max_iterations=max(cfg.ranking_stops))
+    settings = Adam(max_iterations=max(cfg.ranking_stops))
     fits = [("maximum", fit(kept)), *((str(n), f) for n, f in stops(kept, settings, list(cfg.ranking_stops)))]
     rows = []
     for iterations, fitted in fits:
@@ -93,7 +93,7 @@ def table_2_search(judgments: Judgments, whole: FitResult, cfg: DictConfig) -> d
     part = next(part for setting, part in again if setting["generator"] == first["generator"])
     fits = {("maximum", "--"): fit(part)}
     for algorithm in cfg.algorithms:
-        settings = AdamSettings(**algorithm, tolerance=0.0, max_iterations=max(cfg.stops))
+        settings = Adam(**algorithm, tolerance=0.0, max_iterations=max(cfg.stops))
         name = ", ".join(f"{key} {value:g}" for key, value in algorithm.items())
         fits |= {(name, str(many)): fitted for many, fitted in stops(part, settings, list(cfg.stops))}
     btl, pool = fit(part, "btl"), c.with_judges(judges)

@@ -39,7 +39,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     }
     for left_out in set(cfg.members) - set(fitters):
         log.info("%s: no %s, since the questions' lengths are not known", title, left_out)
-    fitters = {m: partial(fitter, **solver_of(cfg, m)) for m, fitter in fitters.items()}
+    fitters = {m: partial(fitter, solver=solver_settings(cfg.solver, m)) for m, fitter in fitters.items()}
     fitters |= {f"{m}_shrunk": partial(fit, model=m, solver="penalised") for m in cfg.shrunk}
     fits = {name: fitter(comparisons) for name, fitter in fitters.items()}
     scores = cross_validated(comparisons, fitters, folds_of(judgments, cfg.folds, cfg.seed))
@@ -72,11 +72,6 @@ def people(judgments: Judgments) -> pd.Series | None:
     if judgments.name != "chatbot_arena" or judgments.is_surrogate:
         return None
     return published.numbers("chatbot_arena_human", "elo")
-
-
-def solver_of(cfg: DictConfig, member: str) -> dict:
-    """The configured solver of a member, as arguments of `fit`."""
-    return dict(zip(("solver", "settings"), solver_settings(cfg.solver, member), strict=True))
 
 
 def members_table(fits: dict[str, FitResult], scores: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:

@@ -122,7 +122,7 @@ def panel_of(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[str, Panel, Q
     if cfg.model is None:
         log.info("%s: %s", title, why)
     name = cfg.model or name
-    fitted = fit(judgments.comparisons, name, *solver_settings(cfg.solver, name))
+    fitted = fit(judgments.comparisons, name, solver_settings(cfg.solver, name))
     panel = Panel.fitted(fitted)
     if fitted.judges_at_zero:
         log.info("%s: at zero discrimination, left out: %s", title, ", ".join(fitted.judges_at_zero))

@@ -31,7 +31,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     title = judgments.title
     errors, summary, ranks = [], [], []
     for member in cfg.members:
-        plug_in = fit(judgments.comparisons, member, *solver_settings(cfg.solver, member))
+        plug_in = fit(judgments.comparisons, member, solver_settings(cfg.solver, member))
         clustered = plug_in.clustered(judgments.comparisons, judgments.question)
         resamples = bootstrapped(cfg, judgments, plug_in)
         table = errors_table(plug_in, clustered, resamples, cfg.level).assign(member=member)
@@ -119,7 +119,7 @@ def summary_row(cfg, judgments, member, errors, pairs, ranks, resamples) -> dict
 def calibration(cfg: DictConfig, judgments: Judgments) -> pd.DataFrame:
     """Coverage by kind of error on data drawn from the first member's fit, with and without question effects."""
     member = cfg.members[0]
-    truth = fit(judgments.comparisons, member, *solver_settings(cfg.solver, member)).solution.parameters
+    truth = fit(judgments.comparisons, member, solver_settings(cfg.solver, member)).solution.parameters
     asked = Asked(judgments.comparisons, judgments.question, member, truth, start=truth)
     settings = {"level": cfg.level, "bootstraps": cfg.inner_bootstraps}
     cells = {}

@@ -1,8 +1,59 @@
-"""Rank language models from pairwise comparisons by a panel of LLM judges."""
+"""Rank language models from pairwise comparisons by a panel of LLM judges.
+
+from judgerank import Comparisons, fit
+
+result = fit(Comparisons.from_frame(judgments))
+print(result)
+"""
+
+from importlib.metadata import version
 
 from judgerank.comparisons import Comparisons
+from judgerank.errors import (
+    ChecksumError,
+    ConfigError,
+    DataError,
+    DataUnavailableError,
+    DisconnectedError,
+    EndpointError,
+    JudgerankError,
+    MethodUnavailableError,
+    NoIntervalError,
+    NoMaximumError,
+    NotAsStoredError,
+    NotIdentifiedError,
+)
 from judgerank.fit import fit
+from judgerank.ranks import pairwise, rank_intervals
 from judgerank.result import FitResult
+from judgerank.solvers.settings import Adam, Localized, Newton, Penalised
 from judgerank.solvers.solution import Status
+from judgerank.storing import load
 
-__all__ = ["Comparisons", "FitResult", "Status", "fit"]
+__version__ = version("judgerank")
+__all__ = [
+    "Adam",
+    "ChecksumError",
+    "Comparisons",
+    "ConfigError",
+    "DataError",
+    "DataUnavailableError",
+    "DisconnectedError",
+    "EndpointError",
+    "FitResult",
+    "JudgerankError",
+    "Localized",
+    "MethodUnavailableError",
+    "Newton",
+    "NoIntervalError",
+    "NoMaximumError",
+    "NotAsStoredError",
+    "NotIdentifiedError",
+    "Penalised",
+    "Status",
+    "__version__",
+    "fit",
+    "load",
+    "pairwise",
+    "rank_intervals",
+]

@@ -6,16 +6,15 @@ import numpy as np
 
 from judgerank.comparisons import Comparisons
 from judgerank.connectivity import split
-from judgerank.estimates import Settings
 from judgerank.fit import fit
 from judgerank.result import FitResult
+from judgerank.solvers.settings import Settings
 
 
 def fit_apart(
     comparisons: Comparisons,
     model: str = "judge_aware",
-    solver: str = "newton",
-    settings: Settings | None = None,
+    solver: str | Settings = "newton",
     cluster: np.ndarray | None = None,
 ) -> tuple[FitResult, ...]:
     """Fit every component by itself; `ranks.pairwise` and `ranks.rank_intervals` take the fits together.
@@ -26,7 +25,7 @@ def fit_apart(
     ----------
     comparisons : Comparisons
         Raw comparisons where there are clusters.
-    model, solver, settings
+    model, solver
         As for `fit`.
     cluster : int array, shape (T,), optional
         Cluster of each comparison, for `FitResult.clustered`.
@@ -38,6 +37,6 @@ def fit_apart(
     """
     fits = []
     for part, rows in split(comparisons):
-        fitted = fit(part, model, solver, settings)
+        fitted = fit(part, model, solver)
         fits.append(fitted if cluster is None else fitted.clustered(part, cluster[rows]))
     return tuple(fits)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError
 from judgerank.likelihood import Law
 from judgerank.model import Model
-from judgerank.solvers.adam import AdamSettings
-from judgerank.solvers.localized import LocalizedSettings
-from judgerank.solvers.newton import NewtonSettings
-from judgerank.solvers.penalised import PenalisedSettings
+from judgerank.solvers.settings import Settings
 from judgerank.solvers.solution import Solution, Status
 
-Settings = NewtonSettings | AdamSettings | LocalizedSettings | PenalisedSettings
+Names = str | Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +28,7 @@ class Estimates:
     comparisons : Comparisons
         The aggregated comparisons behind them.
     model : Model
-    settings : NewtonSettings, AdamSettings, LocalizedSettings or PenalisedSettings
+    settings : Newton, Adam, Localized or Penalised
     solution : Solution
     """
 
@@ -140,7 +139,7 @@ class Estimates:
         DataError
             If a model or a judge is not among those fitted, or a covariate is needed and missing.
         """
-        return self._law(comparisons).mean
+        return self._law_of(comparisons).mean
 
     def tie_probability(self, comparisons: Comparisons) -> np.ndarray:
         """P(tie) for rows of comparisons of the same models by the same judges, shape (T,).
@@ -152,9 +151,51 @@ class Estimates:
         """
         if not self.model.has_ties:
             raise DataError(f"model {self.model.name!r} does not have ties for an outcome")
-        return self._law(comparisons).tie
+        return self._law_of(comparisons).tie
 
-    def _law(self, comparisons: Comparisons) -> Law:
+    def predict(
+        self,
+        first: Names,
+        second: Names,
+        judge: Names | None = None,
+        covariate: float | NDArray[np.float64] = 0.0,
+    ) -> float | NDArray[np.float64]:
+        """P(first preferred) of models shown in this order to a judge (equation 1).
+
+        Without a judge, to one drawn from the panel: the mean over all judges fitted, those at zero among them. It
+        lies nearer to one half than for a judge of discrimination one, as judges differ. Where ties are an outcome
+        they count for neither model, so P(first) + P(second) < 1; `probability` gives either one half of them.
+
+        Parameters
+        ----------
+        first, second : str or sequence of str
+            Models, shown first and second. Single names go with any number of others.
+        judge : str or sequence of str, optional
+        covariate : float or float array, optional
+            Standardised covariate z, for members with slopes; the average is zero.
+
+        Returns
+        -------
+        float, or float array
+            A number for single names.
+
+        Raises
+        ------
+        DataError
+            If a model or a judge is not among those fitted, or the names are not as many on all sides.
+        """
+        models, judges = self.comparisons.models, self.comparisons.judges
+        i, j = _places(first, models), _places(second, models)
+        k = np.arange(len(judges)) if judge is None else _places(judge, judges)
+        try:
+            i, j, z, k = np.broadcast_arrays(i, j, np.asarray(covariate, float)[..., None], k)
+        except ValueError:
+            raise DataError("first, second, judge and covariate must be as many, or single ones") from None
+        law = self._law(i, j, k, z)
+        first_preferred = (law.mean if law.tie is None else law.mean - law.tie / 2).mean(axis=-1)
+        return float(first_preferred) if first_preferred.ndim == 0 else first_preferred
+
+    def _law_of(self, comparisons: Comparisons) -> Law:
         """Law of the outcome of every row.
 
         Raises
@@ -162,39 +203,39 @@ class Estimates:
         DataError
             If a model or a judge is not among those fitted, or a covariate is needed and missing.
         """
-        c, fitted = comparisons, self.comparisons
-        for label, known in ((c.models, fitted.models), (c.judges, fitted.judges)):
-            unknown = [name for name in label if name not in known]
-            if unknown:
-                raise DataError(f"{unknown[0]!r} is not among those fitted: {', '.join(known)}")
+        c = comparisons
+        models = _places(c.models, self.comparisons.models)[:, 0]
+        judges = _places(c.judges, self.comparisons.judges)[:, 0]
         if self.model.has_slope and c.covariate is None:
             raise DataError(f"model {self.model.name!r} needs a covariate, and the comparisons have none")
-        s = self.scores[list(c.models)].to_numpy()
-        judges = list(c.judges)
-        eta = self.discrimination[judges].to_numpy()[c.judge] * (s[c.first] - s[c.second])
+        return self._law(models[c.first], models[c.second], judges[c.judge], c.covariate)
+
+    def _law(
+        self,
+        first: NDArray[np.integer],
+        second: NDArray[np.integer],
+        judge: NDArray[np.integer],
+        z: NDArray[np.float64] | None,
+    ) -> Law:
+        """Law of outcomes, for places among the models and the judges fitted."""
+        s = self.solution.parameters.scores
+        eta = self.discrimination.to_numpy()[judge] * (s[first] - s[second])
         if self.model.has_slope:
-            eta = eta * np.exp(self.slope[judges].to_numpy()[c.judge] * c.covariate)
-        eta = eta + self.position[judges].to_numpy()[c.judge]
-        return Law(eta, self.tie[judges].to_numpy()[c.judge] if self.model.has_ties else None)
+            eta = eta * np.exp(self.slope.to_numpy()[judge] * z)
+        eta = eta + self.position.to_numpy()[judge]
+        return Law(eta, self.tie.to_numpy()[judge] if self.model.has_ties else None)
 
-    def summary(self) -> str:
-        """A few lines that say what was fitted, how it ended, and the leaderboard."""
-        c = self.comparisons
-        lines = [
-            f"{self.model.name}: {len(c.models)} models, {len(c.judges)} judges, "
-            f"{c.n_comparisons:.0f} comparisons",
-            f"status {self.status} after {self.solution.iterations} iterations, log-likelihood "
-            f"{self.log_likelihood:.4f}, relative gradient {self.solution.evaluation.relative_gradient:.1e}",
-        ]
-        if self.judges_at_zero:
-            lines.append("judges at zero discrimination: " + ", ".join(self.judges_at_zero))
-        if self.unbounded_judges:
-            lines.append("judges with unbounded discrimination: " + ", ".join(self.unbounded_judges))
-        if self.slopes_at_bound:
-            lines.append("judges whose slope is on its bound: " + ", ".join(self.slopes_at_bound))
-        order = self.scores.sort_values(ascending=False, kind="stable")
-        return "\n".join(
-            lines + [f"{rank:4d}  {s: .3f}  {name}" for rank, (name, s) in enumerate(order.items(), 1)]
-        )
 
-    __str__ = summary
+def _places(names: Names, known: tuple[str, ...]) -> NDArray[np.intp]:
+    """Places of names among those fitted, on an axis before a last one of length one.
+
+    Raises
+    ------
+    DataError
+        If one is not among them.
+    """
+    asked = np.asarray([names] if isinstance(names, str) else names, dtype=object)
+    place = pd.Index(known).get_indexer(pd.Index(asked))
+    if (place < 0).any():
+        raise DataError(f"{asked[place.argmin()]!r} is not among those fitted: {', '.join(known)}")
+    return place[0, None] if isinstance(names, str) else place[:, None]

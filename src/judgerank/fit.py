@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from judgerank.comparisons import Comparisons
 from judgerank.connectivity import positions_are_imitated, require_maximum
-from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
-from judgerank.estimates import Settings
+from judgerank.errors import DataError, NoMaximumError, NotIdentifiedError
 from judgerank.model import Model, Parameters, get_model
 from judgerank.recession import near_maximum, rising_direction
 from judgerank.result import FitResult
-from judgerank.solvers import adam, localized, penalised, runaway, search
-from judgerank.solvers.adam import AdamSettings
-from judgerank.solvers.localized import LocalizedSettings
-from judgerank.solvers.newton import NewtonSettings
-from judgerank.solvers.penalised import PenalisedSettings
+from judgerank.solvers import runaway
+from judgerank.solvers.localized import Localized
+from judgerank.solvers.penalised import Penalised
+from judgerank.solvers.settings import Settings, maximise, settings_of
 from judgerank.solvers.solution import Status
 
-PUBLISHED_ADAM_BTL = AdamSettings(step_scores=3e-3, epsilon=1e-8, tolerance=0.0, max_iterations=8_000)
 MOVES = 1e-6  # entry of a direction, the largest being one, that counts as moving
-# name: (maximise, default settings, default settings for a model without judge blocks)
-SOLVERS = {
-    "newton": (search.maximise, NewtonSettings(), NewtonSettings()),
-    "adam": (adam.maximise, AdamSettings(), PUBLISHED_ADAM_BTL),
-    "localized": (localized.maximise, LocalizedSettings(), None),
-    "penalised": (penalised.maximise, PenalisedSettings(), PenalisedSettings()),
-}
-ALWAYS = ("localized", "penalised")  # there is a maximum whatever the data
 
 
 def fit(
     comparisons: Comparisons,
     model: str = "judge_aware",
-    solver: str = "newton",
-    settings: Settings | None = None,
+    solver: str | Settings = "newton",
     start: Parameters | None = None,
 ) -> FitResult:
     """Maximum likelihood, penalised or not, of a member of the family.
@@ -47,11 +34,10 @@ def fit(
     comparisons : Comparisons
     model : str
         A name in `judgerank.model.MODELS`: ``btl``, ``judge_aware``, ``length``, ``position_aware``, ...
-    solver : {"newton", "adam", "localized", "penalised"}
+    solver : {"newton", "adam", "localized", "penalised"}, or Newton, Adam, Localized or Penalised
         The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, the exact solver over a
         box (for the judge-aware model), or shrinkage toward the panel; the last two always have an estimate.
-    settings : NewtonSettings, AdamSettings, LocalizedSettings or PenalisedSettings, optional
-        The solver's settings; the published ones for Adam by default.
+        A name takes its default settings, for Adam the published ones; ``Newton(tolerance=1e-9)`` sets others.
     start : Parameters, optional
         Where the climb begins, such as the fit of data that these are a resample of: the maximum is then the one
         reached from there. The penalised fit takes none.
@@ -75,15 +61,12 @@ def fit(
     elif comparisons.tied is not None:
         comparisons = replace(comparisons, tied=None)
     cells = comparisons.aggregate()
-    settings = _settings(member, solver, settings)
-    if start is not None and solver == "penalised":
-        raise ConfigError("the penalised fit takes no start")
+    settings = settings_of(solver, member)
     silent = np.flatnonzero(np.bincount(cells.judge, minlength=len(cells.judges)) == 0)
     if silent.size:
         raise DataError(f"judge {cells.judges[silent[0]]!r} has no comparison")
-    maximise = SOLVERS[solver][0] if start is None else partial(SOLVERS[solver][0], start=start)
-    if solver in ALWAYS:
-        return FitResult(cells, member, settings, maximise(cells, member, settings))
+    if isinstance(settings, Localized | Penalised):  # there is a maximum whatever the data
+        return FitResult(cells, member, settings, maximise(cells, member, settings, start))
     pooled = cells.pool_judges()
     require_maximum(pooled)
     if member.has_position and positions_are_imitated(cells):
@@ -92,24 +75,14 @@ def fit(
             "shown first and the other in every comparison (show some pairs in the other order)"
         )
     if member.judge_blocks:
-        found = runaway.shrunk_alone(cells, member, maximise(cells, member, settings))
+        found = runaway.shrunk_alone(cells, member, maximise(cells, member, settings, start))
         result = FitResult(cells, member, settings, found)
         _require_maximum_in_play(result)
         return result
     # judges do not matter: the pooled cells have the same likelihood, and there are fewer of them
-    solution = maximise(pooled, member, settings)
+    solution = maximise(pooled, member, settings, start)
     parameters = Parameters(solution.parameters.scores, np.zeros((0, len(cells.judges))))
     return FitResult(cells, member, settings, replace(solution, parameters=parameters))
-
-
-def _settings(member: Model, solver: str, settings: Settings | None) -> Settings:
-    if solver not in SOLVERS:
-        raise ConfigError(f"there is no solver {solver!r} (known: {', '.join(SOLVERS)})")
-    if settings is None:
-        return SOLVERS[solver][1 if member.judge_blocks else 2]
-    if type(settings) is not type(SOLVERS[solver][1]):
-        raise ConfigError(f"solver {solver!r} cannot take {type(settings).__name__}")
-    return settings
 
 
 def _require_level(cells: Comparisons, member: Model, at: Parameters) -> None:

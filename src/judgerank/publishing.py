@@ -226,10 +226,10 @@ def _finish(target: Path) -> None:
     shutil.rmtree(staging)
 
 
-def replace_file(path: Path, text: str) -> None:
+def replace_file(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all."""
     partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text)
+    partial.write_bytes(content if isinstance(content, bytes) else content.encode())
     partial.replace(path)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
-from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, vstack
 
 from judgerank.comparisons import Comparisons
@@ -79,6 +78,8 @@ def rising_direction(cells: Comparisons, model: Model, at: Parameters | None = N
     float array, shape (N + K [+ K],), or None
         Scores, then positions and tie propensities as far as the model frees them; no entry beyond one in size.
     """
+    from scipy.optimize import linprog  # loads slowly, and few models need it
+
     forms = _forms(cells, model, at)
     if forms.shape[0] == 0:
         return None

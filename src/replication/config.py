@@ -17,9 +17,9 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, JudgerankError
-from judgerank.estimates import Settings
-from judgerank.fit import SOLVERS, fit
+from judgerank.fit import fit
 from judgerank.result import FitResult
+from judgerank.solvers.settings import Settings, kind
 from replication.schemas import register
 from replication.schemas.ranges import nearest, require_known_and_in_range
 from replication.schemas.simulation import Setting
@@ -47,21 +47,25 @@ def script_of(name: str) -> Path:
     return found[0]
 
 
-def solver_settings(solver: DictConfig, model: str) -> tuple[str, Settings]:
-    """Name and settings of the configured solver for a model."""
+def solver_settings(solver: DictConfig, model: str) -> Settings:
+    """Settings of the configured solver for a model.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such solver.
+    """
     values = OmegaConf.to_container(solver)
     name, unweighted = values.pop("name"), values.pop("btl", {})
     if model == "btl":
         values |= unweighted
-    if name not in SOLVERS:
-        raise ConfigError(f"there is no solver {name!r} (known: {', '.join(SOLVERS)})")
-    return name, type(SOLVERS[name][1])(**values)
+    return kind(name)(**values)
 
 
 def both_fits(solver: DictConfig, comparisons: Comparisons) -> dict[str, FitResult]:
     """The judge-aware and the unweighted fit by the configured solver."""
     comparisons = comparisons.aggregate()  # once for both
-    return {m: fit(comparisons, m, *solver_settings(solver, m)) for m in ("judge_aware", "btl")}
+    return {m: fit(comparisons, m, solver_settings(solver, m)) for m in ("judge_aware", "btl")}
 
 
 def simulation_settings(cfg: DictConfig) -> dict[str, Setting]:

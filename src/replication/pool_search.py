@@ -15,7 +15,7 @@ from judgerank.frames import OUTCOMES
 from judgerank.likelihood import evaluate
 from judgerank.model import get_model
 from judgerank.result import FitResult
-from judgerank.solvers.adam import AdamSettings, iterates
+from judgerank.solvers.adam import Adam, iterates
 from judgerank.solvers.solution import Solution, Status
 from replication import published
 from replication.resampling import MEASURES, correlations
@@ -96,7 +96,7 @@ def sample_search(
     return table.loc[order.sort_values(["same", "distance"], kind="stable").index].reset_index(drop=True)
 
 
-def stops(comparisons: Comparisons, settings: AdamSettings, at: list[int]) -> Iterator[tuple[int, FitResult]]:
+def stops(comparisons: Comparisons, settings: Adam, at: list[int]) -> Iterator[tuple[int, FitResult]]:
     """The judge-aware fit as Algorithm 1 would leave it after given numbers of iterations."""
     cells = comparisons.aggregate()
     model = get_model("judge_aware", cells)

@@ -13,16 +13,15 @@ from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import JudgerankError, NoIntervalError, NoMaximumError
-from judgerank.estimates import Settings
-from judgerank.fit import SOLVERS, fit
+from judgerank.fit import fit
 from judgerank.inference import wald
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.result import FitResult
 from judgerank.simulate import draw_comparisons, draw_truth, generator
-from judgerank.solvers.adam import AdamSettings
-from judgerank.solvers.localized import LocalizedSettings
-from judgerank.solvers.newton import NewtonSettings
-from judgerank.solvers.penalised import PenalisedSettings
+from judgerank.solvers.adam import Adam
+from judgerank.solvers.localized import Localized
+from judgerank.solvers.newton import Newton
+from judgerank.solvers.settings import Settings, kind, maximise
 from judgerank.solvers.solution import Status
 from replication.config import ROOT, simulation_settings
 from replication.replicate import Record, Study, Task
@@ -50,15 +49,15 @@ def drawn(settings: dict, rng: np.random.Generator) -> tuple[Parameters, Compari
     return truth, draw_comparisons(rng, truth, settings["n_comparisons"])
 
 
-def estimate(cells: Comparisons, solver: str, settings: Settings) -> FitResult:
+def estimate(cells: Comparisons, settings: Settings) -> FitResult:
     """The judge-aware fit by a solver, whether or not the likelihood is known to have a maximum."""
-    return FitResult(cells, JUDGE_AWARE, settings, SOLVERS[solver][0](cells, JUDGE_AWARE, settings))
+    return FitResult(cells, JUDGE_AWARE, settings, maximise(cells, JUDGE_AWARE, settings))
 
 
-def interior_maximum(cells: Comparisons, settings: NewtonSettings) -> tuple[FitResult | None, str]:
+def interior_maximum(cells: Comparisons, settings: Newton) -> tuple[FitResult | None, str]:
     """The exact fit if it is an interior maximum, and how the fit ended."""
     try:
-        exact = fit(cells, settings=settings)
+        exact = fit(cells, solver=settings)
     except NoMaximumError:
         return None, "no_maximum"
     return exact if exact.status is Status.INTERIOR else None, str(exact.status)
@@ -71,15 +70,15 @@ def fitted(settings: dict, cells: Comparisons) -> tuple[FitResult | None, Record
     """
     name, values = settings["estimator"]
     if name == "interior":
-        result, status = interior_maximum(cells, NewtonSettings(**values))
+        result, status = interior_maximum(cells, Newton(**values))
         return result, {"status": status, "interior": result is not None}
     if name == "localized":
-        result = estimate(cells, name, LocalizedSettings(**values))
+        result = estimate(cells, Localized(**values))
         ended = {"status": str(result.status), "interior": result.status is Status.INTERIOR}
         rival = result.solution.rival
         return result, ended | {"ambiguous": rival is not None and rival.ambiguous}
-    result = estimate(cells, name, AdamSettings(**values))
-    exact, _ = interior_maximum(cells, NewtonSettings())
+    result = estimate(cells, Adam(**values))
+    exact, _ = interior_maximum(cells, Newton())
     return result, {"status": str(result.status), "interior": exact is not None}
 
 
@@ -112,7 +111,7 @@ def shrunk_error(settings: dict, rng: np.random.Generator) -> Record:
     if result is not None:
         record |= errors_of(result, truth)
     name, values = settings["solver"]
-    shrunk = fit(cells, "judge_aware", name, PenalisedSettings(**values))
+    shrunk = fit(cells, "judge_aware", kind(name)(**values))
     record |= {f"{key}_shrunk": value for key, value in errors_of(shrunk, truth).items()}
     n = len(truth.scores)
     low, high = wald(shrunk.scores.to_numpy(), shrunk.standard_errors[:n], settings["level"])

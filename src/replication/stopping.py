@@ -19,7 +19,7 @@ from judgerank.judgments import Judgments
 from judgerank.likelihood import evaluate
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.simulate import generator
-from judgerank.solvers.adam import AdamSettings, iterates
+from judgerank.solvers.adam import Adam, iterates
 from replication import published
 
 ROUND = 1000  # iterations: a limit that one would choose is a multiple
@@ -36,9 +36,9 @@ class Tried:
     start: str = "zero"
     answers: str = ANSWERS[0]
     left_out: tuple[str, ...] = ()
-    step_scores: float = AdamSettings.step_scores
-    step_judges: float = AdamSettings.step_judges
-    epsilon: float = AdamSettings.epsilon
+    step_scores: float = Adam.step_scores
+    step_judges: float = Adam.step_judges
+    epsilon: float = Adam.epsilon
 
     def columns(self) -> dict:
         """Of a table with one row per setting."""
@@ -103,7 +103,7 @@ class Path:
     n_printed: int = len(published.table("judge_discrimination"))
 
     @classmethod
-    def of(cls, cells: Comparisons, start: Parameters, settings: AdamSettings) -> Path:
+    def of(cls, cells: Comparisons, start: Parameters, settings: Adam) -> Path:
         """Follow the iteration to the settings' limit, whatever its stopping rule says."""
         steps = iterates(cells, JUDGE_AWARE, replace(settings, tolerance=0.0), start)
         points = [(start.scores, start.judges[0]), *((at.scores, at.judges[0]) for _, at, _ in steps)]
@@ -191,7 +191,7 @@ def tried(
         comparisons = answered(judgments, setting.answers)
         kept = [judge for judge in comparisons.judges if judge not in setting.left_out]
         cells = comparisons.with_judges(kept).aggregate()
-        constants = AdamSettings(
+        constants = Adam(
             step_scores=setting.step_scores,
             step_judges=setting.step_judges,
             epsilon=setting.epsilon,

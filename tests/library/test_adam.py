@@ -11,11 +11,11 @@ from judgerank import Comparisons, Status
 from judgerank.likelihood import evaluate
 from judgerank.model import BTL, JUDGE_AWARE, LENGTH, Parameters
 from judgerank.solvers import newton, search
-from judgerank.solvers.adam import AdamSettings, iterates, maximise
+from judgerank.solvers.adam import Adam, iterates, maximise
 
 FAMILY = pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH], ids=lambda model: model.name)
 SCORES, GAMMA, SLOPE = (1.0, 0.2, -0.3, -0.9), (0.6, 1.0, 1.7), (0.3, -0.2, 0.1)
-ENDLESS = AdamSettings(tolerance=0.0, max_iterations=25)
+ENDLESS = Adam(tolerance=0.0, max_iterations=25)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def norm(values) -> float:
     return sum(x * x for x in np.ravel(values)) ** 0.5
 
 
-def algorithm_1(cells: Comparisons, s: list, alpha: list, steps: int, settings: AdamSettings, free=True):
+def algorithm_1(cells: Comparisons, s: list, alpha: list, steps: int, settings: Adam, free=True):
     """The paper's Algorithm 1 in plain loops; yields (s, alpha) after each step. `free` moves alpha too."""
     n, k = len(s), len(alpha)
     m_s, v_s, m_a, v_a = [0.0] * n, [0.0] * n, [0.0] * k, [0.0] * k
@@ -60,7 +60,7 @@ def algorithm_1(cells: Comparisons, s: list, alpha: list, steps: int, settings: 
 
 def test_the_defaults_are_the_published_settings():
     expected = {"step_scores": 1e-2, "step_judges": 1e-3, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6}
-    assert vars(AdamSettings()) == expected | {"tolerance": 1e-5, "max_iterations": 100_000}
+    assert vars(Adam()) == expected | {"tolerance": 1e-5, "max_iterations": 100_000}
 
 
 def test_the_iterates_are_those_of_the_printed_loops(cells):
@@ -128,7 +128,7 @@ def test_the_maximum_norm_would_stop_sooner(cells):
 
 
 def test_the_stopping_rule_is_reported_with_its_iterate(cells):
-    settings = AdamSettings(step_judges=1e-2, tolerance=1e-4)
+    settings = Adam(step_judges=1e-2, tolerance=1e-4)
     *_, (t, at, change) = iterates(cells, JUDGE_AWARE, settings)
     found = maximise(cells, JUDGE_AWARE, settings)
     assert (found.status, found.status.converged) == (Status.STOPPING_RULE, True)
@@ -152,9 +152,9 @@ def test_a_judge_that_always_agrees_is_unbounded(cells_of):
 
 @FAMILY
 def test_adam_and_newton_agree(cells, model):
-    settings = AdamSettings(step_judges=1e-2, tolerance=1e-9)
+    settings = Adam(step_judges=1e-2, tolerance=1e-9)
     adam = maximise(cells, model, settings)
-    exact = search.maximise(cells, model, newton.NewtonSettings())
+    exact = search.maximise(cells, model, newton.Newton())
     assert adam.status is Status.STOPPING_RULE
     # an update of 1e-9 is a step of 1e-2 times the gradient over its running size: the gradient is near 1e-6
     assert_allclose(adam.parameters.scores, exact.parameters.scores, rtol=0, atol=1e-6)

@@ -16,8 +16,8 @@ from judgerank.inference import likelihood_ratio
 from judgerank.likelihood import evaluate
 from judgerank.model import LENGTH
 from judgerank.simulate import generator
-from judgerank.solvers.adam import AdamSettings
-from judgerank.solvers.newton import NewtonSettings, climb
+from judgerank.solvers.adam import Adam
+from judgerank.solvers.newton import Newton, climb
 from replication.config import ROOT
 from replication.datasets import load_judgments
 from replication.torture import designs
@@ -74,7 +74,7 @@ def test_weak_judges_do_not_leave_the_model_without_a_maximum():
     ends = [fit(weak(seed), "length").status for seed in range(20)]
     assert all(status.converged for status in ends)
     assert Status.LOCALIZED in ends
-    wider = [fit(weak(seed), "length", settings=NewtonSettings(slope_bound=20.0)) for seed in range(20)]
+    wider = [fit(weak(seed), "length", solver=Newton(slope_bound=20.0)) for seed in range(20)]
     assert max(result.slope.abs().max() for result in wider) > 5
 
 
@@ -98,7 +98,7 @@ def test_conditions_of_a_maximum_hold_at_return(seed):
 
 
 def test_a_bound_that_binds_is_named_and_has_no_interval():
-    found = fit(drawn(2, 20_000), "length", settings=NewtonSettings(slope_bound=0.2))
+    found = fit(drawn(2, 20_000), "length", solver=Newton(slope_bound=0.2))
     assert found.slopes_at_bound == ("j0", "j2")
     assert found.status is Status.LOCALIZED
     assert_allclose(found.slope[["j0", "j2"]], [0.2, -0.2])
@@ -110,7 +110,7 @@ def test_a_bound_that_binds_is_named_and_has_no_interval():
 
 
 def test_held_slopes_take_no_part_in_the_covariance(dense_information):
-    found = fit(drawn(2, 20_000), "length", settings=NewtonSettings(slope_bound=0.2))
+    found = fit(drawn(2, 20_000), "length", solver=Newton(slope_bound=0.2))
     info = dense_information(found.comparisons, found.solution.parameters)
     keep = [*range(8), 9]  # scores, discriminations, the slope of j1
     info = info[np.ix_(keep, keep)]
@@ -123,7 +123,7 @@ def test_held_slopes_take_no_part_in_the_covariance(dense_information):
 def test_judges_at_zero_and_held_slopes_have_no_errors_and_no_say(dense_information):
     cells = drawn(2, 20_000, np.array([2.0, 1.0, 0.7, 0.5]), np.array([0.3, 0.0, -0.1, 0.0]))
     contrarian = replace(cells, outcome=np.where(cells.judge == 3, 1 - cells.outcome, cells.outcome))
-    found = fit(contrarian, "length", settings=NewtonSettings(slope_bound=0.2))
+    found = fit(contrarian, "length", solver=Newton(slope_bound=0.2))
     assert found.judge_status.tolist() == ["slope_bound", "interior", "interior", "zero"]
     assert np.isnan(found.standard_errors).tolist() == [False] * 8 + [True] * 2 + [False] * 2 + [True]
     keep = [*range(8), 10, 11]  # of 5 scores, 4 discriminations, 4 slopes: without j3, and the slope of j0
@@ -145,7 +145,7 @@ def test_judges_at_zero_and_held_slopes_have_no_errors_and_no_say(dense_informat
 
 
 def test_the_curve_of_a_judge_with_a_held_slope_takes_the_slope_as_given():
-    found = fit(drawn(2, 20_000), "length", settings=NewtonSettings(slope_bound=0.2))
+    found = fit(drawn(2, 20_000), "length", solver=Newton(slope_bound=0.2))
     curve = found.discrimination_curve("j2", np.array([-1.0, 0.0, 2.0]))
     assert_allclose(curve["estimate"], found.discrimination["j2"] * np.exp([0.2, 0.0, -0.4]))
     reach = 1.959964 * np.sqrt(found.covariance[7, 7])
@@ -155,7 +155,7 @@ def test_the_curve_of_a_judge_with_a_held_slope_takes_the_slope_as_given():
 @pytest.mark.parametrize("bound", [0.0, -1.0, np.inf])
 def test_a_bound_that_is_none_is_refused(bound):
     with pytest.raises(ConfigError, match="slope_bound"):
-        NewtonSettings(slope_bound=bound)
+        Newton(slope_bound=bound)
 
 
 def test_showing_the_other_model_first_changes_nothing(swapped):
@@ -182,8 +182,8 @@ def test_names_and_their_order_change_nothing(seed, swapped):
 
 def test_a_bound_stretched_with_the_covariate_binds_alike():
     cells = drawn(2, 20_000)
-    one = fit(cells, "length", settings=NewtonSettings(slope_bound=0.2))
-    other = fit(replace(cells, covariate=4 * cells.covariate), "length", settings=NewtonSettings(slope_bound=0.05))
+    one = fit(cells, "length", solver=Newton(slope_bound=0.2))
+    other = fit(replace(cells, covariate=4 * cells.covariate), "length", solver=Newton(slope_bound=0.05))
     assert other.slopes_at_bound == one.slopes_at_bound != ()
     assert_allclose(4 * other.slope, one.slope, atol=1e-8)
     assert other.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-12)
@@ -210,14 +210,14 @@ def test_the_scalar_model_is_the_special_case_and_ignores_the_covariate():
     positions = [fit(rows, "position_aware") for rows in (cells, replace(cells, covariate=None))]
     assert_allclose(positions[0].position, positions[1].position, atol=1e-12)
     assert len(scalar.comparisons) < len(cells)
-    tiny = fit(cells, "length", settings=NewtonSettings(slope_bound=1e-12))
+    tiny = fit(cells, "length", solver=Newton(slope_bound=1e-12))
     assert tiny.log_likelihood == pytest.approx(scalar.log_likelihood, abs=1e-7)
 
 
 def test_algorithm_1_goes_to_the_same_point_where_there_is_one():
     cells = drawn(6, 3000)
     exact = fit(cells, "length")
-    iterated = fit(cells, "length", "adam", AdamSettings(step_judges=1e-2, tolerance=1e-7))
+    iterated = fit(cells, "length", Adam(step_judges=1e-2, tolerance=1e-7))
     assert exact.status is Status.INTERIOR
     assert_allclose(iterated.slope, exact.slope, atol=1e-4)
 
@@ -278,7 +278,7 @@ def test_a_judge_is_held_between_bounds_of_its_own():
     least[1] = largest[1] = 0.7
     judges = free.parameters.judges.copy()
     judges[1, 1] = 0.7
-    held = climb(cells, LENGTH, NewtonSettings(), replace(free.parameters, judges=judges), (least, largest))
+    held = climb(cells, LENGTH, Newton(), replace(free.parameters, judges=judges), (least, largest))
     assert held.parameters.judges[1, 1] == 0.7
     here = evaluate(cells, LENGTH, held.parameters)
     here.judge_gradient[1, 1] = 0.0

@@ -13,8 +13,8 @@ from judgerank import Comparisons, Status, fit
 from judgerank.errors import ConfigError, DataError, DisconnectedError, NoMaximumError
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.solvers import search
-from judgerank.solvers.localized import LocalizedSettings, maximise
-from judgerank.solvers.newton import NewtonSettings
+from judgerank.solvers.localized import Localized, maximise
+from judgerank.solvers.newton import Newton
 
 SCORES, GAMMA = (1.2, 0.3, -0.5, -1.0), (0.5, 1.0, 2.0)
 # a relative gradient of 1e-10 of a log-likelihood near 500 over an information above 5
@@ -27,7 +27,7 @@ def cells(simulated) -> Comparisons:
     return simulated(11, SCORES, GAMMA, 900, ties=0.05).aggregate()
 
 
-BOX = LocalizedSettings(4.0, 1.5)
+BOX = Localized(4.0, 1.5)
 GOOD = [("a", "b", "x", 70, 30), ("b", "c", "x", 65, 35), ("a", "c", "x", 80, 20)]
 OTHER = [("a", "b", "y", 60, 40), ("b", "c", "y", 75, 25), ("a", "c", "y", 85, 15)]
 APART = [("d", "e", "x", 7, 2), ("d", "e", "y", 5, 1)]
@@ -90,7 +90,7 @@ def objective(cells: Comparisons, x: np.ndarray) -> tuple[float, np.ndarray]:
     return float(value), np.r_[scores, np.bincount(cells.judge, r * eta, k)]
 
 
-def climbed(cells: Comparisons, settings: LocalizedSettings, start: np.ndarray) -> float:
+def climbed(cells: Comparisons, settings: Localized, start: np.ndarray) -> float:
     """Log-likelihood that SLSQP over the box reaches from a start."""
     n, k = len(cells.models), len(cells.judges)
     sums, bound = np.repeat(np.eye(2), [n, k], axis=1), bounds(cells, settings)
@@ -114,12 +114,12 @@ def climbed(cells: Comparisons, settings: LocalizedSettings, start: np.ndarray) 
     return -found.fun if feasible else -np.inf
 
 
-def bounds(cells: Comparisons, settings: LocalizedSettings) -> np.ndarray:
+def bounds(cells: Comparisons, settings: Localized) -> np.ndarray:
     sizes = len(cells.models), len(cells.judges)
     return np.repeat([settings.score_bound, settings.discrimination_bound], sizes)
 
 
-def assert_in_box(at: Parameters, settings: LocalizedSettings) -> None:
+def assert_in_box(at: Parameters, settings: Localized) -> None:
     """Sums of zero and bounds, up to the rounding of sums of numbers near five."""
     assert abs(at.scores.sum()) < 1e-12
     assert abs(at.judges.sum()) < 1e-12
@@ -127,7 +127,7 @@ def assert_in_box(at: Parameters, settings: LocalizedSettings) -> None:
     assert np.abs(at.judges).max() < settings.discrimination_bound + 1e-12
 
 
-def assert_kkt(cells: Comparisons, at: Parameters, settings: LocalizedSettings) -> None:
+def assert_kkt(cells: Comparisons, at: Parameters, settings: Localized) -> None:
     """In each block, one multiplier that no gradient below the upper bound, or above the lower one, may cross."""
     value, gradient = objective(cells, stacked(at))
     tolerance = 1e-8 * max(1.0, abs(value))  # the solver's, with room for ten parameters
@@ -137,7 +137,7 @@ def assert_kkt(cells: Comparisons, at: Parameters, settings: LocalizedSettings) 
         assert g[~upper].max(initial=-np.inf) <= g[~lower].min(initial=np.inf) + tolerance
 
 
-def at_a_bound(cells: Comparisons, at: Parameters, settings: LocalizedSettings) -> np.ndarray:
+def at_a_bound(cells: Comparisons, at: Parameters, settings: Localized) -> np.ndarray:
     return np.abs(stacked(at)) >= bounds(cells, settings)
 
 
@@ -145,29 +145,29 @@ def at_a_bound(cells: Comparisons, at: Parameters, settings: LocalizedSettings) 
 
 
 def test_a_maximum_inside_the_box_is_the_exact_fit(cells):
-    found = maximise(cells, JUDGE_AWARE, LocalizedSettings())
-    exact = search.maximise(cells, JUDGE_AWARE, NewtonSettings())
+    found = maximise(cells, JUDGE_AWARE, Localized())
+    exact = search.maximise(cells, JUDGE_AWARE, Newton())
     assert found.status is exact.status is Status.INTERIOR
     assert_allclose(stacked(found.parameters), stacked(exact.parameters), **SAME)
 
 
 def test_the_active_set_method_finds_the_maximum_inside_by_itself(cells):
-    exact = search.maximise(cells, JUDGE_AWARE, NewtonSettings()).parameters
-    found = maximise(cells, JUDGE_AWARE, LocalizedSettings(), Parameters.zeros(JUDGE_AWARE, cells))
+    exact = search.maximise(cells, JUDGE_AWARE, Newton()).parameters
+    found = maximise(cells, JUDGE_AWARE, Localized(), Parameters.zeros(JUDGE_AWARE, cells))
     assert found.status is Status.INTERIOR
     assert_allclose(stacked(found.parameters), stacked(exact), **SAME)
 
 
 @pytest.mark.parametrize("bound", [2.0, 50.0, 1e6])
 def test_the_size_of_the_box_does_not_matter_to_a_maximum_inside(cells, bound):
-    found = maximise(cells, JUDGE_AWARE, LocalizedSettings(bound, bound))
+    found = maximise(cells, JUDGE_AWARE, Localized(bound, bound))
     assert found.status is Status.INTERIOR
     assert_allclose(stacked(found.parameters), stacked(fit(cells).solution.parameters), **SAME)
 
 
 @pytest.mark.parametrize(("settings", "held"), [((1.0, 5.0), [0]), ((5.0, 0.3), [4, 6]), ((0.9, 0.3), [0, 4, 6])])
 def test_a_box_that_leaves_the_maximum_out_holds_what_would_leave_it(cells, settings, held):
-    settings = LocalizedSettings(*settings)
+    settings = Localized(*settings)
     found = maximise(cells, JUDGE_AWARE, settings)
     assert found.status is Status.LOCALIZED
     assert_in_box(found.parameters, settings)
@@ -186,7 +186,7 @@ def test_without_a_maximum_inside_some_parameter_is_at_its_bound(open_ended):
     assert at_a_bound(open_ended, found.parameters, BOX).any()
 
 
-@pytest.mark.parametrize("box", [BOX, LocalizedSettings(0.5, 0.5), LocalizedSettings()], ids=str)
+@pytest.mark.parametrize("box", [BOX, Localized(0.5, 0.5), Localized()], ids=str)
 def test_without_a_maximum_inside_the_kkt_conditions_hold(open_ended, box):
     found = maximise(open_ended, JUDGE_AWARE, box)
     assert_in_box(found.parameters, box)
@@ -220,14 +220,14 @@ def test_groups_without_a_link_end_inside_if_each_has_a_maximum(cells_of):
 
 
 def test_a_model_that_always_beats_another_is_as_far_above_it_as_the_box_allows(cells_of):
-    found = maximise(cells_of(("a", "b", "x", 4, 0)), JUDGE_AWARE, LocalizedSettings(1.5))
+    found = maximise(cells_of(("a", "b", "x", 4, 0)), JUDGE_AWARE, Localized(1.5))
     assert found.parameters.scores.tolist() == [1.5, -1.5]
     assert_allclose(found.evaluation.log_likelihood, 4 * np.log(expit(3.0)), rtol=1e-13)
 
 
 def test_two_judges_that_disagree_are_as_far_apart_as_the_box_allows(cells_of):
     cells = cells_of(("a", "b", "x", 9, 1), ("a", "b", "y", 3, 7))
-    found = maximise(cells, JUDGE_AWARE, LocalizedSettings(discrimination_bound=2.0))
+    found = maximise(cells, JUDGE_AWARE, Localized(discrimination_bound=2.0))
     assert found.parameters.judges.tolist() == [[2.0, -2.0]]
     grid = np.linspace(0, 2, 20_001)[:, None] * np.exp([2.0, -2.0])
     best = (np.array([9, 3]) * log_expit(grid) + np.array([1, 7]) * log_expit(-grid)).sum(axis=1).max()
@@ -240,7 +240,7 @@ def test_two_judges_that_disagree_are_as_far_apart_as_the_box_allows(cells_of):
 
 @pytest.mark.parametrize(("bound", "usual"), [(5.0, Status.INTERIOR), (0.7, Status.LOCALIZED)])
 def test_no_start_of_slsqp_ends_higher(simulated, bound, usual):
-    rng, statuses, box = np.random.default_rng(2), Counter(), LocalizedSettings(bound, bound)
+    rng, statuses, box = np.random.default_rng(2), Counter(), Localized(bound, bound)
     for seed in range(15):
         cells = large_panel(seed, simulated)
         found = maximise(cells, JUDGE_AWARE, box)
@@ -262,7 +262,7 @@ def test_no_start_of_slsqp_ends_higher_without_a_maximum_inside(open_ended):
 
 
 def test_slsqp_does_not_climb_from_nearby(simulated):
-    rng, box = np.random.default_rng(4), LocalizedSettings()
+    rng, box = np.random.default_rng(4), Localized()
     for seed in range(60):
         cells = small_panel(seed, simulated)
         found = maximise(cells, JUDGE_AWARE, box)
@@ -276,14 +276,14 @@ def test_slsqp_does_not_climb_from_nearby(simulated):
 def test_a_wider_box_never_lowers_the_maximum(simulated):
     for seed in range(40):
         cells = large_panel(seed, simulated)
-        boxes = (LocalizedSettings(bound, bound) for bound in (0.5, 1.0, 2.0, 4.0, 6.0))
+        boxes = (Localized(bound, bound) for bound in (0.5, 1.0, 2.0, 4.0, 6.0))
         values = [maximise(cells, JUDGE_AWARE, box).evaluation.log_likelihood for box in boxes]
         # a relative gradient of 1e-10 of a log-likelihood of some hundreds, over an information above one
         assert min(np.diff(values)) > -1e-8
 
 
 def test_small_panels_always_end_in_a_maximum_over_the_box(simulated):
-    ends, box = Counter(), LocalizedSettings()
+    ends, box = Counter(), Localized()
     for seed in range(200):
         cells = small_panel(seed, simulated)
         found = maximise(cells, JUDGE_AWARE, box)
@@ -336,7 +336,7 @@ def test_sets_that_the_exact_fit_refuses_are_fitted(cells_of, name, error):
 def test_settings_reach_the_solver(cells_of):
     cells = cells_of(*GOOD, *OTHER, *NO_MAXIMUM_INSIDE["a model that wins everything"])
     assert fit(cells, solver="localized").scores["w"] == 5.0
-    assert fit(cells, solver="localized", settings=LocalizedSettings(2.5)).scores["w"] == 2.5
+    assert fit(cells, solver=Localized(2.5)).scores["w"] == 2.5
 
 
 @pytest.mark.parametrize("model", ["btl", "length"])
@@ -353,6 +353,6 @@ def test_a_judge_without_comparisons_is_refused(cells_of):
 
 def test_an_unfinished_fit_says_so(cells_of):
     cells = cells_of(*GOOD, *OTHER, *NO_MAXIMUM_INSIDE["a model that wins everything"])
-    found = maximise(cells, JUDGE_AWARE, LocalizedSettings(max_iterations=1))
+    found = maximise(cells, JUDGE_AWARE, Localized(max_iterations=1))
     assert found.status is Status.ITERATION_LIMIT
     assert not found.status.converged

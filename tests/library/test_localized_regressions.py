@@ -7,13 +7,13 @@ from judgerank import Status, fit
 from judgerank.errors import ConfigError
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.solvers import newton, search
-from judgerank.solvers.localized import LocalizedSettings, maximise
+from judgerank.solvers.localized import Localized, maximise
 from tests.library.test_localized import APART, GOOD, OTHER, assert_in_box, small_panel
 
 
 def test_opposed_judges_do_not_end_at_the_saddle_point_zero(cells_of):
     rows = [("a", "b", "x", 9, 1), ("a", "b", "y", 1, 9), ("c", "d", "x", 5, 5), ("c", "d", "y", 5, 5)]
-    found = maximise(cells_of(*rows), JUDGE_AWARE, LocalizedSettings())
+    found = maximise(cells_of(*rows), JUDGE_AWARE, Localized())
     # is -27.726 = 40 log(1/2), status interior, 0 iterations; SLSQP reaches -24.0456
     assert found.evaluation.log_likelihood > -24.05
 
@@ -22,8 +22,8 @@ def test_opposed_judges_do_not_end_at_the_saddle_point_zero(cells_of):
 def test_a_consistent_judge_is_no_interior_maximum(cells_of, size):
     firm = [("a", "b", "z", 6, 0), ("b", "c", "z", 5, 0), ("a", "c", "z", 7, 0)]
     cells = cells_of(*((*row[:3], row[3] / size, row[4] / size) for row in [*GOOD, *OTHER]), *firm)
-    assert search.maximise(cells, JUDGE_AWARE, newton.NewtonSettings()).status is Status.UNBOUNDED
-    assert maximise(cells, JUDGE_AWARE, LocalizedSettings()).status is Status.LOCALIZED
+    assert search.maximise(cells, JUDGE_AWARE, newton.Newton()).status is Status.UNBOUNDED
+    assert maximise(cells, JUDGE_AWARE, Localized()).status is Status.LOCALIZED
 
 
 def test_unlinked_groups_have_no_interior_maximum(cells_of):
@@ -34,7 +34,7 @@ def test_interior_means_that_the_exact_fit_is_interior(simulated):
     wrong = []
     for seed in range(600):
         cells = small_panel(seed, simulated)
-        if maximise(cells, JUDGE_AWARE, LocalizedSettings()).status is Status.INTERIOR:
+        if maximise(cells, JUDGE_AWARE, Localized()).status is Status.INTERIOR:
             try:
                 status = str(fit(cells).status)
             except Exception as error:
@@ -46,7 +46,7 @@ def test_interior_means_that_the_exact_fit_is_interior(simulated):
 
 def test_a_start_outside_the_box_is_pulled_inside(simulated):
     cells = simulated(11, (1.2, 0.3, -0.5, -1.0), (0.5, 1, 2), 900).aggregate()
-    box = LocalizedSettings(1.0, 1.0)
+    box = Localized(1.0, 1.0)
     start = Parameters(np.array([3.0, 0, 0, -3]), np.zeros((1, 3)))
     found = maximise(cells, JUDGE_AWARE, box, start)
     assert found.status is Status.LOCALIZED
@@ -56,4 +56,4 @@ def test_a_start_outside_the_box_is_pulled_inside(simulated):
 @pytest.mark.parametrize("bound", [0.0, -1.0, np.nan, np.inf])
 def test_bounds_are_positive_numbers(bound):
     with pytest.raises(ConfigError):
-        LocalizedSettings(bound, 5.0)
+        Localized(bound, 5.0)

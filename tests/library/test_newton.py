@@ -14,11 +14,11 @@ from judgerank import Comparisons, Status, fit
 from judgerank.errors import JudgerankError
 from judgerank.likelihood import evaluate
 from judgerank.model import BTL, JUDGE_AWARE, LENGTH, Parameters
-from judgerank.solvers.newton import NewtonSettings, newton_step
+from judgerank.solvers.newton import Newton, newton_step
 from judgerank.solvers.search import maximise
 from judgerank.solvers.solution import separated_judges
 
-EXACT = NewtonSettings()
+EXACT = Newton()
 FAMILY = pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH], ids=lambda model: model.name)
 SCORES, GAMMA, SLOPE = (1.2, 0.3, -0.5, -1.0), (0.5, 1.0, 2.0), (0.3, -0.2, 0.1)
 # a relative gradient of 1e-10 of a log-likelihood near 500 over an information above 5
@@ -368,7 +368,7 @@ def test_separated_judges_are_those_that_never_disagree_with_the_scores(cells_of
 
 def test_an_unfinished_fit_says_so(cells):
     found = maximise(
-        cells, JUDGE_AWARE, NewtonSettings(max_iterations=1), Parameters(3 * np.array(SCORES), np.zeros((1, 3)))
+        cells, JUDGE_AWARE, Newton(max_iterations=1), Parameters(3 * np.array(SCORES), np.zeros((1, 3)))
     )
     assert found.status is Status.ITERATION_LIMIT
     assert not found.status.converged

@@ -14,7 +14,7 @@ from judgerank.inference import for_few_clusters, information, zero_sum_basis
 from judgerank.likelihood import evaluate
 from judgerank.model import BTL, MODELS, Parameters
 from judgerank.simulate import draw_comparisons, draw_truth, generator
-from judgerank.solvers.penalised import WIDE, PenalisedSettings, Problem, penalty
+from judgerank.solvers.penalised import WIDE, Penalised, Problem, penalty
 
 SCORES, GAMMA = (1.0, 0.2, -0.3, -0.9), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)
@@ -42,7 +42,7 @@ def normal_about_the_mean(values: np.ndarray, tau: float) -> float:
 @pytest.mark.parametrize("member", MODELS)
 def test_a_general_optimiser_finds_the_same_maximum(raw, member):
     model = MODELS[member]
-    found = fit(raw, member, "penalised", PenalisedSettings(**GIVEN))
+    found = fit(raw, member, Penalised(**GIVEN))
     cells = raw.with_ties() if model.has_ties else raw
     blocks = model.judge_blocks[model.fixed_scale :]
     sizes = [N - 1, *(K - 1 if block == "log_discrimination" else K for block in blocks)]
@@ -74,16 +74,16 @@ def test_a_general_optimiser_finds_the_same_maximum(raw, member):
 
 
 def test_wide_penalties_leave_the_maximum_likelihood_estimate(raw):
-    wide = PenalisedSettings(scores=1e4, log_discrimination=1e4, position=1e4)
-    free, shrunk = fit(raw, "position_aware"), fit(raw, "position_aware", "penalised", wide)
+    wide = Penalised(scores=1e4, log_discrimination=1e4, position=1e4)
+    free, shrunk = fit(raw, "position_aware"), fit(raw, "position_aware", wide)
     assert_allclose(shrunk.scores, free.scores, atol=1e-5)
     assert_allclose(shrunk.position, free.position, atol=1e-4)
     assert_allclose(shrunk.standard_errors, free.standard_errors, rtol=1e-4)
 
 
 def test_narrow_penalties_leave_judges_alike(raw):
-    narrow = PenalisedSettings(scores=1e4, log_discrimination=1e-4)
-    assert_allclose(fit(raw, solver="penalised", settings=narrow).scores, fit(raw, "btl").scores, atol=1e-4)
+    narrow = Penalised(scores=1e4, log_discrimination=1e-4)
+    assert_allclose(fit(raw, solver=narrow).scores, fit(raw, "btl").scores, atol=1e-4)
 
 
 def has_maximum(cells: Comparisons) -> bool:
@@ -143,13 +143,13 @@ def test_the_marginal_likelihood_is_laplaces_of_the_integral():
         eta = np.sqrt(2) * x
         return np.exp(26 * np.log(expit(eta)) + 14 * np.log(expit(-eta)) + 26.0) * norm.pdf(x, scale=tau)
 
-    mode = problem.mode(np.zeros(1), {"scores": tau}, PenalisedSettings())[0]
+    mode = problem.mode(np.zeros(1), {"scores": tau}, Penalised())[0]
     found = problem.marginal(mode, {"scores": tau})
     assert_allclose(found, np.log(quad(integrand, -4, 4)[0]) - 26.0, atol=0.02)
 
 
 def test_intervals_are_those_of_information_and_penalty(raw, fitted):
-    known = fit(raw, "position_aware", "penalised", PenalisedSettings(**fitted.solution.spread))
+    known = fit(raw, "position_aware", Penalised(**fitted.solution.spread))
     at = known.solution.parameters
     info = information(evaluate(known.comparisons, known.model, at, "expected"), np.ones((2, K), bool))
     total = info + penalty(known.model, at, known.solution.spread)
@@ -223,7 +223,7 @@ def test_a_judge_who_says_little_is_pulled_toward_the_panel_and_not_away_to_shri
 @pytest.mark.parametrize("name", [*GIVEN, "tolerance", "max_iterations"])
 def test_settings_that_are_not_positive_are_refused(name):
     with pytest.raises(ConfigError, match=name):
-        PenalisedSettings(**{name: 0.0})
+        Penalised(**{name: 0.0})
 
 
 def test_a_silent_judge_is_still_refused(cells_of):
@@ -239,7 +239,7 @@ def test_what_no_comparison_tells_is_as_unsure_clustered_as_not(cells_of):
     rows = [("a", "b", "j", 30, 20), ("b", "a", "k", 18, 25), ("c", "d", "j", 26, 22), ("d", "c", "k", 15, 30)]
     cells = cells_of(*rows)
     raw = cells.take(np.arange(len(cells)))
-    found = fit(raw, "judge_aware", "penalised", PenalisedSettings(scores=1.0, log_discrimination=0.5))
+    found = fit(raw, "judge_aware", Penalised(scores=1.0, log_discrimination=0.5))
     across = {"a": 0.5, "b": 0.5, "c": -0.5, "d": -0.5}
     plug_in, clustered = (
         result.contrast(across)["standard_error"] for result in (found, found.clustered(raw, np.arange(len(raw))))

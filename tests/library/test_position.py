@@ -14,7 +14,7 @@ from judgerank.likelihood import evaluate
 from judgerank.model import POSITION_AWARE, POSITION_LENGTH, Parameters
 from judgerank.simulate import generator
 from judgerank.solvers import newton, search
-from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.adam import Adam
 from replication.datasets import find_file, read_records
 from replication.methods.study import drawn_panel
 from tests.real_data import FILES, needs_data
@@ -119,8 +119,8 @@ def test_showing_the_other_model_first_turns_the_positions_over(swapped):
 def test_adam_goes_to_the_same_point():
     cells = drawn(7, 2000)
     exact = fit(cells, "position_aware")
-    settings = AdamSettings(step_judges=1e-2, tolerance=1e-7)
-    iterated = fit(cells, "position_aware", "adam", settings)
+    settings = Adam(step_judges=1e-2, tolerance=1e-7)
+    iterated = fit(cells, "position_aware", settings)
     assert iterated.log_likelihood == pytest.approx(exact.log_likelihood, abs=1e-4)
 
 
@@ -196,7 +196,7 @@ def test_a_judge_whose_discrimination_and_position_run_off_together_is_named(rep
     panel = {"n_models": 12, "n_judges": 8, "n_comparisons": 400, "sigma_scores": 1.0, "sigma_discrimination": 1.0}
     panel |= {"n_contrary": 0, "mean_position": 0.0, "sigma_position": 0.0, "judged_by_models": False}
     data, *_ = drawn_panel(panel, generator(2026, "method_panels", "few", replication))
-    found = search.maximise(data.aggregate(), POSITION_AWARE, newton.NewtonSettings())
+    found = search.maximise(data.aggregate(), POSITION_AWARE, newton.Newton())
     assert found.status is Status.UNBOUNDED
     assert found.iterations < 100
     log_gamma, position = found.parameters.judges

@@ -10,9 +10,9 @@ from judgerank import Comparisons, Status, fit
 from judgerank.errors import ConfigError, JudgerankError
 from judgerank.likelihood import evaluate
 from judgerank.model import LENGTH, Parameters
-from judgerank.solvers.adam import AdamSettings
-from judgerank.solvers.localized import LocalizedSettings
-from judgerank.solvers.newton import NewtonSettings, newton_step
+from judgerank.solvers.adam import Adam
+from judgerank.solvers.localized import Localized
+from judgerank.solvers.newton import Newton, newton_step
 from judgerank.solvers.search import maximise
 
 GOOD = (("a", "b", "x", 70, 30), ("b", "c", "x", 65, 35), ("a", "c", "x", 80, 20))
@@ -48,12 +48,12 @@ def test_a_length_fit_from_a_moderate_start_converges(simulated):
     cells = simulated(
         11, (1.2, 0.3, -0.5, -1.0), (0.5, 1.0, 2.0), 900, slope=(0.3, -0.2, 0.1), ties=0.05
     ).aggregate()
-    found = maximise(cells, LENGTH, NewtonSettings()).parameters
+    found = maximise(cells, LENGTH, Newton()).parameters
     rng = np.random.default_rng(7)
     for _ in range(5):
         scores = 0.7 * found.scores + 0.2 * rng.normal(size=4)
         start = Parameters(scores, found.judges + 0.2 * rng.normal(size=found.judges.shape))
-        assert maximise(cells, LENGTH, NewtonSettings(), start).status is Status.INTERIOR
+        assert maximise(cells, LENGTH, Newton(), start).status is Status.INTERIOR
 
 
 def test_a_balanced_judge_is_at_zero_whatever_the_rounding(cells_of):
@@ -110,7 +110,7 @@ def test_a_broadcast_count_is_a_count():
     assert rows.aggregate().outcome.tolist() == [0.5]
 
 
-@pytest.mark.parametrize("settings", [NewtonSettings, AdamSettings, LocalizedSettings])
+@pytest.mark.parametrize("settings", [Newton, Adam, Localized])
 def test_no_iterations_are_a_setting_that_is_refused(settings):
     with pytest.raises(ConfigError, match="max_iterations"):
         settings(max_iterations=0)
@@ -119,7 +119,7 @@ def test_no_iterations_are_a_setting_that_is_refused(settings):
 def test_the_last_newton_step_may_be_the_one_that_converges(cells_of):
     cells = cells_of(("a", "b", "x", 60, 20), ("a", "b", "y", 50, 30))
     needed = fit(cells).solution.iterations
-    found = fit(cells, settings=replace(NewtonSettings(), max_iterations=needed))
+    found = fit(cells, solver=replace(Newton(), max_iterations=needed))
     assert found.converged
 
 

@@ -15,8 +15,8 @@ from judgerank.recession import near_maximum, rising_direction
 from judgerank.solvers import search
 from judgerank.solvers.choice import EQUAL_HEIGHT, highest
 from judgerank.solvers.closure import LEVEL, guess, slopes_at_zero
-from judgerank.solvers.localized import LocalizedSettings, maximise
-from judgerank.solvers.newton import NewtonSettings, climb
+from judgerank.solvers.localized import Localized, maximise
+from judgerank.solvers.newton import Newton, climb
 from judgerank.solvers.solution import EQUAL, Solution, separated_judges
 
 
@@ -36,7 +36,7 @@ def test_no_random_start_ends_higher():
     converged = 0
     for seed in range(12):
         cells = drawn(seed).aggregate()
-        found = search.maximise(cells, JUDGE_AWARE, NewtonSettings())
+        found = search.maximise(cells, JUDGE_AWARE, Newton())
         if not found.status.converged:
             continue
         converged += 1
@@ -44,7 +44,7 @@ def test_no_random_start_ends_higher():
         for _ in range(15):
             judges = 1.5 * rng.normal(size=(1, len(cells.judges)))
             start = Parameters(rng.normal(size=len(cells.models)), judges)
-            other = search.maximise(cells, JUDGE_AWARE, NewtonSettings(), start).evaluation.log_likelihood
+            other = search.maximise(cells, JUDGE_AWARE, Newton(), start).evaluation.log_likelihood
             assert other <= found.evaluation.log_likelihood * (1 - 1e-6)
     assert converged > 6
 
@@ -96,7 +96,7 @@ def test_an_end_that_was_stopped_counts_last_among_ends_of_one_height(cells_of):
 def test_a_lower_maximum_over_the_box_is_not_taken():
     """Random starts of the active-set method, on panels small enough to have several maxima."""
     for seed in range(5):
-        cells, box = drawn(seed + 50).aggregate(), LocalizedSettings()
+        cells, box = drawn(seed + 50).aggregate(), Localized()
         found = maximise(cells, JUDGE_AWARE, box).evaluation.log_likelihood
         rng = np.random.default_rng(seed)
         for _ in range(6):
@@ -144,7 +144,7 @@ def test_one_comparison_off_the_steps_tells_positions_apart(cells_of):
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, 0.01, np.inf, np.nan])
-@pytest.mark.parametrize("settings", [NewtonSettings, LocalizedSettings])
+@pytest.mark.parametrize("settings", [Newton, Localized])
 def test_a_tolerance_that_certifies_anything_is_refused(settings, tolerance):
     with pytest.raises(ConfigError, match="tolerance"):
         settings(tolerance=tolerance)
@@ -248,6 +248,6 @@ def test_a_ranking_turned_round_by_sharp_contrary_judges_is_found(simulated, see
     cells = simulated(seed, scores, [-4.0, -3.0, *[1.0] * 6], 4000).aggregate()
     found = fit(cells)
     starts = [guess(cells, JUDGE_AWARE, way * scores) for way in (1, -1)]
-    heights = [climb(cells, JUDGE_AWARE, NewtonSettings(), start).evaluation.log_likelihood for start in starts]
+    heights = [climb(cells, JUDGE_AWARE, Newton(), start).evaluation.log_likelihood for start in starts]
     assert fit(cells, "btl").scores @ scores > 0
     assert found.log_likelihood >= max(heights) - 1e-6

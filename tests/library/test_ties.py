@@ -14,7 +14,7 @@ from judgerank.errors import DataError
 from judgerank.inference import likelihood_ratio
 from judgerank.likelihood import evaluate
 from judgerank.model import BTL_TIES, JUDGE_AWARE_TIES, POSITION_AWARE_TIES, Parameters
-from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.adam import Adam
 
 WITH_TIES = (BTL_TIES, JUDGE_AWARE_TIES, POSITION_AWARE_TIES)
 MEMBER = pytest.mark.parametrize("member", WITH_TIES, ids=lambda member: member.name)
@@ -136,7 +136,7 @@ def test_a_general_optimiser_and_adam_find_the_same_maximum(raw, member):
         return -log_likelihood(raw, theta[:N], gamma, b * member.has_position, np.exp(tau))
 
     assert_allclose(found.log_likelihood, -minimize(objective, np.zeros(N + 3 * K), method="BFGS").fun, rtol=1e-8)
-    adam = fit(raw, member.name, "adam", AdamSettings(step_judges=1e-2, tolerance=1e-9, max_iterations=6000))
+    adam = fit(raw, member.name, Adam(step_judges=1e-2, tolerance=1e-9, max_iterations=6000))
     assert_allclose(adam.scores, found.scores, atol=1e-5)
     assert_allclose(adam.tie, found.tie, rtol=1e-5)
 

@@ -8,10 +8,11 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from judgerank.errors import ConfigError
-from judgerank.fit import PUBLISHED_ADAM_BTL
-from judgerank.solvers.adam import AdamSettings
-from judgerank.solvers.localized import LocalizedSettings
-from judgerank.solvers.newton import NewtonSettings
+from judgerank.model import BTL
+from judgerank.solvers.adam import Adam
+from judgerank.solvers.localized import Localized
+from judgerank.solvers.newton import Newton
+from judgerank.solvers.settings import kind
 from replication.config import CONF, ROOT, simulation_settings, solver_settings
 from replication.schemas.ranges import require_known_and_in_range
 
@@ -40,7 +41,7 @@ def test_every_config_composes_with_every_solver_and_leaves_nothing_open(name, s
     cfg = composed(name, f"solver={solver}")
     assert not OmegaConf.missing_keys(cfg)
     require_known_and_in_range(cfg)
-    assert solver_settings(cfg.solver, "judge_aware")[0] == solver
+    assert isinstance(solver_settings(cfg.solver, "judge_aware"), kind(solver))
 
 
 @pytest.mark.parametrize("name", EACH_SET)
@@ -119,24 +120,24 @@ def test_a_setting_can_be_added():
 
 def test_yaml_and_code_have_the_same_solver_settings():
     newton, adam = (composed("chatbot_arena", f"solver={name}").solver for name in ("newton", "adam"))
-    assert solver_settings(newton, "judge_aware") == ("newton", NewtonSettings())
-    assert solver_settings(newton, "btl") == ("newton", NewtonSettings())
-    assert solver_settings(adam, "judge_aware") == ("adam", AdamSettings())
-    assert solver_settings(adam, "btl") == ("adam", PUBLISHED_ADAM_BTL)
+    assert solver_settings(newton, "judge_aware") == Newton()
+    assert solver_settings(newton, "btl") == Newton()
+    assert solver_settings(adam, "judge_aware") == Adam()
+    assert solver_settings(adam, "btl") == Adam.published(BTL)
 
 
 def test_yaml_and_code_have_the_same_estimator_settings():
     localized = composed("convergence_mse").estimator
-    assert solver_settings(localized, "judge_aware") == ("localized", LocalizedSettings())
-    for name, expected in (("interior", NewtonSettings()), ("adam", AdamSettings())):
+    assert solver_settings(localized, "judge_aware") == Localized()
+    for name, expected in (("interior", Newton()), ("adam", Adam())):
         found = OmegaConf.to_container(composed("convergence_mse", f"estimator={name}").estimator)
         assert {key: found[key] for key in dataclasses.asdict(expected)} == dataclasses.asdict(expected)
 
 
 def test_an_override_reaches_the_settings():
     cfg = composed("chatbot_arena", "solver=adam", "solver.max_iterations=3100")
-    expected = dataclasses.replace(AdamSettings(), max_iterations=3100)
-    assert solver_settings(cfg.solver, "judge_aware")[1] == expected
+    expected = dataclasses.replace(Adam(), max_iterations=3100)
+    assert solver_settings(cfg.solver, "judge_aware") == expected
 
 
 def test_an_unknown_solver_is_refused():

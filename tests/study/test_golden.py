@@ -9,7 +9,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.simulate import generator
 from judgerank.solvers import newton, search
-from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.adam import Adam
 from replication import published
 from replication.datasets import find_file, read_records
 from replication.tables import discrimination, leaderboard
@@ -101,8 +101,8 @@ def test_ultrafeedback_as_printed_is_a_point_algorithm_1_passes(fits):
     printed = published.numbers("judge_discrimination", "ultrafeedback")
     gaps = []
     for iterations in (1500, 3100, 6000):
-        settings = AdamSettings(max_iterations=iterations)
-        stopped = fit(exact.comparisons, solver="adam", settings=settings)
+        settings = Adam(max_iterations=iterations)
+        stopped = fit(exact.comparisons, solver=settings)
         assert stopped.status == Status.ITERATION_LIMIT
         assert stopped.log_likelihood < exact.log_likelihood
         gaps.append((stopped.discrimination - printed).abs().max())
@@ -116,7 +116,7 @@ def test_no_other_start_finds_a_better_maximum(fits, name):
     rng = generator(1, "starts", name)
     for _ in range(5):
         scores, alpha = rng.normal(size=len(cells.models)), rng.normal(size=(1, len(cells.judges)))
-        again = search.maximise(cells, JUDGE_AWARE, newton.NewtonSettings(), Parameters(scores, alpha))
+        again = search.maximise(cells, JUDGE_AWARE, newton.Newton(), Parameters(scores, alpha))
         assert again.evaluation.log_likelihood <= exact.log_likelihood + 1e-6
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from judgerank import Comparisons, fit
-from judgerank.solvers.adam import AdamSettings
+from judgerank.solvers.adam import Adam
 from replication import published
 from replication.datasets import load_judgments
 from replication.pool_search import DRAWS, against_table_2, drawn, sample_search, samples, stops
@@ -71,10 +71,10 @@ def test_a_sample_is_found_again(simulated):
 
 def test_stops_are_where_the_algorithm_is_stopped(simulated):
     c = simulated(5, np.linspace(1, -1, 6), [1.5, 1.0, 0.5], 3000)
-    found = dict(stops(c, AdamSettings(max_iterations=40), [10, 40]))
+    found = dict(stops(c, Adam(max_iterations=40), [10, 40]))
     assert list(found) == [10, 40]
     for many, fitted in found.items():
-        same = fit(c, "judge_aware", "adam", AdamSettings(max_iterations=many))
+        same = fit(c, "judge_aware", Adam(max_iterations=many))
         assert np.array_equal(fitted.scores, same.scores)
 
 
@@ -105,7 +105,7 @@ def test_the_sample_and_the_stop_behind_table_2():
     tried = samples(judgments.frame, judgments.comparisons, judges, {"judges, parsed": [2000]}, [42])
     (part,) = (part for setting, part in tried if setting["generator"] == "random.sample")
     reference = fit(judgments.comparisons).scores
-    settings = AdamSettings(epsilon=1e-8, tolerance=0.0, max_iterations=10_000)
+    settings = Adam(epsilon=1e-8, tolerance=0.0, max_iterations=10_000)
     ((_, stopped),) = stops(part, settings, [10_000])
     btl = fit(part, "btl")
     assert against_table_2(stopped, btl, reference)["reproduced"].all()

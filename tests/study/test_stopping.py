@@ -6,7 +6,7 @@ import pandas as pd
 from judgerank import fit
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.simulate import draw_comparisons, draw_truth, generator
-from judgerank.solvers.adam import AdamSettings, maximise
+from judgerank.solvers.adam import Adam, maximise
 from replication import published
 from replication.stopping import Path, Tried, gradient_at_printed, one_at_a_time, same_as_printed, stops
 
@@ -30,7 +30,7 @@ def test_a_number_is_the_printed_one_at_two_decimals_only():
 
 def test_a_path_ends_where_the_solver_does():
     cells, start = panel(), Parameters(np.zeros(5), np.zeros((1, 4)))
-    settings = AdamSettings(max_iterations=300, tolerance=0.0)
+    settings = Adam(max_iterations=300, tolerance=0.0)
     path, solved = Path.of(cells, start, settings), maximise(cells, JUDGE_AWARE, settings)
     assert np.array_equal(path.scores[-1], solved.parameters.scores)
     assert np.array_equal(path.log_discrimination[-1], solved.parameters.judges[0])

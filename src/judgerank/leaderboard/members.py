@@ -71,7 +71,7 @@ def rival(fitted: FitResult) -> Rival | None:
     None if all of these give the same ranking, or the fit is not an exact maximum with free discriminations.
     """
     model, cells, settings = fitted.model, fitted.comparisons, fitted.settings
-    if not isinstance(settings, newton.NewtonSettings) or model.n_scale < 1 or model.fixed_scale:
+    if not isinstance(settings, newton.Newton) or model.n_scale < 1 or model.fixed_scale:
         return None
     bounds = search.BOX | {"slope": settings.slope_bound}
     starts = search.worth_climbing(cells, model, search.rough_ends(cells, model, bounds), within=np.inf)

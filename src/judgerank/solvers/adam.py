@@ -18,7 +18,7 @@ LARGEST_UPDATE = 5e-3  # half the usual step of the scores: beyond it a path cou
 
 
 @dataclass(frozen=True)
-class AdamSettings:
+class Adam:
     """Settings of Algorithm 1; the defaults are those of the published judge-aware fits.
 
     Attributes
@@ -41,6 +41,13 @@ class AdamSettings:
     tolerance: float = 1e-5
     max_iterations: int = 100_000
 
+    @classmethod
+    def published(cls, model: Model) -> Adam:
+        """Those of the published fits: models without parameters of judges were fitted in other steps."""
+        if model.judge_blocks:
+            return cls()
+        return cls(step_scores=3e-3, epsilon=1e-8, tolerance=0.0, max_iterations=8_000)
+
     def __post_init__(self):
         require_positive(self, "max_iterations", "step_scores", "step_judges", "epsilon")
         if not 0 <= self.tolerance <= LARGEST_UPDATE:
@@ -48,7 +55,7 @@ class AdamSettings:
 
 
 def iterates(
-    cells: Comparisons, model: Model, settings: AdamSettings, start: Parameters | None = None
+    cells: Comparisons, model: Model, settings: Adam, start: Parameters | None = None
 ) -> Iterator[tuple[int, Parameters, float]]:
     """Yield (iteration, parameters, norm of the update) until the stopping rule or the limit is met."""
     at = start or Parameters.zeros(model, cells)
@@ -75,9 +82,7 @@ def iterates(
             return
 
 
-def maximise(
-    cells: Comparisons, model: Model, settings: AdamSettings, start: Parameters | None = None
-) -> Solution:
+def maximise(cells: Comparisons, model: Model, settings: Adam, start: Parameters | None = None) -> Solution:
     """Run Algorithm 1 to its stopping rule or its iteration limit."""
     (last,) = deque(iterates(cells, model, settings, start), maxlen=1)
     iteration, at, change = last

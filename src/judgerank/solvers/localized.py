@@ -22,7 +22,7 @@ from judgerank.model import JUDGE_AWARE, Model, Parameters
 from judgerank.solvers import newton, search
 from judgerank.solvers.choice import highest, same_point
 from judgerank.solvers.closure import main_direction
-from judgerank.solvers.newton import NewtonSettings
+from judgerank.solvers.newton import Newton
 from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, separated_judges
 
 WORTH, MOST_CLIMBS = 2.0, 4  # rough climbs end close to their maximum over the same box
@@ -30,7 +30,7 @@ ON_THE_FACE = 1e-9  # distance from a bound, relative to it, that counts as none
 
 
 @dataclass(frozen=True)
-class LocalizedSettings:
+class Localized:
     """Settings of the localised fit.
 
     Attributes
@@ -38,7 +38,7 @@ class LocalizedSettings:
     score_bound, discrimination_bound : float
         Largest |s_i| and |alpha_k| = |log gamma_k|.
     tolerance, max_iterations : float, int
-        As in NewtonSettings; at a face of the box they apply to the gradient along it.
+        As in Newton; at a face of the box they apply to the gradient along it.
     """
 
     score_bound: float = 5.0
@@ -51,9 +51,7 @@ class LocalizedSettings:
         require_tolerance(self)
 
 
-def maximise(
-    cells: Comparisons, model: Model, settings: LocalizedSettings, start: Parameters | None = None
-) -> Solution:
+def maximise(cells: Comparisons, model: Model, settings: Localized, start: Parameters | None = None) -> Solution:
     """Maximise the judge-aware likelihood over the box.
 
     The status is interior where the exact fit is interior and inside the box, and localized otherwise. Without a
@@ -70,7 +68,7 @@ def maximise(
     exists = not runaway_models(cells.pool_judges())
     if start is not None:
         return _checked(cells, box.maximise(box.pulled_inside(start)), exists)
-    exact = search.sure_maximum(cells, model, NewtonSettings(settings.tolerance)) if exists else None
+    exact = search.sure_maximum(cells, model, Newton(settings.tolerance)) if exists else None
     if exact is not None and exact.status is Status.INTERIOR and box.holds(_stacked(exact.parameters)):
         return exact
     bounds = {"scores": settings.score_bound, "log_discrimination": settings.discrimination_bound}
@@ -80,7 +78,7 @@ def maximise(
     found = _checked(cells, highest(ends, main_direction(cells)), exists)
     if found.status is Status.INTERIOR and not search.is_sure(cells, model, found):
         # a maximum inside the box is the exact fit only if nothing outside is higher
-        exact = search.maximise(cells, model, NewtonSettings(settings.tolerance), rough=rough)
+        exact = search.maximise(cells, model, Newton(settings.tolerance), rough=rough)
         inside = exact.status is Status.INTERIOR and same_point(exact, found)
         return exact if inside else replace(found, status=Status.LOCALIZED)
     return found
@@ -100,7 +98,7 @@ def _stacked(at: Parameters) -> np.ndarray:
 class _Box:
     """The active-set method. Coordinates are (s, alpha) in one vector x; `face` marks those held at a bound."""
 
-    def __init__(self, cells: Comparisons, settings: LocalizedSettings):
+    def __init__(self, cells: Comparisons, settings: Localized):
         self.cells, self.settings = cells, settings
         self.sizes = len(cells.models), len(cells.judges)
         self.bound = np.repeat([settings.score_bound, settings.discrimination_bound], self.sizes)

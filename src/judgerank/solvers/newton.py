@@ -32,7 +32,7 @@ ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precisio
 
 
 @dataclass(frozen=True)
-class NewtonSettings:
+class Newton:
     """Settings of the exact solver.
 
     Attributes
@@ -56,7 +56,7 @@ class NewtonSettings:
 
 
 def climb(
-    cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters, bound: Bound | None = None
+    cells: Comparisons, model: Model, settings: Newton, start: Parameters, bound: Bound | None = None
 ) -> Solution:
     """The maximum that a climb from one start reaches, over gamma_k >= 0.
 
@@ -69,7 +69,7 @@ def climb(
     ----------
     cells : Comparisons
     model : Model
-    settings : NewtonSettings
+    settings : Newton
     start : Parameters
     bound : pair of floats or of float arrays, shape (K,), optional
         Least and largest slope, if not those of the settings. A judge for whom the two are equal is held there.

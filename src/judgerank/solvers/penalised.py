@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError, block_diag
-from scipy.optimize import minimize
 
 from judgerank.comparisons import Comparisons
 from judgerank.inference import information, zero_sum_basis
@@ -37,7 +36,7 @@ DIFFERENCE = 1e-4  # of log tau, for the slope of the marginal likelihood
 
 
 @dataclass(frozen=True)
-class PenalisedSettings:
+class Penalised:
     """Settings of the penalised fit.
 
     Attributes
@@ -180,7 +179,7 @@ class Problem:
             self._last[curvature] = x, evaluate(self.cells, self.model, at, curvature)
         return self._last[curvature][1]
 
-    def mode(self, x: np.ndarray, spread: Mapping[str, float], settings: PenalisedSettings):
+    def mode(self, x: np.ndarray, spread: Mapping[str, float], settings: Penalised):
         """The mode reached from x: where it is, how high, whether the tolerance was met, and Newton steps.
 
         A judge without a penalty may run off: the climb ends where its discrimination counts as unbounded.
@@ -229,7 +228,7 @@ def _ascent(info: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         return vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), FLATTEST * values[-1]))
 
 
-def maximise(cells: Comparisons, model: Model, settings: PenalisedSettings) -> Solution:
+def maximise(cells: Comparisons, model: Model, settings: Penalised) -> Solution:
     """The penalised maximum, with standard deviations given or found; they are the solution's `spread`."""
     problem = Problem(cells, model)
     names = ("scores", *_free_blocks(model))
@@ -249,6 +248,8 @@ def maximise(cells: Comparisons, model: Model, settings: PenalisedSettings) -> S
         return -value + 0.5 * log_tau @ log_tau, -np.array(slopes) / DIFFERENCE + log_tau
 
     if unknown:
+        from scipy.optimize import minimize  # loads slowly, and seldom is needed
+
         bounds = [(np.log(NARROWEST), np.log(WIDEST))] * len(unknown)
         found = minimize(loss, np.zeros(len(unknown)), jac=True, bounds=bounds, method="L-BFGS-B")
         spread |= dict(zip(unknown, np.exp(found.x).tolist(), strict=True))

@@ -14,7 +14,7 @@ from judgerank.likelihood import evaluate
 from judgerank.model import Model, Parameters
 from judgerank.solvers.closure import levels_at_zero
 from judgerank.solvers.newton import unbounded_judges
-from judgerank.solvers.penalised import PenalisedSettings, Problem
+from judgerank.solvers.penalised import Penalised, Problem
 from judgerank.solvers.solution import Solution, Status, separated_judges
 
 ALONE = 1.0  # standard deviation of an unbounded judge's parameters about the mean of the others
@@ -60,7 +60,7 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
         part = cells.with_judges(cells.judges[k] for k in play)
         away = np.isin(play, unbounded)
         problem, start = _alone(part, model, Parameters(at.scores, at.judges[:, play]), away)
-        x, _, done, more = problem.mode(start, {"scores": 1.0}, PenalisedSettings())
+        x, _, done, more = problem.mode(start, {"scores": 1.0}, Penalised())
         here, steps = problem.parameters(x), steps + more
         new = set(unbounded_judges(model, here) or separated_judges(part, model, here)) - set(np.flatnonzero(away))
         unbounded = tuple(sorted({*unbounded, *play[list(new)].tolist()}))

@@ -19,7 +19,7 @@ from judgerank.model import BTL, Model, Parameters
 from judgerank.solvers.basins import Ends, Rows, apart, rough_maxima, shares
 from judgerank.solvers.choice import highest
 from judgerank.solvers.closure import assurance, guess, levels_at_zero
-from judgerank.solvers.newton import NewtonSettings, climb
+from judgerank.solvers.newton import Newton, climb
 from judgerank.solvers.slopes import elsewhere
 from judgerank.solvers.solution import Solution, Status
 
@@ -37,7 +37,7 @@ REACHED = 0.01  # as `basins.ALIKE`, of a start and an exact end; with lengths, 
 def maximise(
     cells: Comparisons,
     model: Model,
-    settings: NewtonSettings,
+    settings: Newton,
     start: Parameters | None = None,
     rough: Ends | None = None,
 ) -> Solution:
@@ -96,7 +96,7 @@ def followed(
     return found
 
 
-def sure_maximum(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution | None:
+def sure_maximum(cells: Comparisons, model: Model, settings: Newton) -> Solution | None:
     """The maximum that one climb from the unweighted scores reaches, if there can hardly be a higher one."""
     many = cells.n_comparisons >= MANY * len(cells.models) * len(cells.judges)
     if not many and assurance(cells, model, first_guess(cells, model, settings)) < WORTH_A_TRY:
@@ -111,24 +111,24 @@ def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
     return found.status.converged and assurance(cells, model, found.parameters, height) >= ASSURED
 
 
-def unweighted_scores(cells: Comparisons, settings: NewtonSettings) -> np.ndarray:
+def unweighted_scores(cells: Comparisons, settings: Newton) -> np.ndarray:
     return from_zero(cells.pool_judges(), BTL, settings).parameters.scores
 
 
 @remembered
-def from_zero(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution:
+def from_zero(cells: Comparisons, model: Model, settings: Newton) -> Solution:
     """The climb from all parameters at zero."""
     return climb(cells, model, settings, Parameters.zeros(model, cells))
 
 
 @remembered
-def from_unweighted(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution:
+def from_unweighted(cells: Comparisons, model: Model, settings: Newton) -> Solution:
     """The climb from the unweighted scores."""
     return climb(cells, model, settings, first_guess(cells, model, settings))
 
 
 @remembered
-def first_guess(cells: Comparisons, model: Model, settings: NewtonSettings) -> Parameters:
+def first_guess(cells: Comparisons, model: Model, settings: Newton) -> Parameters:
     """The unweighted scores with judges to match."""
     return guess(cells, model, unweighted_scores(cells, settings))
 

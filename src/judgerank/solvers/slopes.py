@@ -15,7 +15,7 @@ import numpy as np
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import predictor
 from judgerank.model import Model, Parameters
-from judgerank.solvers.newton import NewtonSettings, climb
+from judgerank.solvers.newton import Newton, climb
 
 SLOPES, LEVELS = 17, 9  # points of the grid
 REACH = 4.0  # of log gamma on it, about the judge's own
@@ -23,7 +23,7 @@ WORTH = 20.0  # log-likelihood by which a judge may be worse off there, scores a
 MOST = 40  # climbs, the judges who are least worse off first
 
 
-def elsewhere(cells: Comparisons, model: Model, at: Parameters, settings: NewtonSettings) -> Iterator[Parameters]:
+def elsewhere(cells: Comparisons, model: Model, at: Parameters, settings: Newton) -> Iterator[Parameters]:
     """Points to climb from, each the best there is while one judge's slope is held at another value.
 
     That is a local maximum of the judge's own likelihood, or a bound: there, too, the likelihood as a whole may
@@ -36,7 +36,7 @@ def elsewhere(cells: Comparisons, model: Model, at: Parameters, settings: Newton
         With slopes.
     at : Parameters
         A maximum.
-    settings : NewtonSettings
+    settings : Newton
     """
     bound = settings.slope_bound
     for k, level, slope in _others(cells, model, at, bound):

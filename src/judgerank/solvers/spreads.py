@@ -20,7 +20,7 @@ import numpy as np
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import evaluate
 from judgerank.model import Model
-from judgerank.solvers.penalised import PenalisedSettings, Problem
+from judgerank.solvers.penalised import Penalised, Problem
 from judgerank.solvers.solution import Solution
 
 STEP = 0.1  # of log tau, for the curvature of its log posterior
@@ -28,7 +28,7 @@ LEAST_CURVATURE = 1.0  # that of the prior of log tau alone
 
 
 def mixture(
-    cells: Comparisons, model: Model, settings: PenalisedSettings, found: Solution
+    cells: Comparisons, model: Model, settings: Penalised, found: Solution
 ) -> tuple[tuple[float, Solution], ...]:
     """The fit, and those at standard deviations on either side of its own, with weights that sum to one.
 
@@ -41,7 +41,7 @@ def mixture(
     cells : Comparisons
         Those fitted.
     model : Model
-    settings : PenalisedSettings
+    settings : Penalised
         Standard deviations that they give are known.
     found : Solution
         Of `penalised.maximise`.

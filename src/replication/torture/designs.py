@@ -11,7 +11,7 @@ from judgerank.fit import fit
 from judgerank.model import MODELS, Model, Parameters
 from judgerank.solvers import search
 from judgerank.solvers.closure import guess
-from judgerank.solvers.newton import NewtonSettings
+from judgerank.solvers.newton import Newton
 from replication.replicate import Record
 
 HIGHER = 1e-6  # relative difference of log-likelihoods that is more than rounding
@@ -48,12 +48,12 @@ def maximum_missed(settings: dict, rng: np.random.Generator) -> Record:
         return {"status": str(found.status), "bad": 0, "gap": 0.0}
     cells, model, height, gap = found.comparisons, found.model, found.log_likelihood, 0.0
     least = HIGHER * max(1.0, abs(height))
-    first = guess(cells, model, search.unweighted_scores(cells, NewtonSettings()))
-    one = search.maximise(cells, model, NewtonSettings(), first).evaluation.log_likelihood
+    first = guess(cells, model, search.unweighted_scores(cells, Newton()))
+    one = search.maximise(cells, model, Newton(), first).evaluation.log_likelihood
     for _ in range(settings["starts"]):
         judges = 1.5 * rng.normal(size=(len(model.judge_blocks), len(cells.judges)))
         start = Parameters(rng.normal(size=len(cells.models)), judges)
-        other = search.maximise(cells, model, NewtonSettings(), start)
+        other = search.maximise(cells, model, Newton(), start)
         if other.status.converged:
             gap = max(gap, other.evaluation.log_likelihood - height)
     record = {"status": str(found.status), "bad": int(gap > least), "gap": float(gap)}

@@ -1,0 +1,113 @@
+"""A fit in one file, and back: arrays as they are in a NumPy archive, all else as JSON among them; no pickle.
+
+A fit is a tree of dataclasses. Each becomes a mapping of its fields with the name of its kind, each array the
+number of its entry in the archive. Only the kinds listed here are made when a file is read.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from judgerank.comparisons import Comparisons
+from judgerank.errors import DataError
+from judgerank.likelihood import Evaluation
+from judgerank.model import Model, Parameters
+from judgerank.publishing import replace_file
+from judgerank.solvers.settings import SOLVERS
+from judgerank.solvers.solution import Rival, Solution, Status
+
+if TYPE_CHECKING:
+    from judgerank.result import FitResult
+
+VERSION = 1  # of the tree; other versions are refused
+KINDS = {kind.__name__: kind for kind in (Comparisons, Model, Solution, Evaluation, Parameters, Rival)}
+KINDS |= {kind.__name__: kind for kind in SOLVERS.values()}
+
+
+def save(fitted: FitResult, path: Path) -> None:
+    """Write a fit, whole or not at all.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    arrays: list[np.ndarray] = []
+    tree = {field.name: _packed(getattr(fitted, field.name), arrays) for field in fields(fitted)}
+    header = json.dumps({"judgerank_fit": VERSION, "fit": tree})
+    file = io.BytesIO()
+    np.savez_compressed(file, header=np.array(header), **{f"array_{n}": values for n, values in enumerate(arrays)})
+    replace_file(path, file.getvalue())
+
+
+def load(path: str | PathLike[str]) -> FitResult:
+    """Read a fit that `FitResult.save` wrote; it is equal to the last bit.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it is another one, or it is of another version.
+    """
+    from judgerank.result import FitResult
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            header = json.loads(str(file["header"]))
+            version, tree = header["judgerank_fit"], header["fit"]
+            if version != VERSION:
+                raise DataError(f"{path} is a fit saved in version {version}, and this reads version {VERSION}")
+            return FitResult(**{name: _unpacked(value, file) for name, value in tree.items()})
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}") from None
+    except (AttributeError, EOFError, KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path} is not a fit that judgerank saved, or it is damaged") from None
+
+
+def _packed(value: Any, arrays: list[np.ndarray]) -> Any:
+    """A value as JSON can hold it, its arrays left to the archive."""
+    if isinstance(value, np.ndarray):
+        arrays.append(value)
+        return {"array": len(arrays) - 1}
+    if isinstance(value, csr_array):
+        parts = [_packed(part, arrays) for part in (value.data, value.indices, value.indptr)]
+        return {"sparse": parts, "shape": list(value.shape)}
+    if is_dataclass(value):
+        named = {field.name: _packed(getattr(value, field.name), arrays) for field in fields(value)}
+        return {"kind": type(value).__name__, "fields": named}
+    if isinstance(value, Status):
+        return {"status": str(value)}
+    if isinstance(value, tuple):
+        return {"tuple": [_packed(part, arrays) for part in value]}
+    if isinstance(value, Mapping):
+        return {"mapping": {name: _packed(part, arrays) for name, part in value.items()}}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _unpacked(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """The inverse of `_packed`."""
+    match value:
+        case {"array": number}:
+            return arrays[f"array_{number}"]
+        case {"sparse": parts, "shape": shape}:
+            return csr_array(tuple(_unpacked(part, arrays) for part in parts), shape=tuple(shape))
+        case {"kind": kind, "fields": named}:
+            return KINDS[kind](**{name: _unpacked(part, arrays) for name, part in named.items()})
+        case {"status": status}:
+            return Status(status)
+        case {"tuple": parts}:
+            return tuple(_unpacked(part, arrays) for part in parts)
+        case {"mapping": named}:
+            return {name: _unpacked(part, arrays) for name, part in named.items()}
+    return value

@@ -1,0 +1,207 @@
+"""How sure a fit is: the covariance of its estimates, by the model's word or by clusters of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from judgerank.comparisons import Comparisons
+from judgerank.errors import DataError, NoIntervalError
+from judgerank.estimates import Estimates
+from judgerank.inference import cluster_gradients, covariance, for_few_clusters, information
+from judgerank.likelihood import Curvature, evaluate
+from judgerank.separation import residuals_by_cluster
+from judgerank.solvers.penalised import penalty
+from judgerank.solvers.runaway import penalty_alone
+from judgerank.solvers.solution import Status
+from judgerank.solvers.spreads import mixture
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty(Estimates):
+    """Estimates with their covariance.
+
+    Attributes
+    ----------
+    comparisons, model, settings, solution
+        Those of `Estimates`.
+    robust : float array, shape (D, D), optional
+        Covariance in place of the plug-in one; see `clustered`.
+    by_cluster : sparse float array, shape (Q, K (N + B)), optional
+        Residuals of every cluster, for the tests of `ranks`.
+    """
+
+    robust: np.ndarray | None = None
+    by_cluster: csr_array | None = None
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """The judges' free parameters, shape (B, K)."""
+        in_play = self.solution.parameters.in_play
+        everyone = np.ones_like(in_play)
+        moving = in_play & (not self.model.fixed_scale)
+        masks = {"log_discrimination": moving, "slope": in_play & ~self._slope_held, "position": everyone}
+        if self.model.has_ties:
+            masks["log_tie"] = np.isfinite(self.solution.parameters.judges[-1])
+        return np.array([masks[block] for block in self.model.judge_blocks], bool).reshape(-1, len(in_play))
+
+    @property
+    def n_free_discriminations(self) -> int:
+        """Number of discriminations that were fitted and are in play."""
+        return int(self.free[:1].sum())
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """Covariance of (s, alpha[, beta][, b]) over the free parameters, shape (D, D).
+
+        The inverse of the plug-in information, or what `clustered` put in its place. Slopes on their bound are
+        taken as given. Judges without a finite maximum are shrunk alone (`solvers.runaway.shrunk_alone`), and
+        that penalty counts as information on them. Standard deviations of a penalty that were fitted to the data
+        are averaged over (`solvers.spreads`).
+
+        Raises
+        ------
+        NoIntervalError
+            If a discrimination is unbounded and nothing holds it, or the information is singular.
+        """
+        if self.robust is not None:
+            return self.robust
+        return self._over_spreads(lambda fitted: fitted._inverse("expected"))
+
+    def _over_spreads(self, variance: Callable[[Self], np.ndarray]) -> np.ndarray:
+        """A covariance, shape (D, D), that allows for what is not known of the penalty's standard deviations."""
+        here = self.solution.parameters
+        mean = np.zeros(())
+        for weight, fitted in self._mixture:
+            at = fitted.solution.parameters
+            away = np.r_[at.scores - here.scores, at.judges[self.free] - here.judges[self.free]]
+            mean = mean + weight * (variance(fitted) + np.outer(away, away))
+        return mean
+
+    @cached_property
+    def _mixture(self) -> tuple[tuple[float, Self], ...]:
+        """This fit and those at other standard deviations of its penalty, with their weights."""
+        if self.solution.spread is None:
+            return ((1.0, self),)
+        found = mixture(self.comparisons, self.model, self.settings, self.solution)
+        return tuple((weight, replace(self, solution=solution)) for weight, solution in found)
+
+    def _inverse(self, curvature: Curvature) -> np.ndarray:
+        """Inverse of the information, the penalty's among it, in the zero-sum coordinates.
+
+        Raises
+        ------
+        NoIntervalError
+            If a discrimination is unbounded and nothing holds it, or the information is singular.
+        """
+        if self.status is Status.UNBOUNDED and self.solution.alone is None:
+            names = ", ".join(self.unbounded_judges)
+            raise NoIntervalError(f"there are no intervals: the discrimination of {names} is unbounded")
+        info = self._information(curvature) + self._penalty
+        try:
+            return covariance(info, len(self.comparisons.models), self.n_free_discriminations)
+        except np.linalg.LinAlgError:
+            raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})") from None
+
+    def _information(self, curvature: Curvature) -> np.ndarray:
+        """Of the comparisons alone, shape (D, D)."""
+        cells = self.comparisons if self.model.judge_blocks else self.comparisons.pool_judges()
+        return information(evaluate(cells, self.model, self.solution.parameters, curvature), self.free)
+
+    @property
+    def _penalty(self) -> np.ndarray | float:
+        """Precision matrix of the penalty over the free parameters, shape (D, D); zero where there is none."""
+        at, n = self.solution.parameters, len(self.comparisons.models)
+        if self.solution.spread is not None:
+            return penalty(self.model, at, self.solution.spread)
+        if self.solution.alone is None:
+            return 0.0
+        unbounded = np.isin(np.arange(len(self.comparisons.judges)), self.solution.unbounded_judges)
+        chosen = np.r_[np.ones(n, bool), self.free.ravel()]
+        return penalty_alone(at.judges, n, unbounded)[np.ix_(chosen, chosen)]
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Of the standard errors: infinite, or one less than the number of clusters."""
+        return np.inf if self.by_cluster is None else self.by_cluster.shape[0] - 1.0
+
+    def clustered(self, comparisons: Comparisons, cluster: np.ndarray) -> Self:
+        """The same fit with a covariance that allows for dependence within clusters and for misfit.
+
+        The sandwich B M B of the observed information's inverse B and M = sum u u', u every cluster's gradient
+        (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Quantiles are Student's with Q - 1 degrees of
+        freedom. Where there is a penalty, its precision is part of the information and of M: the mean it shrinks
+        toward is one more observation. Without it what no comparison tells would seem to be known exactly. Shrunk
+        fits, which are for few comparisons, also allow for few clusters (`inference.for_few_clusters`).
+
+        Parameters
+        ----------
+        comparisons : Comparisons
+            The raw comparisons behind the fit.
+        cluster : int array, shape (T,)
+            Cluster of each of them, such as the question asked.
+
+        Raises
+        ------
+        DataError
+            If these are other comparisons than those fitted, or there are fewer than two clusters.
+        NoIntervalError
+            If the fit has no intervals.
+        """
+        c = self.comparisons
+        if (comparisons.models, comparisons.judges, comparisons.n_comparisons) != (
+            c.models,
+            c.judges,
+            c.n_comparisons,
+        ):
+            raise DataError("clusters are of the comparisons that were fitted, and these are others")
+        if self.model.has_ties:
+            comparisons = comparisons.with_ties()
+        by_cluster = cluster_gradients(comparisons, self.model, self.solution.parameters, cluster)
+        free = np.r_[np.ones(len(c.models), bool), self.free.ravel()]
+        chosen = by_cluster[:, free]
+        meat = chosen.T @ chosen * (len(chosen) / (len(chosen) - 1))
+        if self.solution.spread is not None:
+            meat += for_few_clusters(meat, self._information("expected"), self._inverse("expected"), len(chosen))
+
+        def sandwich(fitted: Self) -> np.ndarray:
+            bread = fitted._inverse("observed")
+            return bread @ (meat + fitted._penalty) @ bread
+
+        residuals = residuals_by_cluster(comparisons, self.model, self.solution.parameters, cluster)
+        return replace(self, robust=self._over_spreads(sandwich), by_cluster=residuals)
+
+    @cached_property
+    def covariance_discrimination(self) -> np.ndarray:
+        """Covariance of (s, gamma[, beta]) by the delta method (last display of the proof of theorem 3.3).
+
+        Tie propensities nu, too, are in their own units there.
+        """
+        judges = self.solution.parameters.judges
+        logarithmic = np.array([block.startswith("log_") for block in self.model.judge_blocks], bool)
+        by_judge = np.where(logarithmic[:, None], np.exp(np.where(logarithmic[:, None], judges, 0.0)), 1.0)
+        factor = np.r_[np.ones(len(self.comparisons.models)), by_judge[self.free]]
+        return self.covariance * np.outer(factor, factor)
+
+    @cached_property
+    def standard_errors(self) -> np.ndarray:
+        """Standard errors of scores, discriminations[, slopes], shape (N + B K,).
+
+        NaN for judges at zero, for slopes on their bound and for all that is an unbounded judge's own.
+        """
+        n = len(self.comparisons.models)
+        spread = np.sqrt(np.diag(self.covariance_discrimination))
+        by_judge = np.full(self.free.shape, np.nan)
+        by_judge[self.free] = spread[n:]
+        by_judge[:, list(self.solution.unbounded_judges)] = np.nan
+        return np.concatenate([spread[:n], by_judge.ravel()])
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: scores and log-discriminations in play sum to zero."""
+        return len(self.scores) - 1 + int(self.free.sum()) - int(self.free[:1].any())

@@ -1,0 +1,339 @@
+"""What a user of the package sees of a fit: text, tables, predictions, a figure, a file; and its import."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import fields, is_dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
+from scipy.special import expit
+
+import judgerank
+from judgerank import Adam, ConfigError, DataError, Localized, Newton, Penalised, fit, load, pairwise
+from judgerank import errors as named_errors
+from judgerank.model import MODELS
+from judgerank.solvers.settings import SOLVERS
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def raw(simulated):
+    z = np.array([0.3, -0.2, 0.4])
+    return simulated(11, [1.0, 0.4, -0.2, -1.2], [1.6, 1.0, 0.6], 3000, slope=z, ties=0.15)
+
+
+@pytest.fixture(scope="module")
+def fits(raw):
+    return {name: fit(raw, name) for name in MODELS}
+
+
+@pytest.fixture(scope="module")
+def firm(cells_of):
+    """A fit without intervals: a judge with a slope who never errs."""
+    rows = [("a", "b", "x", 6, 3), ("b", "c", "x", 5, 4), ("a", "c", "x", 6, 2), ("a", "b", "firm", 6, 0)]
+    rows += [("c", "b", "firm", 0, 5)]
+    return fit(cells_of(*((*row, (-1.0) ** number) for number, row in enumerate(rows))), "length")
+
+
+# settings
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_settings_fit_as_their_name_does(raw, name):
+    named, given = fit(raw, solver=name), fit(raw, "judge_aware", SOLVERS[name]())
+    assert named.settings == given.settings == SOLVERS[name]()
+    pd.testing.assert_series_equal(named.scores, given.scores, check_exact=True)
+    assert named.log_likelihood == given.log_likelihood
+
+
+def test_settings_change_the_fit(raw):
+    assert fit(raw, "judge_aware", Newton(max_iterations=1)).status is judgerank.Status.ITERATION_LIMIT
+    assert fit(raw, solver=Localized(0.5)).scores.abs().max() == 0.5
+    assert fit(raw, solver=Penalised(scores=0.01)).scores.abs().max() < 0.2
+    assert fit(raw, "btl", Adam(max_iterations=7)).solution.iterations == 7
+
+
+# text and tables
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_repr_is_one_short_line(fits, name):
+    said = repr(fits[name])
+    assert len(said) < 150
+    assert "\n" not in said
+    for part in (name, str(fits[name].status), "4 models", "3 judges", "3000 comparisons", "log-likelihood -"):
+        assert part in said
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_frame_has_a_row_for_every_estimate(fits, name):
+    found = fits[name]
+    frame = found.to_frame(0.9)
+    columns = ["parameter", "name", "estimate", "standard_error", "low", "high", "status"]
+    assert list(frame.columns) == columns
+    pd.testing.assert_frame_equal(frame[[*columns[:3], "low", "high"]], found.confidence_intervals(0.9))
+    for parameter, rows in frame.groupby("parameter"):
+        values = found.scores if parameter == "score" else getattr(found, parameter)
+        assert_allclose(rows["estimate"], values, rtol=0, atol=0)
+    scores = frame[frame["parameter"] == "score"]
+    assert_allclose(scores["standard_error"], np.sqrt(np.diag(found.covariance))[:4])
+    assert_allclose((scores["high"] - scores["low"]) / 2, 1.6448536 * scores["standard_error"])
+    assert (frame.loc[scores.index, "status"] == str(found.status)).all()
+    judges = frame.drop(index=scores.index)
+    assert judges["status"].tolist() == found.judge_status[judges["name"]].tolist()
+
+
+def test_a_fit_without_intervals_still_has_a_frame_and_a_summary(firm):
+    frame = firm.to_frame()
+    assert frame["estimate"].notna().all()
+    assert frame[["standard_error", "low", "high"]].isna().all(axis=None)
+    assert "unbounded" in firm.summary()
+    with pytest.raises(judgerank.NoIntervalError):
+        firm.confidence_intervals()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_summary_has_a_table_for_every_kind_of_parameter(fits, name):
+    heading, *tables = fits[name].summary(0.9).split("\n\n")
+    assert heading.startswith(f"{name}: 4 models, 3 judges, 3000 comparisons\nstatus ")
+    kinds = fits[name].to_frame()["parameter"].unique().tolist()
+    assert [table.split()[0] for table in tables] == kinds
+    assert all("90% intervals" in table.splitlines()[0] for table in tables)
+    assert all(max(map(len, table.splitlines())) < 115 for table in tables)
+    assert str(fits[name]) == fits[name].summary()
+
+
+def test_the_summary_says_of_a_penalty_and_of_clusters(raw):
+    shrunk = fit(raw, solver="penalised").clustered(raw, np.arange(len(raw)) // 30)
+    assert "standard deviations of the penalty: scores " in shrunk.summary()
+    assert "standard errors allow for dependence within 100 clusters" in shrunk.summary()
+    assert "relative gradient" not in shrunk.summary()
+
+
+def test_html_escapes_names(cells_of):
+    found = fit(cells_of((SCRIPT, "b", SCRIPT, 6, 4), (SCRIPT, "b", "&", 5, 6)))
+    assert found.judges_at_zero == ("&",)
+    page = found._repr_html_()
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") == 2
+    assert "judges at zero discrimination: &amp;" in page
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95])
+def test_a_level_out_of_range_is_refused(fits, firm, level):
+    for found in (fits["judge_aware"], firm):
+        for method in (found.summary, found.to_frame):
+            with pytest.raises(ConfigError, match="confidence level"):
+                method(level)
+
+
+# predictions
+
+
+def test_predictions_are_the_formula(fits):
+    found = fits["judge_aware"]
+    s, gamma = found.scores, found.discrimination
+    assert found.predict("m0", "m2", "j1") == pytest.approx(expit(gamma["j1"] * (s["m0"] - s["m2"])), abs=1e-15)
+    over_judges = expit(gamma * (s["m0"] - s["m2"])).mean()
+    assert found.predict("m0", "m2") == pytest.approx(over_judges, abs=1e-15)
+    assert isinstance(found.predict("m0", "m2"), float)
+    many = found.predict(["m0", "m1"], "m3", pd.Series(["j2", "j0"]))
+    assert_allclose(many, expit(gamma[["j2", "j0"]] * (s[["m0", "m1"]].to_numpy() - s["m3"])), atol=1e-15)
+    assert found.predict(["m0"], ["m1"]).shape == (1,)
+
+
+def test_predictions_take_position_and_covariate(fits):
+    found = fits["position_length"]
+    k, d = 2, found.scores["m1"] - found.scores["m3"]
+    b, beta, gamma = (getattr(found, name).iloc[k] for name in ("position", "slope", "discrimination"))
+    z = np.array([-1.0, 0.0, 0.5])
+    expected = expit(gamma * np.exp(beta * z) * d + b)
+    assert_allclose(found.predict("m1", "m3", "j2", z), expected, atol=1e-15)
+    assert found.predict("m1", "m3", "j2") == pytest.approx(expected[1], abs=1e-15)
+
+
+def test_a_tie_counts_for_neither_model(fits):
+    found = fits["judge_aware_ties"]
+    eta = found.discrimination["j0"] * (found.scores["m0"] - found.scores["m1"])
+    odds = np.array([np.exp(eta / 2), np.exp(-eta / 2), found.tie["j0"]])
+    first, second = found.predict("m0", "m1", "j0"), found.predict("m1", "m0", "j0")
+    assert_allclose([first, second, 1 - first - second], odds / odds.sum(), atol=1e-14)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_agree_with_the_mean_outcome(fits, raw, name):
+    found = fits[name]
+    names, judges = np.array(raw.models), np.array(raw.judges)
+    each = found.predict(names[raw.first], names[raw.second], judges[raw.judge], raw.covariate)
+    ties = found.tie_probability(raw) if found.model.has_ties else 0.0
+    assert_allclose(each + ties / 2, found.probability(raw), atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("m0", "m9"), "'m9' is not among those fitted: m0, m1, m2, m3"),
+        (("m0", "m1", ["j0", "j7"]), "'j7' is not among those fitted: j0, j1, j2"),
+        (("m0", [3]), "3 is not among those fitted"),
+        ((["m0", "m1"], ["m1", "m2", "m3"]), "must be as many"),
+    ],
+)
+def test_what_was_not_fitted_cannot_be_predicted(fits, names, told):
+    with pytest.raises(DataError, match=re.escape(told)):
+        fits["judge_aware"].predict(*names)
+
+
+# a figure
+
+
+def test_the_plot_is_of_every_model(fits):
+    pytest.importorskip("textalloc", reason="could not import textalloc")
+    figure = fits["judge_aware"].plot()
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["m0", "m1", "m2", "m3"]
+
+
+def test_without_the_extra_a_sentence_says_what_to_install(fits, monkeypatch):
+    monkeypatch.setitem(sys.modules, "judgerank.plots.own", None)
+    with pytest.raises(ConfigError, match=r"^a figure takes the extra 'plot' \(pip install 'judgerank\[plot\]'\)"):
+        fits["judge_aware"].plot()
+
+
+# a file
+
+
+def same(one, other) -> bool:
+    """Whether two values are equal to the last bit, all the way down."""
+    one, other = (value.item() if isinstance(value, np.generic) else value for value in (one, other))
+    if type(one) is not type(other):
+        return False
+    if is_dataclass(one):
+        return all(same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    if isinstance(one, csr_array):
+        parts = ("data", "indices", "indptr", "shape")
+        return all(same(getattr(one, part), getattr(other, part)) for part in parts)
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and one.shape == other.shape and np.array_equal(one, other, equal_nan=True)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other
+
+
+def again(fitted, folder):
+    fitted.save(folder / "a fit")
+    return load(folder / "a fit")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_fit_comes_back_as_it_was(fits, tmp_path, name):
+    back = again(fits[name], tmp_path)
+    assert same(back, fits[name])
+    assert back.summary() == fits[name].summary()
+    assert [path.name for path in tmp_path.iterdir()] == ["a fit"]
+
+
+@pytest.mark.parametrize("solver", ["newton", "adam", "localized", "penalised"])
+def test_so_does_a_clustered_covariance(raw, tmp_path, solver):
+    found = fit(raw, solver=solver).clustered(raw, np.arange(len(raw)) // 20)
+    back = again(found, tmp_path)
+    assert same(back, found)
+    assert np.array_equal(back.covariance, found.covariance)
+    pd.testing.assert_frame_equal(pairwise(back), pairwise(found), check_exact=True)
+
+
+def test_so_does_a_fit_without_intervals_and_one_with_a_rival(firm, cells_of, tmp_path):
+    assert same(again(firm, tmp_path), firm)
+    ring = [(a, b, a + b, 9, 1) for a, b in ("ab", "bc", "cd", "de", "ea", "ac", "bd", "ce", "da", "eb")]
+    found = fit(cells_of(*ring, ("a", "b", "x", 3, 2), ("c", "d", "x", 2, 2)), solver="localized")
+    assert found.solution.rival is not None
+    assert same(again(found, tmp_path), found)
+
+
+def test_the_file_says_the_same_of_new_comparisons(fits, raw, tmp_path):
+    back = again(fits["position_aware"], tmp_path)
+    assert np.array_equal(back.probability(raw), fits["position_aware"].probability(raw))
+    assert np.array_equal(back.covariance, fits["position_aware"].covariance)
+
+
+def test_saving_replaces_a_file_whole_or_not_at_all(fits, tmp_path, monkeypatch):
+    path = tmp_path / "a fit"
+    fits["btl"].save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("no space")))
+    with pytest.raises(OSError, match="no space"):
+        fits["judge_aware"].save(path)
+    assert path.read_bytes() == before
+
+
+def archive(path: Path, **arrays) -> None:
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def of_another_version(path: Path) -> None:
+    archive(path, header=np.array(json.dumps({"judgerank_fit": 99, "fit": {}})))
+
+
+def with_a_field_too_many(path: Path) -> None:
+    archive(path, header=np.array(json.dumps({"judgerank_fit": 1, "fit": {"colour": "red"}})))
+
+
+OTHERS = {
+    "no archive": (lambda path: path.write_text("model_a,model_b\n"), "not a fit that judgerank saved"),
+    "nothing": (lambda path: path.write_bytes(b""), "not a fit that judgerank saved"),
+    "half an archive": (lambda path: path.write_bytes(b"PK\x03\x04 and so on"), "not a fit that judgerank saved"),
+    "one array": (lambda path: np.save(path.open("wb"), np.ones(3)), "not a fit that judgerank saved"),
+    "other arrays": (lambda path: archive(path, x=np.ones(3)), "not a fit that judgerank saved"),
+    "a pickle": (lambda path: archive(path, header=np.array([{}], object)), "not a fit that judgerank saved"),
+    "other fields": (with_a_field_too_many, "not a fit that judgerank saved"),
+    "another version": (of_another_version, "saved in version 99, and this reads version 1"),
+    "a folder": (Path.mkdir, "not a fit that judgerank saved"),
+    "no file": (lambda path: None, "there is no file"),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_other_files_are_refused_with_a_sentence(tmp_path, case):
+    write, told = OTHERS[case]
+    write(tmp_path / "it")
+    with pytest.raises(DataError, match=told) as refused:
+        load(tmp_path / "it")
+    assert "\n" not in str(refused.value)
+
+
+# the package
+
+
+def test_everything_public_is_exported():
+    wanted = {"Comparisons", "fit", "FitResult", "Status", "Newton", "Adam", "Localized", "Penalised"}
+    wanted |= {"pairwise", "rank_intervals", "load", "__version__"}
+    wanted |= {name for name in vars(named_errors) if name.endswith("Error")}
+    assert wanted <= set(judgerank.__all__)
+    assert all(hasattr(judgerank, name) for name in judgerank.__all__)
+    assert judgerank.__version__ == metadata.version("judgerank")
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    heavy = ["hydra", "datasets", "matplotlib", "typer", "openai", "joblib", "scipy.optimize", "scipy.stats"]
+    code = f"import sys, judgerank; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_package_is_typed():
+    if find_spec("mypy") is None:
+        pytest.skip("mypy, of the extra `dev`, is not installed")
+    assert (ROOT / "src" / "judgerank" / "py.typed").exists()
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["strict"]
+    done = subprocess.run([sys.executable, "-m", "mypy"], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout
