@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import coo_array, csr_array, vstack
 
+from judgerank.arrays import FloatArray
 from judgerank.comparisons import Comparisons
 from judgerank.model import Model, Parameters
 
@@ -19,7 +20,7 @@ GIVEN = 1e-9  # share of an answer above which it was given
 RISE = 1e-6  # of a program whose variables lie within one: a direction that rises at all rises by far more
 
 
-def rising_direction(cells: Comparisons, model: Model, at: Parameters | None = None) -> np.ndarray | None:
+def rising_direction(cells: Comparisons, model: Model, at: Parameters | None = None) -> FloatArray | None:
     """A direction in (s, b, log nu) along which the likelihood rises without end, or None.
 
     Parameters
@@ -49,13 +50,15 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None) -> csr_array
     """Linear forms that must not be negative along a direction: observed outcome against every other one."""
     n, k, size = len(cells.models), len(cells.judges), len(cells)
     rows, ones = np.arange(size), np.ones(size)
-    g = np.exp(at.judges[1][cells.judge] * cells.covariate) if model.has_slope else ones
+    g = ones
+    if at is not None and model.has_slope:
+        g = np.exp(at.judges[1][cells.judge] * cells.known_covariate)
     blocks = model.has_position + model.has_ties
     where = [cells.first, cells.second, *([n + cells.judge] if model.has_position else [])]
     values = [g, -g, *([ones] if model.has_position else [])]
     shape = (size, n + blocks * k)
     ahead = coo_array((np.concatenate(values), (np.tile(rows, len(where)), np.concatenate(where))), shape).tocsr()
-    tied = cells.tied if model.has_ties else np.zeros(size)
+    tied = cells.known_ties if model.has_ties else np.zeros(size)
     first, second = cells.outcome - tied / 2 > GIVEN, 1 - cells.outcome - tied / 2 > GIVEN
     if not model.has_ties:
         return vstack([ahead[first], -ahead[second]]).tocsr()
