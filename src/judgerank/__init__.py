@@ -26,7 +26,10 @@ from judgerank.errors import (
 from judgerank.fit import fit
 from judgerank.ranks import pairwise, rank_intervals
 from judgerank.result import FitResult
-from judgerank.solvers.settings import Adam, Localized, Newton, Penalised
+from judgerank.solvers.adam import Adam
+from judgerank.solvers.localized import Localized
+from judgerank.solvers.newton import Newton
+from judgerank.solvers.penalised import Penalised
 from judgerank.solvers.solution import Status
 from judgerank.storing import load
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from judgerank.arrays import IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.connectivity import split
 from judgerank.fit import fit
@@ -15,7 +14,7 @@ def fit_apart(
     comparisons: Comparisons,
     model: str = "judge_aware",
     solver: str | Settings = "newton",
-    cluster: np.ndarray | None = None,
+    cluster: IntArray | None = None,
 ) -> tuple[FitResult, ...]:
     """Fit every component by itself; `ranks.pairwise` and `ranks.rank_intervals` take the fits together.
 

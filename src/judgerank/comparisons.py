@@ -11,8 +11,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pandas as pd
 
+from judgerank import frames
+from judgerank.arrays import AnyArray, FloatArray, IntArray
 from judgerank.errors import DataError
-from judgerank.frames import NEEDED, OUTCOMES, codes, counts, finite, outcomes, require_columns
+from judgerank.frames import NEEDED, OUTCOMES
 
 POOLED_JUDGE = "all judges"
 Found = TypeVar("Found")
@@ -48,16 +50,16 @@ class Comparisons:
 
     models: tuple[str, ...]
     judges: tuple[str, ...]
-    first: np.ndarray
-    second: np.ndarray
-    judge: np.ndarray
-    outcome: np.ndarray
-    count: np.ndarray | None = None
-    covariate: np.ndarray | None = None
+    first: IntArray
+    second: IntArray
+    judge: IntArray
+    outcome: FloatArray
+    count: FloatArray = None  # type: ignore[assignment]  # ones, put in its place below
+    covariate: FloatArray | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
-    tied: np.ndarray | None = None
+    tied: FloatArray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         size = len(self.first)
         if size == 0:
             raise DataError("there are no comparisons: the set is empty")
@@ -69,29 +71,17 @@ class Comparisons:
         if self.count is None:
             object.__setattr__(self, "count", np.broadcast_to(1.0, size))
         for name, labels in (("first", self.models), ("second", self.models), ("judge", self.judges)):
-            index = np.asarray(getattr(self, name))
-            if index.dtype.kind not in "iu" or len(index) != size or index.min() < 0 or index.max() >= len(labels):
-                raise DataError(f"column {name!r} must hold {size} whole numbers below {len(labels)}")
-            object.__setattr__(self, name, index.astype(np.int32, copy=False))
-        _refuse_itself(self.models, self.first, self.second)
-        numbers = np.finfo(float)
-        ranges = {"outcome": (0.0, 1.0, "from 0 to 1"), "count": (numbers.tiny, numbers.max, "above zero")}
-        for name, (low, high, words) in ranges.items():
-            values = np.asarray(getattr(self, name), dtype=float)
-            # the negated comparison also catches NaN
-            if len(values) != size or not (values.min() >= low and values.max() <= high):
-                raise DataError(f"column {name!r} must hold {size} numbers {words}")
-            object.__setattr__(self, name, values)
+            object.__setattr__(self, name, frames.places(name, getattr(self, name), size, len(labels)))
+        frames.refuse_itself(self.models, self.first, self.second)
+        least, largest = np.finfo(float).tiny, np.finfo(float).max
+        ranges = {"outcome": (0.0, 1.0, "numbers from 0 to 1"), "count": (least, largest, "numbers above zero")}
         if self.covariate is not None:
-            covariate = np.asarray(self.covariate, dtype=float)
-            if len(covariate) != size or not np.isfinite(covariate).all():
-                raise DataError(f"column 'covariate' must hold {size} finite numbers")
-            object.__setattr__(self, "covariate", covariate)
+            ranges["covariate"] = (-largest, largest, "finite numbers")
+        for name, (low, high, what) in ranges.items():
+            object.__setattr__(self, name, frames.numbers(name, getattr(self, name), size, low, high, what))
         if self.tied is not None:
-            tied = np.asarray(self.tied, dtype=float)
             most = 2 * np.minimum(self.outcome, 1 - self.outcome) + np.finfo(float).eps
-            if len(tied) != size or not ((tied >= 0) & (tied <= most)).all():
-                raise DataError(f"column 'tied' must hold {size} shares that the outcomes allow")
+            tied = frames.numbers("tied", self.tied, size, 0.0, most, "shares that the outcomes allow")
             object.__setattr__(self, "tied", tied)
 
     @classmethod
@@ -116,29 +106,53 @@ class Comparisons:
         DataError
             Naming the record (counted from 1) or the judge at fault.
         """
-        require_columns(frame, [*NEEDED, *(name for name in (covariate, count) if name is not None)])
+        frames.require_columns(frame, [*NEEDED, *(name for name in (covariate, count) if name is not None)])
         size = len(frame)
         if size == 0:
             raise DataError("there are no comparisons: the set is empty")
-        times = None if count is None else counts(frame[count])
-        outcome, dropped = outcomes(frame, times)
-        pair, models = codes(frame, ["model_a", "model_b"])
-        judge, judges = codes(frame, ["judge_model"])
+        times = None if count is None else frames.counts(frame[count])
+        outcome, dropped = frames.outcomes(frame, times)
+        pair, models = frames.codes(frame, ["model_a", "model_b"])
+        judge, judges = frames.codes(frame, ["judge_model"])
         first, second = pair[:size], pair[size:]
-        _refuse_itself(models, first, second)
+        frames.refuse_itself(models, first, second)
         parsed = ~np.isnan(outcome)
         silent = np.bincount(judge[parsed], minlength=len(judges)) == 0
         if silent.any():
             name = judges[int(silent.argmax())]
             raise DataError(f"judge {name!r} has no usable record: none of its answers could be parsed")
-        z = None if covariate is None else finite(frame[covariate], parsed)
+        z = None if covariate is None else frames.finite(frame[covariate], parsed)
         rows = first[parsed], second[parsed], judge[parsed], outcome[parsed]
         if times is None:
-            return cls(models, judges, *rows, None, z, dropped)
-        tied = (outcome[parsed] == OUTCOMES["c"]).astype(
-            float
-        )  # a record of many has one answer, so this is known
+            return cls(models, judges, *rows, covariate=z, dropped=dropped)
+        tied = (outcome[parsed] == OUTCOMES["c"]).astype(float)  # a record of many has one answer: it is known
         return cls(models, judges, *rows, times[parsed], z, dropped, tied)
+
+    @property
+    def known_covariate(self) -> FloatArray:
+        """`covariate`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If there is none.
+        """
+        if self.covariate is None:
+            raise DataError("this takes comparisons with a covariate, and these have none")
+        return self.covariate
+
+    @property
+    def known_ties(self) -> FloatArray:
+        """`tied`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If there is no track of ties (`with_ties` keeps it).
+        """
+        if self.tied is None:
+            raise DataError("this takes comparisons that keep track of ties, and these do not")
+        return self.tied
 
     def to_frame(self) -> pd.DataFrame:
         """Raw comparisons as a table that `from_frame` reads back.
@@ -167,7 +181,7 @@ class Comparisons:
     def __len__(self) -> int:
         return len(self.first)
 
-    def _key(self) -> np.ndarray:
+    def _key(self) -> IntArray:
         """One integer a row that orders rows by (first, second, judge, covariate)."""
         key = self.first.astype(np.int64)
         key *= len(self.models)
@@ -180,7 +194,7 @@ class Comparisons:
             key += code
         return key
 
-    def _rows(self, keep: np.ndarray, **changed) -> Comparisons:
+    def _rows(self, keep: AnyArray, **changed: Any) -> Comparisons:
         """The rows under a mask or at indices, with `changed` columns in place of their own."""
         for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied"):
             if name not in changed and getattr(self, name) is not None:
@@ -198,7 +212,7 @@ class Comparisons:
         key = self._key()
         if np.all(key[1:] > key[:-1]):
             return self
-        order = slice(None)
+        order: slice | IntArray = slice(None)
         if np.any(key[1:] < key[:-1]):
             order = np.argsort(key)
             key = key[order]
@@ -219,7 +233,7 @@ class Comparisons:
         del order, start, wins
         return self._rows(row, **changed)
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, object]:
         """Without what can be computed again: small to send, and the same whether it was computed or not."""
         return {name: value for name, value in vars(self).items() if name != "_pooled"}
 
@@ -232,7 +246,7 @@ class Comparisons:
         one = np.broadcast_to(np.int32(0), len(self))
         return replace(self, judges=(POOLED_JUDGE,), judge=one, covariate=None, tied=None).aggregate()
 
-    def take(self, rows: np.ndarray) -> Comparisons:
+    def take(self, rows: IntArray) -> Comparisons:
         """The rows at these indices (repeats allowed), with the judges they have; models stay as they are."""
         part = self._rows(rows)
         seen = np.bincount(part.judge, minlength=len(self.judges)) > 0
@@ -299,10 +313,3 @@ def remembered(function: Callable[..., Found]) -> Callable[..., Found]:
         return found[arguments]
 
     return recalled
-
-
-def _refuse_itself(models: tuple[str, ...], first: np.ndarray, second: np.ndarray) -> None:
-    itself = first == second
-    if itself.any():
-        row = int(itself.argmax())
-        raise DataError(f"record {row + 1} compares {models[first[row]]!r} with itself")

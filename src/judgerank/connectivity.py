@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from judgerank.arrays import IntArray
 from judgerank.comparisons import Comparisons, remembered
 from judgerank.errors import DisconnectedError, NoMaximumError
 
@@ -21,7 +22,7 @@ def components(cells: Comparisons) -> Groups:
     return _named(cells, connected_components(edges, directed=False)[1])
 
 
-def split(comparisons: Comparisons) -> list[tuple[Comparisons, np.ndarray]]:
+def split(comparisons: Comparisons) -> list[tuple[Comparisons, IntArray]]:
     """The comparisons of every component with its own models and judges, and their rows; most models first.
 
     Models without a comparison are in none.
@@ -60,7 +61,7 @@ def runaway_models(cells: Comparisons) -> Groups:
     return _named(cells, np.where(bounded[label], -1, label))
 
 
-def _named(cells: Comparisons, label: np.ndarray) -> Groups:
+def _named(cells: Comparisons, label: IntArray) -> Groups:
     names = np.array(cells.models, object)
     return tuple(sorted(tuple(names[label == value]) for value in np.unique(label[label >= 0])))
 
@@ -86,7 +87,7 @@ def positions_are_imitated(cells: Comparisons) -> bool:
     Models then stand on steps, and every comparison shows one first that stands a step above the other.
     """
     step: dict[int, int] = {}
-    around = [[] for _ in cells.models]
+    around: list[list[tuple[int, int]]] = [[] for _ in cells.models]
     n = len(cells.models)
     for i, j in zip(*np.divmod(np.unique(cells.first.astype(np.intp) * n + cells.second), n), strict=True):
         around[i].append((j, -1))

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import xlog1py, xlogy
 
+from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError
 from judgerank.frames import OUTCOMES
@@ -18,7 +19,7 @@ from judgerank.simulate import generator
 Fitter = Callable[[Comparisons], FitResult]
 
 
-def folds_of(judgments: Judgments, n_folds: int, seed: int) -> np.ndarray:
+def folds_of(judgments: Judgments, n_folds: int, seed: int) -> IntArray:
     """Fold of every comparison, shape (T,): questions are dealt to folds at random.
 
     Raises
@@ -33,7 +34,7 @@ def folds_of(judgments: Judgments, n_folds: int, seed: int) -> np.ndarray:
     return dealt[judgments.question]
 
 
-def cross_validated(comparisons: Comparisons, members: Mapping[str, Fitter], fold: np.ndarray) -> pd.DataFrame:
+def cross_validated(comparisons: Comparisons, members: Mapping[str, Fitter], fold: IntArray) -> pd.DataFrame:
     """Fit each member to all folds but one and predict that one.
 
     Parameters
@@ -64,7 +65,7 @@ def cross_validated(comparisons: Comparisons, members: Mapping[str, Fitter], fol
     return pd.DataFrame(rows)
 
 
-def losses(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
+def losses(y: FloatArray, p: FloatArray) -> dict[str, float]:
     """Log-loss per comparison, and the share of decided ones whose winner had the larger probability.
 
     A probability of one half, as for a judge at zero, is half a hit.
@@ -83,7 +84,7 @@ def losses(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
     return {"comparisons": len(y), "log_loss": -float(np.mean(xlogy(y, p) + xlog1py(1 - y, -p))), "accuracy": hits}
 
 
-def three_outcomes(fitted: FitResult, train: Comparisons, test: Comparisons) -> np.ndarray:
+def three_outcomes(fitted: FitResult, train: Comparisons, test: Comparisons) -> FloatArray:
     """Probabilities that the second model wins, of a tie, and that the first wins, shape (T, 3).
 
     Where a member takes ties for half a win, a judge ties as often as in training whoever is compared. Half a tie

@@ -70,7 +70,7 @@ def agreement_by_kind(pairs: pd.DataFrame, strong: Iterable[str], level: float =
     rows = []
     for (dataset, name), group in pairs.groupby([pairs["dataset"], kind], sort=False):
         shared = int(group["shared"].sum())
-        alike = round(float(group["shared"] @ group["agreement"]))
+        alike = round(float(group["shared"].to_numpy() @ group["agreement"].to_numpy()))
         row = {
             "dataset": dataset,
             "kind": name,
@@ -92,9 +92,10 @@ def with_judges_merged(judgments: Judgments, names: Iterable[str], merged: str) 
     renamed = frame.assign(judge_model=frame["judge_model"].where(~alike, merged))
     outcome = renamed["judge_preferred_model"].map(OUTCOMES)
     votes = renamed[alike].assign(outcome=outcome[alike]).groupby([*ITEM, "judge_model"], as_index=False)
-    single = votes["outcome"].mean()
-    rows = pd.concat([renamed[~alike].assign(outcome=outcome[~alike]), single], ignore_index=True)
+    single = votes[["outcome"]].mean()
+    others = renamed[~alike].assign(outcome=outcome[~alike])
+    rows: pd.DataFrame = pd.concat([others, single], ignore_index=True)
     c = Comparisons.from_frame(rows.assign(judge_preferred_model="a"))
     return Comparisons(
-        c.models, c.judges, c.first, c.second, c.judge, np.asarray(rows["outcome"], float), None, None, c.dropped
+        c.models, c.judges, c.first, c.second, c.judge, np.asarray(rows["outcome"], float), dropped=c.dropped
     )

@@ -107,10 +107,10 @@ def _require_level(cells: Comparisons, member: Model, at: Parameters) -> None:
 def _require_maximum_in_play(result: FitResult) -> None:
     """Scores must be bounded by the judges in play alone: those at zero say nothing of them."""
     if result.model.has_levels and result.status is not Status.UNBOUNDED:
-        in_play = np.flatnonzero(result.solution.parameters.in_play)
-        if len(in_play):
-            chosen = result.comparisons.with_judges([result.comparisons.judges[k] for k in in_play])
-            at = Parameters(result.solution.parameters.scores, result.solution.parameters.judges[:, in_play])
+        places = np.flatnonzero(result.solution.parameters.in_play)
+        if len(places):
+            chosen = result.comparisons.with_judges([result.comparisons.judges[k] for k in places])
+            at = Parameters(result.solution.parameters.scores, result.solution.parameters.judges[:, places])
             _require_level(chosen, result.model, at)
     if not result.judges_at_zero:
         return

@@ -1,4 +1,4 @@
-"""Columns of a table of judgments as numbers; what cannot be read is named by its record, counted from 1."""
+"""Columns of judgments as numbers; what cannot be read is named by its record, counted from 1, or its column."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from judgerank.arrays import BoolArray, FloatArray, IntArray
 from judgerank.errors import DataError
 
 COLUMNS = ("question_id", "model_a", "model_b", "judge_model", "judge_preferred_model", "judge_confidence")
@@ -24,7 +26,7 @@ def require_columns(frame: pd.DataFrame, columns: Iterable[str]) -> None:
         raise DataError(f"the table has no column {missing[0]!r} (it has: {found})")
 
 
-def outcomes(frame: pd.DataFrame, times: np.ndarray | None = None) -> tuple[np.ndarray, dict[str, int]]:
+def outcomes(frame: pd.DataFrame, times: FloatArray | None = None) -> tuple[FloatArray, dict[str, int]]:
     """Outcome of every record, NaN for an answer that could not be parsed, and how many there are of those.
 
     Parameters
@@ -46,7 +48,7 @@ def outcomes(frame: pd.DataFrame, times: np.ndarray | None = None) -> tuple[np.n
     return values[answer], {reason: int(times[rows].sum()) for reason, rows in left_out.items()}
 
 
-def counts(column: pd.Series) -> np.ndarray:
+def counts(column: pd.Series) -> FloatArray:
     """How many judgments each record stands for: whole numbers from one up, shape (T,)."""
     values = pd.to_numeric(column, errors="coerce").to_numpy(float)
     bad = ~((values >= 1) & (values <= LARGEST_COUNT) & (values == np.round(values)))
@@ -59,7 +61,7 @@ def counts(column: pd.Series) -> np.ndarray:
     return values
 
 
-def codes(frame: pd.DataFrame, columns: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+def codes(frame: pd.DataFrame, columns: list[str]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Codes into sorted labels, columns one after the other."""
     code, labels = _factorized(frame, columns)
     odd = [number for number, label in enumerate(labels) if not isinstance(label, str) or not label]
@@ -67,15 +69,16 @@ def codes(frame: pd.DataFrame, columns: list[str]) -> tuple[np.ndarray, tuple[st
         found = code == number
         if found.any():
             column, position = divmod(int(found.argmax()), len(frame))
-            what = f"has {labels[number]!r} as" if number >= 0 else "has no"
-            raise DataError(f"record {position + 1} {what} {columns[column]!r}{', not a name' * (number >= 0)}")
+            if number < 0:
+                raise DataError(f"record {position + 1} has no {columns[column]!r}")
+            raise DataError(f"record {position + 1} has {labels[number]!r} as {columns[column]!r}, not a name")
     order = np.argsort(np.asarray(labels, object))
     rank = np.empty(len(labels), np.int32)
     rank[order] = np.arange(len(labels), dtype=np.int32)
     return rank[code], tuple(np.asarray(labels, object)[order])
 
 
-def finite(column: pd.Series, used: np.ndarray) -> np.ndarray:
+def finite(column: pd.Series, used: BoolArray) -> FloatArray:
     """The numbers of the records that are used, which must be finite."""
     values = pd.to_numeric(column, errors="coerce").to_numpy(float)
     bad = used & ~np.isfinite(values)
@@ -85,12 +88,39 @@ def finite(column: pd.Series, used: np.ndarray) -> np.ndarray:
     return values[used]
 
 
+def places(name: str, values: IntArray, size: int, below: int) -> NDArray[np.int32]:
+    """A column of places among so many labels, which must be whole numbers, one a row."""
+    index = np.asarray(values)
+    if index.dtype.kind not in "iu" or len(index) != size or index.min() < 0 or index.max() >= below:
+        raise DataError(f"column {name!r} must hold {size} whole numbers below {below}")
+    return index.astype(np.int32, copy=False)
+
+
+def numbers(
+    name: str, values: FloatArray, size: int, low: float, high: float | FloatArray, what: str
+) -> FloatArray:
+    """A column of numbers, which must lie in a range, one a row; `what` says of them what they must be."""
+    column = np.asarray(values, dtype=float)
+    # the negated comparison also catches NaN
+    if len(column) != size or not (column.min() >= low and np.all(column <= high)):
+        raise DataError(f"column {name!r} must hold {size} {what}")
+    return column
+
+
+def refuse_itself(models: tuple[str, ...], first: IntArray, second: IntArray) -> None:
+    """Refuse a comparison of a model with itself."""
+    itself = first == second
+    if itself.any():
+        row = int(itself.argmax())
+        raise DataError(f"record {row + 1} compares {models[first[row]]!r} with itself")
+
+
 def question_name(question: object) -> str:
     """A question's id as one string (in-house ones are lists of mixed types)."""
     return "/".join(map(str, question)) if isinstance(question, list) else str(question)
 
 
-def standardised_log(lengths: np.ndarray) -> np.ndarray:
+def standardised_log(lengths: FloatArray) -> FloatArray:
     """z = (l - mean l) / sd l of l = log(1 + length), shape (T,) (appendix F.6.1).
 
     Raises
@@ -106,7 +136,7 @@ def standardised_log(lengths: np.ndarray) -> np.ndarray:
     return (log_length - log_length.mean()) / log_length.std()
 
 
-def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[np.ndarray, pd.Index]:
+def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[IntArray, pd.Index]:
     values = frame[columns[0]] if len(columns) == 1 else pd.concat([frame[name] for name in columns])
     try:
         return pd.factorize(values)

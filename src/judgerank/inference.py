@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import block_diag, helmert, solve_triangular
 from scipy.special import chdtrc, ndtri, stdtrit
 
+from judgerank.arrays import BoolArray, FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, DataError
 from judgerank.likelihood import Evaluation, evaluate
@@ -22,14 +23,14 @@ SINGULAR = 1e-11  # far above the rounding of an eigenvalue (1e-15), far below t
 
 
 @lru_cache(maxsize=64)
-def zero_sum_basis(size: int) -> np.ndarray:
+def zero_sum_basis(size: int) -> FloatArray:
     """Orthonormal basis A of the zero-sum vectors, shape (size, size - 1); kept, so not to be written to."""
     basis = helmert(size).T if size > 1 else np.zeros((1, 0))
     basis.flags.writeable = False
     return basis
 
 
-def information(at_fit: Evaluation, free: np.ndarray) -> np.ndarray:
+def information(at_fit: Evaluation, free: BoolArray) -> FloatArray:
     """Expected information J' diag(n p (1 - p)) J of (s, alpha, ...) over the judges' free parameters.
 
     Parameters
@@ -57,7 +58,7 @@ def information(at_fit: Evaluation, free: np.ndarray) -> np.ndarray:
     return whole if chosen.all() else whole[np.ix_(chosen, chosen)]
 
 
-def covariance(info: np.ndarray, n_models: int, n_judges: int) -> np.ndarray:
+def covariance(info: FloatArray, n_models: int, n_judges: int) -> FloatArray:
     """Covariance J (J' I J)^-1 J' with J = blkdiag(A_s, A_alpha) (paper, proof of theorem 3.3).
 
     Parameters
@@ -84,7 +85,7 @@ def covariance(info: np.ndarray, n_models: int, n_judges: int) -> np.ndarray:
     return half.T @ half
 
 
-def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cluster: np.ndarray) -> np.ndarray:
+def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> FloatArray:
     """Gradient of each cluster's log-likelihood in (s, judges' blocks), shape (Q, N + B K).
 
     Raises
@@ -113,7 +114,11 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
     return gradients
 
 
-def for_few_clusters(meat: np.ndarray, info: np.ndarray, inverse: np.ndarray, n_clusters: int) -> np.ndarray:
+def _numbered(size: int) -> tuple[str, ...]:
+    return tuple(map(str, range(size)))
+
+
+def for_few_clusters(meat: FloatArray, info: FloatArray, inverse: FloatArray, n_clusters: int) -> FloatArray:
     """What few clusters leave out of their gradients' sum of squares (Morel, Bokossa and Neerchal, 2003).
 
     The information I times min(1/2, p / (Q - p)) max(1, tr(B M) / p), p = tr(B I) being the number of parameters
@@ -128,13 +133,25 @@ def for_few_clusters(meat: np.ndarray, info: np.ndarray, inverse: np.ndarray, n_
     """
     p = np.sum(inverse * info)
     share = min(0.5, p / (n_clusters - p)) if n_clusters > p else 0.5
-    return share * max(1.0, np.sum(inverse * meat) / p) * info
+    return float(share * max(1.0, np.sum(inverse * meat) / p)) * info
 
 
 def likelihood_ratio(smaller: float, larger: float, degrees_of_freedom: int) -> tuple[float, float]:
     """Statistic 2 (l1 - l0) of nested fits, and its chi-squared p-value (parameters inside their space)."""
     statistic = 2.0 * (larger - smaller)
     return statistic, float(chdtrc(degrees_of_freedom, statistic))
+
+
+def require_level(level: float) -> None:
+    """Refuse what is not a confidence level.
+
+    Raises
+    ------
+    ConfigError
+        If it is not between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise ConfigError(f"a confidence level lies between 0 and 1, not at {level!r}")
 
 
 def normal_quantile(level: float, degrees_of_freedom: float = np.inf) -> float:
@@ -145,16 +162,15 @@ def normal_quantile(level: float, degrees_of_freedom: float = np.inf) -> float:
     ConfigError
         If the level is not between 0 and 1.
     """
-    if not 0 < level < 1:
-        raise ConfigError(f"a confidence level lies between 0 and 1, not at {level!r}")
+    require_level(level)
     if np.isinf(degrees_of_freedom):
         return float(ndtri(0.5 + level / 2))
     return float(stdtrit(degrees_of_freedom, 0.5 + level / 2))
 
 
 def wald(
-    estimate: np.ndarray, standard_error: np.ndarray, level: float, degrees_of_freedom: float = np.inf
-) -> tuple[np.ndarray, np.ndarray]:
+    estimate: FloatArray, standard_error: FloatArray, level: float, degrees_of_freedom: float = np.inf
+) -> tuple[FloatArray, FloatArray]:
     """Ends of the interval estimate -/+ z standard_error (paper, section 3.3)."""
     reach = normal_quantile(level, degrees_of_freedom) * standard_error
     return estimate - reach, estimate + reach

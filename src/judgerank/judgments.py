@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from judgerank.arrays import IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, DataUnavailableError
 from judgerank.frames import OUTCOMES, standardised_log
@@ -37,20 +38,20 @@ class Judgments:
     title: str
     frame: pd.DataFrame
     comparisons: Comparisons
-    source: dict
+    source: dict[str, Any]
     lengths: pd.Series | None = None
     truth: pd.DataFrame | None = None
 
     @property
     def is_surrogate(self) -> bool:
-        return self.source.get("surrogate", False)
+        return bool(self.source.get("surrogate", False))
 
     @property
     def _parsed(self) -> pd.Series:
         return self.frame["judge_preferred_model"].isin(list(OUTCOMES))
 
     @cached_property
-    def question(self) -> np.ndarray:
+    def question(self) -> IntArray:
         """Number of the question behind each comparison, in the order of their ids; int array, shape (T,)."""
         return pd.factorize(self.frame["question_id"][self._parsed], sort=True)[0]
 

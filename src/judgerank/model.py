@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judgerank.arrays import BoolArray, FloatArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, DataError
 
@@ -112,15 +113,15 @@ class Parameters:
         who never ties log-propensity minus infinity.
     """
 
-    scores: np.ndarray
-    judges: np.ndarray
+    scores: FloatArray
+    judges: FloatArray
 
     @classmethod
     def zeros(cls, model: Model, cells: Comparisons) -> Parameters:
         return cls(np.zeros(len(cells.models)), np.zeros((len(model.judge_blocks), len(cells.judges))))
 
     @property
-    def in_play(self) -> np.ndarray:
+    def in_play(self) -> BoolArray:
         """Mask of the judges with positive discrimination, shape (K,)."""
         return np.isfinite(self.judges[0]) if len(self.judges) else np.ones(self.judges.shape[1], bool)
 

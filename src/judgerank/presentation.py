@@ -40,7 +40,7 @@ def html(fitted: FitResult, level: float = 0.95) -> str:
     """The same for a notebook; names are escaped."""
     parts = [f"<p>{'<br>'.join(map(escape, heading(fitted)))}</p>"]
     for title, table in tables(fitted, level):
-        shown = table.to_html(index=False, float_format="%.3f", na_rep="", max_rows=MOST, border=0)
+        shown = table.to_html(index=False, float_format="{:.3f}".format, na_rep="", max_rows=MOST, border=0)
         parts.append(f"<p><b>{escape(title)}</b></p>\n{shown}")
     return "<div>\n" + "\n".join(parts) + "\n</div>"
 

@@ -16,6 +16,7 @@ import logging
 import os
 import platform
 import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
@@ -23,10 +24,8 @@ from pathlib import Path
 
 from judgerank.errors import ConfigError
 
-try:
+if sys.platform != "win32":  # there, runs into one folder are not kept apart
     import fcntl
-except ImportError:  # Windows, where runs into one folder are not kept apart
-    fcntl = None
 
 log = logging.getLogger("judgerank")
 STORED_FORMAT = "%.9g"  # of numbers: beyond any printed precision, short of the bits that differ between machines
@@ -85,18 +84,19 @@ def locked(*folders: Path) -> Iterator[None]:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    handle = None
+    handle: int | None = None
     try:
         while handle is None:
             folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(folder, os.O_RDONLY)
-            if fcntl:
+            if sys.platform != "win32":
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not folder.exists() or not os.path.samestat(os.fstat(handle), folder.stat()):
                 os.close(handle)  # removed by a run that ended without results, between the two calls
                 handle = None
     except BlockingIOError:
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
         raise ConfigError(f"another run is writing to {folder}; wait for it, or name another folder") from None
     except OSError as error:
         raise ConfigError(f"{folder} cannot be written to: {error.strerror}") from None

@@ -20,9 +20,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, stdtr
 
+from judgerank.arrays import FloatArray, ObjectArray
 from judgerank.connectivity import components
 from judgerank.errors import NoIntervalError
-from judgerank.inference import normal_quantile, wald, zero_sum_basis
+from judgerank.inference import require_level, wald, zero_sum_basis
 from judgerank.result import FitResult
 from judgerank.separation import NetResults, differences_under_equality
 from judgerank.simulate import generator
@@ -31,7 +32,7 @@ DRAWS = 20_000  # of the largest of all pairs' statistics
 CHUNK = 500  # draws held at a time
 
 
-def best_known_scale(scores: np.ndarray, covariance: np.ndarray, n_judges: int) -> np.ndarray:
+def best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
     """Map from (s, alpha, ...) to the scores when the best-known mean discrimination is held at one, shape (N, D).
 
     Any weights w that sum to one give a normalisation prod gamma_k^{w_k} = 1, under which ds becomes
@@ -59,13 +60,13 @@ def best_known_scale(scores: np.ndarray, covariance: np.ndarray, n_judges: int) 
     return to_scores
 
 
-def at_best_known_scale(scores: np.ndarray, covariance: np.ndarray, n_judges: int) -> np.ndarray:
+def at_best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
     """Covariance of the scores on the scale of `best_known_scale`, shape (N, N)."""
     to_scores = best_known_scale(scores, covariance, n_judges)
     return to_scores @ covariance @ to_scores.T
 
 
-def standardised(scores: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def standardised(scores: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Zero-sum scores over their standard deviation, and the covariance of those by the delta method.
 
     Free of any scale, like a correlation: u = s / sd(s), du = (I - s s' / s's) ds / sd(s).
@@ -95,20 +96,20 @@ class Order:
         Of the errors.
     """
 
-    models: np.ndarray
-    difference: np.ndarray
-    error: np.ndarray
-    covariance: np.ndarray
+    models: ObjectArray
+    difference: FloatArray
+    error: FloatArray
+    covariance: FloatArray
     degrees_of_freedom: float
 
     @property
-    def statistic(self) -> np.ndarray:
+    def statistic(self) -> FloatArray:
         """Difference over its error, of the test that is less sure; zero where the two contradict each other."""
         fit, equal = self.difference / self.error
         return np.where(fit * equal > 0, np.sign(fit) * np.minimum(np.abs(fit), np.abs(equal)), 0.0)
 
     @property
-    def p_value(self) -> np.ndarray:
+    def p_value(self) -> FloatArray:
         """Of equal scores, shape (n, n)."""
         below = -np.abs(self.statistic)
         dof = self.degrees_of_freedom
@@ -229,7 +230,7 @@ def _pairs(order: Order, level: float) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def holm(p: np.ndarray) -> np.ndarray:
+def holm(p: FloatArray) -> FloatArray:
     """p-values adjusted so that none is rejected falsely with the probability they are held to (Holm, 1979)."""
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)
@@ -264,14 +265,14 @@ def _ranks(order: Order, reach: float) -> pd.DataFrame:
     return pd.DataFrame({"model": order.models, **ranks})
 
 
-def _covariance(result: FitResult) -> np.ndarray:
+def _covariance(result: FitResult) -> FloatArray:
     return at_best_known_scale(result.scores.to_numpy(), result.covariance, result.n_free_discriminations)
 
 
 def simultaneous_quantile(found: Sequence[Order], level: float) -> float:
     """Quantile of the largest |difference| over its standard error, were all scores equal; by simulation."""
     dof = found[0].degrees_of_freedom
-    normal_quantile(level)  # refuses what is not a level
+    require_level(level)
     rng = generator(0, "ranks", sum(len(order.models) for order in found))
     largest = np.zeros(DRAWS)
     for order in found:

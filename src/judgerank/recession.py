@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.sparse import coo_array, csr_array, vstack
 
+from judgerank.arrays import FloatArray
 from judgerank.comparisons import Comparisons
 from judgerank.inference import information
 from judgerank.likelihood import Law, evaluate, predictor
@@ -63,7 +64,7 @@ def near_maximum(cells: Comparisons, model: Model, at: Parameters) -> bool:
     return bool(decrement**2 <= bound)
 
 
-def rising_direction(cells: Comparisons, model: Model, at: Parameters | None = None) -> np.ndarray | None:
+def rising_direction(cells: Comparisons, model: Model, at: Parameters | None = None) -> FloatArray | None:
     """A direction in (s, b, log nu) along which the likelihood rises without end, or None.
 
     Parameters
@@ -93,13 +94,15 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None) -> csr_array
     """Linear forms that must not be negative along a direction: observed outcome against every other one."""
     n, k, size = len(cells.models), len(cells.judges), len(cells)
     rows, ones = np.arange(size), np.ones(size)
-    g = np.exp(at.judges[1][cells.judge] * cells.covariate) if model.has_slope else ones
+    g = ones
+    if at is not None and model.has_slope:
+        g = np.exp(at.judges[1][cells.judge] * cells.known_covariate)
     blocks = model.has_position + model.has_ties
     where = [cells.first, cells.second, *([n + cells.judge] if model.has_position else [])]
     values = [g, -g, *([ones] if model.has_position else [])]
     shape = (size, n + blocks * k)
     ahead = coo_array((np.concatenate(values), (np.tile(rows, len(where)), np.concatenate(where))), shape).tocsr()
-    tied = cells.tied if model.has_ties else np.zeros(size)
+    tied = cells.known_ties if model.has_ties else np.zeros(size)
     first, second = cells.outcome - tied / 2 > GIVEN, 1 - cells.outcome - tied / 2 > GIVEN
     if not model.has_ties:
         return vstack([ahead[first], -ahead[second]]).tocsr()

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank import presentation, storing
+from judgerank.arrays import FloatArray
 from judgerank.errors import DataError, NoIntervalError
 from judgerank.inference import wald
 from judgerank.uncertainty import Uncertainty
@@ -70,7 +71,7 @@ class FitResult(Uncertainty):
             errors = np.full(len(self.scores) + self.free.size, np.nan)
         return self._table(errors, level)
 
-    def _table(self, errors: np.ndarray, level: float) -> pd.DataFrame:
+    def _table(self, errors: FloatArray, level: float) -> pd.DataFrame:
         """All estimates, given their standard errors, shape (N + B K,)."""
         models, judges = list(self.comparisons.models), list(self.comparisons.judges)
         at = self.solution.parameters
@@ -106,7 +107,7 @@ class FitResult(Uncertainty):
         DataError
             If a name is neither a model nor a judge in play.
         """
-        in_play = self.free[:1].any(axis=0)  # none for BTL
+        in_play = np.asarray(self.free[:1].any(axis=0))  # none for BTL
         names = [*self.comparisons.models, *self._judges(in_play)]
         values = np.r_[self.scores.to_numpy(), self.discrimination.to_numpy()[in_play]]
         c = np.zeros(len(self.covariance))
@@ -119,7 +120,7 @@ class FitResult(Uncertainty):
         low, high = wald(np.array(estimate), np.array(error), level, self.degrees_of_freedom)
         return {"estimate": estimate, "standard_error": error, "low": float(low), "high": float(high)}
 
-    def discrimination_curve(self, judge: str, covariate: np.ndarray, level: float = 0.95) -> pd.DataFrame:
+    def discrimination_curve(self, judge: str, covariate: FloatArray, level: float = 0.95) -> pd.DataFrame:
         """gamma_k(z) of one judge with pointwise intervals, taken in log gamma: ``z, estimate, low, high``.
 
         Raises

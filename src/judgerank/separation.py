@@ -26,6 +26,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import Law, predictor
 from judgerank.model import Model, Parameters
@@ -41,12 +42,12 @@ class _Rows:
     """Comparisons seen from the fit: judge, counted variance and residual of every outcome, counted signal."""
 
     cells: Comparisons
-    judge: np.ndarray
-    variance: np.ndarray
-    residual: np.ndarray
-    signal: np.ndarray
-    levels: tuple[tuple[np.ndarray, np.ndarray], ...]  # covariance with the outcome, and residual, of b and log nu
-    own: tuple[tuple[np.ndarray, ...], ...]  # information of those among themselves
+    judge: IntArray
+    variance: FloatArray
+    residual: FloatArray
+    signal: FloatArray
+    levels: tuple[tuple[FloatArray, FloatArray], ...]  # covariance with the outcome, and residual, of b and log nu
+    own: tuple[tuple[FloatArray, ...], ...]  # information of those among themselves
 
     @classmethod
     def at(cls, cells: Comparisons, model: Model, at: Parameters) -> _Rows:
@@ -55,15 +56,16 @@ class _Rows:
         eta = predictor(cells, model, at)
         signal = eta - at.judges[model.row("position")][k] if model.has_position else eta
         law = Law(eta, np.exp(at.judges[-1])[k] if model.has_ties else None)
-        n, levels, own = cells.count, [], []
+        n, levels = cells.count, []
+        own: list[tuple[FloatArray, ...]] = []
         variance, residual = n * law.variance, n * (cells.outcome - law.mean)
         if model.has_position:
             levels.append((variance, residual))
             own.append((variance,))
         if model.has_ties:
             shared = n * law.with_ties
-            levels.append((shared, n * (cells.tied - law.tie)))
-            own.append((*[shared] * model.has_position, n * law.tie * (1 - law.tie)))
+            levels.append((shared, n * (cells.known_ties - law.tie)))
+            own.append((*([shared] if model.has_position else []), n * law.tie * (1 - law.tie)))
         return cls(cells, k, variance, residual, signal, tuple(levels), tuple(own))
 
 
@@ -88,11 +90,11 @@ class NetResults:
         judges' levels. None stands for errors of the model.
     """
 
-    net: np.ndarray
-    information: np.ndarray
-    discrimination: np.ndarray
+    net: FloatArray
+    information: FloatArray
+    discrimination: FloatArray
     weighted: bool
-    levels: np.ndarray
+    levels: FloatArray
     by_cluster: tuple[csr_array | None, ...] = (None,)
 
     @classmethod
@@ -102,10 +104,11 @@ class NetResults:
         n, k = len(cells.models), len(cells.judges) if model.judge_blocks else 1
         i, j = rows.judge * n + cells.first, rows.judge * n + cells.second
 
-        def net(values: np.ndarray) -> np.ndarray:
-            return (np.bincount(i, values, k * n) - np.bincount(j, values, k * n)).reshape(k, n)
+        def net(values: FloatArray) -> FloatArray:
+            first, second = (np.asarray(np.bincount(end, values, k * n), float) for end in (i, j))
+            return (first - second).reshape(k, n)
 
-        pairs = np.bincount(i * n + cells.second, rows.variance, k * n * n).reshape(k, n, n)
+        pairs = np.asarray(np.bincount(i * n + cells.second, rows.variance, k * n * n), float).reshape(k, n, n)
         information = -(pairs + pairs.transpose(0, 2, 1))
         information[:, range(n), range(n)] -= information.sum(axis=2)
         results = net(rows.residual + rows.variance * rows.signal)
@@ -124,7 +127,7 @@ class NetResults:
         """The same with the residuals of clusters (`residuals_by_cluster`), or None, for every kind of error."""
         return replace(self, by_cluster=by_cluster)
 
-    def of_models(self, chosen: np.ndarray) -> NetResults:
+    def of_models(self, chosen: IntArray) -> NetResults:
         """Those among some of the models that are never compared with the others."""
         k, n = self.net.shape
         columns = np.add.outer(np.arange(k) * n, chosen).ravel()
@@ -136,21 +139,21 @@ class NetResults:
         return NetResults(self.net[:, chosen], information, self.discrimination, self.weighted, levels, by_cluster)
 
     @cached_property
-    def _flat(self) -> np.ndarray:
+    def _flat(self) -> FloatArray:
         return self.information.reshape(len(self.net), -1)
 
-    def _times(self, v: np.ndarray) -> np.ndarray:
+    def _times(self, v: FloatArray) -> FloatArray:
         """L_k v_p, shape (P, K, N)."""
         return np.tensordot(v, self.information, (1, 2))
 
-    def total(self, gamma: np.ndarray) -> np.ndarray:
+    def total(self, gamma: FloatArray) -> FloatArray:
         """sum gamma_k^2 L_k for every pair's weights, the shift of all scores lifted; shape (P, N, N)."""
         n = self.net.shape[1]
         size = np.trace(self.information.sum(axis=0)) / n
         return (gamma**2 @ self._flat).reshape(-1, n, n) + size / n
 
 
-def _level_information(rows: _Rows, n_judges: int) -> np.ndarray:
+def _level_information(rows: _Rows, n_judges: int) -> FloatArray:
     """Information of every judge's levels among themselves, shape (K, B, B); one where there is none."""
     b = len(rows.levels)
     found = np.zeros((n_judges, b, b))
@@ -163,7 +166,7 @@ def _level_information(rows: _Rows, n_judges: int) -> np.ndarray:
     return found
 
 
-def residuals_by_cluster(comparisons: Comparisons, model: Model, at: Parameters, cluster: np.ndarray) -> csr_array:
+def residuals_by_cluster(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> csr_array:
     """Residuals of raw comparisons by cluster, as `NetResults` takes them; shape (Q, K (N + B))."""
     rows = _Rows.at(comparisons, model, at)
     n, k = len(comparisons.models), len(comparisons.judges) if model.judge_blocks else 1
@@ -178,7 +181,7 @@ def residuals_by_cluster(comparisons: Comparisons, model: Model, at: Parameters,
     return coo_array((np.concatenate(values), place), shape=shape).tocsr()
 
 
-def differences_under_equality(results: NetResults) -> tuple[np.ndarray, np.ndarray]:
+def differences_under_equality(results: NetResults) -> tuple[FloatArray, FloatArray]:
     """Differences s_i - s_j, and their standard errors, by the weights that judges have when the two are equal.
 
     Returns
@@ -208,7 +211,7 @@ def differences_under_equality(results: NetResults) -> tuple[np.ndarray, np.ndar
     return difference, error
 
 
-def _some_differences(results: NetResults, contrast: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _some_differences(results: NetResults, contrast: FloatArray) -> tuple[FloatArray, FloatArray]:
     gamma, v = _weights_under_equality(results, contrast)
     image = results._times(v)
     known = np.einsum("pkn,pn->pk", image, v) + 1 / SPREAD**2
@@ -235,11 +238,11 @@ def _variance(results: NetResults, by_cluster: csr_array | None, contrast, t, a,
     return clustered + (moved**2).sum(axis=1) / SPREAD**2
 
 
-def _weights_under_equality(results: NetResults, contrast: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _weights_under_equality(results: NetResults, contrast: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Judges' weights, shape (P, K), and scores, shape (P, N), fitted with the pair's contrast at zero."""
     gamma = np.ones((1, len(results.net)))
     v = _equal_scores(results, contrast, gamma)
-    for _ in range(ROUNDS * results.weighted):
+    for _ in range(ROUNDS if results.weighted else 0):
         known = np.einsum("pkn,pn->pk", results._times(v), v)
         gamma = (v @ results.net.T + 1 / SPREAD**2) / (known + 1 / SPREAD**2)
         gamma = np.maximum(gamma, LEAST)
@@ -247,7 +250,7 @@ def _weights_under_equality(results: NetResults, contrast: np.ndarray) -> tuple[
     return np.broadcast_to(gamma, (len(v), gamma.shape[1])), v
 
 
-def _equal_scores(results: NetResults, contrast: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+def _equal_scores(results: NetResults, contrast: FloatArray, gamma: FloatArray) -> FloatArray:
     """Least-squares scores given the weights, one row for all pairs or one each; a pair's two models are equal."""
     total = results.total(gamma)
     sides = np.stack([np.broadcast_to(gamma @ results.net, contrast.shape), contrast])

@@ -7,6 +7,7 @@ import zlib
 import numpy as np
 from scipy.special import expit
 
+from judgerank.arrays import FloatArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError
 from judgerank.model import Parameters
@@ -18,7 +19,7 @@ def generator(seed: int, *names: str | int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def uniform_triples(rng: np.random.Generator, n_models: int, n_judges: int, size: int) -> np.ndarray:
+def uniform_triples(rng: np.random.Generator, n_models: int, n_judges: int, size: int) -> FloatArray:
     """Triples (i, j, k) with i < j, uniform over all of them; int array, shape (3, size)."""
     first, second = np.triu_indices(n_models, 1)
     pair = rng.integers(len(first), size=size)
@@ -57,11 +58,15 @@ def draw_comparisons(rng: np.random.Generator, truth: Parameters, size: int) -> 
     pair, k = np.divmod(observed, n_judges)
     i, j, n = first[pair], second[pair], count[observed]
     p = expit(np.exp(truth.judges[0])[k] * (truth.scores[i] - truth.scores[j]))
-    names = [tuple(f"{kind}{x:04d}" for x in range(many)) for kind, many in (("m", n_models), ("j", n_judges))]
-    return Comparisons(*names, i, j, k, rng.binomial(n, p) / n, n)
+    models, judges = (
+        tuple(f"{kind}{x:04d}" for x in range(many)) for kind, many in (("m", n_models), ("j", n_judges))
+    )
+    return Comparisons(models, judges, i, j, k, rng.binomial(n, p) / n, n.astype(float))
 
 
-def draw_outcomes(rng: np.random.Generator, probability: np.ndarray, split: np.ndarray | float = 0.0):
+def draw_outcomes(
+    rng: np.random.Generator, probability: FloatArray, split: FloatArray | float = 0.0
+) -> FloatArray:
     """Outcomes with mean `probability`; float array of 0, 1 and, for ties, 0.5.
 
     Without `split` they are Bernoulli. With it, a comparison is decided with that probability by two half votes
@@ -78,7 +83,7 @@ def draw_panel(
     tie_share: dict[str, float],
     size: int,
     slope: dict[str, float] | None = None,
-    covariate: np.ndarray | None = None,
+    covariate: FloatArray | None = None,
 ) -> Comparisons:
     """Comparisons on a uniform design with about the given share of ties by judge.
 
@@ -90,7 +95,7 @@ def draw_panel(
     gamma = np.array([discrimination[name] for name in judges])
     ties = np.array([tie_share[name] for name in judges])
     at = gamma[k]
-    if covariate is not None:
+    if slope is not None and covariate is not None:
         at = at * np.exp(np.array([slope.get(name, 0.0) for name in judges])[k] * covariate)
     p = expit(at * (s[i] - s[j]))
     # two half votes cancel with probability 2 p (1 - p); a judge cannot tie more often than that

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from judgerank.arrays import AnyArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError
 from judgerank.likelihood import Evaluation
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from judgerank.result import FitResult
 
 VERSION = 1  # of the tree; other versions are refused
-KINDS = {kind.__name__: kind for kind in (Comparisons, Model, Solution, Evaluation, Parameters, Rival)}
+KINDS: dict[str, Any] = {
+    kind.__name__: kind for kind in (Comparisons, Model, Solution, Evaluation, Parameters, Rival)
+}
 KINDS |= {kind.__name__: kind for kind in SOLVERS.values()}
 
 
@@ -42,11 +45,12 @@ def save(fitted: FitResult, path: Path) -> None:
     OSError
         If the file cannot be written.
     """
-    arrays: list[np.ndarray] = []
+    arrays: list[AnyArray] = []
     tree = {field.name: _packed(getattr(fitted, field.name), arrays) for field in fields(fitted)}
     header = json.dumps({"judgerank_fit": VERSION, "fit": tree})
+    entries: dict[str, Any] = {f"array_{number}": values for number, values in enumerate(arrays)}
     file = io.BytesIO()
-    np.savez_compressed(file, header=np.array(header), **{f"array_{n}": values for n, values in enumerate(arrays)})
+    np.savez_compressed(file, header=np.array(header), **entries)
     replace_file(path, file.getvalue())
 
 
@@ -75,7 +79,7 @@ def load(path: str | PathLike[str]) -> FitResult:
         raise DataError(f"{path} is not a fit that judgerank saved, or it is damaged") from None
 
 
-def _packed(value: Any, arrays: list[np.ndarray]) -> Any:
+def _packed(value: Any, arrays: list[AnyArray]) -> Any:
     """A value as JSON can hold it, its arrays left to the archive."""
     if isinstance(value, np.ndarray):
         arrays.append(value)
@@ -95,7 +99,7 @@ def _packed(value: Any, arrays: list[np.ndarray]) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _unpacked(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+def _unpacked(value: Any, arrays: Mapping[str, AnyArray]) -> Any:
     """The inverse of `_packed`."""
     match value:
         case {"array": number}:

@@ -10,13 +10,14 @@ from typing import Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from judgerank.arrays import BoolArray, FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, NoIntervalError
 from judgerank.estimates import Estimates
 from judgerank.inference import cluster_gradients, covariance, for_few_clusters, information
 from judgerank.likelihood import Curvature, evaluate
 from judgerank.separation import residuals_by_cluster
-from judgerank.solvers.penalised import penalty
+from judgerank.solvers.penalised import Penalised, penalty
 from judgerank.solvers.runaway import penalty_alone
 from judgerank.solvers.solution import Status
 from judgerank.solvers.spreads import mixture
@@ -36,11 +37,11 @@ class Uncertainty(Estimates):
         Residuals of every cluster, for the tests of `ranks`.
     """
 
-    robust: np.ndarray | None = None
+    robust: FloatArray | None = None
     by_cluster: csr_array | None = None
 
     @cached_property
-    def free(self) -> np.ndarray:
+    def free(self) -> BoolArray:
         """The judges' free parameters, shape (B, K)."""
         in_play = self.solution.parameters.in_play
         everyone = np.ones_like(in_play)
@@ -56,7 +57,7 @@ class Uncertainty(Estimates):
         return int(self.free[:1].sum())
 
     @cached_property
-    def covariance(self) -> np.ndarray:
+    def covariance(self) -> FloatArray:
         """Covariance of (s, alpha[, beta][, b]) over the free parameters, shape (D, D).
 
         The inverse of the plug-in information, or what `clustered` put in its place. Slopes on their bound are
@@ -73,7 +74,7 @@ class Uncertainty(Estimates):
             return self.robust
         return self._over_spreads(lambda fitted: fitted._inverse("expected"))
 
-    def _over_spreads(self, variance: Callable[[Self], np.ndarray]) -> np.ndarray:
+    def _over_spreads(self, variance: Callable[[Self], FloatArray]) -> FloatArray:
         """A covariance, shape (D, D), that allows for what is not known of the penalty's standard deviations."""
         here = self.solution.parameters
         mean = np.zeros(())
@@ -86,12 +87,12 @@ class Uncertainty(Estimates):
     @cached_property
     def _mixture(self) -> tuple[tuple[float, Self], ...]:
         """This fit and those at other standard deviations of its penalty, with their weights."""
-        if self.solution.spread is None:
+        if self.solution.spread is None or not isinstance(self.settings, Penalised):
             return ((1.0, self),)
         found = mixture(self.comparisons, self.model, self.settings, self.solution)
         return tuple((weight, replace(self, solution=solution)) for weight, solution in found)
 
-    def _inverse(self, curvature: Curvature) -> np.ndarray:
+    def _inverse(self, curvature: Curvature) -> FloatArray:
         """Inverse of the information, the penalty's among it, in the zero-sum coordinates.
 
         Raises
@@ -108,13 +109,13 @@ class Uncertainty(Estimates):
         except np.linalg.LinAlgError:
             raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})") from None
 
-    def _information(self, curvature: Curvature) -> np.ndarray:
+    def _information(self, curvature: Curvature) -> FloatArray:
         """Of the comparisons alone, shape (D, D)."""
         cells = self.comparisons if self.model.judge_blocks else self.comparisons.pool_judges()
         return information(evaluate(cells, self.model, self.solution.parameters, curvature), self.free)
 
     @property
-    def _penalty(self) -> np.ndarray | float:
+    def _penalty(self) -> FloatArray | float:
         """Precision matrix of the penalty over the free parameters, shape (D, D); zero where there is none."""
         at, n = self.solution.parameters, len(self.comparisons.models)
         if self.solution.spread is not None:
@@ -130,7 +131,7 @@ class Uncertainty(Estimates):
         """Of the standard errors: infinite, or one less than the number of clusters."""
         return np.inf if self.by_cluster is None else self.by_cluster.shape[0] - 1.0
 
-    def clustered(self, comparisons: Comparisons, cluster: np.ndarray) -> Self:
+    def clustered(self, comparisons: Comparisons, cluster: IntArray) -> Self:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
 
         The sandwich B M B of the observed information's inverse B and M = sum u u', u every cluster's gradient
@@ -169,7 +170,7 @@ class Uncertainty(Estimates):
         if self.solution.spread is not None:
             meat += for_few_clusters(meat, self._information("expected"), self._inverse("expected"), len(chosen))
 
-        def sandwich(fitted: Self) -> np.ndarray:
+        def sandwich(fitted: Self) -> FloatArray:
             bread = fitted._inverse("observed")
             return bread @ (meat + fitted._penalty) @ bread
 
@@ -177,7 +178,7 @@ class Uncertainty(Estimates):
         return replace(self, robust=self._over_spreads(sandwich), by_cluster=residuals)
 
     @cached_property
-    def covariance_discrimination(self) -> np.ndarray:
+    def covariance_discrimination(self) -> FloatArray:
         """Covariance of (s, gamma[, beta]) by the delta method (last display of the proof of theorem 3.3).
 
         Tie propensities nu, too, are in their own units there.
@@ -189,7 +190,7 @@ class Uncertainty(Estimates):
         return self.covariance * np.outer(factor, factor)
 
     @cached_property
-    def standard_errors(self) -> np.ndarray:
+    def standard_errors(self) -> FloatArray:
         """Standard errors of scores, discriminations[, slopes], shape (N + B K,).
 
         NaN for judges at zero, for slopes on their bound and for all that is an unbounded judge's own.

@@ -11,6 +11,7 @@ from math import comb
 import numpy as np
 from scipy.special import expit, ndtri
 
+from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.connectivity import require_maximum
 from judgerank.errors import ConfigError, NoIntervalError, NotIdentifiedError
@@ -40,8 +41,8 @@ class Panel:
     models: tuple[str, ...]
     judges: tuple[str, ...]
     at: Parameters
-    pair_weight: np.ndarray
-    judge_weight: np.ndarray
+    pair_weight: FloatArray
+    judge_weight: FloatArray
     model: Model = JUDGE_AWARE
 
     @classmethod
@@ -75,7 +76,7 @@ class Panel:
             who = f" ({', '.join(result.unbounded_judges)})" if result.unbounded_judges else ""
             raise NoIntervalError(f"there is no panel to plan for: the fit ended as {result.status}{who}")
         in_play = result.discrimination[result.discrimination > 0]
-        panel = cls.of(result.scores.to_dict(), in_play.to_dict())
+        panel = cls.of(*({str(name): value for name, value in x.items()} for x in (result.scores, in_play)))
         if not result.model.has_position:
             return panel
         position = result.position[in_play.index].to_numpy()
@@ -147,13 +148,13 @@ class Panel:
             i, j, k, count = np.r_[i, j], np.r_[j, i], np.r_[k, k], np.r_[count, count] / 2
         return Comparisons(self.models, self.judges, i, j, k, self.probability(i, j, k), count)
 
-    def probability(self, i: np.ndarray, j: np.ndarray, k: np.ndarray) -> np.ndarray:
+    def probability(self, i: IntArray, j: IntArray, k: IntArray) -> FloatArray:
         """P(first preferred) for i shown before j by judge k."""
         eta = np.exp(self.at.judges[0])[k] * (self.at.scores[i] - self.at.scores[j])
         return expit(eta + self.at.judges[1][k] if self.model.has_position else eta)
 
     @cached_property
-    def covariance(self) -> np.ndarray:
+    def covariance(self) -> FloatArray:
         """Inverse of the expected information of one comparison, independent of all others, shape (D, D).
 
         Raises
@@ -238,7 +239,7 @@ def sub_panels(panel: Panel, size: int, draws: int, seed: int) -> list[Panel]:
     return [panel.subset(generator(seed, "panel", draw).permutation(many)[:size]) for draw in range(draws)]
 
 
-def normal_spread(size: int, sigma: float) -> np.ndarray:
+def normal_spread(size: int, sigma: float) -> FloatArray:
     """Normal quantiles of evenly spaced probabilities, falling, with this standard deviation, shape (size,).
 
     A panel of that spread without a seed that decides how lucky it is.

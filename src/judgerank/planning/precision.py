@@ -8,7 +8,7 @@ data of that size give.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
+from judgerank.arrays import FloatArray
 from judgerank.errors import ConfigError
 from judgerank.inference import normal_quantile
 from judgerank.planning.panels import Panel
@@ -24,7 +25,7 @@ from judgerank.ranks import at_best_known_scale, standardised
 from judgerank.simulate import generator
 
 # goal: whose standard errors, and what is said of them
-WIDTHS = {
+WIDTHS: dict[str, tuple[str, Callable[[FloatArray], float]]] = {
     "score_width": ("score", np.mean),
     "score_width_worst": ("score", np.max),
     "standardised_width": ("standardised", np.mean),
@@ -53,13 +54,13 @@ class Precision:
         Maps independent standard normals to the errors of the differences over their standard errors.
     """
 
-    score: np.ndarray
-    standardised: np.ndarray
-    distance: np.ndarray
-    contrasts: np.ndarray
+    score: FloatArray
+    standardised: FloatArray
+    distance: FloatArray
+    contrasts: FloatArray
 
     @cached_property
-    def noise(self) -> np.ndarray:
+    def noise(self) -> FloatArray:
         """Draws of all pairs' statistics were all scores equal, shape (DRAWS, N (N - 1) / 2)."""
         n = self.contrasts.shape[1]
         return generator(0, "planning", n).standard_normal((DRAWS, n)) @ self.contrasts.T
@@ -89,7 +90,7 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     return Precision(np.sqrt(np.diag(best_known)), np.sqrt(scale_free), distance, contrasts / error[:, None])
 
 
-def power(noncentrality: np.ndarray, level: float) -> np.ndarray:
+def power(noncentrality: FloatArray, level: float) -> FloatArray:
     """Probability that a two-sided Wald test rejects, for a true difference of this many standard errors."""
     critical = normal_quantile(level)
     return ndtr(noncentrality - critical) + ndtr(-noncentrality - critical)

@@ -27,6 +27,7 @@ from scipy.optimize import brentq
 from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.special import ndtri
 
+from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError
 from judgerank.planning.panels import Panel
@@ -60,7 +61,7 @@ class Questions:
     pairs: int = 1
     judges: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 <= self.sd < np.inf:
             raise ConfigError(f"questions: sd must be finite and at least 0, not {self.sd:g}")
         if self.pairs < 1 or self.judges < 1:
@@ -83,13 +84,13 @@ class Questions:
 INDEPENDENT = Questions()
 
 
-def loading(panel: Panel, sd: float) -> np.ndarray:
+def loading(panel: Panel, sd: float) -> FloatArray:
     """rho_k, shape (K,)."""
     shared = 2 * (sd * np.exp(panel.at.judges[0])) ** 2
     return np.sqrt(shared / (shared + LATENT))
 
 
-def shared_variance(panel: Panel, questions: Questions) -> np.ndarray:
+def shared_variance(panel: Panel, questions: Questions) -> FloatArray:
     """(J - 1) C_pair + (P - 1) J C, the part of the gradient's variance that is shared, shape (D, D)."""
     cells, n, k = panel.design(), len(panel.models), len(panel.judges)
     gradient = _gradients(panel, cells)
@@ -128,19 +129,19 @@ def _gradients(panel: Panel, cells: Comparisons) -> csr_array:
     return coo_array((np.concatenate(values), places), (len(cells), n + k * len(panel.at.judges))).tocsr()
 
 
-def _sums(group: np.ndarray, weight: np.ndarray, size: int) -> csr_array:
+def _sums(group: IntArray, weight: FloatArray, size: int) -> csr_array:
     """Map from rows to weighted sums of groups of them."""
     return coo_array((weight, (group, np.arange(len(group)))), (size, len(group))).tocsr()
 
 
-def _differences(i: np.ndarray, j: np.ndarray, n: int) -> csr_array:
+def _differences(i: IntArray, j: IntArray, n: int) -> csr_array:
     """Rows e_i - e_j."""
     rows = np.arange(len(i))
     values, columns = np.r_[np.ones(len(i)), -np.ones(len(i))], np.r_[i, j]
     return coo_array((values, (np.r_[rows, rows], columns)), (len(i), n)).tocsr()
 
 
-def asked_in(panel: Panel, comparisons: Comparisons, question: np.ndarray) -> tuple[int, int]:
+def asked_in(panel: Panel, comparisons: Comparisons, question: IntArray) -> tuple[int, int]:
     """Pairs of a question, and judges of each, that a typical comparison is one of.
 
     Means over comparisons, as dependence counts: one question of 100 comparisons and 100 of one are not alike.
@@ -149,7 +150,7 @@ def asked_in(panel: Panel, comparisons: Comparisons, question: np.ndarray) -> tu
     low, high = np.sort([comparisons.first, comparisons.second], axis=0).astype(np.int64)
     pair = (question.astype(np.int64) * n + low) * n + high
 
-    def beside(group: np.ndarray) -> float:
+    def beside(group: IntArray) -> float:
         times = np.bincount(np.unique(group, return_inverse=True)[1], comparisons.count)
         return float((times**2).sum() / times.sum())
 
@@ -178,13 +179,13 @@ def deviation(panel: Panel, plain: FitResult, clustered: FitResult, pairs: int, 
     return float(brentq(excess, 0.0, WIDEST)) if excess(WIDEST) > 0 else WIDEST
 
 
-def _total(scores: np.ndarray, covariance: np.ndarray, n_judges: int) -> float:
+def _total(scores: FloatArray, covariance: FloatArray, n_judges: int) -> float:
     return float(np.trace(at_best_known_scale(scores, covariance, n_judges)))
 
 
 def drawn_in_questions(
     rng: np.random.Generator, panel: Panel, size: int, questions: Questions
-) -> tuple[Comparisons, np.ndarray]:
+) -> tuple[Comparisons, IntArray]:
     """Comparisons on a panel's design in questions, as in this module's model, and the question of each."""
     questions = questions.within(panel)
     n, many = len(panel.models), max(1, round(size / questions.size))
