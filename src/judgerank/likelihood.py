@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from scipy.special import xlogy
 
+from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.model import Model, Parameters
 
@@ -28,18 +29,19 @@ class Evaluation:
     slope_at_zero : float array, shape (K,)
         Derivative of the log-likelihood in gamma_k at gamma_k = 0, the scores (and beta) as they are and b_k, if
         it is free, at its best there.
-    score_information : float array, shape (N, N), or None
-    judge_information : float array, shape (K, B, B), or None
-    cross_information : float array, shape (B, K, N), or None
+    score_information : float array, shape (N, N)
+    judge_information : float array, shape (K, B, B)
+    cross_information : float array, shape (B, K, N)
+        Empty, all three, unless they were asked for.
     """
 
     log_likelihood: float
-    score_gradient: np.ndarray
-    judge_gradient: np.ndarray
-    slope_at_zero: np.ndarray
-    score_information: np.ndarray | None = None
-    judge_information: np.ndarray | None = None
-    cross_information: np.ndarray | None = None
+    score_gradient: FloatArray
+    judge_gradient: FloatArray
+    slope_at_zero: FloatArray
+    score_information: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    judge_information: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    cross_information: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
 
     @property
     def relative_gradient(self) -> float:
@@ -55,34 +57,34 @@ class Law:
     ----------
     mean : float array
         Of y.
-    tie : float array, or None
-        Probability of a tie.
+    tie : float array
+        Probability of a tie; zero, without a shape, where ties are no outcome.
     """
 
-    def __init__(self, eta: np.ndarray, nu: np.ndarray | None):
+    def __init__(self, eta: FloatArray, nu: FloatArray | None):
         # in units of the likelier win's probability, lest any overflow
         self._eta, self._nu, self._e = eta, nu, np.exp(-np.abs(eta))
         ties = None if nu is None else nu * np.sqrt(self._e)
         self._others = self._e if ties is None else self._e + ties
         self._q = 1.0 / (1.0 + self._others)
-        self.tie = None if ties is None else ties * self._q
-        self.mean = np.where(eta >= 0, self._q, self._e * self._q)
+        self.tie: FloatArray = np.zeros(()) if ties is None else ties * self._q
+        self.mean: FloatArray = np.where(eta >= 0, self._q, self._e * self._q)
         if ties is not None:
             self.mean += 0.5 * self.tie
 
-    def log_likelihood(self, y: np.ndarray, tied: np.ndarray | None) -> np.ndarray:
+    def log_likelihood(self, y: FloatArray, tied: FloatArray | None) -> FloatArray:
         """Per comparison, for a mean outcome and a share tied."""
         value = y * self._eta - np.maximum(self._eta, 0.0) - np.log1p(self._others)
         return value if self._nu is None else value + xlogy(tied, self._nu)
 
     @property
-    def variance(self) -> np.ndarray:
+    def variance(self) -> FloatArray:
         """Of y; also the derivative of its mean in eta."""
         decided = self._e * self._q * self._q
-        return decided if self.tie is None else decided + 0.25 * self.tie * self._q * (1.0 + self._e)
+        return decided if self._nu is None else decided + 0.25 * self.tie * self._q * (1.0 + self._e)
 
     @property
-    def with_ties(self) -> np.ndarray:
+    def with_ties(self) -> FloatArray:
         """Covariance of y and a tie; also the derivative of the mean in log nu."""
         return self.tie * (0.5 - self.mean)
 
@@ -111,7 +113,16 @@ class _Sums:
             self.own = np.zeros((len(self.blocks), len(self.blocks), self.n_judges))
             self.cross = np.zeros((len(self.blocks), self.n_judges * self.n_models))
 
-    def add(self, i, j, k, y, n, z, tied) -> None:
+    def add(
+        self,
+        i: IntArray,
+        j: IntArray,
+        k: IntArray,
+        y: FloatArray,
+        n: FloatArray,
+        z: FloatArray | None,
+        tied: FloatArray | None,
+    ) -> None:
         """Add rows: models shown first and second, judge, mean outcome, count; or None: covariate, share tied."""
         d = self.at.scores.take(i) - self.at.scores.take(j)
         g, h = self._discrimination(k, z)
@@ -129,7 +140,7 @@ class _Sums:
             self.judge_gradient[b] += np.bincount(k, _times(r * signal, c[b]), self.n_judges)
         if self.position is not None:
             self.judge_gradient[self.levels[0]] += np.bincount(k, r, self.n_judges)
-        if self.tie is not None:
+        if tied is not None:
             self.judge_gradient[-1] += np.bincount(k, n * (tied - law.tie), self.n_judges)
         if self.blocks:
             at_zero = 0.5 if self.level is None else self.level.take(k)
@@ -137,20 +148,31 @@ class _Sums:
         if self.curvature:
             self._add_curvature(i, j, k, g, signal, n, law, r, c)
 
-    def _discrimination(self, k, z):
+    def _discrimination(self, k: IntArray, z: FloatArray | None) -> tuple[FloatArray | None, FloatArray | None]:
         """g, and its shape h = exp(beta_k z) at unit gamma; None stands for one."""
-        if not self.blocks:
+        if self.gamma is None:
             return None, None
         g = self.gamma.take(k)
-        if not self.has_slope:
+        if z is None:
             return g, None
         h = np.exp(self.at.judges[1].take(k) * z)
         return g * h, h
 
-    def _add_curvature(self, i, j, k, g, signal, n, law, r, c) -> None:
+    def _add_curvature(
+        self,
+        i: IntArray,
+        j: IntArray,
+        k: IntArray,
+        g: FloatArray | None,
+        signal: FloatArray,
+        n: FloatArray,
+        law: Law,
+        r: FloatArray,
+        c: tuple[FloatArray | None, ...],
+    ) -> None:
         w = n * law.variance
         np.add.at(self.pairs, i * self.n_models + j, w if g is None else w * g * g)
-        if not self.blocks:
+        if g is None:
             return
         # the second derivatives of eta repeat its first ones, so the residual part only shifts w signal;
         # eta is linear in gamma, so there is none between gamma and itself
@@ -178,7 +200,7 @@ class _Sums:
         if len(shares) == 2:
             self._add_own(self.levels[0], -1, k, shares[1])
 
-    def _add_own(self, b, b2, k, value) -> None:
+    def _add_own(self, b: int, b2: int, k: IntArray, value: FloatArray) -> None:
         total = np.bincount(k, value, self.n_judges)
         self.own[b, b2] += total
         if b != b2:
@@ -195,21 +217,22 @@ class _Sums:
         return Evaluation(*result, laplacian, self.own.transpose(2, 0, 1), cross)
 
 
-def first_shown_share(cells: Comparisons) -> np.ndarray:
+def first_shown_share(cells: Comparisons) -> FloatArray:
     """Share of each judge's comparisons won by the model shown first, shape (K,)."""
     size = len(cells.judges)
     counts = np.bincount(cells.judge, cells.count, size)
     return np.bincount(cells.judge, cells.count * cells.outcome, size) / np.maximum(counts, np.finfo(float).tiny)
 
 
-def tied_share(cells: Comparisons) -> np.ndarray:
+def tied_share(cells: Comparisons) -> FloatArray:
     """Share of each judge's comparisons that are ties, shape (K,)."""
     size = len(cells.judges)
     counts = np.bincount(cells.judge, cells.count, size)
-    return np.bincount(cells.judge, cells.count * cells.tied, size) / np.maximum(counts, np.finfo(float).tiny)
+    ties = np.bincount(cells.judge, cells.count * cells.known_ties, size)
+    return ties / np.maximum(counts, np.finfo(float).tiny)
 
 
-def _times(values: np.ndarray, factor: np.ndarray | None) -> np.ndarray:
+def _times(values: FloatArray, factor: FloatArray | None) -> FloatArray:
     return values if factor is None else values * factor
 
 
@@ -230,14 +253,14 @@ def evaluate(cells: Comparisons, model: Model, at: Parameters, curvature: Curvat
     sums = _Sums(cells, model, at, curvature)
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)
-        z = cells.covariate[rows] if model.has_slope else None
-        tied = cells.tied[rows] if model.has_ties else None
-        indices = (column[rows].astype(np.intp) for column in (cells.first, cells.second, cells.judge))
-        sums.add(*indices, cells.outcome[rows], cells.count[rows], z, tied)
+        z = cells.known_covariate[rows] if model.has_slope else None
+        tied = cells.known_ties[rows] if model.has_ties else None
+        i, j, k = (column[rows].astype(np.intp) for column in (cells.first, cells.second, cells.judge))
+        sums.add(i, j, k, cells.outcome[rows], cells.count[rows], z, tied)
     return sums.evaluation()
 
 
-def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> np.ndarray:
+def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> FloatArray:
     """eta of some rows, float array."""
     judge = cells.judge[rows]
     d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
@@ -245,6 +268,6 @@ def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = sl
         return d
     exponent = at.judges[0].take(judge)
     if model.has_slope:
-        exponent = exponent + at.judges[1].take(judge) * cells.covariate[rows]
+        exponent = exponent + at.judges[1].take(judge) * cells.known_covariate[rows]
     eta = np.exp(exponent) * d
     return eta + at.judges[model.row("position")].take(judge) if model.has_position else eta

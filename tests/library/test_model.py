@@ -147,7 +147,7 @@ def test_the_slope_at_zero_is_the_derivative_in_gamma_at_zero(cells, model, log_
 def test_asking_for_curvature_changes_neither_value_nor_gradient(cells, model):
     at = somewhere(model)
     plain = evaluate(cells, model, at)
-    assert plain.score_information is None
+    assert plain.score_information.size == plain.judge_information.size == plain.cross_information.size == 0
     for curvature in ("expected", "observed"):
         here = evaluate(cells, model, at, curvature)
         assert here.log_likelihood == plain.log_likelihood

@@ -48,7 +48,7 @@ class Adam:
             return cls()
         return cls(step_scores=3e-3, epsilon=1e-8, tolerance=0.0, max_iterations=8_000)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require_positive(self, "max_iterations", "step_scores", "step_judges", "epsilon")
         if not 0 <= self.tolerance <= LARGEST_UPDATE:
             raise ConfigError(f"tolerance must lie from 0 to {LARGEST_UPDATE}, not at {self.tolerance!r}")
@@ -57,7 +57,7 @@ class Adam:
 class _Moments:
     """Running moments of one block's gradient, and the step they give."""
 
-    def __init__(self, shape: tuple[int, ...], size: float, settings: Adam):
+    def __init__(self, shape: tuple[int, ...], size: float, settings: Adam) -> None:
         self.first, self.second = np.zeros(shape), np.zeros(shape)
         self.size, self.settings = size, settings
 
@@ -83,7 +83,7 @@ def iterates(
         s = s - s.mean()
         # the projection centres s and alpha; further blocks, like beta, are free
         theta[:1] -= theta[:1].mean(axis=1, keepdims=True)
-        change = max(np.linalg.norm(s - at.scores), np.linalg.norm(theta - at.judges))
+        change = float(max(np.linalg.norm(s - at.scores), np.linalg.norm(theta - at.judges)))
         at = Parameters(s, theta)
         yield t, at, change
         if change <= settings.tolerance:

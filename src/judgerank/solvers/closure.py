@@ -25,7 +25,9 @@ LEAST_SHARE = 1e-9  # of an answer that a judge never gives
 SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
 
 
-def look(cells, model, at: Parameters, bound: float, curvature: Curvature = "observed") -> Evaluation:
+def look(
+    cells: Comparisons, model: Model, at: Parameters, bound: float, curvature: Curvature = "observed"
+) -> Evaluation:
     """The evaluation as the climb sees it: slopes at their bound that would go beyond are held there."""
     here = evaluate(cells, model, at, curvature)
     if not model.has_slope:
@@ -126,7 +128,9 @@ def slopes_at_zero(cells: Comparisons, at: Parameters, here: Evaluation) -> np.n
     return np.where(np.abs(here.slope_at_zero) <= LEVEL * terms, 0.0, here.slope_at_zero)
 
 
-def set_aside(cells, model, at: Parameters, here: Evaluation, bound: float) -> tuple[Parameters, Evaluation]:
+def set_aside(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: float
+) -> tuple[Parameters, Evaluation]:
     """Put judges in play whose slope at zero is not positive at gamma_k = 0."""
     if not model.judge_blocks or model.fixed_scale:
         return at, here
@@ -142,7 +146,7 @@ def set_aside(cells, model, at: Parameters, here: Evaluation, bound: float) -> t
 
 
 def taken_back(
-    cells, model, at: Parameters, here: Evaluation, bound: float, tolerance: float
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: float, tolerance: float
 ) -> Parameters | None:
     """The point with those judges at zero back in play whose slope has turned positive, or None.
 
@@ -156,19 +160,21 @@ def taken_back(
     judges[0, back] = judges[0, at.in_play].min(initial=0.0) - 2.0
     if model.has_slope:
         share = first_shown_share(cells) if model.has_position else np.full(len(cells.judges), 0.5)
-        for k in np.flatnonzero(~at.in_play):
+        for k in np.flatnonzero(~at.in_play).tolist():
             judges[:2, k] = best_from_zero(cells, at.scores, k, share[k], bound, level)
     return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
 
 
-def best_from_zero(cells, scores, k: int, share: float, bound: float, level: float) -> tuple[float, float]:
+def best_from_zero(
+    cells: Comparisons, scores: np.ndarray, k: int, share: float, bound: float, level: float
+) -> tuple[float, float]:
     """Log-discrimination and slope from which a judge at zero can climb, or minus infinity and zero.
 
     Near zero the log-likelihood is gamma_k sum n (y - q) h d - gamma_k^2 sum n q (1 - q) (h d)^2 / 2 and a
     constant, with h = e^{beta z} and q the probability of the first model at zero discrimination.
     """
     rows = cells.judge == k
-    d, n, z = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows], cells.covariate[rows]
+    d, n, z = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows], cells.known_covariate[rows]
     reach = min(bound, LARGEST_EXPONENT / max(np.abs(z).max(), np.finfo(float).tiny))
     slopes = np.linspace(-reach, reach, SLOPES_TRIED)
     shape = np.exp(np.outer(slopes, z))

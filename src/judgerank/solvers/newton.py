@@ -50,9 +50,9 @@ class Newton:
     max_iterations: int = 200
     slope_bound: float = 2.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require_positive(self, "max_iterations", "slope_bound")
-        require_tolerance(self)
+        require_tolerance(self.tolerance)
 
 
 def climb(cells: Comparisons, model: Model, settings: Newton, start: Parameters) -> Solution:
@@ -85,7 +85,9 @@ def climb(cells: Comparisons, model: Model, settings: Newton, start: Parameters)
     return _finished(cells, model, at, here, iteration, bound, Status.ITERATION_LIMIT)
 
 
-def _polished(cells, model, at, here, bound) -> tuple[Parameters, Evaluation]:
+def _polished(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: float
+) -> tuple[Parameters, Evaluation]:
     """Full Newton steps as long as they move the point by more than rounding and lower the gradient.
 
     A small gradient may leave a flat direction some way to go, and how far then depends on the path.
@@ -108,7 +110,15 @@ def _polished(cells, model, at, here, bound) -> tuple[Parameters, Evaluation]:
     return at, here
 
 
-def _finished(cells, model, at, here, iterations, bound, status=None) -> Solution:
+def _finished(
+    cells: Comparisons,
+    model: Model,
+    at: Parameters,
+    here: Evaluation,
+    iterations: int,
+    bound: float,
+    status: Status | None = None,
+) -> Solution:
     unbounded = unbounded_judges(model, at) or separated_judges(cells, model, at)
     if unbounded:
         status = Status.UNBOUNDED
@@ -213,7 +223,9 @@ def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return solution
 
 
-def _line_search(cells, model, at, here, step, bound) -> tuple[Parameters, Evaluation]:
+def _line_search(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, step: Parameters, bound: float
+) -> tuple[Parameters, Evaluation]:
     """Backtrack along the step until the log-likelihood rises enough.
 
     Raises

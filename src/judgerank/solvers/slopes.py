@@ -50,7 +50,7 @@ def elsewhere(cells: Comparisons, model: Model, at: Parameters, bound: float) ->
     return found
 
 
-def _heights(cells: Comparisons, model: Model, at: Parameters, level, slope) -> np.ndarray:
+def _heights(cells: Comparisons, model: Model, at: Parameters, level: np.ndarray, slope: float) -> np.ndarray:
     """Log-likelihood of every judge's comparisons, ties counted as half wins, shape (K,)."""
     judges = at.judges.copy()
     judges[0], judges[1] = level, slope
