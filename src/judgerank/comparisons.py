@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -303,10 +303,10 @@ def remembered(function: Callable[..., Found]) -> Callable[..., Found]:
 
     What it gives must not refer to the comparisons, and nobody may change it.
     """
-    known: WeakKeyDictionary[Comparisons, dict[tuple, Found]] = WeakKeyDictionary()
+    known: WeakKeyDictionary[Comparisons, dict[tuple[Any, ...], Found]] = WeakKeyDictionary()
 
     @wraps(function)
-    def recalled(comparisons: Comparisons, *arguments) -> Found:
+    def recalled(comparisons: Comparisons, *arguments: Any) -> Found:
         found = known.setdefault(comparisons, {})
         if arguments not in found:
             found[arguments] = function(comparisons, *arguments)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgerank.arrays import BoolArray, FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError
 from judgerank.likelihood import Law
@@ -109,11 +110,12 @@ class Estimates:
         return self._judges(self._slope_held)
 
     @property
-    def _slope_held(self) -> np.ndarray:
+    def _slope_held(self) -> BoolArray:
         judges = self.solution.parameters.judges
         if not self.model.has_slope:
             return np.zeros(judges.shape[1], bool)
-        return np.abs(judges[1]) >= getattr(self.settings, "slope_bound", np.inf)
+        held: BoolArray = np.abs(judges[1]) >= getattr(self.settings, "slope_bound", np.inf)
+        return held
 
     @property
     def judge_status(self) -> pd.Series:
@@ -126,10 +128,10 @@ class Estimates:
         status[list(self.unbounded_judges)] = str(Status.UNBOUNDED)
         return status
 
-    def _judges(self, where) -> tuple[str, ...]:
+    def _judges(self, where: BoolArray | list[int]) -> tuple[str, ...]:
         return tuple(np.asarray(self.comparisons.judges, object)[where])
 
-    def probability(self, comparisons: Comparisons) -> np.ndarray:
+    def probability(self, comparisons: Comparisons) -> FloatArray:
         """Mean outcome for rows of comparisons of the same models by the same judges, shape (T,).
 
         That is P(first preferred), with half of the probability of a tie where ties are an outcome.
@@ -141,7 +143,7 @@ class Estimates:
         """
         return self._law_of(comparisons).mean
 
-    def tie_probability(self, comparisons: Comparisons) -> np.ndarray:
+    def tie_probability(self, comparisons: Comparisons) -> FloatArray:
         """P(tie) for rows of comparisons of the same models by the same judges, shape (T,).
 
         Raises
@@ -158,8 +160,8 @@ class Estimates:
         first: Names,
         second: Names,
         judge: Names | None = None,
-        covariate: float | NDArray[np.float64] = 0.0,
-    ) -> float | NDArray[np.float64]:
+        covariate: float | FloatArray = 0.0,
+    ) -> float | FloatArray:
         """P(first preferred) of models shown in this order to a judge (equation 1).
 
         Without a judge, to one drawn from the panel: the mean over all judges fitted, those at zero among them. It
@@ -192,7 +194,7 @@ class Estimates:
         except ValueError:
             raise DataError("first, second, judge and covariate must be as many, or single ones") from None
         law = self._law(i, j, k, z)
-        first_preferred = (law.mean if law.tie is None else law.mean - law.tie / 2).mean(axis=-1)
+        first_preferred = (law.mean - law.tie / 2).mean(axis=-1)
         return float(first_preferred) if first_preferred.ndim == 0 else first_preferred
 
     def _law_of(self, comparisons: Comparisons) -> Law:
@@ -212,10 +214,10 @@ class Estimates:
 
     def _law(
         self,
-        first: NDArray[np.integer],
-        second: NDArray[np.integer],
-        judge: NDArray[np.integer],
-        z: NDArray[np.float64] | None,
+        first: IntArray,
+        second: IntArray,
+        judge: IntArray,
+        z: FloatArray | None,
     ) -> Law:
         """Law of outcomes, for places among the models and the judges fitted."""
         s = self.solution.parameters.scores

@@ -104,8 +104,14 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
         np.tile(cluster * n, 2) + np.r_[comparisons.first, comparisons.second], return_inverse=True
     )
     judges, judge = np.unique(cluster * k + comparisons.judge, return_inverse=True)
-    labels = {"models": tuple(range(len(models))), "judges": tuple(range(len(judges)))}
-    apart = replace(comparisons, **labels, first=ends[: len(cluster)], second=ends[len(cluster) :], judge=judge)
+    apart = replace(
+        comparisons,
+        models=tuple(map(str, range(len(models)))),
+        judges=tuple(map(str, range(len(judges)))),
+        first=ends[: len(cluster)],
+        second=ends[len(cluster) :],
+        judge=judge,
+    )
     here = evaluate(apart, model, Parameters(at.scores[models % n], at.judges[:, judges % k]))
     gradients = np.zeros((q, n + len(at.judges) * k))
     gradients[models // n, models % n] = here.score_gradient

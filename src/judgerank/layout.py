@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
+from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons, remembered
 
 KEPT = 1 << 18  # rows up to which a layout is kept between passes, which takes 80 bytes a row
@@ -32,27 +33,27 @@ class Listed:
         self.covariate = None if cells.covariate is None else cells.covariate[rows]
         self.tied = None if cells.tied is None else cells.tied[rows]
 
-    def differences(self, scores: np.ndarray) -> np.ndarray:
+    def differences(self, scores: FloatArray) -> FloatArray:
         """s_i - s_j by row."""
         return scores.take(self._i) - scores.take(self._j)
 
-    def spread(self, values: np.ndarray) -> np.ndarray:
+    def spread(self, values: FloatArray) -> FloatArray:
         """Values of the judges, shape (K,), by row."""
         return values.take(self._judge)
 
-    def by_model(self, values: np.ndarray) -> np.ndarray:
+    def by_model(self, values: FloatArray) -> FloatArray:
         """Sums over the rows that show a model first, minus those that show it second, shape (N,)."""
-        return np.bincount(self._i, values, self._n) - np.bincount(self._j, values, self._n)
+        return _sums(self._i, values, self._n) - _sums(self._j, values, self._n)
 
-    def by_judge(self, values: np.ndarray) -> np.ndarray:
+    def by_judge(self, values: FloatArray) -> FloatArray:
         """Sums over the rows of a judge, shape (K,)."""
-        return np.bincount(self._judge, values, self._k)
+        return _sums(self._judge, values, self._k)
 
-    def by_pair(self, values: np.ndarray, total: np.ndarray) -> None:
+    def by_pair(self, values: FloatArray, total: FloatArray) -> None:
         """Add to a total by model shown first and model shown second, shape (N, N)."""
         np.add.at(total.reshape(-1), self._pair, values)
 
-    def by_both(self, values: np.ndarray, total: np.ndarray) -> None:
+    def by_both(self, values: FloatArray, total: FloatArray) -> None:
         """Add to a total by judge and, as in `by_model`, by model, shape (K, N)."""
         np.add.at(total.reshape(-1), self._with_first, values)
         np.subtract.at(total.reshape(-1), self._with_second, values)
@@ -63,28 +64,36 @@ class Table:
 
     covariate = None
 
-    def __init__(self, n: int, first, second, outcome, count, tied):
+    def __init__(
+        self,
+        n: int,
+        first: IntArray,
+        second: IntArray,
+        outcome: FloatArray,
+        count: FloatArray,
+        tied: FloatArray | None,
+    ) -> None:
         self._n = n
         self._i, self._j, self._pair = first, second, first * self._n + second
         self.outcome, self.count, self.tied = outcome, count, tied
 
-    def differences(self, scores: np.ndarray) -> np.ndarray:
+    def differences(self, scores: FloatArray) -> FloatArray:
         return (scores.take(self._i) - scores.take(self._j))[None, :]
 
-    def spread(self, values: np.ndarray) -> np.ndarray:
+    def spread(self, values: FloatArray) -> FloatArray:
         return values[:, None]
 
-    def by_model(self, values: np.ndarray) -> np.ndarray:
+    def by_model(self, values: FloatArray) -> FloatArray:
         by_pair = values.sum(axis=0)
-        return np.bincount(self._i, by_pair, self._n) - np.bincount(self._j, by_pair, self._n)
+        return _sums(self._i, by_pair, self._n) - _sums(self._j, by_pair, self._n)
 
-    def by_judge(self, values: np.ndarray) -> np.ndarray:
+    def by_judge(self, values: FloatArray) -> FloatArray:
         return values.sum(axis=1)
 
-    def by_pair(self, values: np.ndarray, total: np.ndarray) -> None:
+    def by_pair(self, values: FloatArray, total: FloatArray) -> None:
         total.reshape(-1)[self._pair] += values.sum(axis=0)
 
-    def by_both(self, values: np.ndarray, total: np.ndarray) -> None:
+    def by_both(self, values: FloatArray, total: FloatArray) -> None:
         total += (self._signed @ values.T).T
 
     @cached_property
@@ -94,6 +103,10 @@ class Table:
         starts = np.arange(0, len(models) + 1, 2)
         columns = csc_array((np.tile([1.0, -1.0], len(self._i)), models, starts), (self._n, len(self._i)))
         return columns.tocsr()
+
+
+def _sums(index: IntArray, values: FloatArray, size: int) -> FloatArray:
+    return np.bincount(index, values, size).astype(float, copy=False)
 
 
 def laid_out(cells: Comparisons, size: int) -> Iterable[Listed | Table]:
@@ -114,17 +127,16 @@ def _kept(cells: Comparisons, size: int) -> list[Listed | Table]:
         return [Listed(cells, slice(start, start + size)) for start in range(0, len(cells), size)]
     place = cells.judge * len(pairs) + (np.cumsum(new) - 1)
 
-    def table(values: np.ndarray | None) -> np.ndarray | None:
-        if values is None:
-            return None
+    def table(values: FloatArray, part: slice) -> FloatArray:
         whole = np.zeros(k * len(pairs))
         whole[place] = values
-        return whole.reshape(k, -1)
+        return whole.reshape(k, -1)[:, part].copy()
 
-    columns = [table(values) for values in (cells.outcome, cells.count, cells.tied)]
     step = max(1, size // k)
-    parts = (slice(start, start + step) for start in range(0, len(pairs), step))
-    return [
-        Table(n, *np.divmod(pairs[part], n), *(x if x is None else x[:, part].copy() for x in columns))
-        for part in parts
-    ]
+    tables: list[Listed | Table] = []
+    for start in range(0, len(pairs), step):
+        part = slice(start, start + step)
+        first, second = np.divmod(pairs[part], n)
+        tied = None if cells.tied is None else table(cells.tied, part)
+        tables.append(Table(n, first, second, table(cells.outcome, part), table(cells.count, part), tied))
+    return tables

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from scipy.special import xlogy
 
+from judgerank.arrays import FloatArray
 from judgerank.comparisons import Comparisons, remembered
 from judgerank.layout import Listed, Table, laid_out
 from judgerank.model import Model, Parameters
@@ -28,19 +29,20 @@ class Evaluation:
     judge_gradient : float array, shape (B, K)
     slope_at_zero : float array, shape (K,), or None
         Derivative of the log-likelihood in gamma_k at gamma_k = 0, the scores (and beta) as they are and b_k, if
-        it is free, at its best there. It comes with the information.
-    score_information : float array, shape (N, N), or None
-    judge_information : float array, shape (K, B, B), or None
-    cross_information : float array, shape (B, K, N), or None
+        it is free, at its best there.
+    score_information : float array, shape (N, N)
+    judge_information : float array, shape (K, B, B)
+    cross_information : float array, shape (B, K, N)
+        Empty, as are the slopes at zero, unless they were asked for.
     """
 
     log_likelihood: float
-    score_gradient: np.ndarray
-    judge_gradient: np.ndarray
-    slope_at_zero: np.ndarray | None = None
-    score_information: np.ndarray | None = None
-    judge_information: np.ndarray | None = None
-    cross_information: np.ndarray | None = None
+    score_gradient: FloatArray
+    judge_gradient: FloatArray
+    slope_at_zero: FloatArray = field(default_factory=lambda: np.empty(0))
+    score_information: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    judge_information: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    cross_information: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
 
     @property
     def relative_gradient(self) -> float:
@@ -56,34 +58,34 @@ class Law:
     ----------
     mean : float array
         Of y.
-    tie : float array, or None
-        Probability of a tie.
+    tie : float array
+        Probability of a tie; zero, without a shape, where ties are no outcome.
     """
 
-    def __init__(self, eta: np.ndarray, nu: np.ndarray | None):
+    def __init__(self, eta: FloatArray, nu: FloatArray | None):
         # in units of the likelier win's probability, lest any overflow
         self._eta, self._nu, self._e = eta, nu, np.exp(-np.abs(eta))
         ties = None if nu is None else nu * np.sqrt(self._e)
         self._others = self._e if ties is None else self._e + ties
         self._q = 1.0 / (1.0 + self._others)
-        self.tie = None if ties is None else ties * self._q
-        self.mean = np.where(eta >= 0, self._q, self._e * self._q)
+        self.tie: FloatArray = np.zeros(()) if ties is None else ties * self._q
+        self.mean: FloatArray = np.where(eta >= 0, self._q, self._e * self._q)
         if ties is not None:
             self.mean += 0.5 * self.tie
 
-    def log_likelihood(self, y: np.ndarray, tied: np.ndarray | None) -> np.ndarray:
+    def log_likelihood(self, y: FloatArray, tied: FloatArray | None) -> FloatArray:
         """Per comparison, for a mean outcome and a share tied."""
         value = y * self._eta - np.maximum(self._eta, 0.0) - np.log1p(self._others)
         return value if self._nu is None else value + xlogy(tied, self._nu)
 
     @property
-    def variance(self) -> np.ndarray:
+    def variance(self) -> FloatArray:
         """Of y; also the derivative of its mean in eta."""
         decided = self._e * self._q * self._q
-        return decided if self.tie is None else decided + 0.25 * self.tie * self._q * (1.0 + self._e)
+        return decided if self._nu is None else decided + 0.25 * self.tie * self._q * (1.0 + self._e)
 
     @property
-    def with_ties(self) -> np.ndarray:
+    def with_ties(self) -> FloatArray:
         """Covariance of y and a tie; also the derivative of the mean in log nu."""
         return self.tie * (0.5 - self.mean)
 
@@ -105,7 +107,6 @@ class _Sums:
         self.log_likelihood = 0.0
         self.score_gradient = np.zeros(self.n_models)
         self.judge_gradient = np.zeros((len(self.blocks), self.n_judges))
-        self.slope_at_zero = None
         if not curvature:
             return
         self.slope_at_zero = np.zeros(self.n_judges)
@@ -124,7 +125,7 @@ class _Sums:
         signal = d if g is None else g * d
         eta = signal if self.position is None else signal + rows.spread(self.position)
         law = Law(eta, None if self.tie is None else rows.spread(self.tie))
-        self.log_likelihood += np.vdot(n, law.log_likelihood(rows.outcome, rows.tied))
+        self.log_likelihood += float(np.vdot(n, law.log_likelihood(rows.outcome, rows.tied)))
         r = n * (rows.outcome - law.mean)
         self.score_gradient += rows.by_model(_times(r, g))
         # d eta / d theta_b = c_b signal with c = 1 for alpha and z for beta, and 1 for the position
@@ -133,28 +134,36 @@ class _Sums:
             self.judge_gradient[b] += rows.by_judge(_times(r * signal, c[b]))
         if self.position is not None:
             self.judge_gradient[self.levels[0]] += rows.by_judge(r)
-        if self.tie is not None:
+        if rows.tied is not None and self.tie is not None:
             self.judge_gradient[-1] += rows.by_judge(n * (rows.tied - law.tie))
         if self.curvature:
             if h is not None:
                 self.slope_at_zero += rows.by_judge(n * (rows.outcome - rows.spread(self.level)) * d * h)
             self._add_curvature(rows, g, signal, law, r, c)
 
-    def _discrimination(self, rows):
+    def _discrimination(self, rows: Listed | Table) -> tuple[FloatArray | None, FloatArray | None]:
         """g, and its shape h = exp(beta_k z) at unit gamma; None stands for one."""
-        if not self.blocks:
+        if self.gamma is None:
             return None, None
         g = rows.spread(self.gamma)
-        if not self.has_slope:
+        if rows.covariate is None or not self.has_slope:
             return g, None
         h = np.exp(rows.spread(self.at.judges[1]) * rows.covariate)
         return g * h, h
 
-    def _add_curvature(self, rows, g, signal, law, r, c) -> None:
+    def _add_curvature(
+        self,
+        rows: Listed | Table,
+        g: FloatArray | None,
+        signal: FloatArray,
+        law: Law,
+        r: FloatArray,
+        c: tuple[FloatArray | None, ...],
+    ) -> None:
         n = rows.count
         w = n * law.variance
         rows.by_pair(w if g is None else w * (g * g), self.pairs)
-        if not self.blocks:
+        if g is None:
             return
         # the second derivatives of eta repeat its first ones, so the residual part only shifts w signal;
         # eta is linear in gamma, so there is none between gamma and itself
@@ -178,18 +187,18 @@ class _Sums:
         if len(shares) == 2:
             self._add_own(self.levels[0], -1, rows.by_judge(shares[1]))
 
-    def _add_own(self, b, b2, total) -> None:
+    def _add_own(self, b: int, b2: int, total: FloatArray) -> None:
         self.own[b, b2] += total
         if b != b2:
             self.own[b2, b] += total
 
     def evaluation(self) -> Evaluation:
-        result = (self.log_likelihood, self.score_gradient, self.judge_gradient, self.slope_at_zero)
+        first = (self.log_likelihood, self.score_gradient, self.judge_gradient)
         if not self.curvature:
-            return Evaluation(*result)
+            return Evaluation(*first)
         laplacian = -(self.pairs + self.pairs.T)
         np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
-        return Evaluation(*result, laplacian, self.own.transpose(2, 0, 1), self.cross)
+        return Evaluation(*first, self.slope_at_zero, laplacian, self.own.transpose(2, 0, 1), self.cross)
 
 
 @remembered
@@ -205,21 +214,22 @@ def net_wins(cells: Comparisons, of_position: bool = False) -> np.ndarray:
     return wins.reshape(k, n)
 
 
-def first_shown_share(cells: Comparisons) -> np.ndarray:
+def first_shown_share(cells: Comparisons) -> FloatArray:
     """Share of each judge's comparisons won by the model shown first, shape (K,)."""
     size = len(cells.judges)
     counts = np.bincount(cells.judge, cells.count, size)
     return np.bincount(cells.judge, cells.count * cells.outcome, size) / np.maximum(counts, np.finfo(float).tiny)
 
 
-def tied_share(cells: Comparisons) -> np.ndarray:
+def tied_share(cells: Comparisons) -> FloatArray:
     """Share of each judge's comparisons that are ties, shape (K,)."""
     size = len(cells.judges)
     counts = np.bincount(cells.judge, cells.count, size)
-    return np.bincount(cells.judge, cells.count * cells.tied, size) / np.maximum(counts, np.finfo(float).tiny)
+    ties = np.bincount(cells.judge, cells.count * cells.known_ties, size)
+    return ties / np.maximum(counts, np.finfo(float).tiny)
 
 
-def _times(values: np.ndarray, factor: np.ndarray | None) -> np.ndarray:
+def _times(values: FloatArray, factor: FloatArray | None) -> FloatArray:
     return values if factor is None else values * factor
 
 
@@ -243,7 +253,7 @@ def evaluate(cells: Comparisons, model: Model, at: Parameters, curvature: Curvat
     return sums.evaluation()
 
 
-def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> np.ndarray:
+def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> FloatArray:
     """eta of some rows, float array."""
     judge = cells.judge[rows]
     d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
@@ -251,6 +261,6 @@ def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = sl
         return d
     exponent = at.judges[0].take(judge)
     if model.has_slope:
-        exponent = exponent + at.judges[1].take(judge) * cells.covariate[rows]
+        exponent = exponent + at.judges[1].take(judge) * cells.known_covariate[rows]
     eta = np.exp(exponent) * d
     return eta + at.judges[model.row("position")].take(judge) if model.has_position else eta

@@ -98,9 +98,6 @@ def get_model(name: str, cells: Comparisons) -> Model:
     return MODELS[name]
 
 
-DECIDED = 3.0  # log-odds of a typical pair under one judge
-
-
 @dataclass(frozen=True)
 class Parameters:
     """A point in the parameter space.
@@ -134,22 +131,3 @@ class Parameters:
         judges = self.judges.copy()
         judges[0] -= level
         return Parameters(scores * np.exp(level), judges)
-
-    def moved(self, step: Parameters, size: float, levels: slice = slice(0)) -> Parameters:
-        """The point `size` steps away; judges at zero stay there.
-
-        The first judge row of `step` is relative to gamma: a rise adds to log gamma, a fall to gamma itself,
-        so that each goes the way along which the log-likelihood is closer to a parabola. The rise of a judge who
-        decides most pairs takes b and log nu, the rows `levels`, with it: where gamma runs off, their ratios to it
-        stay.
-        """
-        judges = self.judges + size * step.judges
-        falling = step.judges[:1] < 0
-        judges[:1][falling] = self.judges[:1][falling] + np.log1p(size * step.judges[:1][falling])
-        if len(judges[levels]):
-            rising = (step.judges[0] > 0) & (np.exp(self.judges[0]) * self.scores.std() > DECIDED)
-            taken = rising & np.isfinite(self.judges[levels])  # no log nu for a judge who never ties
-            rise = np.broadcast_to(step.judges[0], taken.shape)[taken]
-            level, to_level = self.judges[levels][taken], step.judges[levels][taken]
-            judges[levels][taken] = np.exp(size * rise) * (level + size * (to_level - level * rise))
-        return Parameters(self.scores + size * step.scores, judges)

@@ -150,7 +150,8 @@ def orders_by_errors(*results: FitResult) -> list[list[Order]]:
     NoIntervalError
         If the fit has no intervals.
     """
-    result, found = results[0], [[] for _ in results]
+    result = results[0]
+    found: list[list[Order]] = [[] for _ in results]
     names, s = np.asarray(result.comparisons.models, object), result.scores.to_numpy()
     covariances = [_covariance(each) for each in results]
     cells, at = result.comparisons, result.solution.parameters

@@ -228,7 +228,14 @@ def _some_differences(results: NetResults, contrast: FloatArray) -> tuple[FloatA
     return estimate / scale, np.array(errors)
 
 
-def _variance(results: NetResults, by_cluster: csr_array | None, contrast, t, a, moved) -> np.ndarray:
+def _variance(
+    results: NetResults,
+    by_cluster: csr_array | None,
+    contrast: FloatArray,
+    t: FloatArray,
+    a: FloatArray,
+    moved: FloatArray,
+) -> FloatArray:
     """Of every pair's estimate, shape (P,), by the model or by the clusters' residuals."""
     if by_cluster is None:
         return np.einsum("pn,pn->p", contrast, t)

@@ -48,7 +48,7 @@ class Adam:
             return cls()
         return cls(step_scores=3e-3, epsilon=1e-8, tolerance=0.0, max_iterations=8_000)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require_positive(self, "max_iterations", "step_scores", "step_judges", "epsilon")
         if not 0 <= self.tolerance <= LARGEST_UPDATE:
             raise ConfigError(f"tolerance must lie from 0 to {LARGEST_UPDATE}, not at {self.tolerance!r}")
@@ -75,7 +75,7 @@ def iterates(
         for block in filter(len, (there[part] for part in centred)):
             block -= block.sum() / len(block)
         moved = there - x
-        change = max(np.linalg.norm(moved[:n]), np.linalg.norm(moved[n:]))
+        change = float(max(np.linalg.norm(moved[:n]), np.linalg.norm(moved[n:])))
         x, at = there, Parameters(there[:n], there[n:].reshape(shape))
         yield t, at, change
         if change <= settings.tolerance:

@@ -54,13 +54,13 @@ class Rows:
         # ties are half wins here: near enough to tell basins apart
         self.blocks = tuple(block for block in model.judge_blocks if block != "log_tie")
         first, second, judge = (column.astype(np.intp) for column in (cells.first, cells.second, cells.judge))
-        self.count, self.wins, self.z = cells.count, cells.count * cells.outcome, cells.covariate
+        self.cells, self.count, self.wins = cells, cells.count, cells.count * cells.outcome
         if len(self.blocks) == 1:
             low, high = np.minimum(first, second), np.maximum(first, second)
             key, place = np.unique((judge * n + low) * n + high, return_inverse=True)
             won = np.where(first < second, cells.outcome, 1 - cells.outcome)
             self.count, self.wins = (
-                np.bincount(place, n * y) for n, y in ((cells.count, 1.0), (cells.count, won))
+                np.asarray(np.bincount(place, n * y), float) for n, y in ((cells.count, 1.0), (cells.count, won))
             )
             judge, pair = np.divmod(key, n * n)
             first, second = np.divmod(pair, n)
@@ -85,16 +85,16 @@ class Rows:
         scores, judges = self.parts(x)
         exponent = judges[0][self.judge]
         if "slope" in self.blocks:
-            exponent = exponent + judges[1][self.judge] * self.z[:, None]
+            exponent = exponent + judges[1][self.judge] * self.cells.known_covariate[:, None]
         g = np.exp(exponent)
         signal = g * (scores[self.i] - scores[self.j])
         return g, signal, signal + judges[-1][self.judge] if "position" in self.blocks else signal
 
     def shares(self, signal: np.ndarray) -> list[np.ndarray | float]:
         """Derivative of the predictor in each block."""
-        by_block = {"log_discrimination": signal, "position": 1.0}
+        by_block: dict[str, np.ndarray | float] = {"log_discrimination": signal, "position": 1.0}
         if "slope" in self.blocks:
-            by_block["slope"] = self.z[:, None] * signal
+            by_block["slope"] = self.cells.known_covariate[:, None] * signal
         return [by_block[block] for block in self.blocks]
 
     def look(self, x: np.ndarray) -> Look:
@@ -242,8 +242,9 @@ def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
 
 def _distinct(rows: Rows, here: Look) -> np.ndarray:
     """Starts that predict something of their own, highest first."""
-    weights, kept = shares(rows.judge, rows.count), []
-    for place in np.argsort(-here.fit, kind="stable"):
+    weights = shares(rows.judge, rows.count)
+    kept: list[int] = []
+    for place in np.argsort(-here.fit, kind="stable").tolist():
         if not kept or apart(weights, here.p[:, [place]], here.p[:, kept]).min() > ALIKE:
             kept.append(place)
     return np.array(kept)

@@ -53,7 +53,7 @@ def same_point(one: Solution, other: Solution) -> bool:
     return bool(np.abs(np.subtract(*gammas)).max(initial=0.0) <= SAME_POINT)
 
 
-def _rank(end: Solution, unweighted: np.ndarray) -> tuple:
+def _rank(end: Solution, unweighted: np.ndarray) -> tuple[float, tuple[float, ...]]:
     scores = end.parameters.scores
     size = np.linalg.norm(scores) * np.linalg.norm(unweighted)
     agreement = float(scores @ unweighted / size) if size > 0 else 0.0

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from judgerank.arrays import FloatArray
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import (
     CHUNK,
@@ -24,21 +25,24 @@ LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that i
 LEVEL = 1e-9  # slope at zero that counts as none, over the largest that so many comparisons could have
 LEAST_SHARE = 1e-9  # of an answer that a judge never gives
 SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
-Bound = tuple[float | np.ndarray, float | np.ndarray]  # least and largest slope, of all judges or by judge
+Bound = tuple[float | FloatArray, float | FloatArray]  # least and largest slope, of all judges or by judge
 
 
-def look(cells, model, at: Parameters, bound: Bound, curvature: Curvature = "observed") -> Evaluation:
+def look(
+    cells: Comparisons, model: Model, at: Parameters, bound: Bound, curvature: Curvature = "observed"
+) -> Evaluation:
     """The evaluation as the climb sees it: slopes at a bound that would go beyond are held there."""
     here = evaluate(cells, model, at, curvature)
     if not model.has_slope:
         return here
     (least, largest), slope, rise = bound, at.judges[1], here.judge_gradient[1]
     held = ((slope <= least) & (rise < 0)) | ((slope >= largest) & (rise > 0))
-    here.judge_gradient[1, held] = 0.0
-    here.cross_information[1, held] = 0.0
-    here.judge_information[held, 1, :] = here.judge_information[held, :, 1] = 0.0
-    here.judge_information[held, 1, 1] = np.maximum(here.judge_information[held, 0, 0], 1.0)  # any positive number
-    return here
+    gradient, cross = here.judge_gradient.copy(), here.cross_information.copy()
+    own = here.judge_information.copy()
+    gradient[1, held] = cross[1, held] = 0.0
+    own[held, 1, :] = own[held, :, 1] = 0.0
+    own[held, 1, 1] = np.maximum(own[held, 0, 0], 1.0)  # any positive number
+    return replace(here, judge_gradient=gradient, judge_information=own, cross_information=cross)
 
 
 def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
@@ -125,7 +129,9 @@ def slopes_at_zero(cells: Comparisons, at: Parameters, here: Evaluation) -> np.n
     return np.where(np.abs(here.slope_at_zero) <= LEVEL * terms, 0.0, here.slope_at_zero)
 
 
-def set_aside(cells, model, at: Parameters, here: Evaluation, bound: Bound) -> tuple[Parameters, Evaluation]:
+def set_aside(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound
+) -> tuple[Parameters, Evaluation]:
     """Put judges in play whose slope at zero is not positive at gamma_k = 0."""
     if not model.judge_blocks or model.fixed_scale:
         return at, here
@@ -141,7 +147,7 @@ def set_aside(cells, model, at: Parameters, here: Evaluation, bound: Bound) -> t
 
 
 def taken_back(
-    cells, model, at: Parameters, here: Evaluation, bound: Bound, tolerance: float
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound, tolerance: float
 ) -> Parameters | None:
     """The point with those judges at zero back in play whose slope has turned positive, or None.
 
@@ -157,13 +163,15 @@ def taken_back(
     least, largest = (
         np.broadcast_to(edge, len(cells.judges)) for edge in (bound if model.has_slope else (0.0, 0.0))
     )
-    for k in np.flatnonzero(asked):
+    for k in np.flatnonzero(asked).tolist():
         start = best_from_zero(cells, at.scores, k, share[k], (least[k], largest[k]), level)
         judges[: model.n_scale, k] = start[: model.n_scale]
     return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
 
 
-def best_from_zero(cells, scores, k: int, share: float, bound: Bound, level: float) -> tuple[float, float]:
+def best_from_zero(
+    cells: Comparisons, scores: FloatArray, k: int, share: float, bound: tuple[float, float], level: float
+) -> tuple[float, float]:
     """Log-discrimination and slope from which a judge at zero can climb, or minus infinity and zero.
 
     Near zero the log-likelihood is gamma_k sum n (y - q) h d - gamma_k^2 sum n q (1 - q) (h d)^2 / 2 and a
@@ -173,7 +181,8 @@ def best_from_zero(cells, scores, k: int, share: float, bound: Bound, level: flo
     d, n = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows]
     z = np.zeros_like(d) if cells.covariate is None else cells.covariate[rows]
     reach = LARGEST_EXPONENT / max(np.abs(z).max(), np.finfo(float).eps)
-    slopes = np.unique(np.linspace(*np.clip(bound, -reach, reach), SLOPES_TRIED))
+    least, largest = (min(max(float(edge), -reach), reach) for edge in bound)
+    slopes = np.unique(np.linspace(least, largest, SLOPES_TRIED))
     shape = np.exp(np.outer(slopes, z))
     rise = shape @ (n * (cells.outcome[rows] - share) * d)
     curvature = shape**2 @ (n * d**2 * share * (1 - share))

@@ -46,9 +46,9 @@ class Localized:
     tolerance: float = 1e-10
     max_iterations: int = 500
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require_positive(self, "max_iterations", "score_bound", "discrimination_bound")
-        require_tolerance(self)
+        require_tolerance(self.tolerance)
 
 
 def maximise(cells: Comparisons, model: Model, settings: Localized, start: Parameters | None = None) -> Solution:
@@ -203,7 +203,9 @@ class _Box:
         matrix[diagonal, diagonal] += level * np.where(face, 1.0, damping)
         return matrix
 
-    def _move(self, x, here, step, rise) -> tuple[np.ndarray, Evaluation, int | None]:
+    def _move(
+        self, x: np.ndarray, here: Evaluation, step: np.ndarray, rise: float
+    ) -> tuple[np.ndarray, Evaluation, int | None]:
         """Backtrack from the nearest bound or the full step; name the parameter that reached its bound.
 
         Raises

@@ -19,12 +19,13 @@ from judgerank.model import Model, Parameters
 from judgerank.solvers.closure import Bound, look, set_aside, taken_back
 from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, separated_judges
 
-# relative change of a discrimination, a slope or a tie propensity in one step (see Parameters.moved)
+# relative change of a discrimination, a slope or a tie propensity in one step (see `moved`)
 LARGEST_RISE, LARGEST_FALL = 2.0, 0.9
 LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
 LARGEST_LOG_ODDS = 2e2  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
 FLATTEST = 1e-12  # curvature of a judge's information, scaled to ones on its diagonal, that counts as none
 SMALLEST = 1e-30  # of a judge's information, relative to a model's
+DECIDED = 3.0  # log-odds of a typical pair under one judge
 DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding
 SUFFICIENT = 1e-4  # Armijo's constant
 STANDSTILL, MOST_POLISHES = 1e-10, 5  # relative change of the parameters that counts as none; steps to get there
@@ -50,9 +51,9 @@ class Newton:
     max_iterations: int = 200
     slope_bound: float = 2.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require_positive(self, "max_iterations", "slope_bound")
-        require_tolerance(self)
+        require_tolerance(self.tolerance)
 
 
 def climb(
@@ -96,7 +97,9 @@ def climb(
     return _finished(cells, model, at, here, iteration, bound, Status.ITERATION_LIMIT)
 
 
-def _polished(cells, model, at, here, bound) -> tuple[Parameters, Evaluation]:
+def _polished(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound
+) -> tuple[Parameters, Evaluation]:
     """Full Newton steps as long as they move the point by more than rounding and lower the gradient.
 
     A small gradient may leave a flat direction some way to go, and how far then depends on the path.
@@ -119,7 +122,15 @@ def _polished(cells, model, at, here, bound) -> tuple[Parameters, Evaluation]:
     return at, here
 
 
-def _finished(cells, model, at, here, iterations, bound, status=None) -> Solution:
+def _finished(
+    cells: Comparisons,
+    model: Model,
+    at: Parameters,
+    here: Evaluation,
+    iterations: int,
+    bound: Bound,
+    status: Status | None = None,
+) -> Solution:
     unbounded = unbounded_judges(model, at) or separated_judges(cells, model, at)
     if unbounded:
         status = Status.UNBOUNDED
@@ -225,7 +236,29 @@ def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return solution
 
 
-def _line_search(cells, model, at, here, step, bound) -> tuple[Parameters, Evaluation]:
+def moved(at: Parameters, step: Parameters, size: float, levels: slice = slice(0)) -> Parameters:
+    """The point `size` steps away; judges at zero stay there.
+
+    The first judge row of `step` is relative to gamma: a rise adds to log gamma, a fall to gamma itself,
+    so that each goes the way along which the log-likelihood is closer to a parabola. The rise of a judge who
+    decides most pairs takes b and log nu, the rows `levels`, with it: where gamma runs off, their ratios to it
+    stay.
+    """
+    judges = at.judges + size * step.judges
+    falling = step.judges[:1] < 0
+    judges[:1][falling] = at.judges[:1][falling] + np.log1p(size * step.judges[:1][falling])
+    if len(judges[levels]):
+        rising = (step.judges[0] > 0) & (np.exp(at.judges[0]) * at.scores.std() > DECIDED)
+        taken = rising & np.isfinite(at.judges[levels])  # no log nu for a judge who never ties
+        rise = np.broadcast_to(step.judges[0], taken.shape)[taken]
+        level, to_level = at.judges[levels][taken], step.judges[levels][taken]
+        judges[levels][taken] = np.exp(size * rise) * (level + size * (to_level - level * rise))
+    return Parameters(at.scores + size * step.scores, judges)
+
+
+def _line_search(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, step: Parameters, bound: Bound
+) -> tuple[Parameters, Evaluation]:
     """Backtrack along the step until the log-likelihood rises enough.
 
     Raises
@@ -241,7 +274,7 @@ def _line_search(cells, model, at, here, step, bound) -> tuple[Parameters, Evalu
     size = 1.0 / max(1.0, rising, falling)
     slack = ROUNDING * max(1.0, abs(here.log_likelihood))
     for _ in range(50):
-        there = at.moved(step, size, slice(model.n_scale, None)).normalised()
+        there = moved(at, step, size, slice(model.n_scale, None)).normalised()
         if model.has_slope:
             there.judges[1] = np.where(there.in_play, np.clip(there.judges[1], *bound), 0.0)
         evaluation = look(cells, model, there, bound)

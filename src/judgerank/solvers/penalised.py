@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, block_diag
 
 from judgerank.comparisons import Comparisons
 from judgerank.inference import information, zero_sum_basis
-from judgerank.likelihood import Evaluation, evaluate
+from judgerank.likelihood import Curvature, Evaluation, evaluate
 from judgerank.model import Model, Parameters
 from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve, unbounded_judges
 from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance
@@ -57,9 +58,9 @@ class Penalised:
     tolerance: float = 1e-10
     max_iterations: int = 500
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         blocks = ("scores", "log_discrimination", "slope", "position", "log_tie")
-        require_tolerance(self)
+        require_tolerance(self.tolerance)
         require_positive(self, "max_iterations")
         require_positive(self, *(name for name in blocks if getattr(self, name) is not None))
 
@@ -147,7 +148,7 @@ class Problem:
         return self.to_full.T @ np.r_[at.scores, at.judges[self.free]]
 
     def look(
-        self, x: np.ndarray, spread: Mapping[str, float], curvature=None
+        self, x: np.ndarray, spread: Mapping[str, float], curvature: Curvature | None = None
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
         at = self.parameters(x)
@@ -173,13 +174,15 @@ class Problem:
         info = self.to_full.T @ (information(here, self.free) + precision) @ self.to_full
         return height, self.to_full.T @ gradient, info
 
-    def _evaluated(self, x: np.ndarray, at: Parameters, curvature) -> Evaluation:
+    def _evaluated(self, x: np.ndarray, at: Parameters, curvature: Curvature | None) -> Evaluation:
         """The likelihood's part, which standard deviations do not change; they are often tried at one point."""
         if curvature not in self._last or not np.array_equal(self._last[curvature][0], x):
             self._last[curvature] = x, evaluate(self.cells, self.model, at, curvature)
         return self._last[curvature][1]
 
-    def mode(self, x: np.ndarray, spread: Mapping[str, float], settings: Penalised):
+    def mode(
+        self, x: np.ndarray, spread: Mapping[str, float], settings: Penalised
+    ) -> tuple[np.ndarray, float, bool, int]:
         """The mode reached from x: where it is, how high, whether the tolerance was met, and Newton steps.
 
         A judge without a penalty may run off: the climb ends where its discrimination counts as unbounded.
@@ -234,7 +237,7 @@ def maximise(cells: Comparisons, model: Model, settings: Penalised) -> Solution:
     names = ("scores", *_free_blocks(model))
     spread = {name: getattr(settings, name) or 1.0 for name in names}
     unknown = [name for name in names if getattr(settings, name) is None]
-    at = {"x": np.zeros(problem.to_full.shape[1]), "steps": 0}
+    at: dict[str, Any] = {"x": np.zeros(problem.to_full.shape[1]), "steps": 0}
 
     def given(log_tau: np.ndarray) -> dict[str, float]:
         return spread | dict(zip(unknown, np.exp(log_tau), strict=True))

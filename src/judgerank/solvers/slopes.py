@@ -47,7 +47,7 @@ def elsewhere(cells: Comparisons, model: Model, at: Parameters, settings: Newton
         yield climb(cells, model, settings, Parameters(at.scores, judges), (least, largest)).parameters
 
 
-def _others(cells, model, at: Parameters, bound: float) -> list[tuple[int, float, float]]:
+def _others(cells: Comparisons, model: Model, at: Parameters, bound: float) -> list[tuple[int, float, float]]:
     """A judge, and its log-discrimination and slope at another local maximum of its own or at a bound."""
     middle = np.where(at.in_play, at.judges[0], at.judges[0, at.in_play].mean() if at.in_play.any() else 0.0)
     slopes, levels = np.linspace(-bound, bound, SLOPES), np.linspace(-REACH, REACH, LEVELS)
@@ -59,12 +59,14 @@ def _others(cells, model, at: Parameters, bound: float) -> list[tuple[int, float
     ahead, behind = np.full_like(best, True, bool), np.full_like(best, True, bool)
     ahead[1:-1], behind[1:-1] = best[1:-1] >= best[2:], best[1:-1] >= best[:-2]
     elsewhere_ = np.abs(slopes[:, None] - at.judges[1]) > slopes[1] - slopes[0]
-    places = np.argwhere(ahead & behind & elsewhere_ & (loss <= WORTH))
-    places = sorted(places.tolist(), key=lambda place: loss[*place])[:MOST]
+    found = np.argwhere(ahead & behind & elsewhere_ & (loss <= WORTH))
+    places = sorted(found.tolist(), key=lambda place: loss[*place])[:MOST]
     return [(k, middle[k] + levels[heights[s, :, k].argmax()], slopes[s]) for s, k in places]
 
 
-def _heights(cells: Comparisons, model: Model, at: Parameters, level, slope) -> np.ndarray:
+def _heights(
+    cells: Comparisons, model: Model, at: Parameters, level: np.ndarray, slope: float | np.ndarray
+) -> np.ndarray:
     """Log-likelihood of every judge's comparisons, ties counted as half wins, shape (K,)."""
     judges = at.judges.copy()
     judges[0], judges[1] = level, slope

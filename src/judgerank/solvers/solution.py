@@ -133,7 +133,8 @@ def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tu
     """Judges whose answers, in the order second, tie, first, never fall as the difference grows."""
     d = at.scores.take(cells.first) - at.scores.take(cells.second)
     level = EQUAL * np.ptp(at.scores)
-    shares = np.array([1 - cells.outcome - cells.tied / 2, cells.tied, cells.outcome - cells.tied / 2])
+    tied = cells.known_ties
+    shares = np.array([1 - cells.outcome - tied / 2, tied, cells.outcome - tied / 2])
     if not model.has_position:  # either way round is alike: against the order, tie, with it
         shares = np.where(d < 0, shares[::-1], shares)
         shares[0] = np.where(np.abs(d) <= level, 0.0, shares[0])
@@ -149,23 +150,21 @@ def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tu
     if model.has_position:
         one_sided = never[0] | never[2]
     else:
-        decides = np.bincount(cells.judge, cells.count * (1 - cells.tied), size) > EQUAL
+        decides = np.bincount(cells.judge, cells.count * (1 - tied), size) > EQUAL
         one_sided, in_order = ~decides, in_order & never[0]
     moving = at.in_play & (not model.fixed_scale)
     return tuple(np.flatnonzero(one_sided | (moving & in_order)).tolist())
 
 
-def require_tolerance(settings: object) -> None:
+def require_tolerance(tolerance: float) -> None:
     """Refuse a tolerance at which every point would count as a maximum, or none could.
 
     Raises
     ------
     ConfigError
     """
-    if not 0 < settings.tolerance <= LARGEST_TOLERANCE:
-        raise ConfigError(
-            f"tolerance must be positive and at most {LARGEST_TOLERANCE}, not {settings.tolerance!r}"
-        )
+    if not 0 < tolerance <= LARGEST_TOLERANCE:
+        raise ConfigError(f"tolerance must be positive and at most {LARGEST_TOLERANCE}, not {tolerance!r}")
 
 
 def require_positive(settings: object, *names: str) -> None:

@@ -46,15 +46,18 @@ def mixture(
     found : Solution
         Of `penalised.maximise`.
     """
+    if found.spread is None:  # no penalty
+        return ((1.0, found),)
+    known = found.spread
     problem = Problem(cells, model)
     start = problem.coordinates(found.parameters)
-    fitted = [name for name in found.spread if getattr(settings, name) is None]
+    fitted = [name for name in known if getattr(settings, name) is None]
     if not fitted:
         return ((1.0, found),)
 
     def moved(name: str, by: float) -> tuple[float, Solution]:
         """Log posterior density of log tau, and the fit, where one of them has moved."""
-        spread = {**found.spread, name: found.spread[name] * np.exp(by)}
+        spread = {**known, name: known[name] * np.exp(by)}
         x = problem.mode(start, spread, settings)[0]
         density = problem.marginal(x, spread) - 0.5 * sum(np.log(spread[other]) ** 2 for other in fitted)
         at = problem.parameters(x)
