@@ -14,7 +14,7 @@ RUN = [sys.executable, "-W", "error::RuntimeWarning", "-m", "judgerank"]
 
 
 def environment(**changed: str | None) -> dict[str, str]:
-    """This process's environment with some variables set, or taken away by None; errors are not cut to a screen."""
+    """The environment with some variables set, or taken away by None; lines are not cut to a screen."""
     found = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "500", **changed}
     return {name: value for name, value in found.items() if value is not None}
 
