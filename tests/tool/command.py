@@ -27,7 +27,6 @@ def judgerank(*arguments: object, cwd: Path = ROOT, **changed: str | None) -> su
     return done
 
 
-def usage_error(done: subprocess.CompletedProcess) -> str:
+def usage_text(said: str) -> str:
     """What a command said of its command line, without the box around it."""
-    assert done.returncode == 2, done.stderr
-    return " ".join(re.sub(r"[╭╮╰╯│─]+", " ", done.stderr).split())
+    return " ".join(re.sub(r"[╭╮╰╯│─]+", " ", said).split())

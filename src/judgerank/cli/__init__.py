@@ -13,6 +13,7 @@ from judgerank.cli import collect, doctor, plan, rank
 from judgerank.cli.commands import Commands
 
 app = typer.Typer(
+    name="judgerank",
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -209,8 +209,9 @@ class _Loader(yaml.SafeLoader):
     """Refuses a key that is there twice: the usual one keeps the last, and says nothing."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value]
-        twice = next((key for key, _ in node.value if keys.count(key.value) > 1), None)
-        if twice is not None:
-            raise yaml.constructor.ConstructorError(None, None, "a key is there twice", twice.start_mark)
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, "a key is there twice", key.start_mark)
+            seen.add(key.value)
         return super().construct_mapping(node, deep)
