@@ -7,8 +7,8 @@
 # make kernels     the same small sections and the numerical tests under several BLAS kernels (ARGS=short=true)
 # make torture     kills, maxima, certificates and damaged files at random, by the thousand, counted
 # make bench       speed and memory as ratios measured in one run
-# make collect     judgments from LLM judges: ARGS="questions.source=answers.jsonl ...", see conf/collect_judgments.yaml
-# make rank        a leaderboard of your own models: DATA=my.jsonl, see conf/rank.yaml
+# make collect     judgments from LLM judges: ARGS="answers.jsonl --judges panel.yaml", as judgerank collect
+# make rank        a leaderboard of your own models: DATA=my.jsonl, as judgerank rank
 # make plan        how many comparisons and judges a wanted precision takes, see conf/plan.yaml
 # make docs        the documentation as a site, in site/
 # make lock        resolve the lock file again (needs uv)
@@ -56,11 +56,11 @@ bench: environment
 	$(BIN)/python experiments/bench.py $(ARGS)
 
 collect: environment
-	$(BIN)/python experiments/collect_judgments.py $(ARGS)
+	$(BIN)/judgerank collect $(ARGS)
 
 DATA ?=
 rank: environment
-	$(BIN)/python experiments/rank.py $(if $(DATA),"data.path='$(subst ',\',$(DATA))'") $(ARGS)
+	$(BIN)/judgerank rank $(if $(DATA),'$(subst ','\'',$(DATA))') $(ARGS)
 
 docs: environment
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -25,6 +25,7 @@ from judgerank.errors import (
 )
 from judgerank.fit import fit
 from judgerank.ranks import pairwise, rank_intervals
+from judgerank.reading import read_judgments as read
 from judgerank.result import FitResult
 from judgerank.solvers.adam import Adam
 from judgerank.solvers.localized import Localized
@@ -58,5 +59,16 @@ __all__ = [
     "fit",
     "load",
     "pairwise",
+    "rank",
     "rank_intervals",
+    "read",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """`rank`, imported when it is first asked for: what makes a page takes a while to load."""
+    if name != "rank":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from judgerank.leaderboard.ranking import rank
+
+    return rank

@@ -67,7 +67,8 @@ def read_judgments(
     """
     path = Path(path)
     content, read = opened(path, form)
-    source = {"file": path.name, "sha256": hashlib.sha256(content).hexdigest()}
+    digest = hashlib.sha256(content).hexdigest()
+    source = {"file": path.name, "path": str(path.absolute()), "sha256": digest}
     try:
         return judgments_of(read(content), columns, path.stem, source)
     except DataError as error:
@@ -91,19 +92,36 @@ def judgments_of(
     return Judgments(name, name, frame, comparisons, told)
 
 
-def _in_our_columns(table: pd.DataFrame, named: Mapping[str, str | None]) -> pd.DataFrame:
-    """The columns that are used, under the published names; missing values as None."""
-    found = ", ".join(" ".join(str(name).split()) for name in table.columns)  # on one line
-    named = {key: name for key, name in named.items() if (key, name) != ("count", ASK)}
-    columns = {}
-    for key, (ours, known) in COLUMNS.items():
+def recognised(table: pd.DataFrame, named: Mapping[str, str | None] | None = None) -> dict[str, str]:
+    """The column that each of ours is read from, by its key in `COLUMNS`; without those that are not there.
+
+    Raises
+    ------
+    DataError
+        If one that is named, or needed, is not there.
+    """
+    listed = ", ".join(" ".join(str(name).split()) for name in table.columns)  # on one line
+    named, found = _said(named or {}), {}
+    for key, (_, known) in COLUMNS.items():
         wanted = [named[key]] if named.get(key) else known
         name = next((name for name in wanted if name in table.columns), None)
         if name is None and (named.get(key) or key in NEEDED):
             missing = " or ".join(map(repr, wanted))
-            raise DataError(f"the table has no column {missing} (it has: {found}; column {key}=NAME names it)")
+            raise DataError(f"the table has no column {missing} (it has: {listed}; column {key}=NAME names it)")
         if name is not None:
-            columns[ours] = _values(table, name)
+            found[key] = name
+    return found
+
+
+def _said(named: Mapping[str, str | None]) -> dict[str, str | None]:
+    """What is said of columns: to be asked about counts is to say nothing."""
+    return {key: name for key, name in named.items() if (key, name) != ("count", ASK)}
+
+
+def _in_our_columns(table: pd.DataFrame, named: Mapping[str, str | None]) -> pd.DataFrame:
+    """The columns that are used, under the published names; missing values as None."""
+    named = _said(named)
+    columns = {COLUMNS[key][0]: _values(table, name) for key, name in recognised(table, named).items()}
     if "count" not in named:
         _refuse_unspoken_counts(table, set(columns))
     frame = pd.DataFrame(columns).reset_index(drop=True)

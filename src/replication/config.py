@@ -141,7 +141,7 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
 
 
 def require_plain_options(folder: Path) -> None:
-    """Refuse a file of a group, such as a panel got from elsewhere, that sets what hydra itself does.
+    """Refuse a file of a group, such as a data set got from elsewhere, that sets what hydra itself does.
 
     Hydra's callbacks run any code, before a configuration can be checked.
 

@@ -8,12 +8,11 @@ from omegaconf import DictConfig
 
 from judgerank.planning import precision
 from judgerank.planning.panels import Panel
-from judgerank.planning.precision import Precision
+from judgerank.planning.plans import Precisions
 from judgerank.planning.questions import INDEPENDENT, Questions
 from replication.plan_study import grid, summary_of
 
 CURVE = 25  # points of a curve
-Precisions = dict[int, list[Precision]]  # of the panels by number of judges
 
 
 def formula_and_data(
@@ -23,28 +22,6 @@ def formula_and_data(
     effective = size / precision.design_effect(cfg.repeats, cfg.correlation)
     formula = precision.expected(goal, precisions[n_judges], effective, **at)
     return {"formula": formula, **summary_of(records, n_judges, size, goal)}
-
-
-def to_make(cfg: DictConfig, questions: Questions, size: float) -> int:
-    """Comparisons to make, in whole repeats or in whole questions."""
-    if questions.sd > 0:
-        return questions.whole(size)
-    return precision.whole(size, cfg.repeats, cfg.correlation)
-
-
-def by_judges(
-    cfg: DictConfig, precisions: Precisions, wanted: dict, at: dict, questions: Questions = INDEPENDENT
-) -> pd.DataFrame:
-    """Comparisons at which a goal is expected to be met over sub-panels, and their quartiles over sub-panels."""
-    rows = []
-    for n_judges, of_size in precisions.items():
-        for goal, value in wanted.items():
-            alone = [precision.needed(goal, value, [one], **at) for one in of_size]
-            sizes = [precision.needed(goal, value, of_size, **at), *np.quantile(alone, [0.25, 0.75])]
-            numbers = [to_make(cfg, questions, size) for size in sizes]
-            row = {"n_judges": n_judges, "n_panels": len(of_size), "goal": goal, "wanted": value}
-            rows.append(row | dict(zip(("comparisons", "q25", "q75"), numbers, strict=True)))
-    return pd.DataFrame(rows)
 
 
 def pairs_of_repeats(cfg: DictConfig) -> list[tuple[int, float]]:

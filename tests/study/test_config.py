@@ -20,7 +20,7 @@ SHARED = {"common", "real_data", "each_set", "resampled", "simulation", "mse_gri
 PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem not in SHARED)
 SIMULATIONS = ["ci_coverage", "convergence_mse", "small_samples"]
 # without a solver to choose
-OTHERS = ["audit", "slot_bias", "collect_judgments", "method_comparison", "unstated_settings", "verify", "kernels"]
+OTHERS = ["audit", "slot_bias", "method_comparison", "unstated_settings", "verify", "kernels"]
 OTHERS += ["validity", "torture"]
 REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, *OTHERS)]
 EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())
@@ -77,7 +77,7 @@ def test_a_smoke_run_stores_its_results_apart_unless_told_where(name):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_other_configs_are_in_range(name):
-    require_known_and_in_range(composed(name, *(["questions.source=x"] if name == "collect_judgments" else [])))
+    require_known_and_in_range(composed(name))
 
 
 def test_the_grids_are_the_papers():

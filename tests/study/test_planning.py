@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
-from experiments.beyond.plan import assumed_panel, pair_of, panel_of
-from experiments.rank import compute as rank
-from judgerank import fit
+from experiments.beyond.plan import assumed_panel, panel_of
+from judgerank import fit, rank
 from judgerank.errors import ConfigError, DisconnectedError, NoIntervalError, NotIdentifiedError
 from judgerank.leaderboard.standings import leaderboard
 from judgerank.model import POSITION_AWARE, Parameters
 from judgerank.planning.panels import Panel, drawn, sub_panels
+from judgerank.planning.plans import WANTED as PLANNED
+from judgerank.planning.plans import pair_of
 from judgerank.planning.precision import (
     GOALS,
     POWERS,
@@ -284,7 +285,7 @@ def test_a_plan_from_a_file_is_what_ranking_that_file_measures(tmp_path):
     _, panel, found = panel_of(cfg, {"mine": read_judgments(path)})
     assert (found.judges, found.size) == (3, pytest.approx(60, abs=10))
     assert found.sd == pytest.approx(asked.sd, rel=0.25)
-    board = rank(composed("rank", "model=judge_aware"), read_judgments(path)).tables["leaderboard"]
+    board = rank(path, model="judge_aware").tables["leaderboard"]
     measured = (board["high"] - board["low"]).mean()
     told = precision_of(panel, found)
     assert achieved("score_width", told, 6000) == pytest.approx(measured, rel=0.03)
@@ -451,9 +452,10 @@ def test_a_file_of_ones_own_is_planned_for_under_its_name(tmp_path, simulated):
 
 def test_stored_plans_are_this_codes():
     cfg = composed("plan")
+    assert cfg.wanted == PLANNED  # what the command plans for, too
     panel = assumed_panel(cfg)
     stored = pd.read_csv(ROOT / "results/plan/assumed/plan.csv").set_index("goal")
-    pair, precision = pair_of(cfg, panel), precision_of(panel)
+    pair, precision = pair_of(panel), precision_of(panel)
     for goal, row in stored.iterrows():
         assert whole(needed(goal, cfg.wanted[goal], [precision], pair=pair)) == row["comparisons"]
         assert achieved(goal, precision, row["comparisons"], pair=pair) == pytest.approx(row["formula"], rel=1e-7)

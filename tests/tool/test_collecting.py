@@ -1,7 +1,6 @@
 """Collecting judgments: what is asked, how replies are read, and a real server that misbehaves."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,17 +10,19 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judgerank import Comparisons, fit
 from judgerank.collecting.endpoint import AttemptFailed, reply_of
 from judgerank.collecting.ledger import opened, task_of
-from judgerank.collecting.prompts import fill
+from judgerank.collecting.prompts import PAIRWISE, fill
 from judgerank.collecting.replies import parse
 from judgerank.collecting.tasks import Questions, Task, plan, read_questions
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
 from replication.config import ROOT
+from tests.tool.command import RUN, environment, judgerank
 from tests.tool.endpoint import serving
 
 KEY = "sk-secret-0123456789"
@@ -320,29 +321,22 @@ def test_a_number_of_tokens_that_is_none_is_unknown(count):
 # against a server
 
 
-def command(folder: Path, url: str, *overrides: str) -> list[str]:
-    source = folder / "answers.jsonl"
+JUDGES = [{"judge": "j1"}, {"judge": "j2"}]
+
+
+def command(folder: Path, url: str, *options: object, judges: list[dict] = JUDGES) -> list[str]:
+    source, panel = folder / "answers.jsonl", folder / "panel.yaml"
     if not source.exists():
         source.write_text("".join(json.dumps(row) + "\n" for row in rows()))
-    settings = {
-        "questions.source": source,
-        "output": folder / "judgments.jsonl",
-        "base_url": url,
-        "first_wait": 0.02,
-    }
-    settings |= {"requests_per_minute": "null", "judges": "[{judge: j1}, {judge: j2}]"}
-    chosen = [f"{key}={value}" for key, value in settings.items()]
-    return [sys.executable, "-W", "error::RuntimeWarning", "experiments/collect_judgments.py", *chosen, *overrides]
+    panel.write_text(yaml.safe_dump({"base_url": url, "judges": judges}))
+    given = ["collect", source, "--judges", panel, "--output", folder / "judgments.jsonl"]
+    return [*map(str, [*given, "--first-wait", 0.02, "--per-minute", 0, *options])]
 
 
-def collected(folder: Path, url: str, *overrides: str, key: str | None = KEY) -> subprocess.CompletedProcess:
-    environment = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
-    environment |= {"OPENAI_API_KEY": key} if key else {}
-    done = subprocess.run(
-        command(folder, url, *overrides), cwd=ROOT, env=environment, capture_output=True, text=True
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
+def collected(
+    folder: Path, url: str, *options: object, key: str | None = KEY, judges: list[dict] = JUDGES
+) -> subprocess.CompletedProcess:
+    return judgerank(*command(folder, url, *options, judges=judges), OPENAI_API_KEY=key)
 
 
 def judgments(folder: Path) -> list[dict]:
@@ -426,7 +420,7 @@ def test_endless_and_slow_bodies_end_as_failed_attempts(tmp_path):
 
     with serving(faults) as server:
         start = time.monotonic()
-        done = collected(tmp_path, server.url, "timeout=1", "comparisons=8")
+        done = collected(tmp_path, server.url, "--timeout", 1, "--comparisons", 8)
         assert time.monotonic() - start < 30  # a drip alone would take 50 s
     assert done.returncode == 0, done.stderr
     flooded, dripped = server.happened["flood"], server.happened["drip"]
@@ -436,14 +430,15 @@ def test_endless_and_slow_bodies_end_as_failed_attempts(tmp_path):
 
 
 def test_what_changed_under_an_old_name_is_refused(tmp_path):
+    one, two = ([{"judge": "j1", "model": model}] for model in ("one", "two"))
     with serving() as server:
-        collected(tmp_path, server.url, "judges=[{judge: j1, model: one}]", "comparisons=3")
+        collected(tmp_path, server.url, "--comparisons", 3, judges=one)
         before = (tmp_path / "judgments.jsonl").read_bytes()
-        done = collected(tmp_path, server.url, "judges=[{judge: j1, model: two}]")
+        done = collected(tmp_path, server.url, judges=two)
         assert "is of judge 'j1' when it was 'one', not 'two'" in done.stderr.splitlines()[-1]
         answers = tmp_path / "answers.jsonl"
         answers.write_text(answers.read_text().replace("an answer", "another answer"))
-        done = collected(tmp_path, server.url, "judges=[{judge: j1, model: one}]")
+        done = collected(tmp_path, server.url, judges=one)
         assert "is about other texts of question" in done.stderr.splitlines()[-1]
         assert done.returncode == 1
         assert len(server.requests) == 3
@@ -453,9 +448,8 @@ def test_what_changed_under_an_old_name_is_refused(tmp_path):
 def test_an_interrupt_ends_the_run_at_once_and_loses_nothing(tmp_path):
     with serving(lambda prompt, times: "503" if prompt.startswith("j2") else None) as server:
         running = subprocess.Popen(
-            command(tmp_path, server.url, "first_wait=60"),
-            cwd=ROOT,
-            env=os.environ | {"OPENAI_API_KEY": KEY},
+            [*RUN, *command(tmp_path, server.url, "--first-wait", 60)],
+            env=environment(OPENAI_API_KEY=KEY),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -467,9 +461,11 @@ def test_an_interrupt_ends_the_run_at_once_and_loses_nothing(tmp_path):
             time.sleep(0.01)
         running.send_signal(signal.SIGINT)
         start = time.monotonic()
-        running.communicate(timeout=60)
+        said = running.communicate(timeout=60)[1]
         assert time.monotonic() - start < 20  # a wait for the next attempt alone would take 30 s
-    assert running.returncode != 0
+    assert running.returncode == 130
+    assert said.splitlines()[-1] == "judgerank collect: interrupted; what was finished is kept"
+    assert "Traceback" not in said
     assert len(judgments(tmp_path)) == sum(server.answered.values())
 
 
@@ -484,13 +480,13 @@ def test_what_has_no_answer_is_counted_and_asked_the_next_time(tmp_path):
         )
 
     with serving(faults) as server:
-        done = collected(tmp_path, server.url, "attempts=2")
+        done = collected(tmp_path, server.url, "--attempts", 2)
         assert done.returncode == 0
         assert "given up: 6 400, 6 500" in done.stdout
         assert "attempts failed: 6 400, 12 500" in done.stdout
         assert "12 requests have no answer yet" in done.stdout
         assert len(judgments(tmp_path)) == 12
-        collected(tmp_path, server.url, "attempts=3")
+        collected(tmp_path, server.url, "--attempts", 3)
     assert len(judgments(tmp_path)) == TOTAL
     assert set(server.answered.values()) == {1}
 
@@ -498,9 +494,8 @@ def test_what_has_no_answer_is_counted_and_asked_the_next_time(tmp_path):
 def test_a_kill_in_the_middle_loses_nothing_and_pays_for_nothing_twice(tmp_path):
     with serving(delay=0.05) as server:
         running = subprocess.Popen(
-            command(tmp_path, server.url, "max_concurrent=3"),
-            cwd=ROOT,
-            env=os.environ | {"OPENAI_API_KEY": KEY},
+            [*RUN, *command(tmp_path, server.url, "--concurrent", 3)],
+            env=environment(OPENAI_API_KEY=KEY),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -533,24 +528,22 @@ def test_a_kill_in_the_middle_loses_nothing_and_pays_for_nothing_twice(tmp_path)
 
 
 def test_a_dry_run_sends_nothing_and_says_what_it_would_take(tmp_path):
-    prices = "judges=[{judge: j1, prompt_price: 1, completion_price: 2}, {judge: j2}]"
+    priced = [{"judge": "j1", "prompt_price": 1, "completion_price": 2}, {"judge": "j2"}]
     with serving() as server:
-        done = collected(tmp_path, server.url, "dry_run=true", prices, key=None)
+        done = collected(tmp_path, server.url, "--dry-run", key=None, judges=priced)
     assert done.returncode == 0, done.stderr
     assert server.requests == []
     assert not (tmp_path / "judgments.jsonl").exists()
     cost = float(done.stdout.split("estimated cost at most ")[1].split()[0])
-    prompt = json.loads(
-        json.dumps(fill((ROOT / "conf/prompt/pairwise.yaml").read_text().split("text: |")[1], "q", "a", "b"))
-    )
+    prompt = fill(PAIRWISE["text"], "q", "a", "b")
     assert cost == pytest.approx(12 * (len(prompt) / 3.5 + 2 * 1024) / 1e6, rel=0.1)
 
 
 def test_a_budget_stops_the_run_before_it_is_exceeded(tmp_path):
-    prices = "judges=[{judge: j1, prompt_price: 1000, completion_price: 1000}]"
+    priced = [{"judge": "j1", "prompt_price": 1000, "completion_price": 1000}]
     with serving() as server:
         # an answer costs 0.11, and might have cost 1.3
-        done = collected(tmp_path, server.url, prices, "budget=2.0", "max_concurrent=1")
+        done = collected(tmp_path, server.url, "--budget", 2.0, "--concurrent", 1, judges=priced)
         assert done.returncode == 0, done.stderr
         assert "stopped: the next request might exceed the budget" in done.stdout
         spent = float(done.stdout.split("spent ")[1].split()[0])
@@ -558,37 +551,36 @@ def test_a_budget_stops_the_run_before_it_is_exceeded(tmp_path):
         assert spent == pytest.approx(0.11 * count)
         assert 0 < spent <= 2.0
         assert count < 12
-        again = collected(tmp_path, server.url, prices, "budget=2.0", "max_concurrent=1")
+        again = collected(tmp_path, server.url, "--budget", 2.0, "--concurrent", 1, judges=priced)
         assert len(server.requests) == len(judgments(tmp_path)) == count  # earlier runs count
         assert "stopped" in again.stdout
-        assert (
-            "a budget needs prices, and judge 'j1' has none" in collected(tmp_path, server.url, "budget=1").stderr
-        )
+        free = collected(tmp_path, server.url, "--budget", 1)
+        assert "a budget needs prices, and judge 'j1' has none" in free.stderr
 
 
 def test_usage_that_is_not_told_is_taken_at_its_most(tmp_path):
-    silent = "judges=[{judge: no usage, prompt_price: 0, completion_price: 1000}]"
+    silent = [{"judge": "no usage", "prompt_price": 0, "completion_price": 1000}]
     with serving() as server:
-        done = collected(tmp_path, server.url, silent, "comparisons=2")
+        done = collected(tmp_path, server.url, "--comparisons", 2, judges=silent)
     assert float(done.stdout.split("spent ")[1].split()[0]) == pytest.approx(2 * 1.024)
 
 
 def test_the_pace_is_kept(tmp_path):
     with serving() as server:
-        collected(tmp_path, server.url, "requests_per_minute=1200", "comparisons=20", "max_concurrent=10")
+        collected(tmp_path, server.url, "--per-minute", 1200, "--comparisons", 20, "--concurrent", 10)
     assert max(server.times) - min(server.times) >= 19 * 0.05 * 0.8
 
 
 def test_a_substituted_model_is_told(tmp_path):
     with serving(model="other-model") as server:
-        done = collected(tmp_path, server.url, "comparisons=20")
+        done = collected(tmp_path, server.url, "--comparisons", 20)
     assert "judge 'j1' was sent as 'j1' and answered as 'other-model'" in done.stdout
     assert "one model, 'other-model', answered for 2 judges: j1, j2" in done.stdout
 
 
 def test_unreadable_replies_are_kept_with_their_text(tmp_path):
     with serving(reply=lambda prompt: "Hmm, hard to say.") as server:
-        done = collected(tmp_path, server.url, "comparisons=3")
+        done = collected(tmp_path, server.url, "--comparisons", 3)
     assert "3 judgments written, 3 of them unreadable" in done.stdout
     assert {(r["judge_preferred_model"], r["raw"]) for r in judgments(tmp_path)} == {
         ("unknown", "Hmm, hard to say.")
@@ -597,11 +589,12 @@ def test_unreadable_replies_are_kept_with_their_text(tmp_path):
 
 def test_another_prompt_wants_another_file(tmp_path):
     with serving() as server:
-        collected(tmp_path, server.url, "comparisons=2")
-        done = collected(tmp_path, server.url, "comparisons=2", "prompt.max_tokens=5")
+        collected(tmp_path, server.url, "--comparisons", 2)
+        (tmp_path / "short.yaml").write_text("max_tokens: 5\n")
+        done = collected(tmp_path, server.url, "--comparisons", 2, "--prompt", tmp_path / "short.yaml")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith(
-        "holds answers to another prompt (output=FILE names another file)"
+        "holds answers to another prompt (--output FILE names another file)"
     )
 
 
@@ -610,10 +603,9 @@ def test_the_worked_example_of_the_readme_runs(tmp_path):
     block = readme.split("<!-- worked example: run by tests/tool/test_collecting.py -->\n```sh\n")[1].split("```")[
         0
     ]
-    script = block.replace(".venv/bin/python", sys.executable).replace(
-        "OPENAI_API_KEY=...", f"OPENAI_API_KEY={KEY}"
-    )
-    assert script.count("judgments.jsonl") == 2
+    script = block.replace(".venv/bin/judgerank", f"{sys.executable} -m judgerank")
+    script = script.replace("OPENAI_API_KEY=...", f"OPENAI_API_KEY={KEY}")
+    assert script.count("judgments.jsonl") == 3
     script = script.replace("judgments.jsonl", str(tmp_path / "judgments.jsonl"))
     script = script.replace("rankings/example", str(tmp_path / "page"))
     quality = {"careful": 3, "hasty": 2, "confused": 1}
@@ -628,11 +620,13 @@ def test_the_worked_example_of_the_readme_runs(tmp_path):
         return "a, 0.80" if found[0] > found[1] else "b, 0.80"
 
     with serving(reply=reply) as server:
-        panel = f"base_url={server.url}"
-        script = script.replace("collect_judgments.py ", f"collect_judgments.py requests_per_minute=null {panel} ")
-        done = subprocess.run(["bash", "-ec", script], cwd=ROOT, capture_output=True, text=True)
+        panel = (ROOT / "examples/panel.yaml").read_text().replace("http://localhost:8000/v1", server.url)
+        (tmp_path / "panel.yaml").write_text(panel)
+        script = script.replace("examples/panel.yaml", f"{tmp_path / 'panel.yaml'} --per-minute 0")
+        done = subprocess.run(["bash", "-ec", script], cwd=ROOT, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "at most 72 requests" in done.stdout
+    assert "run next:" in done.stdout
     assert len(judgments(tmp_path)) == len(server.requests) == 72
     board = pd.read_csv(tmp_path / "page/leaderboard.csv")
     assert list(board["model"]) == ["careful", "hasty", "confused"]

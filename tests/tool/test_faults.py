@@ -1,111 +1,21 @@
-"""One table of faults: what is wrong, the command it is given to, and the one sentence that ends it.
+"""One table of faults of the command `judgerank`: what is wrong, and the one sentence that ends it.
 
-Every row runs the real command, with files of its own to write to. It must end in exit code 1 and that sentence
-alone, and write nothing.
+Whatever is the input's fault ends in exit code 1 and that sentence alone, a command line that cannot be meant in
+exit code 2; nothing is written, and no key is shown.
 """
 
+import json
 import re
-import runpy
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from judgerank.errors import ConfigError
-from replication.config import ROOT, as_merged, require_plain_options, script_of
-from replication.schemas.ranges import require_known_and_in_range
-from tests.real_data import needs_data
-from tests.study.test_config import PRIMARY, composed
+from judgerank.cli import app
+from tests.tool.command import judgerank, usage_text
 
-NAN, INF = "=nan is out of range: it must", "=inf is out of range: it must"
-UNKNOWN = "there is no setting '{}'; the nearest known one is '{}'"
 KEY = "sk-secret-0123456789"
-
-# fault, command with what it is told, and what it says after its own name
-NONSENSE = [
-    # keys that there are not
-    ("a key within a part", "rank +data.colums=1", UNKNOWN.format("data.colums", "data.columns")),
-    ("a key within a part's part", "rank +data.columns.judges=x", "the nearest known one is 'data.columns.judge'"),
-    ("a key of a data set", "chatbot_arena +datasets.chatbot_arena.fil=x", "'datasets.chatbot_arena.file'"),
-    ("a key of a solver", "chatbot_arena +solver.bound=1", UNKNOWN.format("solver.bound", "solver.slope_bound")),
-    ("a key of a simulated setting", "ci_coverage +settings.n10_k5.judges=3", "'settings.n10_k5.n_judges'"),
-    ("a key of an assumed panel", "plan +assumed.judges=3", UNKNOWN.format("assumed.judges", "assumed.n_judges")),
-    ("a key of a judge", "collect_judgments judges=[{jugde:j}]", "Key 'jugde' not in 'Judge'; .* 'judge'"),
-    ("a key of an added design", "validity +designs.my={n_model:3}", "Key 'n_model' not in 'Design'; the nearest"),
-    ("a misspelt key", "chatbot_arena sovler=adam", "Key 'sovler' not in 'RealData'; .* 'solver'"),
-    ("a misspelt solver's key", "chatbot_arena solver.toleranse=1", "the nearest known one is 'tolerance'"),
-    ("an unknown solver", "chatbot_arena solver=simplex", "'solver/simplex'"),
-    ("an unknown backend", "ci_coverage parallel.backend=threads", "there is no backend 'threads'"),
-    ("an unknown section", "verify only=[arena]", "there is no section 'arena'"),
-    ("an unknown function", "method_comparison surrogate=always methods.elo.function=nowhere.rank",
-     "methods.elo.function=nowhere.rank cannot be loaded: the optional extra 'methods' has its library"),
-    ("an unknown method", "validity surrogate=always designs.near_20.methods=[bt]",
-     "design 'near_20': there is no method 'bt'"),
-    ("a grid too dense for the set", "sparsity surrogate=always dataset=mt_bench trees=[9]",
-     "sparsity-mt_bench: at none of the settings has the set enough for a fit"),
-    # numbers and words that no one means
-    ("a word for a number", "chatbot_arena level=high", "level=high"),
-    ("a word of another list", "chatbot_arena surrogate=maybe", "maybe"),
-    ("no number", "slot_bias sigma_scores=nan", f"sigma_scores{NAN} be finite and at least 0"),
-    ("no number in a mapping", "method_comparison methods.elo.settings.k=nan", f"methods.elo.settings.k{NAN}"),
-    ("no number in a simulated setting", "ci_coverage settings.n10_k5.sigma_scores=nan", f"sigma_scores{NAN}"),
-    ("no number for a panel", "plan assumed.sigma_scores=nan", f"assumed.sigma_scores{NAN}"),
-    ("no number for a level", "rank level=nan", f"level{NAN} lie between 0 and 1"),
-    ("a level of one", "chatbot_arena level=1", "level=1 is out of range: it must lie between 0 and 1"),
-    ("a negative bound", "ci_coverage estimator.score_bound=-1", "estimator.score_bound=-1 is out of range"),
-    ("a step that is no number", "chatbot_arena solver=adam solver.step_scores=nan", f"solver.step_scores{NAN}"),
-    ("an endless epsilon", "chatbot_arena solver=adam solver.btl.epsilon=inf", f"solver.btl.epsilon{INF}"),
-    ("a certificate for anything", "chatbot_arena solver.tolerance=inf", f"solver.tolerance{INF}"),
-    ("a certificate for much", "rank solver.tolerance=0.01", "solver.tolerance=0.01 is out of range"),
-    ("such a one, shrunk", "rank solver=penalised solver.tolerance=0.01", "solver.tolerance=0.01 is out of range"),
-    ("such a one, by steps", "rank solver=adam solver.tolerance=0.01", "solver.tolerance=0.01 is out of range"),
-    ("such a one, in a box", "ci_coverage estimator.tolerance=inf", f"estimator.tolerance{INF}"),
-    ("a negative count", "rank few=-3", "few=-3 is out of range: it must lie from 0 to 1e+09"),
-    ("a count without end", "rank next=1000000000", "next=1e+09 is out of range: it must lie from 1 to 1000"),
-    ("no replications", "ci_coverage replications=0", "replications=0 is out of range"),
-    ("one replication where errors are told", "validity replications=1", "it must be finite and at least 2"),
-    ("empty blocks", "convergence_mse block=0", "block=0 is out of range: it must be finite and at least 1"),
-    ("no points", "convergence_mse points=0", "points=0 is out of range"),
-    ("a negative draw", "convergence_mse draws=-1", "draws=-1 is out of range"),
-    ("a negative seed", "chatbot_arena seed=-1", "seed=-1 is out of range"),
-    ("no sample", "verify sample=0", "sample=0 is out of range: it must be finite and at least 1"),
-    ("nobody to work", "ci_coverage profile=smoke parallel.n_jobs=0", "parallel.n_jobs=0 would leave nobody"),
-    ("a width of nothing", "plan wanted.score_width=0", "wanted.score_width=0 is out of range: .* above 0"),
-    ("a width without end", "plan wanted.score_width=inf", f"wanted.score_width{INF}"),
-    ("a power of one", "plan wanted.pair_power=1", "wanted.pair_power=1 is out of range: .* between 0 and 1"),
-    ("a correlation above one", "plan correlation=1.5", "correlation=1.5 is out of range: .* from 0 to 1"),
-    ("no pairs", "plan questions.pairs=0", "questions.pairs=0 is out of range"),
-    ("a pair of a stranger", "plan profile=smoke pair=[m01,gpt]", "pair: there is no model 'gpt' among m01"),
-    ("no cache", "convergence_mse cache=''", "cache is empty"),
-    ("no place for results", "chatbot_arena results=''", "results is empty"),
-    ("nothing that would change", "convergence_mse settings={}", "settings={} would change nothing"),
-    ("nothing to simulate", "ci_coverage ~settings.n10_k5 ~settings.n20_k10 ~settings.n50_k20 ~settings.n100_k20",
-     "settings is empty"),
-    # judges that cannot be asked
-    ("nobody to ask", "collect_judgments judges=[]", "judges is empty"),
-    ("a judge twice", "collect_judgments judges=[{judge:j},{judge:j}]", "judge 'j' is there twice"),
-    ("never asked", "collect_judgments repeats=0", "repeats=0 is out of range"),
-    ("no time to answer", "collect_judgments timeout=nan", f"timeout{NAN}"),
-    ("a judge who pays", "collect_judgments judges=[{judge:j,prompt_price:-1}]", "judges.prompt_price=-1"),
-    ("an order unknown", "collect_judgments order=sideways", "order"),
-    ("no questions", "collect_judgments questions.source=nowhere.jsonl", "nowhere.jsonl"),
-    ("no place to ask", "collect_judgments base_url=nowhere", "base_url is not an address"),
-    ("a key in the address", "collect_judgments base_url=http://me:secret@127.0.0.1:9/v1", "more than a place"),
-    ("a key in its query", "collect_judgments base_url='http://127.0.0.1:9/v1?key=secret'", "more than a place"),
-    ("a key in a judge's", "collect_judgments judges=[{judge:j,base_url:'http://127.0.0.1:9/v1?k=secret'}]",
-     "more than a place"),
-    ("the key in a setting", "collect_judgments prompt.name=${oc.env:OPENAI_API_KEY}", "also stands in a setting"),
-    ("the key as a setting", f"collect_judgments prompt.name={KEY}", "also stands in a setting"),
-    ("a folder to append to", "collect_judgments output=.", "is a folder"),
-    # data that are not there
-    ("no file", "rank", "which file? (data.path=FILE, or make rank DATA=FILE)"),
-    ("a file that is not there", "rank data.path=nowhere.jsonl", "there is no file 'nowhere.jsonl'"),
-    ("a surrogate alone where none may be", "tie_handling dataset=in_house_surrogate surrogate=never",
-     "In-house data: no file is configured"),
-    ("no stored tables to draw from", "chatbot_arena draw_only=true", "no stored tables of chatbot_arena"),
-    ("no stored results to audit", "audit readme=null", "no results are stored in"),
-]  # fmt: skip
-NONSENSE += [("a key", f"{name} +nokey=1", "there is no setting 'nokey'; the nearest") for name in PRIMARY]
+HERE = "http://127.0.0.1:9/v1"
 
 
 def records(*answers: str) -> str:
@@ -116,112 +26,163 @@ def records(*answers: str) -> str:
     )
 
 
-# fault, the file of judgments, what is said of it, and what the command is told besides
+def panel(url: str = HERE, judges: str = "[{judge: j}]", more: str = "") -> str:
+    return f"base_url: {url}\njudges: {judges}\n{more}"
+
+
+QUESTIONS = "".join(
+    json.dumps({"question_id": "q", "question": "Why?", "model": model, "answer": f"since {model}"}) + "\n"
+    for model in "xy"
+)
+GOOD = {"m.jsonl": records("xy:aab", "yx:abb"), "q.jsonl": QUESTIONS, "p.yaml": panel()}
+
+# fault, what the command is told, and what it says
+USAGE = [
+    ("no file", "rank", "Missing argument 'FILE'"),
+    ("an unknown option", "rank m.jsonl --sovler adam", "No such option: --sovler"),
+    ("an unknown command", "rang m.jsonl", "No such command 'rang'"),
+    ("an unknown member", "rank m.jsonl --model elo", "'elo' is not one of 'btl', 'judge_aware'"),
+    ("an unknown solver", "rank m.jsonl --solver simplex", "'simplex' is not one of"),
+    ("an unknown form", "rank m.jsonl --format xml", "'xml' is not one of"),
+    ("a word for a number", "rank m.jsonl --level high", "'--level'"),
+    ("no number for a level", "rank m.jsonl --level nan", "nan is out of range: it must be between 0 and 1"),
+    ("a level of one", "rank m.jsonl --level 1", "1 is out of range: it must be between 0 and 1"),
+    ("a negative count", "rank m.jsonl --few -3", "'--few'"),
+    ("a count without end", "rank m.jsonl --next 1000000000", "'--next'"),
+    ("nothing in a line", "rank m.jsonl --next-size 0", "'--next-size'"),
+    ("a column of nothing", "rank m.jsonl --column judge", "'judge' is not KEY=NAME"),
+    ("a column unknown", "rank m.jsonl --column judges=x", "no key 'judges'; the nearest known one is 'judge'"),
+    ("a column unknown to a doctor", "doctor m.jsonl --column won=x", "there is no key 'won'; the nearest"),
+    ("a goal unknown", "plan --want speed=3", "there is no goal 'speed' (known: score_width"),
+    ("a goal without a number", "plan --want score_width", "'score_width' is not GOAL=NUMBER"),
+    ("a width of nothing", "plan --want score_width=0", "a finite number above zero, not 0"),
+    ("a width without end", "plan --want score_width=inf", "a finite number above zero, not inf"),
+    ("a power of one", "plan --want pair_power=1", "pair_power lies between zero and one, not at 1"),
+    ("a correlation above one", "plan --correlation 1.5", "'--correlation'"),
+    ("no correlation", "plan --correlation nan", "'--correlation'"),
+    ("no pairs", "plan --question-pairs 0", "'--question-pairs'"),
+    ("no spread", "plan --sigma-scores nan", "nan is out of range: it must be finite and above 0"),
+    ("one model", "plan --models 1", "'--models'"),
+    ("a file and an assumption", "plan m.jsonl --models 4", "models: the file decides that"),
+    ("nobody's questions", "collect q.jsonl", "Missing option '--judges'"),
+    ("never asked", "collect q.jsonl --judges p.yaml --repeats 0", "'--repeats'"),
+    ("no time to answer", "collect q.jsonl --judges p.yaml --timeout nan", "it must be finite and above 0"),
+    ("no end of a wait", "collect q.jsonl --judges p.yaml --first-wait inf", "it must be finite and above 0"),
+    ("a pace that is none", "collect q.jsonl --judges p.yaml --per-minute inf", "inf is out of range"),
+    ("nothing to spend", "collect q.jsonl --judges p.yaml --budget 0", "0 is out of range"),
+    ("an order unknown", "collect q.jsonl --judges p.yaml --order sideways", "'sideways' is not one of"),
+    ("a column of no question", "collect q.jsonl --judges p.yaml --column modell=x", "known one is 'model'"),
+]  # fmt: skip
+
+# fault, the file at fault, its content, what the command is told, and what it says after its own name
 FILES = [
-    ("an unknown winner", records("xy:abd"), "m.jsonl: record 3 has the unknown winner 'd'", ""),
-    ("a record cut short", records("xy:ab")[:-9], "m.jsonl: line 2 is not JSON", ""),
-    ("no record", "", "m.jsonl: there are no comparisons: the set is empty", ""),
-    ("a column that is not there", records("xy:ab"), "the table has no column 'who'", "data.columns.judge=who"),
-    ("only ties", records("xy:ccc"), "there is no order to find", ""),
-    ("only even answers", records("xy:ab", "vw:ab", "vu:ab"), "every judge's answers are even", ""),
-    ("lengths wanted", records("xy:ab"), "data.columns.length=NAME", "model=length"),
-    ("an unknown member", records("xy:ab"), "'elo'", "model=elo"),
-    ("an unknown key", records("xy:ab"), "the nearest known one is 'columns'", "data.column.judge=x"),
-]
+    ("an unknown winner", "m.jsonl", records("xy:abd"), "rank", "m.jsonl: record 3 has the unknown winner 'd'"),
+    ("a record cut short", "m.jsonl", records("xy:ab")[:-9], "rank", "m.jsonl: line 2 is not JSON"),
+    ("no record", "m.jsonl", "", "rank", "m.jsonl: there are no comparisons: the set is empty"),
+    ("a column that is not there", "m.jsonl", records("xy:ab"), "rank --column judge=who", "no column 'who'"),
+    ("only ties", "m.jsonl", records("xy:ccc"), "rank", "there is no order to find"),
+    ("only even answers", "m.jsonl", records("xy:ab", "vw:ab", "vu:ab"), "rank", "every judge's answers are even"),
+    ("lengths wanted", "m.jsonl", records("xy:ab"), "rank --model length", "column length=NAME"),
+    ("no such file", "m.jsonl", None, "rank", "there is no file 'm.jsonl'"),
+    ("no such file to examine", "m.jsonl", None, "doctor", "there is no file 'm.jsonl'"),
+    ("no such file to plan for", "m.jsonl", None, "plan", "there is no file 'm.jsonl'"),
+    ("a pair of a stranger", "m.jsonl", "", "plan --models 3 --pair m01 gpt", "there is no model 'gpt' among m01"),
+    ("repeats of questions", "m.jsonl", "", "plan --question-sd 1 --repeats 2", "without questions"),
+    ("no questions", "q.jsonl", None, "collect", "there is no file 'q.jsonl'"),
+    ("questions alone", "q.jsonl", '{"question": "q"}\n', "collect", "the table has no column 'question_id'"),
+    ("more than there are", "q.jsonl", QUESTIONS, "collect --comparisons 9", "9 comparisons cannot be drawn"),
+    ("no panel", "p.yaml", None, "collect", "'p.yaml' cannot be read: No such file or directory"),
+    ("an empty panel", "p.yaml", "", "collect", "p.yaml: there are no keys, such as base_url"),
+    ("a list for a panel", "p.yaml", "[1, 2]", "collect", "p.yaml: there are no keys, such as base_url"),
+    ("no YAML", "p.yaml", "base_url: [\n", "collect", "p.yaml: this is not YAML (line 2"),
+    ("a key twice", "p.yaml", panel(more=f"base_url: {HERE}\n"), "collect", "YAML (line 3: a key is there twice)"),
+    ("a key of the panel", "p.yaml", panel(more="judge: []\n"), "collect",
+     "p.yaml: there is no key 'judge'; the nearest known one is 'judges'"),
+    ("a key of a judge", "p.yaml", panel(judges="[{jugde: j}]"), "collect",
+     "p.yaml: judges no. 1: there is no key 'jugde'; the nearest known one is 'judge'"),
+    ("a judge without a name", "p.yaml", panel(judges="[{judge: j}, {model: m}]"), "collect",
+     "p.yaml: judges no. 2.judge: field required"),
+    ("nobody to ask", "p.yaml", panel(judges="[]"), "collect", "judges: it is empty: there is nobody to ask"),
+    ("a judge twice", "p.yaml", panel(judges="[{judge: j}, {judge: j}]"), "collect", "judge 'j' is there twice"),
+    ("a number for a name", "p.yaml", panel(judges="[{judge: 5}]"), "collect", "judges no. 1.judge=5: input"),
+    ("a judge who pays", "p.yaml", panel(judges="[{judge: j, prompt_price: -1}]"), "collect",
+     "judges no. 1.prompt_price=-1: input should be greater than or equal to 0"),
+    ("a price that is none", "p.yaml", panel(judges="[{judge: j, prompt_price: .nan}]"), "collect", "price=nan"),
+    ("a price of yes", "p.yaml", panel(judges="[{judge: j, prompt_price: yes}]"), "collect", "be a valid number"),
+    ("no place to ask", "p.yaml", panel("nowhere"), "collect", "p.yaml: base_url: this is not an address"),
+    ("a key in the address", "p.yaml", panel("http://me:secret@127.0.0.1:9/v1"), "collect", "more than a place"),
+    ("a key in its query", "p.yaml", panel(f"{HERE}?key=secret"), "collect", "carries more than a place"),
+    ("a key in a judge's", "p.yaml", panel(judges=f"[{{judge: j, base_url: '{HERE}?k=secret'}}]"), "collect",
+     "more than a place"),
+    ("no price", "p.yaml", panel(), "collect --budget 1", "a budget needs prices, and judge 'j' has none"),
+    ("the key as a setting", "prompt.yaml", f"name: {KEY}\n", "collect", "also stands in a setting"),
+    ("the key for a number", "prompt.yaml", f"temperature: {KEY}\n", "collect", "prompt.yaml: temperature: input"),
+    ("a key of a prompt", "prompt.yaml", "tempreture: 1\n", "collect", "the nearest known one is 'temperature'"),
+    ("a prompt without answers", "prompt.yaml", "text: '{question}'\n", "collect", "where {first} goes"),
+    ("another environment", "p.yaml", panel(more="api_key_env: NOT_SET\n"), "collect",
+     "the environment variable NOT_SET holds no key"),
+    ("a folder to append to", "q.jsonl", QUESTIONS, "collect --output .", "is a folder"),
+]  # fmt: skip
 
 
 @pytest.fixture
-def told(tmp_path, monkeypatch, capfd):
-    """What a command says at its end, in this process, and whether it says only that and writes nothing."""
+def told(tmp_path, monkeypatch):
+    """Exit code and what a command says at its end, in this process; that it writes nothing and shows no key."""
 
-    def run(command: str, *arguments: str) -> str:
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        monkeypatch.setenv("HYDRA_FULL_ERROR", "0")  # every command sets it for the process
-        out = tmp_path / "out"
-        if command == "collect_judgments":
-            source = ROOT / "examples/answers.jsonl"
-            given = [f"output={out}", f"questions.source={source}", "base_url=http://127.0.0.1:9/v1"]
-        elif command == "kernels":
-            given = []
-        else:
-            given = [f"results={out}"] + ([f"figures={out}"] if command not in ("rank", "torture") else [])
-        monkeypatch.setattr(sys, "argv", [command, *given, *arguments])
-        with pytest.raises(SystemExit) as end:
-            runpy.run_path(str(script_of(command)))["run"]()
-        assert isinstance(end.value.code, str), end.value.code  # which python prints, and exits with 1
-        assert capfd.readouterr().err == ""
-        assert not out.exists()
-        (line,) = end.value.code.splitlines()
-        assert "secret" not in line
-        name, _, sentence = line.partition(": ")
-        assert name == command
-        return sentence
+    def run(given: str, files: dict[str, str | None]) -> tuple[int, str]:
+        monkeypatch.chdir(tmp_path)
+        for name, content in files.items():
+            if content is not None:
+                Path(name).write_text(content)
+        before = sorted(tmp_path.iterdir())
+        done = CliRunner().invoke(app, given.split(), env={"OPENAI_API_KEY": KEY, "COLUMNS": "500"})
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        assert "secret" not in done.output
+        assert sorted(path for path in tmp_path.iterdir() if path.suffix != ".lock") == before
+        return done.exit_code, done.stderr
 
     return run
 
 
-def says(sentence: str, told: str) -> bool:
-    return re.search(sentence if ".*" in sentence else re.escape(sentence), told) is not None
+@pytest.mark.parametrize(("given", "sentence"), [row[1:] for row in USAGE], ids=[row[0] for row in USAGE])
+def test_a_command_line_that_cannot_be_meant_is_refused(given, sentence, told):
+    code, said = told(given, GOOD)
+    assert code == 2
+    assert sentence in usage_text(said)
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
-    [row[1:] for row in NONSENSE],
-    ids=[f"{row[0]}: {row[1].split()[0]}" for row in NONSENSE],
+    ("name", "content", "given", "sentence"), [row[1:] for row in FILES], ids=[row[0] for row in FILES]
 )
-def test_nonsense_ends_in_one_sentence(given, sentence, told):
-    assert says(sentence, told(*given.split()))
+def test_files_at_fault_end_in_one_sentence(name, content, given, sentence, told):
+    command, *options = given.split()
+    named = {"collect": "q.jsonl --judges p.yaml", "plan": "" if "--" in given else "m.jsonl"}
+    extra = "--prompt prompt.yaml" if name == "prompt.yaml" else ""
+    line = " ".join([command, named.get(command, "m.jsonl"), *options, extra])
+    code, said = told(line, GOOD | {name: content})
+    assert code == 1
+    (told_last,) = said.splitlines()
+    assert re.match(f"judgerank {command}: ", told_last)
+    assert sentence in told_last
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence", "given"), [row[1:] for row in FILES], ids=[row[0] for row in FILES]
-)
-def test_files_that_cannot_be_ranked_end_in_one_sentence(content, sentence, given, tmp_path, told):
-    (tmp_path / "m.jsonl").write_text(content)
-    assert says(sentence, told("rank", f"data.path={tmp_path / 'm.jsonl'}", *given.split()))
-
-
-@needs_data
-@pytest.mark.parametrize("dataset", ["in_house", "ultrafeedback"])
-def test_lengths_that_are_not_known_are_asked_for(dataset, told):
-    assert "lengths are not known (dataset.questions=FILE" in told("length_covariate", f"dataset={dataset}")
-
-
-@needs_data
-def test_data_that_are_not_the_published_ones_are_refused(told):
-    assert "SHA-256" in told("chatbot_arena", "datasets.chatbot_arena.sha256=00", "surrogate=never")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# @package _global_\nhydra:\n  callbacks: {x: {_target_: os.system}}\n",
-        "# @package hydra.callbacks\nx: {_target_: os.system}\n",
-        "# @package _global_\n{hydra: {callbacks: {x: 1}}}\n",
-        "defaults:\n  - override /hydra/job_logging: mine\n",
-    ],
-)
-def test_options_that_set_what_hydra_does_are_refused(text, tmp_path):
-    require_plain_options(tmp_path)
-    (tmp_path / "judge_panel").mkdir()
-    (tmp_path / "judge_panel" / "mine.yaml").write_text(text)
-    with pytest.raises(ConfigError, match=r"judge_panel/mine.yaml sets hydra's own settings"):
-        require_plain_options(tmp_path)
-
-
-def test_a_process_exits_with_one_and_says_no_more():
-    command = [sys.executable, "experiments/rank.py", "few=-3"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+def test_what_is_read_of_a_file_at_fault_is_told_before(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text("left,model_b,winner\nx,y,a\nx,y,d\n")
+    done = judgerank("doctor", path, "--column", "model_a=left", cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr == "rank: few=-3 is out of range: it must lie from 0 to 1e+09\n"
+    assert done.stdout.splitlines() == [
+        "file:      csv, 2 records",
+        "columns:   model_a from 'left', model_b, winner",
+    ]
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("judgerank doctor: m.csv: record 2 has the unknown winner 'd'")
 
 
-def test_groups_can_be_extended_and_their_parts_are_checked():
-    added = "+designs.my={title: mine, methods: [btl]}"
-    cfg = composed("validity", as_merged(added))
-    require_known_and_in_range(cfg)
-    assert cfg.designs.my.n_models == cfg.designs.near_10.n_models  # the schema's
-    with pytest.raises(ConfigError, match="ties=2 is out of range"):
-        require_known_and_in_range(composed("validity", as_merged(added), "designs.my.ties=2"))
-    assert as_merged("level=0.9") == "level=0.9"
-    assert as_merged("+solver.slope_bound=1") == "+solver.slope_bound=1"
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
+    (tmp_path / "m.jsonl").write_text(GOOD["m.jsonl"])
+    (tmp_path / "rankings").write_text("a file")
+    done = judgerank("rank", "m.jsonl", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[0].startswith("judgerank rank: ")
+    assert (tmp_path / "rankings").read_text() == "a file"

@@ -1,19 +1,14 @@
 """Which member ranks a file of one's own, what is said beside the paper's, components that are ranked apart."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hydra import compose, initialize_config_dir
 from scipy.special import expit
 
-from experiments.rank import compute
-from judgerank import Comparisons, fit
+from judgerank import Comparisons, fit, rank
 from judgerank.errors import NoMaximumError
 from judgerank.leaderboard.members import DEFAULT, FALLBACK, default_member, on_rivals, rival
 from judgerank.leaderboard.page import page
@@ -22,9 +17,9 @@ from judgerank.reading import read_judgments
 from judgerank.simulate import generator
 from judgerank.solvers import search
 from judgerank.solvers.closure import guess
-from replication.config import CONF, ROOT
 from replication.datasets import find_file
 from tests.real_data import FILES, needs_data
+from tests.tool.command import judgerank
 
 # four judges of whom two answer by position: their habit, not quality, is what the judge-aware weights follow
 MISLED = (
@@ -34,11 +29,6 @@ MISLED = (
     "zai-org/GLM-4.5-Air-FP8",
 )
 BEST = "gpt-4"
-
-
-def settings(*overrides: str, name: str = "rank"):
-    with initialize_config_dir(CONF, version_base="1.3"):
-        return compose(name, list(overrides))
 
 
 def written(path: Path, *rows: tuple[str, str, str, str]) -> Path:
@@ -80,13 +70,13 @@ def test_real_judges_who_follow_positions_do_not_decide_the_default_ranking(solv
     path = tmp_path / "four.json"
     path.write_text(json.dumps([r for r in records if r["judge_model"] in MISLED]))
     data = read_judgments(path)
-    misled = compute(settings("model=judge_aware", f"solver={solver}"), data)
+    misled = rank(data, model="judge_aware", solver=solver)
     assert misled.tables["leaderboard"]["model"][0].startswith("RWKV-4-Raven")
     said = "\n".join(misled.remarks)
     assert "Judges lean towards a position" in said
     assert "model=position_aware does" in said
     assert "WARNING: they disagree" in said
-    ranking = compute(settings(f"solver={solver}"), data)
+    ranking = rank(data, solver=solver)
     assert ranking.tables["leaderboard"]["model"][0] == BEST
     assert ranking.remarks[0].startswith("Model position_aware, the default")
     assert "The ranking takes account of it" in "\n".join(ranking.remarks)
@@ -161,12 +151,12 @@ ISLANDS = [
 
 @pytest.mark.parametrize("solver", ["newton", "penalised"])
 def test_components_are_ranked_apart_and_never_against_each_other(solver, tmp_path):
-    cfg = settings(f"solver={solver}", "few=0", "model=judge_aware")
-    ranking = compute(cfg, read_judgments(written(tmp_path / "m.jsonl", *ISLANDS)))
+    chosen = {"solver": solver, "few": 0, "model": "judge_aware"}
+    ranking = rank(written(tmp_path / "m.jsonl", *ISLANDS), **chosen)
     board, pairs = ranking.tables["leaderboard"], ranking.tables["pairs"]
     assert board["component"].tolist() == [1, 1, 1, 2, 2]
     assert board["rank"].tolist() == [1, 2, 3, 1, 2]
-    alone = compute(cfg, read_judgments(written(tmp_path / "large.jsonl", *ISLANDS[:5]))).tables["leaderboard"]
+    alone = rank(written(tmp_path / "large.jsonl", *ISLANDS[:5]), **chosen).tables["leaderboard"]
     columns = ["model", "score", "low", "high", "rank_low", "rank_high", "comparisons"]
     pd.testing.assert_frame_equal(board.loc[:2, columns], alone[columns], check_exact=False, atol=1e-9)
     across = pairs[~pairs["comparable"]]
@@ -186,13 +176,13 @@ def test_a_component_that_cannot_be_ranked_does_not_stop_the_others(tmp_path):
     rows = [*ISLANDS[:5], ("x", "y", "j", "aaa"), ("y", "x", "k", "bb"), ("z", "u", "k", "?")]
     path = written(tmp_path / "m.jsonl", *rows)
     path.write_text(path.read_text().replace('"?"', "null"))
-    ranking = compute(settings("few=0"), read_judgments(path))
+    ranking = rank(path, few=0)
     assert sorted(ranking.tables["leaderboard"]["model"]) == ["u", "v", "w"]
     said = "\n".join(ranking.remarks)
     assert "Not ranked: x, y, since the likelihood has no maximum" in said
     assert "Not ranked, since no answer about them could be read: z." in said
     with pytest.raises(NoMaximumError):
-        compute(settings(), read_judgments(written(tmp_path / "n.jsonl", *rows[5:7])))
+        rank(written(tmp_path / "n.jsonl", *rows[5:7]))
 
 
 # counts, folders, settings
@@ -212,36 +202,29 @@ def test_counts_rank_as_the_records_they_stand_for(tmp_path):
     (tmp_path / "many.json").write_text(json.dumps(repeated))
     assert len(repeated) == sum(len(row[3]) for row in many)
     for member in ("judge_aware", "judge_aware_ties"):
-        cfg = settings(f"model={member}", "solver=penalised")
-        counted = compute(cfg, read_judgments(tmp_path / "counted.json", None, {"count": "n"})).tables
-        expected = compute(cfg, read_judgments(tmp_path / "many.json")).tables
+        chosen = {"model": member, "solver": "penalised"}
+        counted = rank(tmp_path / "counted.json", columns={"count": "n"}, **chosen).tables
+        expected = rank(tmp_path / "many.json", **chosen).tables
         for name in ("leaderboard", "judges", "pairs"):
             pd.testing.assert_frame_equal(counted[name], expected[name], check_dtype=False, rtol=1e-6)
 
 
-def command(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess:
-    script = [sys.executable, "-W", "error::RuntimeWarning", str(ROOT / "experiments/rank.py"), *arguments]
-    return subprocess.run(script, cwd=cwd, env=os.environ, capture_output=True, text=True)
-
-
 def test_files_of_one_name_do_not_take_each_others_folder(tmp_path):
-    for folder in ("one", "other"):
-        (tmp_path / folder).mkdir()
-        written(tmp_path / folder / "it's my.jsonl", *ISLANDS[:5])
-    target = tmp_path / "rankings"
-    paths = [
-        "'" + str(tmp_path / folder / "it's my.jsonl").replace("'", "\\'") + "'" for folder in ("one", "other")
-    ]
-    done = command(f"data.path={paths[0]}", f"results={target}")
+    names = [Path(folder, "it's my.jsonl") for folder in ("one", "other")]
+    for name in names:
+        (tmp_path / name).parent.mkdir()
+        written(tmp_path / name, *ISLANDS[:5])
+    target = tmp_path / "rankings" / "it's my"
+    done = judgerank("rank", names[0], cwd=tmp_path)  # a folder of its own, below the one that it is run from
     assert done.returncode == 0, done.stderr
     before = (target / "leaderboard.csv").read_bytes()
-    again = command(f"data.path={paths[1]}", f"results={target}")
+    again = judgerank("rank", names[1], cwd=tmp_path)
     assert again.returncode == 1
     (line,) = again.stderr.strip().splitlines()
-    assert "holds the ranking of" in line
-    assert "results=FOLDER" in line
+    assert f"holds the ranking of {tmp_path / names[0]}, which would be replaced" in line
     assert (target / "leaderboard.csv").read_bytes() == before
-    below = command(f"data.path={paths[0]}", f"results={target / 'leaderboard.csv' / 'below'}")
+    assert judgerank("rank", names[0], cwd=tmp_path).returncode == 0
+    below = judgerank("rank", names[0], "--output", target / "leaderboard.csv" / "below", cwd=tmp_path)
     assert below.returncode == 1
     (line,) = below.stderr.strip().splitlines()
     assert "cannot be written to" in line

@@ -1,7 +1,7 @@
 """From a file of one's own judgments to a page: as a user runs it, and each part against another way."""
 
 import json
-import os
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,17 +10,16 @@ from itertools import combinations
 from pathlib import Path
 
 import markdown
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from hydra import compose, initialize_config_dir
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import log_expit
 from scipy.stats import chi2
 
-from experiments.rank import compute
-from judgerank import Comparisons, FitResult, fit, ranks
+from judgerank import Comparisons, FitResult, fit, rank, ranks
 from judgerank.errors import ConfigError, NoMaximumError
 from judgerank.leaderboard import standings
 from judgerank.leaderboard.page import MEMBERS, page, plain
@@ -30,7 +29,8 @@ from judgerank.publishing import replaceable
 from judgerank.reading import read_judgments
 from judgerank.simulate import generator
 from replication import plots
-from replication.config import CONF, ROOT
+from replication.config import ROOT
+from tests.tool.command import judgerank
 
 MODELS_SHOWN = [
     "gpt*large",
@@ -65,15 +65,8 @@ def answers(path: Path, *rows: tuple[str, str, str, str]) -> Path:
     return path
 
 
-def run(path: Path, target: Path, *overrides: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-W", "error::RuntimeWarning", "experiments/rank.py", f"data.path='{path}'"]
-    command += [f"results={target}", *overrides]
-    return subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
-
-
-def settings(*overrides: str):
-    with initialize_config_dir(CONF, version_base="1.3"):
-        return compose("rank", list(overrides))
+def run(path: Path, target: Path, *options: str) -> subprocess.CompletedProcess:
+    return judgerank("rank", path, "--output", target, *options)
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -191,7 +184,7 @@ def test_ranges_of_ranks_and_pairs_agree_with_each_other(ranked):
 
 def test_intervals_allow_for_dependence_within_questions_unless_told_not_to(ranked, mine):
     data = read_judgments(mine)
-    alone = compute(settings("cluster=none", "next=3", "next_size=5"), data)
+    alone = rank(data, cluster="none", next=3, next_size=5)
     clustered = table(ranked[0], "pairs")["standard_error"]
     fitted = fit(data.comparisons, "position_aware")
     assert_allclose(alone.tables["pairs"]["standard_error"], ranks.pairwise(fitted)["standard_error"])
@@ -231,7 +224,7 @@ def test_nothing_but_an_earlier_ranking_is_replaced(ranked, tmp_path):
 )
 def test_what_cannot_be_ranked_is_told_with_what_would_help(rows, sentence, tmp_path):
     with pytest.raises(NoMaximumError, match=sentence):
-        compute(settings(), read_judgments(answers(tmp_path / "m.jsonl", *rows)))
+        rank(answers(tmp_path / "m.jsonl", *rows))
 
 
 UNBOUNDED = [
@@ -244,7 +237,7 @@ UNBOUNDED = [
 
 
 def test_a_judge_who_is_never_wrong_leaves_the_scores_their_intervals_and_the_page_says_so(tmp_path):
-    done = run(answers(tmp_path / "m.jsonl", *UNBOUNDED), tmp_path / "ranking", "model=judge_aware")
+    done = run(answers(tmp_path / "m.jsonl", *UNBOUNDED), tmp_path / "ranking", "--model", "judge_aware")
     assert done.returncode == 0, done.stderr
     board, judges, pairs, plan = (
         table(tmp_path / "ranking", n) for n in ("leaderboard", "judges", "pairs", "next")
@@ -268,7 +261,7 @@ def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
         tmp_path / "m.jsonl", ("x", "y", "j", "aaabab"), ("y", "z", "j", "abaa"), ("z", "x", "j", "bbab")
     )
     pd.read_json(path, lines=True).drop(columns="judge").to_csv(tmp_path / "m.csv", index=False)
-    ranking = compute(settings("model=judge_aware"), read_judgments(tmp_path / "m.csv"))
+    ranking = rank(tmp_path / "m.csv", model="judge_aware")
     assert any(remark.startswith("There is one judge") for remark in ranking.remarks)
     expected = fit(ranking.judgments.comparisons, "btl")
     board = ranking.tables["leaderboard"].set_index("model")
@@ -277,24 +270,75 @@ def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
     assert_allclose(board["low"], low[board.index], atol=1e-7)
 
 
-def test_make_rank_hands_the_file_and_the_overrides_on():
+def test_make_rank_hands_the_file_and_the_options_on():
     done = subprocess.run(
-        ["make", "-n", "--no-print-directory", "rank", "DATA=my file.jsonl", "ARGS=model=btl"],
+        ["make", "-n", "--no-print-directory", "rank", 'DATA=it\'s "my" $$file.jsonl', "ARGS=--model btl"],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
-    assert (
-        done.stdout.splitlines()[-1]
-        == """.venv/bin/python experiments/rank.py "data.path='my file.jsonl'" model=btl"""
-    )
+    command = done.stdout.splitlines()[-1]
+    assert shlex.split(command) == [".venv/bin/judgerank", "rank", 'it\'s "my" $file.jsonl', "--model", "btl"]
     assert "rankings/" in (ROOT / ".gitignore").read_text().splitlines()
 
 
-def test_the_config_composes_and_every_member_has_its_formula():
-    cfg = settings("data.columns.model_a=left", "data.format=csv")
-    assert (cfg.data.columns.model_a, cfg.data.format, cfg.results) == ("left", "csv", None)
+def test_every_member_has_its_formula():
     assert set(MEMBERS) == set(MODELS)
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({"model": "elo"}, "there is no model 'elo' .known: btl, judge_aware"),
+        ({"solver": "simplex"}, "there is no solver 'simplex'"),
+        ({"cluster": "judge"}, "there is no cluster 'judge'"),
+        ({"level": np.nan}, "level=nan is out of range: it must lie between 0 and 1"),
+        ({"few": -3}, "few=-3 is out of range"),
+        ({"next": 10**9}, "next=1000000000 is out of range: it must lie from 1 to 1000"),
+        ({"columns": {"winner": "x"}}, "this source has its own"),
+        ({"form": "csv"}, "this source is none"),
+    ],
+)
+def test_settings_that_no_one_means_are_named(given, names, mine):
+    with pytest.raises(ConfigError, match=names):
+        rank(read_judgments(mine), **given)
+
+
+def test_a_file_a_table_and_judgments_give_one_ranking(mine):
+    table = pd.DataFrame(judgments()).rename(columns={"winner": "said"})
+    boards = [
+        rank(source, columns=columns).tables["leaderboard"]
+        for source, columns in ((mine, None), (read_judgments(mine), None), (table, {"winner": "said"}))
+    ]
+    for board in boards[1:]:
+        pd.testing.assert_frame_equal(board, boards[0])
+    assert repr(rank(table, columns={"winner": "said"})).startswith("Ranking of 6 models: judgments\n")
+
+
+def test_a_page_alone_has_its_figures_and_links_to_nothing(mine):
+    with matplotlib.rc_context():
+        before = dict(matplotlib.rcParams)
+        shown = Page(rank(mine).to_html())
+        assert dict(matplotlib.rcParams) == before
+    assert len(shown.addresses) == 2
+    assert all(address.startswith("data:image/png;base64,") for address in shown.addresses)
+
+
+def test_without_the_extra_that_draws_the_page_says_so(mine, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "judgerank.plots.own", None)
+    page_alone = rank(mine).write(tmp_path / "plain")
+    shown = Page(page_alone.read_text())
+    assert "pip install 'judgerank[plot]'" in " ".join(shown.texts)
+    assert not [address for address in shown.addresses if address.startswith("data:")]
+    assert not (tmp_path / "plain" / "figures").exists()
+
+
+def test_the_record_beside_a_ranking_says_what_it_takes_to_rank_again(ranked, mine):
+    told = json.loads((ranked[0] / "run.json").read_text())
+    assert told["source"]["path"] == str(mine)
+    assert told["source"]["records"] == len(judgments())
+    assert told["settings"]["level"] == 0.95
+    assert told["versions"].keys() == {"python", "judgerank", "numpy", "scipy", "pandas"}
 
 
 # remarks
@@ -362,7 +406,7 @@ def test_too_few_questions_are_not_clustered_by(tmp_path):
     path = tmp_path / "m.jsonl"
     rows = [record | {"question": record["question"] % 5} for record in judgments()]
     path.write_text("".join(json.dumps(record) + "\n" for record in rows))
-    ranking = compute(settings(), read_judgments(path))
+    ranking = rank(path)
     assert not ranking.clustered
     assert ranking.remarks[-1].startswith("There are 5 questions and 10 free parameters, too few")
     assert "comparisons as independent" in page(ranking)

@@ -19,9 +19,9 @@ from judgerank.collecting.endpoint import AttemptFailed, Endpoint, Refused, Repl
 from judgerank.collecting.ledger import Ledger, task_of
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
+from judgerank.collecting.settings import Collection, Judge, Prompt
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.errors import JudgerankError
-from replication.schemas.collect import CollectJudgments, Judge, Prompt
 
 CHARACTERS_PER_TOKEN = 3.5  # of English text, on the safe side of the usual four
 MILLION = 1e6
@@ -66,7 +66,7 @@ def estimated(
     tasks: Sequence[Task], judges: Mapping[str, Judge], questions: Questions, prompt: Prompt
 ) -> pd.DataFrame:
     """``judge, model, requests, prompt_tokens, completion_tokens, cost`` by judge, completions at the longest."""
-    rows = {name: [judge.model or name, 0, 0.0] for name, judge in judges.items()}
+    rows = {name: [judge.sent, 0, 0.0] for name, judge in judges.items()}
     for task in tasks:
         rows[task.judge][1] += 1
         rows[task.judge][2] += prompt_tokens(_text(task, questions, prompt))
@@ -113,11 +113,12 @@ class Collector:
     """
 
     def __init__(
-        self, cfg: CollectJudgments, endpoint: Endpoint, ledger: Ledger, questions: Questions, budget: Budget
+        self, settings: Collection, endpoint: Endpoint, ledger: Ledger, questions: Questions, budget: Budget
     ):
         self.endpoint, self.ledger, self.questions, self.budget = endpoint, ledger, questions, budget
-        self.prompt, self.judges = cfg.prompt, {judge.judge: judge for judge in cfg.judges}
-        self.first_wait, self.attempts, self.max_concurrent = cfg.first_wait, cfg.attempts, cfg.max_concurrent
+        self.prompt, self.judges = settings.prompt, settings.panel.by_name
+        self.first_wait, self.attempts = settings.first_wait, settings.attempts
+        self.max_concurrent = settings.max_concurrent
         self.written: list[dict] = []
         self.failures: Counter[str] = Counter()
         self.given_up: Counter[str] = Counter()
@@ -213,7 +214,7 @@ class Collector:
             "judge_confidence": confidence,
             "repeat": task.repeat,
             "raw": reply.text,
-            "model_sent": judge.model or judge.judge,
+            "model_sent": judge.sent,
             "model_answered": reply.model,
             "finish_reason": reply.finish_reason,
             "prompt_tokens": reply.prompt_tokens,
@@ -254,11 +255,9 @@ def changed_since(
     asked = set(tasks) | {task.turned for task in tasks}
     for number, record in enumerate(records, 1):
         task, judge = task_of(record), judges.get(record["judge_model"])
-        if judge is not None and record.get("model_sent") != (judge.model or judge.judge):
-            now = judge.model or judge.judge
-            return (
-                f"line {number} is of judge {task.judge!r} when it was {record.get('model_sent')!r}, not {now!r}"
-            )
+        if judge is not None and record.get("model_sent") != judge.sent:
+            was = record.get("model_sent")
+            return f"line {number} is of judge {task.judge!r} when it was {was!r}, not {judge.sent!r}"
         if task in asked and record.get("texts", "") != texts_digest(task, questions):
             pair = f"{task.first!r} and {task.second!r}"
             return f"line {number} is about other texts of question {task.question_id!r} by {pair}"

@@ -12,10 +12,9 @@ import os
 import threading
 import time
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
+from judgerank.collecting.settings import Collection, Judge, Panel
 from judgerank.errors import ConfigError, EndpointError
-from replication.schemas.collect import CollectJudgments, Judge
 
 TRIED_AGAIN = (408, 409, 425, 429)  # and every 5xx
 LARGEST_BODY = 4 << 20  # bytes; a thousand tokens take some thousand
@@ -67,17 +66,18 @@ class Endpoint:
         If there is no key, or it cannot be sent, or the library is not installed.
     """
 
-    def __init__(self, cfg: CollectJudgments):
+    def __init__(self, settings: Collection):
         self._openai = _library()
-        self._base_url, self._timeout = cfg.base_url, cfg.timeout
-        self._prompt, self._pace = cfg.prompt, Pace(cfg.requests_per_minute)
+        panel, timeout = settings.panel, settings.timeout
+        self._base_url, self._timeout = panel.base_url, timeout
+        self._prompt, self._pace = settings.prompt, Pace(settings.requests_per_minute)
         # requests run in one event loop, since only there can they be ended as a whole when their time is up
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         # the library's own retries are off: ours are counted, and each is paid for from the budget
         self._clients = {
-            url: self._openai.AsyncOpenAI(api_key=key_of(cfg), base_url=url, max_retries=0, timeout=cfg.timeout)
-            for url in {cfg.base_url, *(judge.base_url for judge in cfg.judges if judge.base_url)}
+            url: self._openai.AsyncOpenAI(api_key=key_of(panel), base_url=url, max_retries=0, timeout=timeout)
+            for url in {panel.base_url, *(judge.base_url for judge in panel.judges if judge.base_url)}
         }
 
     def attempt(self, judge: Judge, text: str) -> Reply:
@@ -105,7 +105,7 @@ class Endpoint:
                 raise AttemptFailed(str(status), _retry_after(error.response.headers)) from None
             if status in (401, 403, 404):
                 raise EndpointError(
-                    f"the endpoint refuses judge {judge.judge!r}, sent as {_model(judge)!r} ({status})"
+                    f"the endpoint refuses judge {judge.judge!r}, sent as {judge.sent!r} ({status})"
                 ) from None
             raise Refused(str(status)) from None
         except openai.APIError:
@@ -120,7 +120,7 @@ class Endpoint:
         return await asyncio.wait_for(self._ask(judge, text), self._timeout)
 
     async def _ask(self, judge: Judge, text: str) -> bytes:
-        request = {"model": _model(judge), "messages": [{"role": "user", "content": text}]}
+        request = {"model": judge.sent, "messages": [{"role": "user", "content": text}]}
         settings = {"temperature": self._prompt.temperature, "max_tokens": self._prompt.max_tokens}
         client = self._clients[judge.base_url or self._base_url]
         body = bytearray()
@@ -181,11 +181,7 @@ def _tokens(count: object) -> int | None:
     return int(count) if is_number and 0 <= count < 1e12 else None
 
 
-def _model(judge: Judge) -> str:
-    return judge.model or judge.judge
-
-
-def key_of(cfg: CollectJudgments) -> str:
+def key_of(panel: Panel) -> str:
     """The key out of the environment.
 
     Raises
@@ -193,37 +189,16 @@ def key_of(cfg: CollectJudgments) -> str:
     ConfigError
         If there is none, or it cannot stand in a request's header.
     """
-    key = os.environ.get(cfg.api_key_env)
+    key = os.environ.get(panel.api_key_env)
     if not key:
         raise ConfigError(
-            f"the environment variable {cfg.api_key_env} holds no key (api_key_env=NAME names another)"
+            f"the environment variable {panel.api_key_env} holds no key (api_key_env in the panel names another)"
         )
     if not (key.isascii() and key.isprintable()) or key != key.strip():
         raise ConfigError(
-            f"the key in {cfg.api_key_env} has a character that cannot be sent (a line's end, a blank, no ASCII)"
+            f"the key in {panel.api_key_env} has a character that cannot be sent (a line's end, a blank, no ASCII)"
         )
     return key
-
-
-def require_plain(url: str) -> None:
-    """Refuse an address that is none, or that carries more than a place: it is stored with the judgments.
-
-    Raises
-    ------
-    ConfigError
-    """
-    try:
-        parts = urlsplit(url)
-        plain = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        plain = False
-    if not plain:
-        raise ConfigError("base_url is not an address such as http://localhost:8000/v1")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigError(
-            f"the address of {parts.hostname} carries more than a place (user, password or query): it would be "
-            "stored with the judgments; put the key into the environment (api_key_env=NAME)"
-        )
 
 
 def _library():

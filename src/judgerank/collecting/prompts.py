@@ -6,6 +6,31 @@ import re
 
 from judgerank.errors import ConfigError
 
+# {question}, {first} and {second} are filled in; the models stay anonymous
+PAIRWISE = {
+    "name": "pairwise",
+    "temperature": 0.0,
+    "max_tokens": 1024,
+    "text": """\
+Two assistants, A and B, have each answered the question below. Decide which answer serves the person who asked
+better. Weigh whether it is correct, helpful, honest, and does what was asked; do not be swayed by length, style
+or the order of the answers, and do not guess who wrote them.
+
+Question:
+{question}
+
+Model A Response:
+{first}
+
+Model B Response:
+{second}
+
+Reply with one line and nothing else: your choice, a comma, and your confidence.
+The choice is a if A's answer is better, b if B's is better, c if neither is.
+The confidence is a number from 0.00 to 1.00 with two decimals.
+Example: b, 0.75
+""",
+}
 _FENCES = re.compile(r"`+")
 SHORTEST_FENCE = 3
 

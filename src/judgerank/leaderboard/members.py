@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import spearmanr
+import pandas as pd
 
 from judgerank.comparisons import Comparisons
 from judgerank.connectivity import position_share, positions_are_imitated
@@ -121,4 +121,6 @@ def on_rivals(fitted: FitResult, refit: Callable[[str], FitResult]) -> list[str]
 def _spearman(one: Iterable[float], other: Iterable[float]) -> float:
     """Rank correlation; zero where all scores of one are equal."""
     one, other = np.asarray(one, float), np.asarray(other, float)
-    return float(spearmanr(one, other)[0]) if np.ptp(one) > 0 and np.ptp(other) > 0 else 0.0
+    if np.ptp(one) == 0 or np.ptp(other) == 0:
+        return 0.0
+    return float(np.corrcoef(pd.Series(one).rank(), pd.Series(other).rank())[0, 1])

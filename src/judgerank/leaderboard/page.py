@@ -1,14 +1,17 @@
-"""A ranking as a page in Markdown; `report.html` makes one file of it that needs nothing beside it."""
+"""A ranking as a page in Markdown; `pages.whole_page` makes one file of it that needs nothing beside it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from judgerank.judgments import Judgments
 from judgerank.leaderboard.suggestions import CHANCE
 from judgerank.result import FitResult
+
+if TYPE_CHECKING:
+    from judgerank.leaderboard.ranking import Ranking
 
 MEMBERS = {
     "btl": "P(i beats j) = sigmoid(s_i - s_j): all judges alike (Bradley and Terry, 1952)",
@@ -31,71 +34,48 @@ HEADS = {"low": "from", "high": "to", "rank_low": "rank from", "rank_high": "ran
 HEADS |= {"p_holm": "p, Holm", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width then"}
 HEADS |= {"to_separate": "to separate"}
+NO_FIGURES = "There are no figures: the extra `plot` draws them (pip install 'judgerank[plot]')."
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """All that a page says.
+def page(ranking: Ranking, figures: bool = True, beside: bool = True) -> str:
+    """The ranking in Markdown.
 
-    Attributes
+    Parameters
     ----------
-    judgments : Judgments
-    fits : list of FitResult
-        One for each component of the comparison graph.
-    level : float
-    remarks : list of str
-    tables : dict of str to DataFrame
-        ``leaderboard``, ``judges``, ``pairs`` and ``next``; no rows in the last if there are no intervals.
+    ranking : Ranking
+    figures : bool
+        Whether figures/standings.png and figures/judges.png are there to be shown.
+    beside : bool
+        Whether the page has its tables and run.json beside it, to link to.
     """
-
-    judgments: Judgments
-    fits: list[FitResult]
-    level: float
-    remarks: list[str]
-    tables: dict[str, pd.DataFrame]
-
-    @property
-    def fitted(self) -> FitResult:
-        """Of the largest component."""
-        return self.fits[0]
-
-    @property
-    def clustered(self) -> bool:
-        """Whether the covariance of the largest component allows for dependence within questions."""
-        return self.fitted.robust is not None
-
-    @property
-    def title(self) -> str:
-        return f"Ranking of {sum(len(fitted.scores) for fitted in self.fits)} models: {self.judgments.title}"
-
-
-def page(ranking: Ranking) -> str:
-    """The ranking in Markdown, with figures/standings.png and figures/judges.png."""
-    source, c = ranking.judgments.source, ranking.fitted.comparisons
+    judgments, c, level = ranking.judgments, ranking.fitted.comparisons, ranking.settings.level
     remarks = "\n".join(f"- {plain(text)}" for text in ranking.remarks) or "Nothing stands out."
+    told = (
+        f"{c.n_comparisons:.0f} comparisons of {len(c.models)} models by {_count(len(c.judges), 'judge')}, from "
+        f"{plain(judgments.source.get('file', 'a table'))} ({_count(len(judgments.frame), 'record')})."
+    )
+    tables = " Beside this page: " + ", ".join(f"[{name}.csv]({name}.csv)" for name in ranking.tables)
     parts = [
         f"# {plain(ranking.title)}",
-        f"{c.n_comparisons:.0f} comparisons of {len(c.models)} models by {_count(len(c.judges), 'judge')}, from "
-        f"{plain(source['file'])} ({_count(source['records'], 'record')}). Beside this page: "
-        + ", ".join(f"[{name}.csv]({name}.csv)" for name in ranking.tables),
+        told + tables * beside,
         "## What to know first",
         remarks,
         "## Leaderboard",
-        f"Intervals at {ranking.level:.0%}. The range of ranks holds for all models{_each(ranking)} at once.",
+        f"Intervals at {level:.0%}. The range of ranks holds for all models{_each(ranking)} at once.",
         _table(ranking.tables["leaderboard"]),
-        "![Scores and ranks](figures/standings.png)",
+        "![Scores and ranks](figures/standings.png)" if figures else NO_FIGURES,
         "## Judges",
         "Shares are of the answers for the model shown first, for the second, and of ties.",
         _table(ranking.tables["judges"]),
-        "![Judges](figures/judges.png)",
+        "![Judges](figures/judges.png)" * figures,
         "## Neighbours in rank",
         _pairs(ranking),
         "## What to collect next",
         _next(ranking),
         "## How this was computed",
-        _method(ranking),
+        _method(ranking, beside),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _each(ranking: Ranking) -> str:
@@ -115,8 +95,8 @@ def _pairs(ranking: Ranking) -> str:
     known = pairs["separated"].notna()
     apart = int(pairs["separated"][known].sum())
     told = (
-        f"{apart} of {int(known.sum())} pairs of models are separated at {ranking.level:.0%} (Holm, all pairs"
-        f"{_each(ranking)} at once).{beside}"
+        f"{apart} of {int(known.sum())} pairs of models are separated at {ranking.settings.level:.0%} "
+        f"(Holm, all pairs{_each(ranking)} at once).{beside}"
     )
     columns = ["first", "second", "difference", "low", "high", "p_value", "p_holm", "separated"]
     return f"{told}\n\n{_table(neighbours[columns])}"
@@ -143,7 +123,7 @@ def _next(ranking: Ranking) -> str:
     )
 
 
-def _method(ranking: Ranking) -> str:
+def _method(ranking: Ranking, beside: bool) -> str:
     named = len(ranking.fits) > 1
     texts = [
         f"Component {number}: " * named + _fit_of(fitted, ranking.judgments)
@@ -154,7 +134,7 @@ def _method(ranking: Ranking) -> str:
             *texts,
             "Scores sum to zero, discriminations have geometric mean one over the judges above zero; scores' "
             "intervals and pairs are on the scale at which scores are known best, since the order does not depend "
-            "on it. [run.json](run.json) has the settings, the file's checksum and the versions.",
+            "on it." + " [run.json](run.json) has the settings, the file's checksum and the versions." * beside,
         ]
     )
 

@@ -127,6 +127,11 @@ class Panel:
         i, j = sorted(map(self.models.index, names))
         return i * (2 * len(self.models) - i - 1) // 2 + j - i - 1
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Every pair of models by name, in the order of `pair`."""
+        return list(combinations(self.models, 2))
+
     def subset(self, judges: Iterable[int]) -> Panel:
         """Some of the judges, given by index; scores on the scale of their geometric mean."""
         judges = np.array(sorted(judges), int)

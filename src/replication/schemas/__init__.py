@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from hydra.core.config_store import ConfigStore
 
-from replication.schemas.collect import CollectJudgments, Prompt
 from replication.schemas.dataset import Dataset
 from replication.schemas.methods import MethodComparison
 from replication.schemas.plan import Plan
-from replication.schemas.rank import Rank
 from replication.schemas.section import (
     Audit,
     Bench,
@@ -36,7 +34,6 @@ def register() -> None:
     """Make every schema known to hydra, by the names that the files in conf/ refer to."""
     store = ConfigStore.instance()
     store.store(group="dataset", name="schema", node=Dataset)
-    store.store(group="prompt", name="schema", node=Prompt)
     store.store(group="solver", name="newton_schema", node=Newton)
     store.store(group="solver", name="adam_schema", node=Adam)
     store.store(group="solver", name="penalised_schema", node=Penalised)
@@ -45,7 +42,7 @@ def register() -> None:
     sections = (
         *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench, Verify, Kernels),
         *(LengthCovariate, ModelComparison, Uncertainty, SubsamplingEfficiency, MixedJudges, Sparsity),
-        *(ConvergenceMse, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison, CollectJudgments, Rank),
+        *(ConvergenceMse, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison),
         *(UnstatedSettings, Validity, Torture),
     )
     for node in sections:

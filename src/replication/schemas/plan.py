@@ -9,8 +9,29 @@ from omegaconf import MISSING
 
 from replication.schemas.dataset import Dataset
 from replication.schemas.ranges import above, at_least, within
-from replication.schemas.rank import OwnData
 from replication.schemas.section import Judged, Parallel
+
+
+@dataclass
+class Columns:
+    """Names of a file's columns; null is one of the usual names."""
+
+    model_a: str | None = None
+    model_b: str | None = None
+    winner: str | None = None
+    judge: str | None = None
+    question: str | None = None
+    length: str | None = None
+    count: str | None = "ask"  # null counts every record once; ask refuses a column that looks like counts
+
+
+@dataclass
+class OwnData:
+    """A file of one's own judgments."""
+
+    path: str | None = MISSING
+    format: str | None = MISSING
+    columns: Columns = field(default_factory=Columns)
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from replication.schemas.collect import Prompt
+from judgerank.collecting.prompts import PAIRWISE
 from replication.schemas.dataset import Dataset, Surrogate
 from replication.schemas.ranges import above, at_least, within
 
@@ -73,7 +73,7 @@ class Search:
 
 @dataclass
 class JudgeReliability(RealData):
-    prompt: Prompt = field(default_factory=Prompt)
+    prompt: dict[str, Any] = field(default_factory=PAIRWISE.copy)  # what `judgerank collect` sends
     path_length: int = at_least(1)
     search: Search = field(default_factory=Search)
     one_model: list[str] = MISSING

@@ -1,0 +1,49 @@
+"""The command `judgerank`: rank, plan, collect, doctor."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from judgerank.cli import collect, doctor, plan, rank
+from judgerank.cli.commands import Commands
+
+app = typer.Typer(
+    name="judgerank",
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for name, command in (
+    ("doctor", doctor.doctor),
+    ("rank", rank.rank),
+    ("plan", plan.plan),
+    ("collect", collect.collect),
+):
+    app.command(name)(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"judgerank {version('judgerank')}")
+        raise typer.Exit
+
+
+@app.callback()
+def judgerank(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Rank language models from pairwise comparisons by a panel of judges.
+
+    Start with doctor: it says what a file of judgments supports, and which command to run next.
+    """
+    log = logging.getLogger("judgerank")
+    log.handlers = [logging.StreamHandler(sys.stdout)]
+    log.setLevel(logging.INFO)

@@ -1,0 +1,90 @@
+"""Options that several commands take, and what they may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from judgerank.forms import READERS
+from judgerank.model import MODELS
+from judgerank.reading import COLUMNS
+from judgerank.solvers.settings import SOLVERS
+
+Form = StrEnum("Form", {name: name for name in READERS})
+Member = StrEnum("Member", {name: name for name in MODELS})
+Solver = StrEnum("Solver", {name: name for name in SOLVERS})
+
+
+def between(low: float, high: float) -> Callable[[float | None], float | None]:
+    """Check of a number that must lie between two others, neither of which it may be."""
+
+    def check(value: float | None) -> float | None:
+        if value is not None and not low < value < high:
+            top = f"between {low:g} and {high:g}" if math.isfinite(high) else f"finite and above {low:g}"
+            raise typer.BadParameter(f"{value:g} is out of range: it must be {top}.")
+        return value
+
+    return check
+
+
+def finite(value: float | None) -> float | None:
+    """Check of a number that has a range already: this one is not passed by what is no number, or infinite."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value:g} is out of range: it must be finite.")
+    return value
+
+
+def named(pairs: Iterable[str] | None, known: Iterable[str]) -> dict[str, str | None]:
+    """``KEY=NAME`` as a mapping; ``null`` names nothing."""
+    known, found = list(known), {}
+    for pair in pairs or ():
+        key, equals, name = pair.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{pair!r} is not KEY=NAME.", param_hint="'--column'")
+        if key not in known:
+            near = get_close_matches(key, known, 1, 0.0)[0]
+            raise typer.BadParameter(
+                f"there is no key {key!r}; the nearest known one is {near!r}.", param_hint="'--column'"
+            )
+        found[key] = None if name == "null" else name
+    return found
+
+
+def columns_of(pairs: Iterable[str] | None) -> dict[str, str | None]:
+    """Names of a file's columns of judgments."""
+    return named(pairs, COLUMNS)
+
+
+FormatOption = Annotated[
+    Form | None, typer.Option("--format", help="Form of the file, if its name does not end in it.")
+]
+ColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="KEY=NAME",
+        help=f"Name of a column, if it is not a usual one. KEY is one of {', '.join(COLUMNS)}. model_a is shown "
+        "first; winner is a, b, c for a tie, or empty; count says how many like judgments a row stands for "
+        "(count=null: one each). Can be given several times.",
+    ),
+]
+ModelOption = Annotated[
+    Member | None,
+    typer.Option(
+        "--model",
+        help="Member of the family of models. By default position_aware where the order of presentation "
+        "identifies it, else judge_aware (the paper's).",
+    ),
+]
+SolverOption = Annotated[
+    Solver,
+    typer.Option("--solver", help="newton is exact; penalised shrinks toward the panel and always has an answer."),
+]
+LevelOption = Annotated[
+    float, typer.Option("--level", callback=between(0, 1), help="Confidence level of the intervals.")
+]

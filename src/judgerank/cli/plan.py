@@ -1,0 +1,161 @@
+"""`judgerank plan`: how many comparisons and judges a wanted precision takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from judgerank.cli.options import (
+    ColumnOption,
+    FormatOption,
+    LevelOption,
+    ModelOption,
+    Solver,
+    SolverOption,
+    between,
+    columns_of,
+    finite,
+)
+from judgerank.errors import ConfigError
+from judgerank.leaderboard.ranking import fitted_member
+from judgerank.planning.panels import assumed
+from judgerank.planning.plans import (
+    DRAWS,
+    WANTED,
+    asked_as,
+    fitted_panel,
+    pair_of,
+    panels_by_size,
+    plan_table,
+    questions_like,
+    to_make,
+)
+from judgerank.planning.plans import by_judges as plan_by_judges
+from judgerank.planning.precision import GOALS, precision_of, require_reasonable
+from judgerank.planning.questions import INDEPENDENT
+from judgerank.reading import read_judgments
+
+# of an assumed panel; much like the one fitted to Chatbot Arena
+ASSUMED = {"models": 20, "judges": 10, "sigma_scores": 0.4, "sigma_discrimination": 1.1}
+POSITIVE = between(0, float("inf"))
+
+
+def plan(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="File of judgments whose fitted panel is planned for; by default one is assumed."
+        ),
+    ] = None,
+    format: FormatOption = None,
+    column: ColumnOption = None,
+    model: ModelOption = None,
+    solver: SolverOption = Solver.newton,
+    models: Annotated[int | None, typer.Option(min=2, max=1000, help="Models of an assumed panel (20).")] = None,
+    judges: Annotated[int | None, typer.Option(min=1, max=1000, help="Judges of an assumed panel (10).")] = None,
+    sigma_scores: Annotated[
+        float | None,
+        typer.Option(callback=POSITIVE, help="Standard deviation of its scores, in log-odds (0.4)."),
+    ] = None,
+    sigma_discrimination: Annotated[
+        float | None,
+        typer.Option(min=0, callback=finite, help="And of its log-discriminations (1.1)."),
+    ] = None,
+    want: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GOAL=NUMBER",
+            help=f"What is wanted: a width of intervals, a power or a share. GOAL is one of {', '.join(GOALS)}. "
+            "Can be given several times; by default a moderate value of each.",
+        ),
+    ] = None,
+    level: LevelOption = 0.95,
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="MODEL MODEL", help="Of pair_power; by default the pair of median difference."),
+    ] = None,
+    by_judges: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=1, help="Also plan for random panels of so many of the judges. Can be given several times."
+        ),
+    ] = None,
+    question_sd: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=20,
+            callback=finite,
+            help="By how much answers to a question are better or worse than their models usually are, a standard "
+            "deviation in the scores' units; by default as in the file, else 0.",
+        ),
+    ] = None,
+    question_pairs: Annotated[
+        int | None,
+        typer.Option(min=1, max=10**6, help="Pairs compared on each question; by default as in the file."),
+    ] = None,
+    question_judges: Annotated[
+        int | None, typer.Option(min=1, max=10**6, help="Judges asked about each pair; by default as in the file.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="How often a judge is asked the same.")] = 1,
+    correlation: Annotated[
+        float, typer.Option(min=0, max=1, callback=finite, help="Of a judge's answers to the same.")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(min=0, help="Decides which judges are in random panels.")] = 2026,
+) -> None:
+    """Plan: how many comparisons, questions and judges a wanted precision takes.
+
+    The numbers are formulas of what a design is expected to tell; widths are those that a ranking states.
+    """
+    goals = _goals(want) or WANTED
+    size = {"models": models, "judges": judges, "sigma_scores": sigma_scores}
+    size = _given(size | {"sigma_discrimination": sigma_discrimination})
+    if file is None:
+        panel, found = assumed(*(ASSUMED | size).values()), INDEPENDENT
+    elif size:
+        raise typer.BadParameter(f"{', '.join(size)}: the file decides that.")
+    else:
+        judgments = read_judgments(file, format and format.value, columns_of(column))
+        refit = partial(fitted_member, judgments.comparisons, solver=solver.value)
+        panel, fitted = fitted_panel(judgments, refit, model and model.value)
+        found = questions_like(panel, fitted, judgments)
+    asked = {"sd": question_sd, "pairs": question_pairs, "judges": question_judges}
+    questions = asked_as(found, panel, asked, repeats)
+    at = {"level": level, "pair": pair_of(panel, pair)}
+    make = partial(to_make, questions, repeats=repeats, correlation=correlation)
+    first, second = panel.pairs[at["pair"]]
+    typer.echo(f"{len(panel.models)} models, {len(panel.judges)} judges; the pair is {first} and {second}")
+    _show(plan_table(panel, questions, goals, make, at))
+    if by_judges:
+        panels = panels_by_size(panel, by_judges, DRAWS, seed)
+        precisions = {many: [precision_of(one, questions) for one in some] for many, some in panels.items()}
+        typer.echo("By number of judges: expected of random panels of so many, and quartiles of such panels")
+        _show(plan_by_judges(precisions, goals, make, at))
+
+
+def _given(options: dict[str, float | None]) -> dict[str, float]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _goals(pairs: Iterable[str] | None) -> dict[str, float]:
+    """What is wanted, by goal."""
+    goals = {}
+    for pair in pairs or ():
+        goal, _, number = pair.partition("=")
+        try:
+            goals[goal] = float(number)
+            require_reasonable(goal, goals[goal])
+        except ConfigError as error:
+            raise typer.BadParameter(f"{error}.", param_hint="'--want'") from None
+        except ValueError:
+            raise typer.BadParameter(f"{pair!r} is not GOAL=NUMBER.", param_hint="'--want'") from None
+    return goals
+
+
+def _show(table: pd.DataFrame) -> None:
+    typer.echo(table.to_string(index=False, float_format="{:g}".format))

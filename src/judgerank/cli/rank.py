@@ -1,0 +1,69 @@
+"""`judgerank rank`: from a file of judgments to a folder with a page and tables."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from judgerank.cli.options import (
+    ColumnOption,
+    FormatOption,
+    LevelOption,
+    ModelOption,
+    Solver,
+    SolverOption,
+    columns_of,
+)
+from judgerank.leaderboard.ranking import Settings, ranked
+from judgerank.leaderboard.writing import require_own_folder
+from judgerank.reading import read_judgments
+
+
+class Cluster(StrEnum):
+    """What comparisons may depend on each other through."""
+
+    question = "question"
+    none = "none"
+
+
+def rank(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="File of judgments, one a row: JSON, JSON Lines, CSV or Parquet."),
+    ],
+    format: FormatOption = None,
+    column: ColumnOption = None,
+    model: ModelOption = None,
+    solver: SolverOption = Solver.newton,
+    level: LevelOption = 0.95,
+    cluster: Annotated[
+        Cluster, typer.Option(help="Whether answers to one question may depend on each other.")
+    ] = Cluster.question,
+    few: Annotated[
+        int, typer.Option(min=0, max=10**9, help="Point out models and judges with fewer comparisons.")
+    ] = 30,
+    next_: Annotated[
+        int, typer.Option("--next", min=1, max=1000, help="Lines of comparisons to collect next, at most.")
+    ] = 10,
+    next_size: Annotated[int, typer.Option(min=1, max=10**6, help="Comparisons in each of those lines.")] = 10,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder to write to; by default rankings/ and the file's name."),
+    ] = None,
+) -> None:
+    """Rank models: scores and ranks with intervals, the judges, pairs separated, what to collect next.
+
+    The page is index.html in the output folder, beside its tables as CSV.
+
+    Nothing but an earlier ranking of the same file is ever replaced.
+    """
+    settings = Settings(model and model.value, solver.value, level, cluster.value, few, next_, next_size)
+    target = output or Path("rankings", file.stem)
+    require_own_folder(target, str(file.absolute()))  # before anything is computed
+    ranking = ranked(read_judgments(file, format and format.value, columns_of(column)), settings)
+    page = ranking.write(target)
+    typer.echo(repr(ranking))
+    typer.echo(f"the page: {page}")

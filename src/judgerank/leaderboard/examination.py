@@ -1,0 +1,160 @@
+"""What a file of judgments supports, in plain words."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from judgerank.comparisons import Comparisons
+from judgerank.errors import DataError, JudgerankError, NoMaximumError
+from judgerank.forms import read_table
+from judgerank.judgments import Judgments
+from judgerank.leaderboard import remarks
+from judgerank.leaderboard.members import default_member
+from judgerank.leaderboard.parts import links_between, never_compared, parts_of
+from judgerank.leaderboard.ranking import Settings, fitted_member
+from judgerank.reading import judgments_of, recognised
+
+Found = Iterator[tuple[str, str]]  # what it is about, and a sentence
+
+
+def examine(path: Path, form: str | None = None, columns: Mapping[str, str | None] | None = None) -> Found:
+    """Look at a file, one thing after the other, up to the first that keeps it from being ranked.
+
+    Parameters
+    ----------
+    path : Path
+    form, columns
+        As of `read_judgments`.
+
+    Yields
+    ------
+    tuple of str and str
+        What it is about, and what there is to say of it.
+
+    Raises
+    ------
+    DataError, DataUnavailableError, ConfigError
+        If it cannot be read, naming the record at fault.
+    NoMaximumError
+        If none of it can be ranked.
+    """
+    with _named(path):
+        table = read_table(path, form)
+        yield "file", f"{form or path.suffix.lstrip('.').lower()}, {len(table)} records"
+        yield "columns", _columns(table, columns)
+        judgments = judgments_of(table, columns, path.stem)
+    yield from on_answers(judgments)
+    yield from on_design(judgments)
+    yield from on_ranking(judgments, _command(path, form, columns))
+
+
+def on_answers(judgments: Judgments) -> Found:
+    """Answers read and not read, models, judges, questions, lengths, counts."""
+    c, frame = judgments.comparisons, judgments.frame
+    shares = {"first": c.outcome == 1, "second": c.outcome == 0, "tie": c.outcome == 0.5}
+    won = {name: float(c.count[rows].sum()) for name, rows in shares.items()}
+    yield (
+        "answers",
+        f"{c.n_comparisons:.0f} read: {won['first']:.0f} for the model shown first, {won['second']:.0f} for the "
+        f"second, {won['tie']:.0f} ties; not read, and left out: "
+        + (", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"),
+    )
+    n = len(c.models)
+    shown = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
+    yield "models", _counted(c.models, shown)
+    yield "judges", _counted(c.judges, np.bincount(c.judge, c.count, len(c.judges)))
+    many = frame["question_id"].nunique() if "question_id" in frame else 0
+    yield (
+        "questions",
+        f"{many}, {c.n_comparisons / many:.1f} comparisons each; intervals allow for dependence within them"
+        if many
+        else "no column, so comparisons are taken as independent (column question=NAME names one)",
+    )
+    yield "lengths", "there, for model=length" if "length" in frame else "no column (column length=NAME names one)"
+    if "count" in frame:
+        yield "counts", f"a record stands for up to {c.count.max():.0f} judgments"
+
+
+def on_design(judgments: Judgments) -> Found:
+    """Order of presentation, connections, thin places."""
+    parts = [part.comparisons for part in parts_of(judgments)]
+    yield "order", default_member(parts)[1]
+    apart = remarks.on_parts([part.models for part in parts], links_between(judgments))
+    yield "connected", " ".join(apart) or "a chain of comparisons connects any two models"
+    if never_compared(judgments):
+        yield "left out", f"no answer about them could be read: {remarks.listed(never_compared(judgments))}"
+    for part in parts:
+        for said in remarks.on_design(part, Settings.few):
+            yield "thin", said
+
+
+def on_ranking(judgments: Judgments, command: str) -> Found:
+    """Whether there is a maximum, by looking for it, and what to run next.
+
+    Raises
+    ------
+    NoMaximumError
+        If there is none of any component; the command to run is told before.
+    """
+    parts = [part.comparisons for part in parts_of(judgments)]
+    name, refused = default_member(parts)[0], []
+    for part in parts:
+        who = f"of {remarks.listed(part.models)}: " * (len(parts) > 1)
+        try:
+            fitted = fitted_member(part, name)
+            yield "maximum", f"{who}found with model={name}, status {fitted.status}"
+        except NoMaximumError as error:
+            refused.append(error)
+            yield "maximum", f"{who}none, since {error}"
+            continue
+        for said in remarks.on_fit(fitted):
+            yield "fit", said
+    if len(refused) < len(parts):
+        yield "run next", command
+        return
+    if any(_shrinks(part, name) for part in parts):
+        yield "run next", f"{command} --solver penalised"
+    raise refused[0]
+
+
+def _shrinks(part: Comparisons, name: str) -> bool:
+    try:
+        fitted_member(part, name, "penalised")
+    except JudgerankError:
+        return False
+    return True
+
+
+def _columns(table: pd.DataFrame, columns: Mapping[str, str | None] | None) -> str:
+    found = recognised(table, columns)
+    unused = [str(name) for name in table.columns if name not in found.values()]
+    used = ", ".join(key if key == name else f"{key} from {name!r}" for key, name in found.items())
+    return used + (f"; not used: {remarks.listed(unused)}" if unused else "")
+
+
+def _counted(names: tuple[str, ...], times: np.ndarray) -> str:
+    """How many there are, and comparisons of the one with fewest and of the one with most."""
+    low, high = int(np.argmin(times)), int(np.argmax(times))
+    return f"{len(names)}, with {times[low]:.0f} ({names[low]}) to {times[high]:.0f} ({names[high]}) comparisons"
+
+
+def _command(path: Path, form: str | None, columns: Mapping[str, str | None] | None) -> str:
+    words = ["judgerank", "rank", str(path), *(["--format", form] if form else [])]
+    for key, name in (columns or {}).items():
+        words += ["--column", f"{key}={'null' if name is None else name}"]
+    return shlex.join(words)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Put the file's name before what is wrong with what is in it."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{path.name}: {error}") from None

@@ -1,0 +1,164 @@
+"""What is planned for, and the comparisons that a wanted precision takes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from judgerank.errors import ConfigError
+from judgerank.judgments import Judgments
+from judgerank.leaderboard.members import DEFAULT, FALLBACK, default_member
+from judgerank.planning import precision
+from judgerank.planning.panels import Panel, sub_panels
+from judgerank.planning.precision import Precision
+from judgerank.planning.questions import INDEPENDENT, Questions, asked_in, deviation
+from judgerank.result import FitResult
+
+log = logging.getLogger("judgerank")
+# goals by name, as in `precision.GOALS`, where none are named
+WANTED = {
+    "score_width": 0.25,
+    "score_width_worst": 0.5,
+    "standardised_width": 0.4,
+    "standardised_width_worst": 0.6,
+    "pair_power": 0.8,
+    "pairs_interval_excludes_zero": 0.8,
+    "separated": 0.7,
+}
+DRAWS = 50  # sub-panels of each size, if there are more
+Precisions = Mapping[int, list[Precision]]  # of the panels by number of judges
+
+
+def fitted_panel(
+    judgments: Judgments, refit: Callable[[str], FitResult], model: str | None = None
+) -> tuple[Panel, FitResult]:
+    """The panel fitted to judgments, and the fit.
+
+    Parameters
+    ----------
+    judgments : Judgments
+    refit : callable
+        Fits a member of the family, given by name, to their comparisons.
+    model : {"position_aware", "judge_aware"}, optional
+        By default the first where the order of presentation identifies it.
+
+    Raises
+    ------
+    ConfigError
+        If the model is another one.
+    NoMaximumError, NoIntervalError
+        If there is no fit, or none with intervals.
+    """
+    if model not in (None, DEFAULT, FALLBACK):
+        raise ConfigError(f"a plan is for model={DEFAULT} or {FALLBACK}, not {model}")
+    if model is None:
+        model, why = default_member([judgments.comparisons])
+        log.info("%s: %s", judgments.title, why)
+    fitted = refit(model)
+    panel = Panel.fitted(fitted)
+    if fitted.judges_at_zero:
+        log.info("%s: at zero discrimination, left out: %s", judgments.title, ", ".join(fitted.judges_at_zero))
+    return panel, fitted
+
+
+def questions_like(panel: Panel, fitted: FitResult, judgments: Judgments) -> Questions:
+    """New questions asked as those of the judgments were; with nothing in common if these name none."""
+    if "question_id" not in judgments.frame:
+        return INDEPENDENT
+    asked = judgments.comparisons, judgments.question
+    pairs, judges = asked_in(panel, *asked)
+    if len(set(judgments.question)) <= fitted.n_parameters:  # too few, as for a ranking's intervals
+        return INDEPENDENT
+    return Questions(deviation(panel, fitted, fitted.clustered(*asked), pairs, judges), pairs, judges)
+
+
+def asked_as(found: Questions, panel: Panel, wanted: Mapping[str, float | None], repeats: int = 1) -> Questions:
+    """New questions as wanted (``sd``, ``pairs``, ``judges``), else as found; as far as the panel can.
+
+    Raises
+    ------
+    ConfigError
+        If one is out of range, or questions have something in common and judgments are repeated, too.
+    """
+    questions = replace(found, **{key: value for key, value in wanted.items() if value is not None}).within(panel)
+    if questions.sd > 0 and repeats > 1:
+        raise ConfigError("repeats are planned for without questions (a deviation of zero leaves those out)")
+    if questions.sd > 0:
+        log.info(
+            "Every new question is planned with %d pairs of models by %d judges each; in a question answers are "
+            "better or worse than their models usually are by a standard deviation of %.2f, for all judges alike; "
+            "pairs, and either order of a pair, are compared equally often unless weighted.",
+            *(questions.pairs, questions.judges, questions.sd),
+        )
+    return questions
+
+
+def pair_of(panel: Panel, names: Iterable[str] | None = None) -> int:
+    """The pair named, or the one whose difference is the median of all; in the order of `Panel.pair`."""
+    if names is not None:
+        return panel.pair(names, "pair")
+    i, j = np.triu_indices(len(panel.models), 1)
+    return int(np.argsort(np.abs(panel.at.scores[i] - panel.at.scores[j]), kind="stable")[(len(i) - 1) // 2])
+
+
+def panels_by_size(panel: Panel, sizes: Iterable[int], draws: int, seed: int) -> dict[int, list[Panel]]:
+    """Panels of fewer judges by their number, and the whole panel last."""
+    everyone = len(panel.judges)
+    by_size = {size: sub_panels(panel, size, draws, seed) for size in dict.fromkeys(sizes) if size < everyone}
+    return by_size | {everyone: [panel]}
+
+
+def to_make(questions: Questions, size: float, repeats: int = 1, correlation: float = 0.0) -> int:
+    """Comparisons to make that are worth `size` independent ones, in whole repeats or in whole questions."""
+    if questions.sd > 0:
+        return questions.whole(size)
+    return precision.whole(size, repeats, correlation)
+
+
+def comparisons_needed(
+    precisions: list[Precision], wanted: Mapping[str, float], make: Callable[[float], int], at: Mapping
+) -> dict[str, int]:
+    """Comparisons to make for every goal.
+
+    Parameters
+    ----------
+    precisions : list of Precision
+    wanted : mapping of str to float
+    make : callable
+        From independent comparisons to those to make.
+    at : mapping
+        ``level`` and ``pair``.
+    """
+    return {goal: make(precision.needed(goal, value, precisions, **at)) for goal, value in wanted.items()}
+
+
+def plan_table(
+    panel: Panel, questions: Questions, wanted: Mapping[str, float], make: Callable[[float], int], at: Mapping
+) -> pd.DataFrame:
+    """``goal, wanted, comparisons, questions``; parameters as of `comparisons_needed`."""
+    planned = comparisons_needed([precision.precision_of(panel, questions)], wanted, make, at)
+    return pd.DataFrame(
+        {"goal": goal, "wanted": wanted[goal], "comparisons": size, "questions": size // questions.size}
+        for goal, size in planned.items()
+    )
+
+
+def by_judges(
+    precisions: Precisions, wanted: Mapping[str, float], make: Callable[[float], int], at: Mapping
+) -> pd.DataFrame:
+    """Comparisons at which a goal is expected to be met over sub-panels, and their quartiles over sub-panels.
+
+    ``n_judges, n_panels, goal, wanted, comparisons, q25, q75``; parameters as of `comparisons_needed`.
+    """
+    rows = []
+    for n_judges, of_size in precisions.items():
+        for goal, value in wanted.items():
+            alone = [precision.needed(goal, value, [one], **at) for one in of_size]
+            sizes = [precision.needed(goal, value, of_size, **at), *np.quantile(alone, [0.25, 0.75])]
+            row = {"n_judges": n_judges, "n_panels": len(of_size), "goal": goal, "wanted": value}
+            rows.append(row | dict(zip(("comparisons", "q25", "q75"), map(make, sizes), strict=True)))
+    return pd.DataFrame(rows)

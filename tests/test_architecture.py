@@ -1,0 +1,107 @@
+"""What may import what: the library knows nothing of the study, is light, and has one direction."""
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from replication.config import ROOT
+from tests.tool.command import environment
+
+SOURCE = ROOT / "src"
+MODULES = {
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted((SOURCE / "judgerank").rglob("*.py"))
+}
+NEVER = {"replication", "experiments", "hydra", "omegaconf", "joblib"}
+# what a wheel brings, and what an extra brings to the modules named, which others import within functions only
+CORE = {"numpy", "scipy", "pandas", "typer", "markdown", "tabulate", "judgerank", *sys.stdlib_module_names}
+EXTRAS = {
+    "judgerank.plots": {"matplotlib", "textalloc"},
+    "judgerank.collecting": {"openai", "pydantic", "yaml", "tenacity", "filelock", "tqdm"},
+}
+# each may import those before it and those beside it; modules that are not named are beside their package
+LAYERS = [
+    ["errors", "pages", "publishing", "hub", "plots"],
+    ["frames", "forms"],
+    ["comparisons"],
+    ["connectivity", "judgments", "model", "recession"],
+    ["likelihood", "simulate", "duplicates", "reading"],
+    ["inference", "separation", "solvers"],
+    ["estimates", "result"],
+    ["fit", "ranks", "apart", "crossvalidation", "__init__"],
+    ["leaderboard", "planning", "collecting"],
+    ["cli", "__main__"],
+]
+
+
+def imported(path: Path, everywhere: bool) -> Iterator[str]:
+    """Names a module imports: everywhere in it, or when it is imported itself; types alone are no import."""
+    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield name if name in MODULES else node.module
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting += node.orelse
+        elif everywhere or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting += ast.iter_child_nodes(node)
+
+
+def layer(name: str) -> int:
+    part = name.removeprefix("judgerank").lstrip(".").split(".")[0] or "__init__"
+    return next(number for number, parts in enumerate(LAYERS) if part in parts)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_library_imports_nothing_of_the_study_and_nothing_heavy(name):
+    assert not {one.split(".")[0] for one in imported(MODULES[name], everywhere=True)} & NEVER
+    own = next((parts for package, parts in EXTRAS.items() if name.startswith(package)), set())
+    assert {one.split(".")[0] for one in imported(MODULES[name], everywhere=False)} <= CORE | own
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_go_one_way(name):
+    for other in imported(MODULES[name], everywhere=True):
+        if other.split(".")[0] == "judgerank" and (name, other) != ("judgerank", "judgerank.leaderboard.ranking"):
+            assert layer(other) <= layer(name), other
+
+
+def test_there_is_no_circle():
+    graph = {
+        name: {one for one in imported(path, everywhere=False) if one in MODULES and one != name}
+        for name, path in MODULES.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_importing_the_library_loads_little():
+    code = "import json, sys, judgerank; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
+    loaded = {name.split(".")[0] for name in json.loads(done.stdout)}
+    assert "judgerank" in loaded
+    heavy = {"hydra", "omegaconf", "joblib", "matplotlib", "datasets", "openai", "pydantic", "typer", "markdown"}
+    assert not loaded & (heavy | {"replication", "experiments"})
+
+
+def test_the_study_imports_no_script_and_the_scripts_import_both():
+    for path in (SOURCE / "replication").rglob("*.py"):
+        assert "experiments" not in {one.split(".")[0] for one in imported(path, everywhere=True)}, path.name
+    used = {
+        one.split(".")[0]
+        for path in (ROOT / "experiments").rglob("*.py")
+        for one in imported(path, everywhere=True)
+    }
+    assert {"judgerank", "replication"} <= used

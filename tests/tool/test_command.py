@@ -1,0 +1,182 @@
+"""The command `judgerank` where nothing is wrong: help, doctor, plan, and that all of it works anywhere."""
+
+import json
+import os
+import shlex
+import subprocess
+
+import pytest
+import typer
+import yaml
+from typer.testing import CliRunner
+
+from judgerank import fit, rank
+from judgerank.cli import app
+from judgerank.collecting.prompts import PAIRWISE
+from judgerank.collecting.settings import Collection, Panel, Prompt, checked, read_settings
+from judgerank.errors import ConfigError
+from judgerank.planning.panels import assumed
+from judgerank.planning.plans import pair_of, panels_by_size
+from judgerank.planning.precision import needed, precision_of, whole
+from replication.config import ROOT
+from tests.tool.command import RUN, environment, judgerank
+
+COMMANDS = typer.main.get_command(app).commands
+
+
+def lines(done) -> dict[str, list[str]]:
+    """What a doctor says, by what it is about."""
+    found: dict[str, list[str]] = {}
+    for line in done.stdout.splitlines():
+        topic, said = line.split(":", 1)
+        found.setdefault(topic, []).append(said.strip())
+    return found
+
+
+def written(path, *rows):
+    names = ("model_a", "model_b", "judge", "winner")
+    records = [dict(zip(names, (*row[:3], letter), strict=True)) for row in rows for letter in row[3]]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+ROWS = [("x", "y", "j", "aab"), ("y", "x", "k", "bba"), ("y", "z", "j", "aba"), ("z", "y", "k", "bab")]
+ROWS += [("x", "z", "j", "aab"), ("z", "x", "k", "bac")]
+
+
+# help
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_explained(name):
+    for parameter in COMMANDS[name].params:
+        assert getattr(parameter, "help", None), parameter.name
+    done = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0
+    assert f"Usage: judgerank {name} [OPTIONS]" in done.output
+
+
+def test_version_and_completion_are_there():
+    assert judgerank("--version").stdout.startswith("judgerank ")
+    shown = judgerank("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+    assert "_JUDGERANK_COMPLETE" in shown.stdout
+
+
+def test_output_that_nobody_reads_any_more_is_no_error(tmp_path):
+    path = written(tmp_path / "m.jsonl", *ROWS)
+    script = f"{shlex.join(RUN)} doctor {shlex.quote(str(path))} | head -1"
+    done = subprocess.run(["bash", "-c", script], env=environment(), capture_output=True, text=True)
+    assert done.stdout.startswith("file:")
+    assert "Traceback" not in done.stderr
+
+
+# doctor
+
+
+def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
+    path = written(tmp_path / "it's mine.txt", *ROWS)
+    done = judgerank("doctor", path.name, "--format", "jsonl", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = lines(done)
+    assert told["file"] == ["jsonl, 18 records"]
+    assert told["columns"] == ["model_a, model_b, winner, judge"]
+    assert told["answers"][0].startswith(
+        "18 read: 9 for the model shown first, 8 for the second, 1 ties; not read"
+    )
+    assert told["models"][0].startswith("3, with 12 (x) to 12 (x) comparisons")
+    assert told["judges"][0].startswith("2, with 9 (j)")
+    assert told["questions"][0].startswith("no column")
+    assert told["order"][0].startswith("Model position_aware")
+    assert told["connected"] == ["a chain of comparisons connects any two models"]
+    assert "found with model=position_aware, status" in told["maximum"][0]
+    command = shlex.split(told["run next"][0])
+    assert command == ["judgerank", "rank", "it's mine.txt", "--format", "jsonl"]
+    again = judgerank(*command[1:], cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "rankings" / "it's mine" / "index.html").is_file()
+
+
+def test_what_a_doctor_says_next_works_where_there_is_no_maximum(tmp_path):
+    path = written(tmp_path / "m.jsonl", ("x", "y", "j", "aaa"), ("y", "z", "j", "ab"), ("x", "z", "j", "aa"))
+    done = judgerank("doctor", path, cwd=tmp_path)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("judgerank doctor: the likelihood has no maximum")
+    told = lines(done)
+    assert told["maximum"][0].startswith("none, since the likelihood has no maximum")
+    command = shlex.split(told["run next"][0])
+    assert command[-2:] == ["--solver", "penalised"]
+    assert judgerank(*command[1:], cwd=tmp_path).returncode == 0
+
+
+def test_components_and_slots_that_follow_names_are_told(tmp_path):
+    rows = [("x", "y", "j", "aab"), ("u", "v", "j", "abb"), ("x", "y", "k", "ab"), ("u", "v", "k", "ab")]
+    done = judgerank("doctor", written(tmp_path / "m.jsonl", *rows))
+    assert done.returncode == 0, done.stderr
+    told = lines(done)
+    assert "follows the models" in told["order"][0]
+    assert "No chain of comparisons connects these 2 groups" in told["connected"][0]
+    assert len(told["maximum"]) == 2
+
+
+# plan
+
+
+def test_the_plan_of_an_assumed_panel_is_the_formula(tmp_path):
+    done = judgerank(
+        "plan", "--models", 6, "--judges", 3, "--want", "score_width=0.3", "--by-judges", 2, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    panel = assumed(6, 3, 0.4, 1.1)
+    expected = whole(needed("score_width", 0.3, [precision_of(panel)]))
+    first, second = panel.pairs[pair_of(panel)]
+    told = done.stdout.splitlines()
+    assert told[0] == f"6 models, 3 judges; the pair is {first} and {second}"
+    assert told[2].split() == ["score_width", "0.3", str(expected), str(expected)]
+    of_two = [precision_of(one) for one in panels_by_size(panel, [2], 50, 2026)[2]]
+    assert told[5].split()[:5] == ["2", "3", "score_width", "0.3", str(whole(needed("score_width", 0.3, of_two)))]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_from_a_file_is_for_the_panel_that_ranks_it(tmp_path, simulated):
+    data = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600)
+    data.to_frame().to_csv(tmp_path / "mine.csv", index=False)
+    done = judgerank("plan", "mine.csv", "--model", "judge_aware", "--want", "score_width=0.2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    board = rank(tmp_path / "mine.csv", model="judge_aware").tables["leaderboard"]
+    planned = int(done.stdout.splitlines()[-1].split()[2])
+    width = (board["high"] - board["low"]).mean() * (600 / planned) ** 0.5
+    assert width == pytest.approx(0.2, rel=0.03)
+    assert fit(data).converged
+
+
+# settings of collecting
+
+
+def test_the_example_panel_and_the_default_prompt_are_settings():
+    panel = read_settings(Panel, ROOT / "examples/panel.yaml")
+    assert [judge.sent for judge in panel.judges] == ["my-org/large-model", "my-org/small-model"]
+    assert Prompt().model_dump() == PAIRWISE
+    assert panel.by_name["small"].prompt_price == 0
+
+
+def test_a_whole_number_is_a_price_and_nothing_is_converted(tmp_path):
+    (tmp_path / "p.yaml").write_text("base_url: http://h/v1\njudges: [{judge: j, prompt_price: 2}]\n")
+    panel = read_settings(Panel, tmp_path / "p.yaml")
+    assert panel.judges[0].prompt_price == 2.0
+    values = {"questions": "q", "panel": panel, "output": tmp_path / "o"}
+    assert checked(Collection, values).requests_per_minute is None
+    for key, value in (("repeats", "2"), ("repeats", True), ("seed", -1), ("timeout", float("inf"))):
+        with pytest.raises(ConfigError, match=f"^{key}"):
+            checked(Collection, values | {key: value})
+    with pytest.raises(
+        ConfigError, match="there is no key 'max_concurent'; the nearest known one is 'max_concurrent'"
+    ):
+        checked(Collection, values | {"max_concurent": 1})
+
+
+def test_settings_are_stored_as_they_were_given(tmp_path):
+    panel = checked(Panel, yaml.safe_load((ROOT / "examples/panel.yaml").read_text()))
+    settings = checked(Collection, {"questions": "q", "panel": panel, "output": tmp_path / "o"})
+    assert Collection.model_validate_json(settings.model_dump_json()) == settings
+    assert os.fspath(settings.output) == str(tmp_path / "o")
