@@ -20,6 +20,7 @@ from replication.schemas.section import (
     ModelComparison,
     OneSet,
     RealData,
+    Smoke,
     Sparsity,
     SubsamplingEfficiency,
     Uncertainty,
@@ -43,7 +44,7 @@ def register() -> None:
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
         store.store(group="estimator", name=f"{name}_schema", node=node)
     sections = (
-        *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench, Verify, Kernels),
+        *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench, Verify, Kernels, Smoke),
         *(LengthCovariate, ModelComparison, Uncertainty, SubsamplingEfficiency, MixedJudges, Sparsity),
         *(ConvergenceMse, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison, CollectJudgments, Rank),
         *(UnstatedSettings, Validity, Torture),
