@@ -39,6 +39,11 @@ def files_of(*modules: str) -> set[Path]:
     return found
 
 
+def files_of_script(path: Path) -> set[Path]:
+    """Source files of our packages that a script imports, directly or through others."""
+    return files_of(*_imported("", path))
+
+
 def named_modules(settings: Any) -> set[str]:
     """Our modules that settings name: a method is configured as ``replication.methods.online.elo``."""
     if isinstance(settings, dict):
@@ -50,6 +55,7 @@ def named_modules(settings: Any) -> set[str]:
     return set()
 
 
+@cache
 def _imported(name: str, path: Path) -> list[str]:
     """Names that a module imports from our packages, whether modules or what is in them; also its own parents."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
