@@ -13,6 +13,7 @@
 # make collect     judgments from LLM judges: ARGS="questions.source=answers.jsonl ...", see conf/collect_judgments.yaml
 # make rank        a leaderboard of your own models: DATA=my.jsonl, see conf/rank.yaml
 # make plan        how many comparisons and judges a wanted precision takes, see conf/plan.yaml
+# make docs        the documentation as a site, in site/
 # make lock        resolve the lock file again (needs uv)
 
 SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling \
@@ -23,7 +24,8 @@ BIN      := .venv/bin
 ARGS     ?=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce test quick smoke figures audit crate verify kernels bench torture rank collect lock environment $(SECTIONS)
+.PHONY: reproduce test quick smoke figures audit crate verify kernels bench torture rank collect docs lock environment \
+        $(SECTIONS)
 
 reproduce: $(SECTIONS)
 	$(MAKE) audit crate
@@ -64,6 +66,9 @@ collect: environment
 DATA ?=
 rank: environment
 	$(BIN)/python experiments/rank.py $(if $(DATA),"data.path='$(subst ',\',$(DATA))'") $(ARGS)
+
+docs: environment
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \

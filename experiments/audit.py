@@ -10,15 +10,15 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from judgerank.errors import DataUnavailableError
-from judgerank.publishing import replace_file, staged
+from judgerank.pages import whole_page
+from judgerank.publishing import STORED_FORMAT, staged
 from replication.auditing.audit import audit, totals
 from replication.auditing.claims import claims
 from replication.auditing.findings import FINDINGS, tell
 from replication.auditing.page import Audit, page
-from replication.auditing.report import html, readme_blocks, with_block
 from replication.auditing.results import Results
+from replication.auditing.shown import blocks, keep_current, markdown_in
 from replication.config import ROOT, main
-from replication.tables import STORED_FORMAT
 
 log = logging.getLogger("replication")
 
@@ -48,11 +48,8 @@ def run(cfg: DictConfig) -> None:
         for name, frame in (("audit", audited.numbers), ("audit_claims", _flat(audited.claims))):
             frame.to_csv(written / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
         (written / "audit.md").write_text(text)
-        (written / "audit.html").write_text(html(text, "Audit of the paper's numbers and claims", folder))
-    if cfg.readme:
-        readme = Path(ROOT, cfg.readme)
-        for name, content in readme_blocks(audited, results).items():
-            replace_file(readme, with_block(readme.read_text(), name, content))
+        (written / "audit.html").write_text(whole_page(text, "Audit of the paper's numbers and claims", folder))
+    keep_current(markdown_in(Path(ROOT, place) for place in cfg.pages), blocks(audited, results))
     log.info("%s", totals(audited.numbers).set_index("place").T.to_string())
 
 

@@ -4,6 +4,7 @@ python experiments/ci_coverage.py [profile=smoke] [level=0.9] [estimator=adam es
 """
 
 import logging
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from omegaconf import DictConfig
 from replication import plots
 from replication.config import main
 from replication.outputs import run_section
+from replication.replicate import Study
 from replication.simulation import endings_of, failures_of, grid, interval_coverage, place_of, records_of, study_of
 from replication.tables import Table
 
@@ -23,16 +25,9 @@ METHODS = ("judge_aware", "btl", "btl_rescaled")
 def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
     study = study_of(cfg, "ci_coverage", interval_coverage)
     study.run(cfg.parallel)
-    main_draw, further, beyond = (
-        pd.DataFrame(
-            {**place_of(setting, size), "draw": draw, "method": method, **summary(records, method)}
-            for name, setting, size in grid(cfg, beyond=past)
-            for draw in draws
-            for records in [records_of(study, name, size, draw)]
-            for method in METHODS
-        )
-        for draws, past in (([0], False), (range(1, cfg.draws + 1), False), ([0], True))
-    )
+    main_draw = rows_of(study, cfg, [0])
+    further = rows_of(study, cfg, range(1, cfg.draws + 1))
+    beyond = rows_of(study, cfg, [0], beyond=True)
     failures = failures_of(study)
     log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
     caption = f"Coverage and mean width of {cfg.level:.0%} intervals of the scores"
@@ -45,6 +40,17 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
         "level": Table(pd.DataFrame({"level": [float(cfg.level)]}), "The nominal level"),
     }
     return {name: table for name, table in tables.items() if len(table.frame.columns)}
+
+
+def rows_of(study: Study, cfg: DictConfig, draws: Iterable[int], beyond: bool = False) -> pd.DataFrame:
+    """Coverage by grid point, draw of the truth and method; on the paper's grid, or past it."""
+    rows = []
+    for name, setting, size in grid(cfg, beyond):
+        for draw in draws:
+            records = records_of(study, name, size, draw)
+            place = place_of(setting, size) | {"draw": draw}
+            rows += [{**place, "method": method, **summary(records, method)} for method in METHODS]
+    return pd.DataFrame(rows)
 
 
 def summary(records: pd.DataFrame, method: str) -> dict:

@@ -22,10 +22,10 @@ from judgerank.leaderboard.page import Ranking, page
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
 from judgerank.leaderboard.suggestions import bounding_comparisons, first_links, next_comparisons
 from judgerank.model import MODELS
+from judgerank.pages import html as whole_page
 from judgerank.publishing import replaceable, staged
 from judgerank.reading import read_judgments
 from replication import plots
-from replication.auditing.report import html as whole_page
 from replication.config import ROOT, main, solver_settings
 from replication.outputs import provenance, save_figures
 from replication.schemas.rank import Cluster

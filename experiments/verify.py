@@ -21,8 +21,9 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, open_dict
 
 from judgerank.errors import ConfigError, DataUnavailableError, NotAsStoredError
+from judgerank.plots.style import save_figures
 from replication.config import main, script_of
-from replication.outputs import folder_of, load_section_data, provenance, save_figures, suffix_of
+from replication.outputs import folder_of, load_section_data, provenance, suffix_of
 from replication.verifying import Difference, compare, unlike_csv, unlike_listed
 
 log = logging.getLogger("replication")

@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 from judgerank import FitResult, fit
 from judgerank.inference import wald
 from judgerank.judgments import Judgments
-from judgerank.ranks import pairwise, rank_intervals
+from judgerank.ranks import orders_by_errors, pairwise, rank_intervals
 from replication import plots
 from replication.config import ROOT, main, solver_settings
 from replication.dependence import Asked, bootstrap, calibrated, limit, standardised_errors
@@ -36,13 +36,12 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         resamples = bootstrapped(cfg, judgments, plug_in)
         table = errors_table(plug_in, clustered, resamples, cfg.level).assign(member=member)
         errors.append(table)
-        by_rank = rank_intervals(plug_in, cfg.level).merge(
-            rank_intervals(clustered, cfg.level).drop(columns="rank"),
-            on="model",
-            suffixes=("_plug_in", "_clustered"),
-        )
+        found = orders_by_errors(plug_in, clustered)
+        one, other = (rank_intervals(orders, cfg.level) for orders in found)
+        by_rank = one.merge(other.drop(columns="rank"), on="model", suffixes=("_plug_in", "_clustered"))
         ranks.append(by_rank.assign(member=member))
-        summary.append(summary_row(cfg, judgments, member, table, (plug_in, clustered), by_rank, resamples))
+        pairs = [pairwise(orders, cfg.level) for orders in found]
+        summary.append(summary_row(cfg, judgments, member, table, pairs, by_rank, resamples))
         log.info(
             "%s, %s: errors clustered by question are %.2f times the plug-in ones",
             title,
@@ -55,7 +54,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "ranks": Table(
             _first(pd.concat(ranks), "member"), f"{title}: simultaneous {cfg.level:.0%} rank intervals"
         ),
-        "pairs": Table(pairwise(clustered, cfg.level), f"{title}: all pairs by {member}, clustered by question"),
+        "pairs": Table(pairs[-1], f"{title}: all pairs by {member}, clustered by question"),
     }
     if cfg.replications:
         held = calibration(cfg, judgments)
@@ -100,7 +99,7 @@ def errors_table(plug_in: FitResult, clustered: FitResult, resamples: np.ndarray
     return pd.DataFrame(columns).sort_values("score", ascending=False, kind="stable")
 
 
-def summary_row(cfg, judgments, member, errors, fits, ranks, resamples) -> dict:
+def summary_row(cfg, judgments, member, errors, pairs, ranks, resamples) -> dict:
     """Ratios of mean errors, and what the order is sure of by either."""
     row = {
         "member": member,
@@ -111,8 +110,8 @@ def summary_row(cfg, judgments, member, errors, fits, ranks, resamples) -> dict:
         "resamples_lost": cfg.bootstraps - len(resamples),
         "pairs": len(errors) * (len(errors) - 1) // 2,
     }
-    for kind, fitted in zip(KINDS, fits, strict=False):
-        row[f"separated_{kind}"] = int(pairwise(fitted, cfg.level)["separated"].sum())
+    for kind, tested in zip(KINDS, pairs, strict=False):
+        row[f"separated_{kind}"] = int(tested["separated"].sum())
         row[f"rank_width_{kind}"] = (ranks[f"high_{kind}"] - ranks[f"low_{kind}"]).mean()
     return row
 

@@ -30,7 +30,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     for each in (study, *sets):
         each.run(cfg.parallel)
     kept, intervals = order_table(cfg, study), coverage_table(study)
-    pairs, halves = (pd.DataFrame(set_rows(each)) for each in sets)
+    pairs, halves = (pd.DataFrame(rows(each)) for rows, each in zip((pair_rows, half_rows), sets, strict=True))
     log.info("%s", kept.query("test == 'both'").to_string(index=False, float_format="%.3f"))
     log.info("%s\n%s", pairs.to_string(index=False), halves.to_string(index=False))
     return {
@@ -63,14 +63,9 @@ def studies_of_sets(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[Study,
         for name in data
         for member in cfg.members
     }
-    both = {
-        f"{cell}-{errors}": {**settings, "clustered": errors == "clustered"}
-        for cell, settings in one.items()
-        for errors in ("plug_in", "clustered")
-    }
     place = (cfg.seed, Path(ROOT, cfg.cache), cfg.block, shared)
     return (
-        Study("validity_pairs", separated, both, dict.fromkeys(both, 1), *place),
+        Study("validity_pairs", separated, one, dict.fromkeys(one, 1), *place),
         Study("validity_halves", half, one, dict.fromkeys(one, cfg.halves), *place),
     )
 
@@ -114,25 +109,28 @@ def shares(name: str, values: pd.Series | None) -> dict[str, float]:
     return {name: known.mean(), f"{name}_se": known.std() / np.sqrt(max(1, len(known)))}
 
 
-def set_rows(study: Study) -> list[dict]:
-    """One row a cell: what is counted of a whole set, or the shares of its halves."""
+def pair_rows(study: Study) -> list[dict]:
+    """What is counted of every set, by member and kind of error."""
     rows = []
-    for settings in study.cells.values():
-        records = pd.DataFrame(study.records(f"{settings['set']}-{settings['member']}" + suffix(settings)))
-        row = {"dataset": settings["set"], "member": settings["member"]}
-        if "clustered" in settings:
-            counts = records.iloc[0][["pairs", *TESTS]].to_dict()
-            row |= {"clustered": settings["clustered"], **counts, "kept": counts["both"] / max(1, counts["wald"])}
-        else:
-            row |= {"halves": len(records), "with_intervals": int(records["intervals"].sum())}
-            row["with_unbounded"] = int((records["status"] == "unbounded").sum())
-        rows.append(row)
+    for cell, settings in study.cells.items():
+        (record,) = study.records(cell)
+        for kind in ("plug_in", "clustered"):
+            counts = {name: record[f"{name}/{kind}"] for name in TESTS}
+            row = {"dataset": settings["set"], "member": settings["member"], "clustered": kind == "clustered"}
+            row |= {"pairs": record["pairs"], **counts, "kept": counts["both"] / max(1, counts["wald"])}
+            rows.append(row)
     return rows
 
 
-def suffix(settings: dict) -> str:
-    """What a cell's name says of its errors."""
-    return "" if "clustered" not in settings else "-clustered" if settings["clustered"] else "-plug_in"
+def half_rows(study: Study) -> list[dict]:
+    """Shares of the halves of every set, by member."""
+    rows = []
+    for cell, settings in study.cells.items():
+        records = pd.DataFrame(study.records(cell))
+        row = {"dataset": settings["set"], "member": settings["member"], "halves": len(records)}
+        row["with_intervals"] = int(records["intervals"].sum())
+        rows.append(row | {"with_unbounded": int((records["status"] == "unbounded").sum())})
+    return rows
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

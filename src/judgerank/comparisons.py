@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from judgerank.errors import DataError
 from judgerank.frames import NEEDED, OUTCOMES, codes, counts, finite, outcomes, require_columns
 
 POOLED_JUDGE = "all judges"
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,6 +282,23 @@ class Comparisons:
         """
         self._require_raw()
         return self.take(np.flatnonzero(self.outcome != OUTCOMES["c"]))
+
+
+def remembered(function: Callable[..., Found]) -> Callable[..., Found]:
+    """The same function of comparisons and hashable arguments, computed once for as long as the comparisons live.
+
+    What it gives must not refer to the comparisons, and nobody may change it.
+    """
+    known: WeakKeyDictionary[Comparisons, dict[tuple, Found]] = WeakKeyDictionary()
+
+    @wraps(function)
+    def recalled(comparisons: Comparisons, *arguments) -> Found:
+        found = known.setdefault(comparisons, {})
+        if arguments not in found:
+            found[arguments] = function(comparisons, *arguments)
+        return found[arguments]
+
+    return recalled
 
 
 def _refuse_itself(models: tuple[str, ...], first: np.ndarray, second: np.ndarray) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from judgerank.comparisons import Comparisons
+from judgerank.comparisons import Comparisons, remembered
 from judgerank.errors import DisconnectedError, NoMaximumError
 
 Groups = tuple[tuple[str, ...], ...]
@@ -37,6 +37,7 @@ def split(comparisons: Comparisons) -> list[tuple[Comparisons, np.ndarray]]:
     return parts
 
 
+@remembered
 def runaway_models(cells: Comparisons) -> Groups:
     """Groups of models that won, or that lost, every comparison with the models outside the group.
 
@@ -86,7 +87,8 @@ def positions_are_imitated(cells: Comparisons) -> bool:
     """
     step: dict[int, int] = {}
     around = [[] for _ in cells.models]
-    for i, j in sorted(set(zip(cells.first.tolist(), cells.second.tolist(), strict=True))):
+    n = len(cells.models)
+    for i, j in zip(*np.divmod(np.unique(cells.first.astype(np.intp) * n + cells.second), n), strict=True):
         around[i].append((j, -1))
         around[j].append((i, 1))
     for root in range(len(cells.models)):

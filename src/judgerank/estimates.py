@@ -111,8 +111,10 @@ class Estimates:
 
     @property
     def _slope_held(self) -> np.ndarray:
-        bound = getattr(self.settings, "slope_bound", np.inf)
-        return np.abs(self.slope.to_numpy()) >= bound
+        judges = self.solution.parameters.judges
+        if not self.model.has_slope:
+            return np.zeros(judges.shape[1], bool)
+        return np.abs(judges[1]) >= getattr(self.settings, "slope_bound", np.inf)
 
     @property
     def judge_status(self) -> pd.Series:

@@ -12,7 +12,7 @@ from judgerank.connectivity import positions_are_imitated, require_maximum
 from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
 from judgerank.estimates import Settings
 from judgerank.model import Model, Parameters, get_model
-from judgerank.recession import rising_direction
+from judgerank.recession import near_maximum, rising_direction
 from judgerank.result import FitResult
 from judgerank.solvers import adam, localized, penalised, runaway, search
 from judgerank.solvers.adam import AdamSettings
@@ -70,7 +70,10 @@ def fit(
     member = get_model(model, comparisons)
     if comparisons.covariate is not None and not member.has_slope:  # rows that differ in it alone merge
         comparisons = replace(comparisons, covariate=None)
-    comparisons = comparisons.with_ties() if member.has_ties else replace(comparisons, tied=None)
+    if member.has_ties:
+        comparisons = comparisons.with_ties()
+    elif comparisons.tied is not None:
+        comparisons = replace(comparisons, tied=None)
     cells = comparisons.aggregate()
     settings = _settings(member, solver, settings)
     if start is not None and solver == "penalised":
@@ -109,9 +112,9 @@ def _settings(member: Model, solver: str, settings: Settings | None) -> Settings
     return settings
 
 
-def _require_level(cells: Comparisons, member: Model, at: Parameters | None = None) -> None:
+def _require_level(cells: Comparisons, member: Model, at: Parameters) -> None:
     """Refuse comparisons whose likelihood rises without end in scores, positions and tie propensities."""
-    direction = rising_direction(cells, member, at)
+    direction = None if near_maximum(cells, member, at) else rising_direction(cells, member, at)
     if direction is None:
         return
     n = len(cells.models)

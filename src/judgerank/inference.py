@@ -7,9 +7,10 @@ they carry no information on the scores, take no part in the covariance, and get
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
-from scipy.linalg import block_diag, helmert
+from scipy.linalg import block_diag, helmert, solve_triangular
 from scipy.special import chdtrc, ndtri, stdtrit
 
 from judgerank.comparisons import Comparisons
@@ -20,9 +21,12 @@ from judgerank.model import Model, Parameters
 SINGULAR = 1e-11  # far above the rounding of an eigenvalue (1e-15), far below that of any panel with intervals
 
 
+@lru_cache(maxsize=64)
 def zero_sum_basis(size: int) -> np.ndarray:
-    """Orthonormal basis A of the zero-sum vectors, shape (size, size - 1)."""
-    return helmert(size).T if size > 1 else np.zeros((1, 0))
+    """Orthonormal basis A of the zero-sum vectors, shape (size, size - 1); kept, so not to be written to."""
+    basis = helmert(size).T if size > 1 else np.zeros((1, 0))
+    basis.flags.writeable = False
+    return basis
 
 
 def information(at_fit: Evaluation, free: np.ndarray) -> np.ndarray:
@@ -39,14 +43,18 @@ def information(at_fit: Evaluation, free: np.ndarray) -> np.ndarray:
     float array, shape (D, D), D = N + free.sum()
         Ordered as scores, then the free parameters block by block.
     """
-    n_blocks = len(free)
+    n_blocks, k = free.shape
     if n_blocks == 0:
         return at_fit.score_information
-    own = at_fit.judge_information
-    judges = np.block([[np.diag(own[:, b, b2]) for b2 in range(n_blocks)] for b in range(n_blocks)])
-    chosen = free.ravel()
-    cross = at_fit.cross_information.reshape(len(chosen), -1)[chosen]
-    return np.block([[at_fit.score_information, cross.T], [cross, judges[np.ix_(chosen, chosen)]]])
+    n = len(at_fit.score_information)
+    whole = np.zeros((n + free.size, n + free.size))
+    whole[:n, :n] = at_fit.score_information
+    whole[n:, :n] = at_fit.cross_information.reshape(free.size, n)
+    whole[:n, n:] = whole[n:, :n].T
+    for b, b2 in np.ndindex(n_blocks, n_blocks):
+        whole[n + b * k + np.arange(k), n + b2 * k + np.arange(k)] = at_fit.judge_information[:, b, b2]
+    chosen = np.r_[np.ones(n, bool), free.ravel()]
+    return whole if chosen.all() else whole[np.ix_(chosen, chosen)]
 
 
 def covariance(info: np.ndarray, n_models: int, n_judges: int) -> np.ndarray:
@@ -72,7 +80,7 @@ def covariance(info: np.ndarray, n_models: int, n_judges: int) -> np.ndarray:
     scale = np.sqrt(np.maximum(np.diag(reduced), np.finfo(float).tiny))  # units of every direction
     if np.linalg.eigvalsh(reduced / np.outer(scale, scale)).min(initial=1.0) <= SINGULAR:
         raise np.linalg.LinAlgError("the information is singular")
-    half = np.linalg.solve(np.linalg.cholesky(reduced), to_full.T)
+    half = solve_triangular(np.linalg.cholesky(reduced), to_full.T, lower=True)
     return half.T @ half
 
 
@@ -91,14 +99,18 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
             f"{len(comparisons)} comparisons in {q} clusters: that many labels and two clusters are needed"
         )
     # every cluster with models and judges of its own, all of them at the same parameters: one pass for all
-    index = {
-        name: cluster * size + getattr(comparisons, name)
-        for name, size in (("first", n), ("second", n), ("judge", k))
-    }
-    apart = replace(comparisons, models=tuple(range(q * n)), judges=tuple(range(q * k)), **index)
-    here = evaluate(apart, model, Parameters(np.tile(at.scores, q), np.tile(at.judges, (1, q))))
-    judges = here.judge_gradient.reshape(len(at.judges), q, k).transpose(1, 0, 2)
-    return np.hstack([here.score_gradient.reshape(q, n), judges.reshape(q, -1)])
+    models, ends = np.unique(
+        np.tile(cluster * n, 2) + np.r_[comparisons.first, comparisons.second], return_inverse=True
+    )
+    judges, judge = np.unique(cluster * k + comparisons.judge, return_inverse=True)
+    labels = {"models": tuple(range(len(models))), "judges": tuple(range(len(judges)))}
+    apart = replace(comparisons, **labels, first=ends[: len(cluster)], second=ends[len(cluster) :], judge=judge)
+    here = evaluate(apart, model, Parameters(at.scores[models % n], at.judges[:, judges % k]))
+    gradients = np.zeros((q, n + len(at.judges) * k))
+    gradients[models // n, models % n] = here.score_gradient
+    for block, values in enumerate(here.judge_gradient):
+        gradients[judges // k, n + block * k + judges % k] = values
+    return gradients
 
 
 def for_few_clusters(meat: np.ndarray, info: np.ndarray, inverse: np.ndarray, n_clusters: int) -> np.ndarray:

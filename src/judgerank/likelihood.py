@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import xlogy
 
-from judgerank.comparisons import Comparisons
+from judgerank.comparisons import Comparisons, remembered
+from judgerank.layout import Listed, Table, laid_out
 from judgerank.model import Model, Parameters
 
 CHUNK = 1 << 14  # rows evaluated at a time: the temporaries stay in cache
@@ -25,9 +26,9 @@ class Evaluation:
         Sum over raw comparisons, equation (5).
     score_gradient : float array, shape (N,)
     judge_gradient : float array, shape (B, K)
-    slope_at_zero : float array, shape (K,)
+    slope_at_zero : float array, shape (K,), or None
         Derivative of the log-likelihood in gamma_k at gamma_k = 0, the scores (and beta) as they are and b_k, if
-        it is free, at its best there.
+        it is free, at its best there. It comes with the information.
     score_information : float array, shape (N, N), or None
     judge_information : float array, shape (K, B, B), or None
     cross_information : float array, shape (B, K, N), or None
@@ -36,7 +37,7 @@ class Evaluation:
     log_likelihood: float
     score_gradient: np.ndarray
     judge_gradient: np.ndarray
-    slope_at_zero: np.ndarray
+    slope_at_zero: np.ndarray | None = None
     score_information: np.ndarray | None = None
     judge_information: np.ndarray | None = None
     cross_information: np.ndarray | None = None
@@ -101,85 +102,83 @@ class _Sums:
         self.position = at.judges[model.row("position")] if model.has_position else None
         self.tie = np.exp(at.judges[model.row("log_tie")]) if model.has_ties else None
         self.levels = range(model.n_scale, len(model.judge_blocks))
-        self.level = first_shown_share(cells) if model.has_position else None
         self.log_likelihood = 0.0
         self.score_gradient = np.zeros(self.n_models)
         self.judge_gradient = np.zeros((len(self.blocks), self.n_judges))
+        self.slope_at_zero = None
+        if not curvature:
+            return
         self.slope_at_zero = np.zeros(self.n_judges)
-        if curvature:
-            self.pairs = np.zeros(self.n_models * self.n_models)
-            self.own = np.zeros((len(self.blocks), len(self.blocks), self.n_judges))
-            self.cross = np.zeros((len(self.blocks), self.n_judges * self.n_models))
+        if model.has_slope:
+            self.level = first_shown_share(cells) if model.has_position else np.full(self.n_judges, 0.5)
+        elif self.blocks:
+            self.slope_at_zero += net_wins(cells, model.has_position) @ at.scores
+        self.pairs = np.zeros((self.n_models, self.n_models))
+        self.own = np.zeros((len(self.blocks), len(self.blocks), self.n_judges))
+        self.cross = np.zeros((len(self.blocks), self.n_judges, self.n_models))
 
-    def add(self, i, j, k, y, n, z, tied) -> None:
-        """Add rows: models shown first and second, judge, mean outcome, count; or None: covariate, share tied."""
-        d = self.at.scores.take(i) - self.at.scores.take(j)
-        g, h = self._discrimination(k, z)
+    def add(self, rows: Listed | Table) -> None:
+        """Add some of the comparisons."""
+        d, n = rows.differences(self.at.scores), rows.count
+        g, h = self._discrimination(rows)
         signal = d if g is None else g * d
-        eta = signal if self.position is None else signal + self.position.take(k)
-        law = Law(eta, None if self.tie is None else self.tie.take(k))
-        self.log_likelihood += np.dot(n, law.log_likelihood(y, tied))
-        r = n * (y - law.mean)
-        gr = r if g is None else g * r
-        self.score_gradient += np.bincount(i, gr, self.n_models)
-        self.score_gradient -= np.bincount(j, gr, self.n_models)
+        eta = signal if self.position is None else signal + rows.spread(self.position)
+        law = Law(eta, None if self.tie is None else rows.spread(self.tie))
+        self.log_likelihood += np.vdot(n, law.log_likelihood(rows.outcome, rows.tied))
+        r = n * (rows.outcome - law.mean)
+        self.score_gradient += rows.by_model(_times(r, g))
         # d eta / d theta_b = c_b signal with c = 1 for alpha and z for beta, and 1 for the position
-        c = (None, z)
+        c = (None, rows.covariate)
         for b in self.moving:
-            self.judge_gradient[b] += np.bincount(k, _times(r * signal, c[b]), self.n_judges)
+            self.judge_gradient[b] += rows.by_judge(_times(r * signal, c[b]))
         if self.position is not None:
-            self.judge_gradient[self.levels[0]] += np.bincount(k, r, self.n_judges)
+            self.judge_gradient[self.levels[0]] += rows.by_judge(r)
         if self.tie is not None:
-            self.judge_gradient[-1] += np.bincount(k, n * (tied - law.tie), self.n_judges)
-        if self.blocks:
-            at_zero = 0.5 if self.level is None else self.level.take(k)
-            self.slope_at_zero += np.bincount(k, _times(n * (y - at_zero) * d, h), self.n_judges)
+            self.judge_gradient[-1] += rows.by_judge(n * (rows.tied - law.tie))
         if self.curvature:
-            self._add_curvature(i, j, k, g, signal, n, law, r, c)
+            if h is not None:
+                self.slope_at_zero += rows.by_judge(n * (rows.outcome - rows.spread(self.level)) * d * h)
+            self._add_curvature(rows, g, signal, law, r, c)
 
-    def _discrimination(self, k, z):
+    def _discrimination(self, rows):
         """g, and its shape h = exp(beta_k z) at unit gamma; None stands for one."""
         if not self.blocks:
             return None, None
-        g = self.gamma.take(k)
+        g = rows.spread(self.gamma)
         if not self.has_slope:
             return g, None
-        h = np.exp(self.at.judges[1].take(k) * z)
+        h = np.exp(rows.spread(self.at.judges[1]) * rows.covariate)
         return g * h, h
 
-    def _add_curvature(self, i, j, k, g, signal, n, law, r, c) -> None:
+    def _add_curvature(self, rows, g, signal, law, r, c) -> None:
+        n = rows.count
         w = n * law.variance
-        np.add.at(self.pairs, i * self.n_models + j, w if g is None else w * g * g)
+        rows.by_pair(w if g is None else w * (g * g), self.pairs)
         if not self.blocks:
             return
         # the second derivatives of eta repeat its first ones, so the residual part only shifts w signal;
         # eta is linear in gamma, so there is none between gamma and itself
         straight = w * signal
         curved = straight - r if self.curvature == "observed" else straight
-        flat = k * self.n_models
         for b in self.moving:
             for b2 in self.moving:
                 both = _times(_times(straight if b == b2 == 0 else curved, c[b]), c[b2])
-                self.own[b, b2] += np.bincount(k, both * signal, self.n_judges)
-            value = _times(curved * g, c[b])
-            np.add.at(self.cross[b], flat + i, value)
-            np.subtract.at(self.cross[b], flat + j, value)
+                self.own[b, b2] += rows.by_judge(both * signal)
+            rows.by_both(_times(curved * g, c[b]), self.cross[b])
         # what a level block shares with the predictor, by row
         shares = ([] if self.position is None else [w]) + ([] if self.tie is None else [n * law.with_ties])
         for level, share in zip(self.levels, shares, strict=True):
             for b in self.moving:
-                self._add_own(b, level, k, _times(share * signal, c[b]))
-            np.add.at(self.cross[level], flat + i, share * g)
-            np.subtract.at(self.cross[level], flat + j, share * g)
+                self._add_own(b, level, rows.by_judge(_times(share * signal, c[b])))
+            rows.by_both(share * g, self.cross[level])
         if self.position is not None:
-            self._add_own(self.levels[0], self.levels[0], k, w)
+            self._add_own(self.levels[0], self.levels[0], rows.by_judge(w))
         if self.tie is not None:
-            self._add_own(-1, -1, k, n * law.tie * (1.0 - law.tie))
+            self._add_own(-1, -1, rows.by_judge(n * law.tie * (1.0 - law.tie)))
         if len(shares) == 2:
-            self._add_own(self.levels[0], -1, k, shares[1])
+            self._add_own(self.levels[0], -1, rows.by_judge(shares[1]))
 
-    def _add_own(self, b, b2, k, value) -> None:
-        total = np.bincount(k, value, self.n_judges)
+    def _add_own(self, b, b2, total) -> None:
         self.own[b, b2] += total
         if b != b2:
             self.own[b2, b] += total
@@ -188,11 +187,22 @@ class _Sums:
         result = (self.log_likelihood, self.score_gradient, self.judge_gradient, self.slope_at_zero)
         if not self.curvature:
             return Evaluation(*result)
-        pairs = self.pairs.reshape(self.n_models, self.n_models)
-        laplacian = -(pairs + pairs.T)
+        laplacian = -(self.pairs + self.pairs.T)
         np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
-        cross = self.cross.reshape(len(self.blocks), self.n_judges, self.n_models)
-        return Evaluation(*result, laplacian, self.own.transpose(2, 0, 1), cross)
+        return Evaluation(*result, laplacian, self.own.transpose(2, 0, 1), self.cross)
+
+
+@remembered
+def net_wins(cells: Comparisons, of_position: bool = False) -> np.ndarray:
+    """Wins of every model by judge over those at zero discrimination, shape (K, N).
+
+    Those are a half of its comparisons, or, with `of_position`, as many as the judge gives to that position.
+    """
+    n, k = len(cells.models), len(cells.judges)
+    level = first_shown_share(cells)[cells.judge] if of_position else 0.5
+    net, row = cells.count * (cells.outcome - level), cells.judge.astype(np.intp) * n
+    wins = np.bincount(row + cells.first, net, k * n) - np.bincount(row + cells.second, net, k * n)
+    return wins.reshape(k, n)
 
 
 def first_shown_share(cells: Comparisons) -> np.ndarray:
@@ -228,12 +238,8 @@ def evaluate(cells: Comparisons, model: Model, at: Parameters, curvature: Curvat
         point the choice makes no difference.
     """
     sums = _Sums(cells, model, at, curvature)
-    for start in range(0, len(cells), CHUNK):
-        rows = slice(start, start + CHUNK)
-        z = cells.covariate[rows] if model.has_slope else None
-        tied = cells.tied[rows] if model.has_ties else None
-        indices = (column[rows].astype(np.intp) for column in (cells.first, cells.second, cells.judge))
-        sums.add(*indices, cells.outcome[rows], cells.count[rows], z, tied)
+    for rows in laid_out(cells, CHUNK):
+        sums.add(rows)
     return sums.evaluation()
 
 

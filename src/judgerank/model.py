@@ -134,18 +134,21 @@ class Parameters:
         judges[0] -= level
         return Parameters(scores * np.exp(level), judges)
 
-    def moved(self, step: Parameters, size: float, position: int | None = None) -> Parameters:
+    def moved(self, step: Parameters, size: float, levels: slice = slice(0)) -> Parameters:
         """The point `size` steps away; judges at zero stay there.
 
         The first judge row of `step` is relative to gamma: a rise adds to log gamma, a fall to gamma itself,
         so that each goes the way along which the log-likelihood is closer to a parabola. The rise of a judge who
-        decides most pairs takes b, the row `position`, with it: where gamma runs off, b / gamma stays.
+        decides most pairs takes b and log nu, the rows `levels`, with it: where gamma runs off, their ratios to it
+        stay.
         """
         judges = self.judges + size * step.judges
         falling = step.judges[:1] < 0
         judges[:1][falling] = self.judges[:1][falling] + np.log1p(size * step.judges[:1][falling])
-        if position is not None:
+        if len(judges[levels]):
             rising = (step.judges[0] > 0) & (np.exp(self.judges[0]) * self.scores.std() > DECIDED)
-            rise, b, to_b = step.judges[0, rising], self.judges[position, rising], step.judges[position, rising]
-            judges[position, rising] = np.exp(size * rise) * (b + size * (to_b - b * rise))
+            taken = rising & np.isfinite(self.judges[levels])  # no log nu for a judge who never ties
+            rise = np.broadcast_to(step.judges[0], taken.shape)[taken]
+            level, to_level = self.judges[levels][taken], step.judges[levels][taken]
+            judges[levels][taken] = np.exp(size * rise) * (level + size * (to_level - level * rise))
         return Parameters(self.scores + size * step.scores, judges)

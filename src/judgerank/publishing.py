@@ -14,9 +14,11 @@ import hashlib
 import json
 import logging
 import os
+import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.metadata import version
 from pathlib import Path
 
 from judgerank.errors import ConfigError
@@ -27,6 +29,7 @@ except ImportError:  # Windows, where runs into one folder are not kept apart
     fcntl = None
 
 log = logging.getLogger("judgerank")
+STORED_FORMAT = "%.9g"  # of numbers: beyond any printed precision, short of the bits that differ between machines
 STAGING = ".judgerank.partial"
 JOURNAL = "journal.json"
 _held: set[Path] = set()
@@ -36,6 +39,11 @@ def digest(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Of Python and of packages, for a sidecar."""
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
 def written(folder: Path, sidecar: str = "run.json") -> dict[str, str] | None:
@@ -118,7 +126,7 @@ def replaceable(target: Path, section: str) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         earlier = False
     if target.exists() and not earlier and (not target.is_dir() or any(target.iterdir())):
-        raise ConfigError(f"{target} holds something else, and would be replaced (results=FOLDER names another)")
+        raise ConfigError(f"{target} holds something else, and would be replaced (name another folder)")
 
 
 @contextmanager

@@ -131,29 +131,48 @@ def orders(result: Fitted) -> Iterator[Order]:
     NoIntervalError
         If the fit has no intervals.
     """
-    if not isinstance(result, FitResult):
-        for part in result:
-            yield from [part] if isinstance(part, Order) else orders(part)
+    if isinstance(result, FitResult):
+        (found,) = orders_by_errors(result)
+        yield from found
         return
-    names = np.asarray(result.comparisons.models, object)
-    s, v = result.scores.to_numpy(), _covariance(result)
+    for part in result:
+        yield from [part] if isinstance(part, Order) else orders(part)
+
+
+def orders_by_errors(*results: FitResult) -> list[list[Order]]:
+    """The orders of one fit by each of several kinds of error, such as its own and those by `FitResult.clustered`.
+
+    What does not depend on the errors is computed once.
+
+    Raises
+    ------
+    NoIntervalError
+        If the fit has no intervals.
+    """
+    result, found = results[0], [[] for _ in results]
+    names, s = np.asarray(result.comparisons.models, object), result.scores.to_numpy()
+    covariances = [_covariance(each) for each in results]
     cells, at = result.comparisons, result.solution.parameters
     pooled = cells if result.model.judge_blocks else cells.pool_judges()
-    results = NetResults.of(pooled, result.model, at).with_clusters(result.by_cluster)
+    net = NetResults.of(pooled, result.model, at).with_clusters(*(each.by_cluster for each in results))
     for group in sorted(components(cells), key=len, reverse=True):
         chosen = np.flatnonzero(np.isin(names, group))
         chosen = chosen[np.argsort(-s[chosen], kind="stable")]
-        among = v[np.ix_(chosen, chosen)]
-        error = np.sqrt(np.maximum(np.add.outer(np.diag(among), np.diag(among)) - 2 * among, 0.0))
-        np.fill_diagonal(error, np.inf)
-        if not (error > 0).all():
+        among = np.array([v[np.ix_(chosen, chosen)] for v in covariances])
+        own = np.diagonal(among, axis1=1, axis2=2)
+        errors = np.sqrt(np.maximum(own[:, :, None] + own[:, None, :] - 2 * among, 0.0))
+        errors[:, range(len(chosen)), range(len(chosen))] = np.inf
+        if not (errors > 0).all():
             raise NoIntervalError("there are no intervals: some differences have no standard error")
         try:
-            equal, equal_error = differences_under_equality(results.of_models(chosen))
+            equal, equal_errors = differences_under_equality(net.of_models(chosen))
         except np.linalg.LinAlgError:
             raise NoIntervalError("there are no intervals: some differences are not determined") from None
         difference = np.array([np.subtract.outer(s[chosen], s[chosen]), equal])
-        yield Order(names[chosen], difference, np.array([error, equal_error]), among, result.degrees_of_freedom)
+        for number, each in enumerate(results):
+            error = np.array([errors[number], equal_errors[number]])
+            found[number].append(Order(names[chosen], difference, error, among[number], each.degrees_of_freedom))
+    return found
 
 
 def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
@@ -259,10 +278,10 @@ def simultaneous_quantile(found: Sequence[Order], level: float) -> float:
         values, vectors = np.linalg.eigh(order.covariance)
         half = vectors * np.sqrt(np.maximum(values, 0.0))
         i, j = np.triu_indices(len(values), 1)
-        error = order.error[0, i, j]
+        contrasts = (half[i] - half[j]) / order.error[0, i, j, None]
         for start in range(0, DRAWS * (len(i) > 0), CHUNK):
-            z = rng.standard_normal((CHUNK, len(values))) @ half.T
-            here = (np.abs(z[:, i] - z[:, j]) / error).max(axis=1)
+            z = contrasts @ rng.standard_normal((CHUNK, len(values))).T
+            here = np.abs(z, out=z).max(axis=0)
             largest[start : start + CHUNK] = np.maximum(largest[start : start + CHUNK], here)
     if np.isfinite(dof):
         largest /= np.sqrt(rng.chisquare(dof, DRAWS) / dof)

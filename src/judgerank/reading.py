@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.errors import DataError
+from judgerank.forms import opened
 from judgerank.frames import OUTCOMES, UNPARSED, codes, finite, question_name, standardised_log
 from judgerank.judgments import Judgments
 
@@ -37,13 +35,13 @@ ONE_JUDGE = "one judge"
 
 
 def read_judgments(
-    path: Path, form: str | None = None, columns: Mapping[str, str | None] | None = None
+    path: str | Path, form: str | None = None, columns: Mapping[str, str | None] | None = None
 ) -> Judgments:
     """Read judgments, one record each, in the paper's columns or in the arena's.
 
     Parameters
     ----------
-    path : Path
+    path : str or Path
     form : {"json", "jsonl", "csv", "parquet"}, optional
         By default what the file's name ends in.
     columns : mapping of str to str, optional
@@ -67,125 +65,30 @@ def read_judgments(
     ConfigError
         If the form is not known, or the file's name does not tell it.
     """
-    content, read = _opened(path, form)
+    path = Path(path)
+    content, read = opened(path, form)
+    source = {"file": path.name, "sha256": hashlib.sha256(content).hexdigest()}
     try:
-        table = read(content)
-        if table.empty:
-            raise DataError("there are no comparisons: the set is empty")
-        frame = _in_our_columns(table, columns or {})
-        comparisons = Comparisons.from_frame(frame, count="count" if "count" in frame else None)
-        if "length" in frame:
-            comparisons = replace(comparisons, covariate=_covariate(frame))
+        return judgments_of(read(content), columns, path.stem, source)
     except DataError as error:
         raise DataError(f"{path.name}: {error}") from None
-    digest = hashlib.sha256(content).hexdigest()
-    source = {"file": path.name, "sha256": digest, "records": len(frame), "dropped": dict(comparisons.dropped)}
-    return Judgments(path.stem, path.stem, frame, comparisons, source)
 
 
-def read_table(path: Path, form: str | None = None) -> pd.DataFrame:
-    """The records of a file as they are, in any of the forms of `read_judgments`.
-
-    Raises
-    ------
-    DataUnavailableError, DataError, ConfigError
-        As there.
-    """
-    content, read = _opened(path, form)
-    return read(content)
-
-
-def _opened(path: Path, form: str | None) -> tuple[bytes, Callable[[bytes], pd.DataFrame]]:
-    try:
-        content = path.read_bytes() if path.is_file() else None
-    except (OSError, ValueError) as error:  # no right to read it, or no name a file could have
-        raise DataUnavailableError(f"{str(path)!r} cannot be read: {_reason(error)}") from None
-    if content is None:
-        raise DataUnavailableError(f"there is no file {str(path)!r}")
-    form = form or path.suffix.lstrip(".").lower()
-    if form not in READERS:
-        raise ConfigError(f"{path.name}: {form!r} is not a form that can be read (format {'|'.join(READERS)})")
-    return content, READERS[form]
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return getattr(error, "strerror", None) or str(error)
-
-
-def _text(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"this is not UTF-8 text (byte {error.start + 1})") from None
-
-
-def _loads(text: str) -> object:
-    """JSON in which no object has a key twice: the standard reader keeps the last one, and says nothing."""
-    return json.loads(text, object_pairs_hook=_distinct)
-
-
-def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise DataError(f"an object has the key {max(keys, key=keys.count)!r} twice")
-    return record
-
-
-def _json(content: bytes) -> pd.DataFrame:
-    try:
-        records = _loads(_text(content))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"this is not JSON: {error} (format jsonl reads one record a line)") from None
-    if not isinstance(records, list):
-        raise DataError("this is not a JSON list of records")
-    return _objects(dict(enumerate(records, 1)), "record")
-
-
-def _json_lines(content: bytes) -> pd.DataFrame:
-    records = {}
-    for number, line in enumerate(_text(content).split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            records[number] = _loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise DataError(f"line {number} is not JSON: {error}") from None
-    return _objects(records, "line")
-
-
-def _objects(records: Mapping[int, object], unit: str) -> pd.DataFrame:
-    odd = next((number for number, record in records.items() if not isinstance(record, dict)), None)
-    if odd is not None:
-        raise DataError(f"{unit} {odd} is not a JSON object")
-    return pd.DataFrame(list(records.values()), dtype=object)
-
-
-def _csv(content: bytes) -> pd.DataFrame:
-    # the standard reader, since pandas fills up rows that are cut short
-    csv.field_size_limit(max(csv.field_size_limit(), len(content)))  # whole conversations may stand beside
-    rows = csv.reader(io.StringIO(_text(content), newline=""), strict=True)
-    try:
-        header = next(rows, [])
-        records = []
-        for row in rows:
-            if row and len(row) != len(header):
-                raise DataError(f"line {rows.line_num} has {len(row)} fields, and the header {len(header)}")
-            if row:
-                records.append([field or None for field in row])
-    except csv.Error as error:
-        raise DataError(f"line {rows.line_num} is not CSV: {error}") from None
-    return pd.DataFrame(records, columns=header, dtype=object)
-
-
-def _parquet(content: bytes) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(io.BytesIO(content))
-    except (OSError, ValueError) as error:
-        raise DataError(f"this is not Parquet: {error}") from None
-
-
-READERS = {"json": _json, "jsonl": _json_lines, "ndjson": _json_lines, "csv": _csv, "parquet": _parquet}
+def judgments_of(
+    table: pd.DataFrame,
+    columns: Mapping[str, str | None] | None = None,
+    name: str = "judgments",
+    source: Mapping[str, object] | None = None,
+) -> Judgments:
+    """Judgments in a table, in the columns of `read_judgments`, which says what is raised."""
+    if table.empty:
+        raise DataError("there are no comparisons: the set is empty")
+    frame = _in_our_columns(table, columns or {})
+    comparisons = Comparisons.from_frame(frame, count="count" if "count" in frame else None)
+    if "length" in frame:
+        comparisons = replace(comparisons, covariate=_covariate(frame))
+    told = {**(source or {}), "records": len(frame), "dropped": dict(comparisons.dropped)}
+    return Judgments(name, name, frame, comparisons, told)
 
 
 def _in_our_columns(table: pd.DataFrame, named: Mapping[str, str | None]) -> pd.DataFrame:

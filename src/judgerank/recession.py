@@ -10,14 +10,58 @@ does not depend on how discriminating they are.
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, vstack
 
 from judgerank.comparisons import Comparisons
+from judgerank.inference import information
+from judgerank.likelihood import Law, evaluate, predictor
 from judgerank.model import Model, Parameters
+from judgerank.solvers.newton import ROUNDING
 
 GIVEN = 1e-9  # share of an answer above which it was given
+CERTAIN = 0.25  # of the bound on the squared Newton decrement; the rest is for rounding
 RISE = 1e-6  # of a program whose variables lie within one: a direction that rises at all rises by far more
+
+
+def near_maximum(cells: Comparisons, model: Model, at: Parameters) -> bool:
+    """Whether a point proves that there is a maximum in scores, positions and tie propensities near it.
+
+    Let u be the gradient, H minus the Hessian, and r the most by which a direction v sets two outcomes of one
+    comparison apart. The third derivative along v is at most r v'H v (Bach, 2010, Self-concordant analysis for
+    logistic regression), so the slope falls below u'v - v'H v / r. If it stays positive, (v'H v)^(1/2) is at most
+    r times the Newton decrement (u'H^-1 u)^(1/2), and at least r (n p q)^(1/2), p and q being the probabilities of
+    those outcomes. So there is a maximum where the decrement is below the least (n p q)^(1/2) of all comparisons.
+    False says nothing.
+
+    Parameters
+    ----------
+    cells : Comparisons
+        Of the judges in play.
+    at : Parameters
+    """
+    eta, judge = predictor(cells, model, at), cells.judge
+    law = Law(eta, np.exp(at.judges[-1])[judge] if model.has_ties else None)
+    tie = 0.0 if law.tie is None else law.tie
+    fewer, least = np.sort([law.mean - tie / 2, 1 - law.mean - tie / 2], axis=0)
+    if model.has_ties:
+        least = np.where(np.isfinite(at.judges[-1])[judge], np.minimum(least, tie), least)
+    bound = CERTAIN * (cells.count * fewer * least).min()
+    if bound <= ROUNDING * cells.n_comparisons:  # far out the gradient may be nothing but rounding
+        return False
+    here = evaluate(cells, model, at, "expected")
+    free = np.isfinite(at.judges)
+    free[: model.n_scale] = False
+    n = len(cells.models)
+    info = information(here, free)
+    info[:n, :n] += info.trace() / len(info)  # all scores may move together
+    slope = np.r_[here.score_gradient, here.judge_gradient[free]]
+    try:
+        decrement = np.linalg.norm(solve_triangular(cholesky(info, lower=True), slope, lower=True))
+    except LinAlgError:
+        return False
+    return bool(decrement**2 <= bound)
 
 
 def rising_direction(cells: Comparisons, model: Model, at: Parameters | None = None) -> np.ndarray | None:

@@ -48,7 +48,8 @@ class FitResult(Estimates):
         everyone = np.ones_like(in_play)
         moving = in_play & (not self.model.fixed_scale)
         masks = {"log_discrimination": moving, "slope": in_play & ~self._slope_held, "position": everyone}
-        masks["log_tie"] = self.tie.to_numpy() > 0
+        if self.model.has_ties:
+            masks["log_tie"] = np.isfinite(self.solution.parameters.judges[-1])
         return np.array([masks[block] for block in self.model.judge_blocks], bool).reshape(-1, len(in_play))
 
     @property

@@ -81,10 +81,11 @@ class NetResults:
         Of the fit, whose scale differences are given on.
     weighted : bool
         Whether discriminations are free.
-    by_cluster : sparse float array, shape (Q, K (N + B)), optional
-        Residuals by cluster: net ones by judge and model, then those of the judges' levels.
     levels : float array, shape (K, B, N)
         Regression of the net results on the levels.
+    by_cluster : tuple of sparse float arrays, shape (Q, K (N + B)), or None
+        For every kind of error wanted, residuals by cluster: net ones by judge and model, then those of the
+        judges' levels. None stands for errors of the model.
     """
 
     net: np.ndarray
@@ -92,7 +93,7 @@ class NetResults:
     discrimination: np.ndarray
     weighted: bool
     levels: np.ndarray
-    by_cluster: csr_array | None = None
+    by_cluster: tuple[csr_array | None, ...] = (None,)
 
     @classmethod
     def of(cls, cells: Comparisons, model: Model, at: Parameters) -> NetResults:
@@ -119,17 +120,17 @@ class NetResults:
         weighted = bool(model.judge_blocks) and not model.fixed_scale and k > 1
         return cls(results, information, gamma, weighted, slopes)
 
-    def with_clusters(self, by_cluster: csr_array | None) -> NetResults:
-        """The same with the residuals of clusters, if there are any (`residuals_by_cluster`)."""
+    def with_clusters(self, *by_cluster: csr_array | None) -> NetResults:
+        """The same with the residuals of clusters (`residuals_by_cluster`), or None, for every kind of error."""
         return replace(self, by_cluster=by_cluster)
 
     def of_models(self, chosen: np.ndarray) -> NetResults:
         """Those among some of the models that are never compared with the others."""
         k, n = self.net.shape
-        by_cluster = self.by_cluster
-        if by_cluster is not None:
-            columns = np.r_[np.add.outer(np.arange(k) * n, chosen).ravel(), np.arange(k * n, by_cluster.shape[1])]
-            by_cluster = by_cluster[:, columns]
+        columns = np.add.outer(np.arange(k) * n, chosen).ravel()
+        by_cluster = tuple(
+            of if of is None else of[:, np.r_[columns, np.arange(k * n, of.shape[1])]] for of in self.by_cluster
+        )
         information = self.information[:, chosen][:, :, chosen]
         levels = self.levels[:, :, chosen]
         return NetResults(self.net[:, chosen], information, self.discrimination, self.weighted, levels, by_cluster)
@@ -182,8 +183,10 @@ def differences_under_equality(results: NetResults) -> tuple[np.ndarray, np.ndar
 
     Returns
     -------
-    difference, error : float array, shape (N, N)
-        The scale is that of the fit. Errors are of the model, or clustered if there are clusters.
+    difference : float array, shape (N, N)
+        On the scale of the fit.
+    error : float array, shape (F, N, N)
+        Of every kind in the results' `by_cluster`.
 
     Raises
     ------
@@ -192,8 +195,8 @@ def differences_under_equality(results: NetResults) -> tuple[np.ndarray, np.ndar
     """
     k, n = results.net.shape
     i, j = np.triu_indices(n, 1)
-    difference, error = np.zeros((n, n)), np.full((n, n), np.inf)
-    clusters = 0 if results.by_cluster is None else results.by_cluster.shape[0]
+    difference, error = np.zeros((n, n)), np.full((len(results.by_cluster), n, n), np.inf)
+    clusters = max(0 if of is None else of.shape[0] for of in results.by_cluster)
     step = max(1, AT_ONCE // max(n * (n + k), clusters))
     for start in range(0, len(i), step):
         a, b = i[start : start + step], j[start : start + step]
@@ -201,7 +204,7 @@ def differences_under_equality(results: NetResults) -> tuple[np.ndarray, np.ndar
         contrast[range(len(a)), a], contrast[range(len(a)), b] = 1.0, -1.0
         found, spread = _some_differences(results, contrast)
         difference[a, b], difference[b, a] = found, -found
-        error[a, b] = error[b, a] = spread
+        error[:, a, b] = error[:, b, a] = spread
     return difference, error
 
 
@@ -218,31 +221,39 @@ def _some_differences(results: NetResults, contrast: np.ndarray) -> tuple[np.nda
     back = np.einsum("pkn,pkn->pk", results._times(t), a)
     scale = back @ results.discrimination / np.einsum("pk,pk->p", back, gamma)
     scale = np.where(scale > 0, scale, 1.0)
-    if results.by_cluster is None:
-        variance = np.einsum("pn,pn->p", contrast, t)
-    else:
-        on_levels = -np.einsum("kbn,pkn->pkb", results.levels, a)
-        scores = results.by_cluster @ np.hstack([x.reshape(len(a), -1) for x in (a, on_levels)]).T
-        variance = (scores**2).sum(axis=0) * len(scores) / (len(scores) - 1)
-        variance += (moved**2).sum(axis=1) / SPREAD**2
-    return estimate / scale, np.sqrt(variance) / scale
+    errors = [np.sqrt(_variance(results, of, contrast, t, a, moved)) / scale for of in results.by_cluster]
+    return estimate / scale, np.array(errors)
+
+
+def _variance(results: NetResults, by_cluster: csr_array | None, contrast, t, a, moved) -> np.ndarray:
+    """Of every pair's estimate, shape (P,), by the model or by the clusters' residuals."""
+    if by_cluster is None:
+        return np.einsum("pn,pn->p", contrast, t)
+    on_levels = -np.einsum("kbn,pkn->pkb", results.levels, a)
+    scores = by_cluster @ np.hstack([x.reshape(len(a), -1) for x in (a, on_levels)]).T
+    clustered = np.einsum("qp,qp->p", scores, scores) * len(scores) / (len(scores) - 1)
+    return clustered + (moved**2).sum(axis=1) / SPREAD**2
 
 
 def _weights_under_equality(results: NetResults, contrast: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Judges' weights, shape (P, K), and scores, shape (P, N), fitted with the pair's contrast at zero."""
-    gamma = np.ones((len(contrast), len(results.net)))
+    gamma = np.ones((1, len(results.net)))
     v = _equal_scores(results, contrast, gamma)
     for _ in range(ROUNDS * results.weighted):
         known = np.einsum("pkn,pn->pk", results._times(v), v)
         gamma = (v @ results.net.T + 1 / SPREAD**2) / (known + 1 / SPREAD**2)
         gamma = np.maximum(gamma, LEAST)
         v = _equal_scores(results, contrast, gamma)
-    return gamma, v
+    return np.broadcast_to(gamma, (len(v), gamma.shape[1])), v
 
 
 def _equal_scores(results: NetResults, contrast: np.ndarray, gamma: np.ndarray) -> np.ndarray:
-    """Least-squares scores given the weights, the two models of each pair being equal."""
-    sides = np.stack([gamma @ results.net, contrast], axis=2)
-    free, pull = np.moveaxis(np.linalg.solve(results.total(gamma), sides), 2, 0)
+    """Least-squares scores given the weights, one row for all pairs or one each; a pair's two models are equal."""
+    total = results.total(gamma)
+    sides = np.stack([np.broadcast_to(gamma @ results.net, contrast.shape), contrast])
+    if len(total) == 1:
+        free, pull = np.linalg.solve(total[0], sides.reshape(-1, total.shape[1]).T).T.reshape(sides.shape)
+    else:
+        free, pull = np.moveaxis(np.linalg.solve(total, np.moveaxis(sides, 0, 2)), 2, 0)
     excess = np.einsum("pn,pn->p", contrast, free) / np.einsum("pn,pn->p", contrast, pull)
     return free - excess[:, None] * pull

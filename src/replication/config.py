@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # a key, a package or an option of a defaults list
 HYDRAS_OWN = re.compile(r"""\W*hydra\b.*:|\s*#\s*@package.*hydra|\s*-.*\bhydra\b.*:""")
 CONF = str(ROOT / "conf")
+QUIET = ("hydra/job_logging=none", "hydra/hydra_logging=none")  # of hydra's own log files and lines
 SCRIPTS = ROOT / "experiments"
 register()
 
@@ -59,6 +60,7 @@ def solver_settings(solver: DictConfig, model: str) -> tuple[str, Settings]:
 
 def both_fits(solver: DictConfig, comparisons: Comparisons) -> dict[str, FitResult]:
     """The judge-aware and the unweighted fit by the configured solver."""
+    comparisons = comparisons.aggregate()  # once for both
     return {m: fit(comparisons, m, *solver_settings(solver, m)) for m in ("judge_aware", "btl")}
 
 
@@ -119,7 +121,7 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
             for package in ("judgerank", "replication"):
                 logging.getLogger(package).setLevel(logging.INFO)
             try:
-                sys.argv[1:] = map(as_merged, sys.argv[1:])
+                sys.argv[1:] = [*map(as_merged, sys.argv[1:]), *QUIET]
                 require_plain_options(Path(CONF))
                 command()
             except KeyboardInterrupt:

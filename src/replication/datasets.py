@@ -41,7 +41,7 @@ def load_judgments(dataset: Dataset) -> Judgments:
     DataError
         If the file is malformed; the record is named, and both ids where it is not the published file.
     ChecksumError
-        If the file is well-formed but is not the published one; both ids are named.
+        If the file, or that of the questions, is well-formed but not the published one; both ids are named.
     DataUnavailableError
         If it is neither on disk nor reachable.
     """
@@ -49,7 +49,7 @@ def load_judgments(dataset: Dataset) -> Judgments:
         raise DataUnavailableError(f"{dataset.title}: no file is configured")
     path = find_file(dataset.file) or _download(dataset)
     content = path.read_bytes()
-    mismatch = _mismatch(content, dataset)
+    mismatch = _mismatch(content, dataset.sha256, dataset.git_blob)
     try:
         frame = read_records(content)
         comparisons = Comparisons.from_frame(frame)
@@ -65,14 +65,17 @@ def load_judgments(dataset: Dataset) -> Judgments:
     }
     questions = find_file(dataset.questions) if dataset.questions else None
     lengths = question_lengths(questions) if questions else None
+    mismatch = _mismatch(questions.read_bytes(), dataset.questions_sha256) if questions else ""
+    if mismatch:
+        raise ChecksumError(f"{questions.name}: {mismatch}")
     return Judgments(dataset.name, dataset.title, frame, comparisons, source, lengths)
 
 
-def _mismatch(content: bytes, dataset: Dataset) -> str:
+def _mismatch(content: bytes, sha256: str | None, git_blob: str | None = None) -> str:
     """Which id of a file is not the published one, found and wanted; empty if it is that file."""
     for kind, identify, published in (
-        ("SHA-256", _sha256, dataset.sha256),
-        ("git blob id", _blob, dataset.git_blob),
+        ("SHA-256", _sha256, sha256),
+        ("git blob id", _blob, git_blob),
     ):
         found = identify(content)
         if published and found != published:
@@ -123,7 +126,7 @@ def _download(dataset: Dataset) -> Path:
     except ValueError:
         message = f"{dataset.file}: what {dataset.url} sends does not have the published SHA-256"
         raise ChecksumError(message) from None
-    mismatch = _mismatch(path.read_bytes(), dataset)
+    mismatch = _mismatch(path.read_bytes(), dataset.sha256, dataset.git_blob)
     if mismatch:
         path.unlink()  # so that it is not taken for the published file the next time
         raise ChecksumError(f"{path.name}: {mismatch}")

@@ -20,7 +20,7 @@ from judgerank.fit import fit
 from judgerank.inference import normal_quantile
 from judgerank.judgments import Judgments
 from judgerank.model import Parameters
-from judgerank.ranks import orders, pairwise, rank_intervals, standardised
+from judgerank.ranks import Order, orders_by_errors, pairwise, rank_intervals, standardised
 from judgerank.result import FitResult
 from judgerank.simulate import generator
 from replication.replicate import Record
@@ -177,8 +177,10 @@ def calibrated(settings: dict, rng: np.random.Generator, asked: Asked) -> Record
     for name, error in errors.items():
         record[f"covered/{name}"] = float(np.mean(off <= quantile[name] * error))
         record[f"error/{name}"] = float(np.mean(error))
-    for name, result in kinds.items():
-        record |= {f"{key}/{name}": value for key, value in _order_held(result, target, settings["level"]).items()}
+    place = {name: number for number, name in enumerate(plug_in.comparisons.models)}
+    for name, found in zip(kinds, orders_by_errors(*kinds.values()), strict=True):
+        held = _order_held(found, place, target, settings["level"])
+        record |= {f"{key}/{name}": value for key, value in held.items()}
     return record
 
 
@@ -188,11 +190,11 @@ def standardised_errors(result: FitResult) -> np.ndarray:
     return np.sqrt(np.diag(standardised(result.scores.to_numpy(), result.covariance[:n, :n])[1]))
 
 
-def _order_held(result: FitResult, target: np.ndarray, level: float) -> dict[str, float]:
+def _order_held(
+    found: list[Order], place: Mapping[str, int], target: np.ndarray, level: float
+) -> dict[str, float]:
     """Whether all true ranks are held, whether a pair is separated the wrong way, and how much is left open."""
-    place = {name: number for number, name in enumerate(result.comparisons.models)}
     true_rank = np.argsort(np.argsort(-target)) + 1
-    found = list(orders(result))
     ranks = rank_intervals(found, level)
     true = true_rank[ranks["model"].map(place)]
     pairs = pairwise(found, level).query("separated")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 
 import matplotlib
@@ -18,7 +16,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank.errors import ConfigError, DataUnavailableError
 from judgerank.judgments import Judgments
-from judgerank.publishing import locked, recover, staged
+from judgerank.plots.style import save_figures
+from judgerank.publishing import locked, recover, staged, versions
 from judgerank.reading import read_judgments
 from replication.config import ROOT
 from replication.datasets import load_judgments
@@ -144,15 +143,6 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
     log.info("%s: tables in %s, figures in %s", section, _shown(stored), _shown(target))
 
 
-def save_figures(figures: dict[str, Figure], folder: Path) -> None:
-    """Write figures as PDF and PNG, the same to the byte each time, and close them."""
-    for name, figure in figures.items():
-        # fixed metadata keep the files the same to the byte
-        figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "ModDate": None})
-        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
-        matplotlib.pyplot.close(figure)
-
-
 def folder_of(cfg: DictConfig, base: str, section: str, kind: str = "") -> Path:
     """results/[surrogate/]section[/set]; relative to the project, wherever it is run from."""
     return ROOT / base / kind / section / _chosen(cfg)[0]
@@ -185,10 +175,5 @@ def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: 
         "surrogate": bool(kind),
         "data": {name: judgments.source for name, judgments in data.items()},
         "config": {key: value for key, value in config.items() if key not in NOT_RESULTS},
-        "versions": versions(),
+        "versions": versions(VERSIONED),
     }
-
-
-def versions() -> dict[str, str]:
-    """Of Python and the packages that results depend on."""
-    return {"python": platform.python_version(), **{name: version(name) for name in VERSIONED}}

@@ -35,13 +35,15 @@ def files_of(*modules: str) -> set[Path]:
         path = _source(name)
         if path is not None and path not in found:
             found.add(path)
-            waiting += _imported(name, path)
+            waiting += _imported(
+                name if path.name == "__init__.py" else name.rpartition(".")[0], path.read_bytes()
+            )
     return found
 
 
 def files_of_script(path: Path) -> set[Path]:
     """Source files of our packages that a script imports, directly or through others."""
-    return files_of(*_imported("", path))
+    return files_of(*_imported("", path.read_bytes()))
 
 
 def named_modules(settings: Any) -> set[str]:
@@ -56,11 +58,10 @@ def named_modules(settings: Any) -> set[str]:
 
 
 @cache
-def _imported(name: str, path: Path) -> list[str]:
-    """Names that a module imports from our packages, whether modules or what is in them; also its own parents."""
-    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+def _imported(package: str, source: bytes) -> list[str]:
+    """Names that a module of a package imports from ours, modules or what is in them; also its own parents."""
     names = [package]
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from judgerank.publishing import STORED_FORMAT
 from judgerank.ranks import pairwise
 from judgerank.result import FitResult
 
@@ -17,7 +18,6 @@ LATEX = {
     "^": r"\textasciicircum ",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
-STORED_FORMAT = "%.9g"  # beyond any printed precision, short of the last bits that differ between machines
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from judgerank.errors import NoIntervalError, NoMaximumError
 from judgerank.fit import fit
 from judgerank.inference import normal_quantile
 from judgerank.model import MODELS, Parameters
-from judgerank.ranks import Order, holm, orders, simultaneous_quantile
+from judgerank.ranks import Order, holm, orders, orders_by_errors, simultaneous_quantile
 from judgerank.result import FitResult
 from replication.replicate import Record
 
@@ -65,9 +65,10 @@ def measured(settings: dict, rng: np.random.Generator) -> Record:
     except (NoMaximumError, NoIntervalError) as error:
         return {"status": type(error).__name__}
     record: Record = {"status": str(fits[0].status)}
-    for name in TESTS:
-        kept = found if name == "both" else [_by_fit_alone(order) for order in found]
-        record |= {f"{key}/{name}": value for key, value in _order_kept(kept, truth, settings["level"]).items()}
+    reach = simultaneous_quantile(found, settings["level"])
+    for name, kept in _by_test(found).items():
+        held = _order_kept(kept, reach, truth, settings["level"])
+        record |= {f"{key}/{name}": value for key, value in held.items()}
     if len(fits) == 1:
         record |= _covered(fits[0], truth, settings)
     return record
@@ -81,17 +82,18 @@ def _fitted(settings: dict, data: Comparisons, cluster) -> tuple[FitResult, ...]
     return (fitted if cluster is None else fitted.clustered(data, cluster),)
 
 
-def _by_fit_alone(order: Order) -> Order:
-    return replace(order, difference=order.difference[[0, 0]], error=order.error[[0, 0]])
+def _by_test(found: list[Order]) -> dict[str, list[Order]]:
+    """The orders by the Wald tests of the fit alone, and by both."""
+    alone = [replace(order, difference=order.difference[[0, 0]], error=order.error[[0, 0]]) for order in found]
+    return dict(zip(TESTS, (alone, found), strict=True))
 
 
-def _order_kept(found: list[Order], truth: Parameters, level: float) -> dict[str, float]:
+def _order_kept(found: list[Order], reach: float, truth: Parameters, level: float) -> dict[str, float]:
     """Whether a pair of equals is separated, or any the wrong way round; whether all ranks are held; the power.
 
     Equal models may be ranked either way.
     """
     statistic, p, apart, ranks_held = [], [], [], True
-    reach = simultaneous_quantile(found, level)
     for order in found:
         s = truth.scores[[int(name[1:]) for name in order.models]]
         difference = np.subtract.outer(s, s)
@@ -154,15 +156,13 @@ def half(settings: dict, rng: np.random.Generator, sets: dict) -> Record:
 
 
 def separated(settings: dict, rng: np.random.Generator, sets: dict) -> Record:
-    """Pairs of a set that Holm's procedure separates, by the Wald tests alone and by both."""
+    """Pairs of a set that Holm's procedure separates, by the Wald tests alone and by both, by kind of error."""
     comparisons, question = sets[settings["set"]]
     fitted = fit(comparisons, settings["member"], settings["solver"])
-    if settings["clustered"]:
-        fitted = fitted.clustered(comparisons, question)
-    found = list(orders(fitted))
+    kinds = {"plug_in": fitted, "clustered": fitted.clustered(comparisons, question)}
     record: Record = {"status": str(fitted.status)}
-    for name in TESTS:
-        kept = found if name == "both" else [_by_fit_alone(order) for order in found]
-        p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in kept])
-        record |= {"pairs": len(p), name: int((holm(p) <= 1 - settings["level"]).sum())}
+    for kind, found in zip(kinds, orders_by_errors(*kinds.values()), strict=True):
+        for name, kept in _by_test(found).items():
+            p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in kept])
+            record |= {"pairs": len(p), f"{name}/{kind}": int((holm(p) <= 1 - settings["level"]).sum())}
     return record

@@ -17,9 +17,10 @@ from judgerank.likelihood import evaluate
 from judgerank.model import LENGTH
 from judgerank.simulate import generator
 from judgerank.solvers.adam import AdamSettings
-from judgerank.solvers.newton import NewtonSettings
+from judgerank.solvers.newton import NewtonSettings, climb
 from replication.config import ROOT
 from replication.datasets import load_judgments
+from replication.torture import designs
 from tests.real_data import needs_data
 from tests.study.test_config import composed
 
@@ -257,6 +258,32 @@ def test_the_likelihood_ratio_keeps_its_level():
         p_values.append(likelihood_ratio(*heights, 3)[1])
     assert 0 <= np.mean(np.array(p_values) < 0.05) <= 0.15
     assert 0.35 < np.mean(p_values) < 0.65
+
+
+@pytest.mark.parametrize(
+    ("member", "seed", "number", "known"),
+    [("length", 2026, 123, -40.26036), ("position_length", 2026, 186, -50.31508), ("length", 777, 737, -54.67371)],
+)
+def test_a_maximum_with_a_slope_at_its_bound_is_found_behind_a_hill(member, seed, number, known):
+    """Random designs where climbs from where a judge's own likelihood peaks slide back to a lower maximum."""
+    settings = {"member": member, "models": [3, 6], "judges": [2, 5], "comparisons": [20, 160]}
+    found = fit(designs.drawn(settings, generator(seed, "torture_maxima", member, number)), member)
+    assert found.status is Status.LOCALIZED
+    assert found.log_likelihood == pytest.approx(known, abs=1e-5)
+
+
+def test_a_judge_is_held_between_bounds_of_its_own():
+    cells, free = drawn(2, 2000), fit(drawn(2, 2000), "length").solution
+    least, largest = np.full(3, -2.0), np.full(3, 2.0)
+    least[1] = largest[1] = 0.7
+    judges = free.parameters.judges.copy()
+    judges[1, 1] = 0.7
+    held = climb(cells, LENGTH, NewtonSettings(), replace(free.parameters, judges=judges), (least, largest))
+    assert held.parameters.judges[1, 1] == 0.7
+    here = evaluate(cells, LENGTH, held.parameters)
+    here.judge_gradient[1, 1] = 0.0
+    assert here.relative_gradient < 1e-9
+    assert held.evaluation.log_likelihood < free.evaluation.log_likelihood
 
 
 @needs_data

@@ -140,7 +140,7 @@ def test_the_slope_at_zero_is_the_derivative_in_gamma_at_zero(cells, model, log_
     expected = [
         derivative(lambda x: log_likelihood(cells, at.scores, x, beta), gamma)[k] for k, gamma in enumerate(gammas)
     ]
-    assert_allclose(evaluate(cells, model, at).slope_at_zero, expected, **DIFFERENCE)
+    assert_allclose(evaluate(cells, model, at, "expected").slope_at_zero, expected, **DIFFERENCE)
 
 
 @FAMILY
@@ -293,11 +293,18 @@ def test_a_rise_moves_log_gamma_and_a_fall_moves_gamma():
 def test_a_rise_takes_the_position_with_it_to_first_order():
     at = Parameters(np.array([1.0, -1.0]), np.array([np.log([4.0, 4.0, 2.0]), [3.0, -1.0, -1.0]]))
     step = Parameters(np.zeros(2), np.array([[0.4, -0.4, 0.4], [-2.0, 1.0, 1.0]]))
-    there = at.moved(step, 0.5, position=1)
+    there = at.moved(step, 0.5, slice(1, None))
     shift = 3.0 / 4.0 + 0.5 * (-2.0 - 3.0 * 0.4) / 4.0  # b / gamma, and its derivative
     assert_allclose(there.judges[1], [4 * np.exp(0.2) * shift, -0.5, -0.5], rtol=1e-14)
-    slope = (at.moved(step, 1e-6, 1).judges - at.moved(step, -1e-6, 1).judges) / 2e-6
+    slope = (at.moved(step, 1e-6, slice(1, None)).judges - at.moved(step, -1e-6, slice(1, None)).judges) / 2e-6
     assert_allclose(slope, step.judges, rtol=1e-8)
+
+
+def test_a_rise_takes_the_tie_propensity_with_it_but_where_there_is_none():
+    at = Parameters(np.array([1.0, -1.0]), np.array([np.log([4.0, 4.0]), [3.0, 1.0], [2.0, -np.inf]]))
+    step = Parameters(np.zeros(2), np.array([[0.4, 0.4], [0.0, 0.0], [1.0, 0.0]]))
+    there = at.moved(step, 0.5, slice(1, None))
+    assert_allclose(there.judges[2], [np.exp(0.2) * (2.0 + 0.5 * (1.0 - 2.0 * 0.4)), -np.inf], rtol=1e-14)
 
 
 def test_models_are_found_by_name(cells):

@@ -1,5 +1,7 @@
 """The search for the highest maximum, and decisions that must not hang on rounding."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -9,7 +11,7 @@ from judgerank.connectivity import positions_are_imitated
 from judgerank.errors import ConfigError, JudgerankError, NoMaximumError
 from judgerank.inference import SINGULAR, covariance
 from judgerank.model import JUDGE_AWARE, MODELS, Parameters
-from judgerank.recession import rising_direction
+from judgerank.recession import near_maximum, rising_direction
 from judgerank.solvers import search
 from judgerank.solvers.choice import EQUAL_HEIGHT, highest
 from judgerank.solvers.closure import LEVEL, guess, slopes_at_zero
@@ -81,6 +83,14 @@ def test_heights_are_equal_up_to_a_stated_tolerance(cells_of, share, ambiguous):
         # the rule decides where heights are equal, the height where they are not
         turned = highest(order, -found.parameters.scores).parameters
         assert (turned is other.parameters) == ambiguous
+
+
+def test_an_end_that_was_stopped_counts_last_among_ends_of_one_height(cells_of):
+    found = fit(cells_of(*opposed(1.0))).solution
+    stopped = replace(found, status=Status.ITERATION_LIMIT)
+    ended = replace(found, parameters=found.rival.parameters)
+    for order in ([stopped, ended], [ended, stopped]):
+        assert highest(order, found.parameters.scores).parameters is ended.parameters
 
 
 def test_a_lower_maximum_over_the_box_is_not_taken():
@@ -182,6 +192,29 @@ def test_existence_is_that_of_an_independent_program(member):
         assert (rising_direction(cells, MODELS[member]) is None) == expected
         seen.add(expected)
     assert seen == {True, False}
+
+
+@pytest.mark.parametrize("member", ["position_only", "btl_ties"])
+def test_no_point_proves_a_maximum_that_is_not_there(member):
+    """Far along a rising direction gradients vanish, and so do the probabilities that they are held against."""
+    model, proved = MODELS[member], set()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        rows = drawn(seed, 0.3).take(rng.choice(20, rng.integers(6, 20), replace=False))
+        cells = (rows.with_ties() if model.has_ties else rows).aggregate()
+        at = Parameters.zeros(model, cells)
+        rising = rising_direction(cells, model, at)
+        if rising is None:
+            try:
+                proved.add(near_maximum(cells, model, fit(rows, member).solution.parameters))
+            except NoMaximumError:  # by a judge set aside
+                continue
+            continue
+        levels = rising[len(cells.models) :].reshape(-1, len(cells.judges))
+        for far in (0.0, 1.0, 10.0, 30.0, 100.0):
+            judges = np.vstack([at.judges[: model.n_scale], at.judges[model.n_scale :] + far * levels])
+            assert not near_maximum(cells, model, Parameters(far * rising[: len(cells.models)], judges))
+    assert True in proved
 
 
 def test_the_smallest_set_once_falsely_called_interior_has_no_maximum():

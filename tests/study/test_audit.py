@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from experiments.audit import whole
+from judgerank.pages import whole_page
 from replication import published
 from replication.auditing.audit import OTHERS, RESULTS, Verdict, audit, judged, totals
 from replication.auditing.claim import CHECKS, Outcome, against, tables_of
@@ -22,8 +23,8 @@ from replication.auditing.monte_carlo import RULES, one_more
 from replication.auditing.page import page
 from replication.auditing.readings import READINGS
 from replication.auditing.registry import KINDS, causes, registry
-from replication.auditing.report import html, readme_blocks, with_block
 from replication.auditing.results import Missing, Results
+from replication.auditing.shown import blocks, markdown_in, with_block
 from replication.config import ROOT
 
 STORED = Results(ROOT / "results")
@@ -459,9 +460,11 @@ def test_evidence_configs_and_figures_exist():
 
 def test_page_csv_and_readme_are_current(audited):
     assert (ROOT / "results/audit.md").read_text() == page(audited, STORED)
-    readme = (ROOT / "README.md").read_text()
-    for name, content in readme_blocks(audited, STORED).items():
-        assert with_block(readme, name, content) == readme, name
+    pages = {path: path.read_text() for path in markdown_in([ROOT / "README.md", ROOT / "docs"])}
+    for name, content in blocks(audited, STORED).items():
+        assert any(f"<!-- {name}:" in text for text in pages.values()), f"no page shows the block {name}"
+        for path, text in pages.items():
+            assert with_block(text, name, content) == text, (path, name)
     stored = pd.read_csv(ROOT / "results/audit.csv", keep_default_na=False)
     assert stored["verdict"].tolist() == list(map(str, audited.numbers["verdict"]))
     stored = pd.read_csv(ROOT / "results/audit_claims.csv")
@@ -469,7 +472,7 @@ def test_page_csv_and_readme_are_current(audited):
 
 
 def test_the_html_page_stands_alone(audited):
-    shown = html(page(audited, STORED), "Audit", ROOT / "results")
+    shown = whole_page(page(audited, STORED), "Audit", ROOT / "results")
     assert shown.count("<table>") > 10
     assert 'src="data:image/png;base64,' in shown
     assert not re.search(r'src="(?!data:)', shown)
@@ -487,7 +490,7 @@ def test_what_is_not_one_value_is_refused(tmp_path):
     with pytest.raises(Missing, match="has 20 rows"):
         STORED.one("chatbot_arena/ranking.csv", "", "score_btl")
     done = subprocess.run(
-        [sys.executable, "experiments/audit.py", f"results={tmp_path}", "readme=null"],
+        [sys.executable, "experiments/audit.py", f"results={tmp_path}", "pages=[]"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -117,6 +117,7 @@ def test_every_set_names_its_whole_commit_and_its_checksum():
         chosen = composed("data_overview", f"dataset={name}").dataset
         assert re.search(r"/[0-9a-f]{40}/data/", chosen.url)
         assert re.fullmatch("[0-9a-f]{64}", chosen.sha256)
+        assert not chosen.questions or re.fullmatch("[0-9a-f]{64}", chosen.questions_sha256)
 
 
 def test_the_named_folder_comes_before_the_projects(folder):
@@ -192,13 +193,22 @@ def test_a_set_without_a_file_is_unavailable():
 QUESTIONS = ['{"question_id": "q1", "turns": ["ab", "c"]}', '{"question_id": 7, "turns": ["abcdefg"]}']
 
 
-def with_questions(folder, *lines: str):
+def with_questions(folder, *lines: str, sha256: str | None = None):
     content = json.dumps(GOOD).encode()
     (folder / "test.json").write_bytes(content)
     (folder / "questions.jsonl").write_text("\n".join(lines))
     wanted = dataset(content)
-    wanted.questions = "questions.jsonl"
+    wanted.questions, wanted.questions_sha256 = "questions.jsonl", sha256
     return datasets.load_judgments(wanted)
+
+
+def test_questions_with_another_checksum_are_refused_by_name(folder):
+    own = hashlib.sha256("\n".join(QUESTIONS).encode()).hexdigest()
+    assert len(with_questions(folder, *QUESTIONS, sha256=own).lengths) == 2
+    with pytest.raises(
+        ChecksumError, match=rf"^questions\.jsonl: its SHA-256 is {own}, not the published 0{{64}}$"
+    ):
+        with_questions(folder, *QUESTIONS, sha256="0" * 64)
 
 
 def test_lengths_are_standardised_over_the_comparisons_that_could_be_parsed(folder):

@@ -17,7 +17,6 @@ from replication.config import ROOT
 def clean_slate():
     with matplotlib.rc_context():
         yield
-    plots.style.plt.close("all")
 
 
 def crowd(n: int) -> pd.DataFrame:

@@ -11,10 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from judgerank.publishing import written
+from judgerank.publishing import STORED_FORMAT, written
 from replication.config import ROOT, script_of
 from replication.outputs import load_section_data
-from replication.tables import STORED_FORMAT
 from replication.verifying import compare
 from tests.real_data import FILES, needs_data
 from tests.study.test_config import composed

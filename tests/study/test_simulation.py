@@ -101,7 +101,7 @@ def test_both_sections_ask_for_the_same_truths():
         drawn_here = {identity(cell): drawn(cell, generator(1, section))[0] for cell in asked}
         truths.append({key: (truth.scores.tolist(), truth.judges.tolist()) for key, truth in drawn_here.items()})
     shared = truths[0].keys() & truths[1].keys()  # one of them takes more draws of the truth
-    assert len(shared) >= 10
+    assert len(shared) >= 6
     assert all(truths[0][key] == truths[1][key] for key in shared)
 
 

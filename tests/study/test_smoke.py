@@ -6,12 +6,12 @@ import runpy
 import pytest
 from omegaconf import OmegaConf
 
+from judgerank.pages import whole_page
 from replication.auditing.audit import Verdict
-from replication.auditing.report import html
 from replication.auditing.smoke import HERE, STORED, Layered, compared, items, places_of, smoke_page
 from replication.config import ROOT
 from tests.study.test_config import composed
-from tests.study.test_readme import ITEMS
+from tests.study.test_docs import items as documented
 
 SMOKE = runpy.run_path(str(ROOT / "experiments" / "smoke.py"))
 CFG = composed("smoke")
@@ -35,7 +35,7 @@ def copied(tmp_path):
 
 def test_every_item_is_there_in_the_papers_order_with_a_section_that_is_run():
     listed = items()
-    assert listed["item"].tolist() == [row[0].split(",")[0] for row in ITEMS]
+    assert listed["item"].tolist() == [row[0].split(",")[0] for row in documented()]
     assert set(listed["section"]) <= set(CFG.sections)
     sections = {path.stem for path in (ROOT / "experiments").glob("*.py") if "run_section(" in path.read_text()}
     assert set(CFG.sections) == sections
@@ -80,7 +80,7 @@ def test_the_page_shows_every_item_and_its_links_lead_somewhere(copied):
     printed = text.partition("## Numbers in the text")
     assert text.count("| this run") + text.count("| the whole run") == (numbers["from"] != "").sum()
     assert f"({(~placed).sum()})" in printed[2].splitlines()[0]
-    assert "data:image/png" in html(text, "page", copied.fresh)
+    assert "data:image/png" in whole_page(text, "page", copied.fresh)
 
 
 def test_without_data_a_section_runs_on_a_surrogate_and_the_page_says_so(tmp_path):

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from judgerank import Status, fit
 from judgerank.comparisons import Comparisons
 from judgerank.model import BTL, POSITION_ONLY
 from judgerank.simulate import generator
@@ -36,6 +38,23 @@ def test_a_lower_maximum_would_be_counted(monkeypatch):
     monkeypatch.setattr(designs, "fit", lambda *given: lowered(found(*given)))
     records = [designs.maximum_missed(settings, generator(seed)) for seed in range(4)]
     assert any(record["bad"] for record in records)
+
+
+@pytest.mark.parametrize(
+    ("member", "number", "status"),
+    [
+        ("judge_aware", 202, Status.INTERIOR),  # a judge was put at zero and taken back, over and over
+        ("judge_aware_ties", 390, Status.UNBOUNDED),  # gamma and log nu run off together
+        ("position_aware_ties", 429, Status.UNBOUNDED),  # and b with them
+        ("position_aware", 63, Status.UNBOUNDED),  # another judge falls to zero once the unbounded one is held
+        ("position_aware_ties", 550, Status.UNBOUNDED),
+        ("position_aware_ties", 636, Status.UNBOUNDED),
+    ],
+)
+def test_designs_that_once_took_every_iteration_end(member, number, status):
+    settings = {"member": member, "models": [3, 4], "judges": [1, 3], "comparisons": [4, 40]}
+    rows = designs.drawn(settings, generator(2026, "torture_existence", member, number))
+    assert fit(rows, member).status is status
 
 
 def lowered(fitted):

@@ -84,10 +84,13 @@ def test_intervals_hold_where_a_judge_runs_off():
 
 def test_sets_are_counted_whole_and_in_halves():
     data, question, _ = drawn(settings(n_comparisons=1500), np.random.default_rng(5))
-    given = {"set": "one", "member": "judge_aware", "solver": "newton", "level": 0.95, "clustered": False}
+    given = {"set": "one", "member": "judge_aware", "solver": "newton", "level": 0.95}
     whole = separated(given, generator(0), {"one": (data, question)})
     assert whole["pairs"] == 15
-    assert whole["both"] == ranks.pairwise(fit(data))["separated"].sum() <= whole["wald"]
+    fitted = fit(data)
+    for kind, result in (("plug_in", fitted), ("clustered", fitted.clustered(data, question))):
+        both = ranks.pairwise(result)["separated"].sum()
+        assert whole[f"both/{kind}"] == both <= whole[f"wald/{kind}"]
     part = half(given, generator(0), {"one": (data, question)})
     assert part["intervals"] == 1.0
 

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from judgerank.errors import ConfigError, DataError
+from judgerank.forms import READERS, read_table
 from judgerank.frames import question_name
 from judgerank.hub import load_rows
-from judgerank.reading import read_table
 from judgerank.simulate import generator
 
 COLUMNS = {"question_id": "question_id", "question": "question", "model": "model", "answer": "answer"}
@@ -69,7 +69,9 @@ def read_questions(source: str, columns: Mapping[str, str | None], answers: str 
     """
     names = COLUMNS | {key: name for key, name in columns.items() if name}
     path = Path(source)
-    table = read_table(path) if path.suffix and path.is_file() else load_rows(source).to_pandas()
+    is_file = bool(path.suffix) and path.is_file()
+    is_file |= path.suffix.lstrip(".").lower() in READERS  # no name of a set on the hub ends so
+    table = read_table(path) if is_file else load_rows(source).to_pandas()
     try:
         return _questions(_rows(table, names, answers))
     except DataError as error:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 import textalloc
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 COLUMN, PAGE = 3.25, 6.75  # widths of the paper's column and page, in inches
@@ -93,10 +91,29 @@ def short(judge: str) -> str:
 
 
 def canvas(width: float, height: float, rows: int = 1, columns: int = 1, **options) -> tuple[Figure, np.ndarray]:
-    """A figure in the project's style, with its axes as a flat array."""
-    plt.rcParams.update(STYLE)
-    figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, **options)
-    return figure, axes.ravel()
+    """A figure in the project's style, with its axes as a flat array.
+
+    It is not one of pyplot's, so that drawing opens no window and leaves a notebook's backend alone.
+    """
+    matplotlib.rcParams.update(STYLE)
+    figure = Figure(figsize=(width, height))
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, squeeze=False, **options).ravel()
+
+
+def save_figures(figures: Mapping[str, Figure], folder: Path) -> None:
+    """Write figures as PDF and PNG, the same to the byte each time.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written to.
+    """
+    for name, figure in figures.items():
+        # fixed metadata keep the files the same to the byte
+        figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "ModDate": None})
+        figure.set_layout_engine("none")  # the layout found for the one is kept for the other
+        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
 
 
 def name_rows(axes: Axes, names: Iterable[str], heights: Iterable[float], **options) -> None:

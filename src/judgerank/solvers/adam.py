@@ -47,37 +47,29 @@ class AdamSettings:
             raise ConfigError(f"tolerance must lie from 0 to {LARGEST_UPDATE}, not at {self.tolerance!r}")
 
 
-class _Moments:
-    """Running moments of one block's gradient, and the step they give."""
-
-    def __init__(self, shape: tuple[int, ...], size: float, settings: AdamSettings):
-        self.first, self.second = np.zeros(shape), np.zeros(shape)
-        self.size, self.settings = size, settings
-
-    def step(self, gradient: np.ndarray, t: int) -> np.ndarray:
-        beta1, beta2 = self.settings.beta1, self.settings.beta2
-        self.first = beta1 * self.first + (1 - beta1) * gradient
-        self.second = beta2 * self.second + (1 - beta2) * gradient**2
-        first, second = self.first / (1 - beta1**t), self.second / (1 - beta2**t)
-        return self.size * first / (np.sqrt(second) + self.settings.epsilon)
-
-
 def iterates(
     cells: Comparisons, model: Model, settings: AdamSettings, start: Parameters | None = None
 ) -> Iterator[tuple[int, Parameters, float]]:
     """Yield (iteration, parameters, norm of the update) until the stopping rule or the limit is met."""
     at = start or Parameters.zeros(model, cells)
-    scores = _Moments(at.scores.shape, settings.step_scores, settings)
-    judges = _Moments(at.judges.shape, settings.step_judges, settings)
+    n, shape = len(at.scores), at.judges.shape
+    # scores and judges' parameters in one vector: thousands of iterations of few numbers each
+    x = np.concatenate([at.scores, at.judges.ravel()])
+    centred = slice(0, n), slice(n, n + shape[1] * min(shape[0], 1))  # further blocks, like beta, are free
+    size = np.repeat([settings.step_scores, settings.step_judges], [n, at.judges.size])
+    beta1, beta2, first, second = settings.beta1, settings.beta2, np.zeros_like(x), np.zeros_like(x)
     for t in range(1, settings.max_iterations + 1):
         here = evaluate(cells, model, at)
-        s = at.scores + scores.step(here.score_gradient, t)
-        theta = at.judges + judges.step(here.judge_gradient, t)
-        s = s - s.mean()
-        # the projection centres s and alpha; further blocks, like beta, are free
-        theta[:1] -= theta[:1].mean(axis=1, keepdims=True)
-        change = max(np.linalg.norm(s - at.scores), np.linalg.norm(theta - at.judges))
-        at = Parameters(s, theta)
+        gradient = np.concatenate([here.score_gradient, here.judge_gradient.ravel()])
+        first = beta1 * first + (1 - beta1) * gradient
+        second = beta2 * second + (1 - beta2) * gradient**2
+        corrected = first / (1 - beta1**t), second / (1 - beta2**t)
+        there = x + size * corrected[0] / (np.sqrt(corrected[1]) + settings.epsilon)
+        for block in filter(len, (there[part] for part in centred)):
+            block -= block.sum() / len(block)
+        moved = there - x
+        change = max(np.linalg.norm(moved[:n]), np.linalg.norm(moved[n:]))
+        x, at = there, Parameters(there[:n], there[n:].reshape(shape))
         yield t, at, change
         if change <= settings.tolerance:
             return

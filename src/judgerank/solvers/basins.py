@@ -8,7 +8,7 @@ to end). The ends say which basins are worth an exact climb.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -132,22 +132,32 @@ def directions(rows: Rows) -> np.ndarray:
     What all judges say together; the leading patterns of their net wins, both ways round; what each judge, all but
     one, or, where there are few, every subset of them says; and the opposite of each judge.
     """
-    everyone = np.ones((1, rows.k))
+    wanted = max(LEAST_STARTS, MOST_AT_ONCE // max(len(rows), 1))
+    found = np.zeros((rows.n, 0))
+    for scores in _directions(rows, wanted):
+        scores = scores - scores.mean(axis=0)
+        spread = scores.std(axis=0)
+        known = spread > 1e-9 * spread.max(initial=0.0)
+        found = np.hstack([found, scores[:, known] / spread[known]])
+        if found.shape[1] >= wanted:
+            break
+    return found[:, :wanted]
+
+
+def _directions(rows: Rows, wanted: int) -> Iterator[np.ndarray]:
+    """Groups of them, as long as more are wanted."""
     net = rows.by_both((rows.wins - rows.count / 2)[:, None])[0]
+    yield one_step(rows, net, np.ones((1, rows.k)))
     leading = np.linalg.svd(net, full_matrices=False)[2][:3].T
+    yield np.hstack([leading, -leading])
     single = np.eye(rows.k)
+    own = one_step(rows, net, single[:wanted])
+    yield own
+    yield -own
+    several = 1.0 - single
     if rows.k <= FEW_JUDGES:
         several = np.array([mask for mask in product((0.0, 1.0), repeat=rows.k) if 1 < sum(mask) < rows.k])
-        several = several.reshape(-1, rows.k)
-    else:
-        several = 1.0 - single
-    own = one_step(rows, net, single)
-    columns = [one_step(rows, net, everyone), leading, -leading, own, -own, one_step(rows, net, several)]
-    scores = np.hstack(columns)
-    scores -= scores.mean(axis=0)
-    spread = scores.std(axis=0)
-    known = spread > 1e-9 * spread.max(initial=0.0)
-    return (scores[:, known] / spread[known])[:, : max(LEAST_STARTS, MOST_AT_ONCE // max(len(rows), 1))]
+    yield one_step(rows, net, several.reshape(-1, rows.k)[:wanted])
 
 
 def one_step(rows: Rows, net: np.ndarray, panels: np.ndarray) -> np.ndarray:
@@ -232,19 +242,26 @@ def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
 
 def _distinct(rows: Rows, here: Look) -> np.ndarray:
     """Starts that predict something of their own, highest first."""
-    kept: list[int] = []
+    weights, kept = shares(rows.judge, rows.count), []
     for place in np.argsort(-here.fit, kind="stable"):
-        if not kept or apart(rows.judge, rows.count, here.p[:, [place]], here.p[:, kept]).min() > ALIKE:
+        if not kept or apart(weights, here.p[:, [place]], here.p[:, kept]).min() > ALIKE:
             kept.append(place)
     return np.array(kept)
 
 
-def apart(judge: np.ndarray, count: np.ndarray, one: np.ndarray, others: np.ndarray) -> np.ndarray:
+def shares(judge: np.ndarray, count: np.ndarray) -> csr_array:
+    """Share of its judge's comparisons that every row has, shape (K, C)."""
+    total = np.bincount(judge, count)
+    return csr_array((count / total[judge], (judge, np.arange(len(judge)))))
+
+
+def apart(weights: csr_array, one: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Root mean square difference of probabilities over the rows of the judge of whom it is largest.
 
     Parameters
     ----------
-    judge, count : arrays, shape (C,)
+    weights : sparse float array, shape (K, C)
+        Of `shares`.
     one : float array, shape (C, 1)
     others : float array, shape (C, S)
 
@@ -252,9 +269,7 @@ def apart(judge: np.ndarray, count: np.ndarray, one: np.ndarray, others: np.ndar
     -------
     float array, shape (S,)
     """
-    by_judge = csr_array((count, (judge, np.arange(len(judge)))))
-    square, total = by_judge @ (one - others) ** 2, by_judge.sum(axis=1)
-    return np.sqrt((square[total > 0] / total[total > 0, None]).max(axis=0))
+    return np.sqrt((weights @ (one - others) ** 2).max(axis=0))
 
 
 def _climb(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float, steps: int) -> tuple[np.ndarray, Look]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from judgerank.solvers.solution import Rival, Solution
+from judgerank.solvers.solution import Rival, Solution, Status
 
 EQUAL_HEIGHT = 1e-9  # log-likelihoods closer than this, relative to their size, count as equal
 SAME_POINT = 1e-4  # maxima whose scores and discriminations differ by less, relative to the spread, are one
@@ -16,8 +16,9 @@ DIGITS = 6  # to which scores are compared when all else is equal
 def highest(ends: list[Solution], unweighted: np.ndarray) -> Solution:
     """The highest end, with the best other maximum among them.
 
-    Ends of equal height are told apart by the inner product of their scores with the unweighted ones, then by the
-    scores themselves, in lexicographic order; the larger counts.
+    Of ends of equal height one that was stopped counts last. The others are told apart by the inner product of
+    their scores with the unweighted ones, then by the scores themselves, in lexicographic order; the larger
+    counts.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ def highest(ends: list[Solution], unweighted: np.ndarray) -> Solution:
     top = max(height(end) for end in ends)
     level = EQUAL_HEIGHT * max(1.0, abs(top))
     equal = [end for end in ends if height(end) >= top - level]
-    best = max(equal, key=lambda end: _rank(end, unweighted))
+    best = max(equal, key=lambda end: (end.status is not Status.ITERATION_LIMIT, _rank(end, unweighted)))
     others = [end for end in ends if end.status.converged and not same_point(end, best)]
     if not best.status.converged or not others:
         return best

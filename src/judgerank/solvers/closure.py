@@ -14,6 +14,7 @@ from judgerank.likelihood import (
     Law,
     evaluate,
     first_shown_share,
+    net_wins,
     predictor,
     tied_share,
 )
@@ -23,14 +24,16 @@ LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that i
 LEVEL = 1e-9  # slope at zero that counts as none, over the largest that so many comparisons could have
 LEAST_SHARE = 1e-9  # of an answer that a judge never gives
 SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
+Bound = tuple[float | np.ndarray, float | np.ndarray]  # least and largest slope, of all judges or by judge
 
 
-def look(cells, model, at: Parameters, bound: float, curvature: Curvature = "observed") -> Evaluation:
-    """The evaluation as the climb sees it: slopes at their bound that would go beyond are held there."""
+def look(cells, model, at: Parameters, bound: Bound, curvature: Curvature = "observed") -> Evaluation:
+    """The evaluation as the climb sees it: slopes at a bound that would go beyond are held there."""
     here = evaluate(cells, model, at, curvature)
     if not model.has_slope:
         return here
-    held = (np.abs(at.judges[1]) >= bound) & (at.judges[1] * here.judge_gradient[1] > 0)
+    (least, largest), slope, rise = bound, at.judges[1], here.judge_gradient[1]
+    held = ((slope <= least) & (rise < 0)) | ((slope >= largest) & (rise > 0))
     here.judge_gradient[1, held] = 0.0
     here.cross_information[1, held] = 0.0
     here.judge_information[held, 1, :] = here.judge_information[held, :, 1] = 0.0
@@ -81,11 +84,7 @@ def main_direction(cells: Comparisons) -> np.ndarray:
 
     Near gamma = 0 a judge's net wins are proportional to gamma_k, with one pattern over models for all judges.
     """
-    n, k = len(cells.models), len(cells.judges)
-    net = cells.count * (cells.outcome - 0.5)
-    row = cells.judge.astype(np.intp) * n
-    wins = np.bincount(row + cells.first, net, k * n) - np.bincount(row + cells.second, net, k * n)
-    direction = np.linalg.svd(wins.reshape(k, n), full_matrices=False)[2][0]
+    direction = np.linalg.svd(net_wins(cells), full_matrices=False)[2][0]
     return direction / max(direction.std(), np.finfo(float).tiny)
 
 
@@ -126,7 +125,7 @@ def slopes_at_zero(cells: Comparisons, at: Parameters, here: Evaluation) -> np.n
     return np.where(np.abs(here.slope_at_zero) <= LEVEL * terms, 0.0, here.slope_at_zero)
 
 
-def set_aside(cells, model, at: Parameters, here: Evaluation, bound: float) -> tuple[Parameters, Evaluation]:
+def set_aside(cells, model, at: Parameters, here: Evaluation, bound: Bound) -> tuple[Parameters, Evaluation]:
     """Put judges in play whose slope at zero is not positive at gamma_k = 0."""
     if not model.judge_blocks or model.fixed_scale:
         return at, here
@@ -142,7 +141,7 @@ def set_aside(cells, model, at: Parameters, here: Evaluation, bound: float) -> t
 
 
 def taken_back(
-    cells, model, at: Parameters, here: Evaluation, bound: float, tolerance: float
+    cells, model, at: Parameters, here: Evaluation, bound: Bound, tolerance: float
 ) -> Parameters | None:
     """The point with those judges at zero back in play whose slope has turned positive, or None.
 
@@ -151,26 +150,30 @@ def taken_back(
     if at.in_play.all():
         return None
     level = tolerance * max(1.0, abs(here.log_likelihood))
-    back = ~at.in_play & (slopes_at_zero(cells, at, here) > level)
+    # with a covariate, the slope at zero is positive at one beta_k and not at another
+    asked = ~at.in_play & (model.has_slope | (slopes_at_zero(cells, at, here) > level))
     judges = at.judges.copy()
-    judges[0, back] = judges[0, at.in_play].min(initial=0.0) - 2.0
-    if model.has_slope:
-        share = first_shown_share(cells) if model.has_position else np.full(len(cells.judges), 0.5)
-        for k in np.flatnonzero(~at.in_play):
-            judges[:2, k] = best_from_zero(cells, at.scores, k, share[k], bound, level)
+    share = first_shown_share(cells) if model.has_position else np.full(len(cells.judges), 0.5)
+    least, largest = (
+        np.broadcast_to(edge, len(cells.judges)) for edge in (bound if model.has_slope else (0.0, 0.0))
+    )
+    for k in np.flatnonzero(asked):
+        start = best_from_zero(cells, at.scores, k, share[k], (least[k], largest[k]), level)
+        judges[: model.n_scale, k] = start[: model.n_scale]
     return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
 
 
-def best_from_zero(cells, scores, k: int, share: float, bound: float, level: float) -> tuple[float, float]:
+def best_from_zero(cells, scores, k: int, share: float, bound: Bound, level: float) -> tuple[float, float]:
     """Log-discrimination and slope from which a judge at zero can climb, or minus infinity and zero.
 
     Near zero the log-likelihood is gamma_k sum n (y - q) h d - gamma_k^2 sum n q (1 - q) (h d)^2 / 2 and a
     constant, with h = e^{beta z} and q the probability of the first model at zero discrimination.
     """
     rows = cells.judge == k
-    d, n, z = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows], cells.covariate[rows]
-    reach = min(bound, LARGEST_EXPONENT / max(np.abs(z).max(), np.finfo(float).tiny))
-    slopes = np.linspace(-reach, reach, SLOPES_TRIED)
+    d, n = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows]
+    z = np.zeros_like(d) if cells.covariate is None else cells.covariate[rows]
+    reach = LARGEST_EXPONENT / max(np.abs(z).max(), np.finfo(float).eps)
+    slopes = np.unique(np.linspace(*np.clip(bound, -reach, reach), SLOPES_TRIED))
     shape = np.exp(np.outer(slopes, z))
     rise = shape @ (n * (cells.outcome[rows] - share) * d)
     curvature = shape**2 @ (n * d**2 * share * (1 - share))

@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import LinAlgError, block_diag
+from scipy.linalg import LinAlgError
 
 from judgerank.comparisons import Comparisons
 from judgerank.connectivity import runaway_models
 from judgerank.errors import ConfigError
-from judgerank.inference import information, zero_sum_basis
+from judgerank.inference import information
 from judgerank.likelihood import Evaluation, evaluate
 from judgerank.model import JUDGE_AWARE, Model, Parameters
 from judgerank.solvers import newton, search
@@ -123,9 +123,8 @@ class _Box:
         face = np.zeros(len(x), bool)
         here = self._evaluate(x)
         for iteration in range(self.settings.max_iterations):
-            basis = self._basis(face)
             gradient = self._gradient(here)
-            along = basis.T @ gradient
+            along = self._along(face, gradient)
             if np.abs(along).max(initial=0.0) <= self.settings.tolerance * max(1.0, abs(here.log_likelihood)):
                 release = self._release(x, face, gradient)
                 if release is None:
@@ -133,7 +132,7 @@ class _Box:
                 face[release] = False
                 continue
             try:
-                step = basis @ self._direction(x, here, basis, along)
+                step = self._direction(x, here, face, along)
                 x, here, hit = self._move(x, here, step, gradient @ step)
             except LinAlgError:
                 break
@@ -158,16 +157,17 @@ class _Box:
     def _blocks(self, values: np.ndarray) -> list[np.ndarray]:
         return [values[: self.sizes[0]], values[self.sizes[0] :]]
 
-    def _basis(self, face: np.ndarray) -> np.ndarray:
-        """Orthonormal basis of the directions that keep both sums at zero and held parameters in place."""
-        blocks = []
-        for held in self._blocks(face):
-            free = np.flatnonzero(~held)
-            block = np.zeros((len(held), max(len(free) - 1, 0)))
-            if len(free) > 1:
-                block[free] = zero_sum_basis(len(free))
-            blocks.append(block)
-        return block_diag(*blocks)
+    def _sums(self, face: np.ndarray) -> np.ndarray:
+        """Unit vectors along the sums of the free scores and of the free log-discriminations, shape (D, 2)."""
+        sums = np.zeros((len(face), 2))
+        for block, free in enumerate(self._blocks(~face)):
+            self._blocks(sums)[block][free, block] = 1.0 / np.sqrt(max(1, free.sum()))
+        return sums
+
+    def _along(self, face: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Projection, by columns, on the directions that keep both sums at zero and held parameters in place."""
+        sums, free = self._sums(face), np.where(face, 0.0, values.T).T
+        return free - sums @ (sums.T @ free)
 
     def _release(self, x: np.ndarray, face: np.ndarray, gradient: np.ndarray) -> int | None:
         """The held parameter that most wants to come back inside, or None at a maximum.
@@ -183,7 +183,7 @@ class _Box:
         slack = self.settings.tolerance * np.abs(gradient).sum()
         return int(wish.argmax()) if wish.max() > slack else None
 
-    def _direction(self, x: np.ndarray, here: Evaluation, basis: np.ndarray, along: np.ndarray) -> np.ndarray:
+    def _direction(self, x: np.ndarray, here: Evaluation, face: np.ndarray, along: np.ndarray) -> np.ndarray:
         """Newton's direction along the face if minus the Hessian is positive definite, else Fisher scoring's."""
         everyone = np.ones((1, self.sizes[1]), bool)
         observed = information(here, everyone)
@@ -191,12 +191,19 @@ class _Box:
         judges = np.arange(self.sizes[0], len(x))
         observed[judges, judges] -= here.judge_gradient[0]
         try:
-            return newton.positive_solve(basis.T @ observed @ basis, along)
+            return newton.positive_solve(self._within(face, observed, 0.0), along)
         except LinAlgError:
             here = evaluate(self.cells, JUDGE_AWARE, self._parameters(x), "expected")
-            matrix = basis.T @ information(here, everyone) @ basis
-            level = np.trace(matrix) / len(matrix)
-            return newton.positive_solve(matrix + newton.DAMPING * level * np.eye(len(matrix)), along)
+            return newton.positive_solve(self._within(face, information(here, everyone), newton.DAMPING), along)
+
+    def _within(self, face: np.ndarray, matrix: np.ndarray, damping: float) -> np.ndarray:
+        """A matrix of the directions along a face, damped; on all others a multiple of the identity."""
+        level = np.trace(matrix) / len(matrix)
+        sums = self._sums(face)
+        matrix = self._along(face, self._along(face, matrix).T) + level * (sums @ sums.T)
+        diagonal = np.arange(len(matrix))
+        matrix[diagonal, diagonal] += level * np.where(face, 1.0, damping)
+        return matrix
 
     def _move(self, x, here, step, rise) -> tuple[np.ndarray, Evaluation, int | None]:
         """Backtrack from the nearest bound or the full step; name the parameter that reached its bound.

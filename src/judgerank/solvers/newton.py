@@ -16,7 +16,7 @@ from scipy.linalg.lapack import dposv
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import Evaluation
 from judgerank.model import Model, Parameters
-from judgerank.solvers.closure import look, set_aside, taken_back
+from judgerank.solvers.closure import Bound, look, set_aside, taken_back
 from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, separated_judges
 
 # relative change of a discrimination, a slope or a tie propensity in one step (see Parameters.moved)
@@ -55,15 +55,26 @@ class NewtonSettings:
         require_tolerance(self)
 
 
-def climb(cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters) -> Solution:
+def climb(
+    cells: Comparisons, model: Model, settings: NewtonSettings, start: Parameters, bound: Bound | None = None
+) -> Solution:
     """The maximum that a climb from one start reaches, over gamma_k >= 0.
 
     Judges whose slope at zero is not positive are set to gamma_k = 0 on the way (for the scores as they are,
     that is their best value) and taken back whenever their slope at the fit of the others turns positive, so
     that at return the Karush-Kuhn-Tucker conditions hold for all of them; with a covariate, at every beta_k on a
     grid between its bounds. Which maximum is the highest is for `judgerank.solvers.search` to find.
+
+    Parameters
+    ----------
+    cells : Comparisons
+    model : Model
+    settings : NewtonSettings
+    start : Parameters
+    bound : pair of floats or of float arrays, shape (K,), optional
+        Least and largest slope, if not those of the settings. A judge for whom the two are equal is held there.
     """
-    at, bound = start.normalised(), settings.slope_bound
+    at, bound = start.normalised(), bound or (-settings.slope_bound, settings.slope_bound)
     here = look(cells, model, at, bound)
     for iteration in range(settings.max_iterations + 1):
         at, here = set_aside(cells, model, at, here, bound)
@@ -112,7 +123,7 @@ def _finished(cells, model, at, here, iterations, bound, status=None) -> Solutio
     unbounded = unbounded_judges(model, at) or separated_judges(cells, model, at)
     if unbounded:
         status = Status.UNBOUNDED
-    elif status is None and model.has_slope and np.any(np.abs(at.judges[1]) >= bound):
+    elif status is None and model.has_slope and np.any((at.judges[1] <= bound[0]) | (at.judges[1] >= bound[1])):
         status = Status.LOCALIZED
     elif status is None:
         status = Status.INTERIOR if at.in_play.all() else Status.BOUNDARY
@@ -130,13 +141,13 @@ def unbounded_judges(model: Model, at: Parameters) -> tuple[int, ...]:
 
 
 def newton_step(
-    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, slope_bound: float = np.inf
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound = (-np.inf, np.inf)
 ) -> Parameters:
     """Ascent direction: Newton's where minus the Hessian is positive definite, else Fisher scoring's."""
     try:
         return _solve(model, at, here, LARGEST_GAIN, 0.0)
     except LinAlgError:
-        return _solve(model, at, look(cells, model, at, slope_bound, "expected"), 0.0, DAMPING)
+        return _solve(model, at, look(cells, model, at, bound, "expected"), 0.0, DAMPING)
 
 
 def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping: float) -> Parameters:
@@ -168,7 +179,8 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
         raise LinAlgError("a judge's information is not positive definite")
     cross = here.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
     right_sides = np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2)
-    solved = np.linalg.solve(own, right_sides).reshape(-1, len(schur) + 1)
+    solved = right_sides / own if own.shape[-1] == 1 else np.linalg.solve(own, right_sides)
+    solved = solved.reshape(-1, len(schur) + 1)
     rows = cross.reshape(-1, len(schur))
     schur = schur - rows.T @ solved[:, :-1]
     right = right - rows.T @ solved[:, -1]
@@ -188,8 +200,8 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
 def _positive(own: np.ndarray, least: float) -> bool:
     """Whether matrices are positive definite by more than rounding, each in its own units."""
     diagonal = np.einsum("kbb->kb", own)
-    if not np.all(diagonal > least):
-        return False
+    if not np.all(diagonal > least) or own.shape[-1] == 1:
+        return bool(np.all(diagonal > least))
     scale = np.sqrt(diagonal)
     return bool(np.all(np.linalg.eigvalsh(own / (scale[:, :, None] * scale[:, None, :])) > FLATTEST))
 
@@ -229,9 +241,9 @@ def _line_search(cells, model, at, here, step, bound) -> tuple[Parameters, Evalu
     size = 1.0 / max(1.0, rising, falling)
     slack = ROUNDING * max(1.0, abs(here.log_likelihood))
     for _ in range(50):
-        there = at.moved(step, size, position).normalised()
-        slopes = there.judges[1 : model.n_scale]
-        np.clip(slopes, -bound, bound, out=slopes)
+        there = at.moved(step, size, slice(model.n_scale, None)).normalised()
+        if model.has_slope:
+            there.judges[1] = np.where(there.in_play, np.clip(there.judges[1], *bound), 0.0)
         evaluation = look(cells, model, there, bound)
         if evaluation.log_likelihood >= here.log_likelihood + SUFFICIENT * size * rise - slack:
             return there, evaluation

@@ -15,7 +15,7 @@ rewarded for being all but singular.)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError, block_diag
@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 
 from judgerank.comparisons import Comparisons
 from judgerank.inference import information, zero_sum_basis
-from judgerank.likelihood import evaluate
+from judgerank.likelihood import Evaluation, evaluate
 from judgerank.model import Model, Parameters
 from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve, unbounded_judges
 from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance
@@ -135,6 +135,7 @@ class Problem:
         for name, many in zip(_free_blocks(model), self.free[model.fixed_scale :].sum(axis=1), strict=True):
             bases.append(zero_sum_basis(many) if name == "log_discrimination" else np.eye(many))
         self.to_full = block_diag(*bases)
+        self._last: dict[str | None, tuple[np.ndarray, Evaluation]] = {}  # by curvature
 
     def parameters(self, x: np.ndarray) -> Parameters:
         full = self.to_full @ x
@@ -151,7 +152,7 @@ class Problem:
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
         at = self.parameters(x)
-        here = evaluate(self.cells, self.model, at, curvature)
+        here = self._evaluated(x, at, curvature)
         level, share = _scale(self.model, at) if self.alone is None else (0.0, np.empty(0))
         apart = _apart(self.model, self.n, self.k, spread) if self.alone is None else self.alone
         pull = (level / spread["scores"]) ** 2 * at.scores
@@ -164,12 +165,20 @@ class Problem:
             return height, self.to_full.T @ gradient, np.empty((0, 0))
         precision = penalty(self.model, at, spread) if self.alone is None else apart.copy()
         if curvature == "observed" and not self.model.fixed_scale and len(self.free):
-            here.judge_information[:, 0, 0] -= here.judge_gradient[0]  # from gamma to its logarithm
+            own = here.judge_information.copy()
+            own[:, 0, 0] -= here.judge_gradient[0]  # from gamma to its logarithm
+            here = replace(here, judge_information=own)
             precision[: self.n, by_judge] += np.outer(pull, share)
             precision[by_judge, : self.n] += np.outer(share, pull)
             precision[by_judge, by_judge] += size * np.diag(share)
         info = self.to_full.T @ (information(here, self.free) + precision) @ self.to_full
         return height, self.to_full.T @ gradient, info
+
+    def _evaluated(self, x: np.ndarray, at: Parameters, curvature) -> Evaluation:
+        """The likelihood's part, which standard deviations do not change; they are often tried at one point."""
+        if curvature not in self._last or not np.array_equal(self._last[curvature][0], x):
+            self._last[curvature] = x, evaluate(self.cells, self.model, at, curvature)
+        return self._last[curvature][1]
 
     def mode(self, x: np.ndarray, spread: Mapping[str, float], settings: PenalisedSettings):
         """The mode reached from x: where it is, how high, whether the tolerance was met, and Newton steps.

@@ -12,11 +12,13 @@ from scipy.linalg import block_diag
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import evaluate
 from judgerank.model import Model, Parameters
+from judgerank.solvers.closure import levels_at_zero
 from judgerank.solvers.newton import unbounded_judges
 from judgerank.solvers.penalised import PenalisedSettings, Problem
 from judgerank.solvers.solution import Solution, Status, separated_judges
 
 ALONE = 1.0  # standard deviation of an unbounded judge's parameters about the mean of the others
+NOTHING = 1e-6  # log-odds of a typical pair under one judge, below which that judge counts as at zero
 
 
 def penalty_alone(judges: np.ndarray, n_models: int, unbounded: np.ndarray) -> np.ndarray:
@@ -43,7 +45,8 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
 
     Log-discrimination, position and log tie propensity of such a judge are normal about their means over the other
     judges in play with standard deviation one; judges at zero stay there. Who is unbounded stays on record, and so
-    does the status. Judges that run off once the first are held join them. With slopes nothing changes: those have
+    does the status. Judges that run off once the first are held join them. Judges that fall to zero then are put
+    there: their log-discrimination would drag the mean down without end. With slopes nothing changes: those have
     bounds, which this does not know.
     """
     if found.status is not Status.UNBOUNDED or model.has_slope:
@@ -52,19 +55,22 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
     play = np.flatnonzero(at.in_play)
     if not play.size:  # whoever runs off, in position or ties, says nothing of the models
         return found
-    part = cells.with_judges(cells.judges[k] for k in play)
-    done = True
-    for _ in play:
+    judges, done = at.judges.copy(), True
+    for _ in range(2 * len(play)):
+        part = cells.with_judges(cells.judges[k] for k in play)
         away = np.isin(play, unbounded)
         problem, start = _alone(part, model, Parameters(at.scores, at.judges[:, play]), away)
         x, _, done, more = problem.mode(start, {"scores": 1.0}, PenalisedSettings())
         here, steps = problem.parameters(x), steps + more
         new = set(unbounded_judges(model, here) or separated_judges(part, model, here)) - set(np.flatnonzero(away))
-        if not new:
-            break
         unbounded = tuple(sorted({*unbounded, *play[list(new)].tolist()}))
-    judges = at.judges.copy()
-    judges[:, play] = here.judges
+        falling = ~away & (np.exp(here.judges[0]) * here.scores.std() < NOTHING) & (not model.fixed_scale)
+        judges[:, play] = here.judges
+        judges[0, play[falling]] = -np.inf
+        judges[1:, play[falling]] = levels_at_zero(part, model)[:, falling]
+        if not new and not falling.any():
+            break
+        play = play[~falling]
     here = Parameters(here.scores, judges)
     status = Status.UNBOUNDED if done else Status.ITERATION_LIMIT
     return Solution(here, evaluate(cells, model, here), status, steps, unbounded, alone=ALONE)

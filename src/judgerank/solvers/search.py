@@ -8,24 +8,23 @@ an exact climb has already led to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from scipy.special import expit
 
-from judgerank.comparisons import Comparisons
+from judgerank.comparisons import Comparisons, remembered
 from judgerank.likelihood import predictor
 from judgerank.model import BTL, Model, Parameters
-from judgerank.solvers.basins import Ends, Rows, apart, rough_maxima
+from judgerank.solvers.basins import Ends, Rows, apart, rough_maxima, shares
 from judgerank.solvers.choice import highest
 from judgerank.solvers.closure import assurance, guess, levels_at_zero
 from judgerank.solvers.newton import NewtonSettings, climb
 from judgerank.solvers.slopes import elsewhere
-from judgerank.solvers.solution import Solution
+from judgerank.solvers.solution import Solution, Status
 
 BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
 ASSURED = 2.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough
-ASSURED_WITH_SLOPES = 5.0  # the same where judges have slopes, in which the likelihood has maxima of its own
 MANY = 10  # comparisons by judge and model, from which one climb is tried without a look
 WORTH_A_TRY = 1.5  # assurance at a first guess, from which a single climb is tried
 WORTH = 3.0  # log-likelihood by which the end of a rough climb may be lower than the best and still be followed
@@ -50,62 +49,88 @@ def maximise(
     if start is not None:
         return climb(cells, model, settings, start)
     if not model.judge_blocks:
-        return climb(cells, model, settings, Parameters.zeros(model, cells))
+        return from_zero(cells, model, settings)
     unweighted = unweighted_scores(cells, settings)
-    first = climb(cells, model, settings, guess(cells, model, unweighted))
-    if model.fixed_scale or is_sure(cells, model, first):
+    first = from_unweighted(cells, model, settings)
+    if model.fixed_scale or (not model.has_slope and is_sure(cells, model, first)):
         return first
     if rough is None:
         rough = rough_ends(cells, model, BOX | {"slope": settings.slope_bound})
-    ends = [first]
-    starts = worth_climbing(cells, model, rough)
-    for _ in range(ROUNDS):
-        more = followed(cells, model, starts, lambda near: climb(cells, model, settings, near), *ends)
-        best = highest(more, unweighted)
-        if not model.has_slope or len(more) == len(ends):
+
+    def more(ends: list[Solution], starts: Iterable[Parameters]) -> tuple[list[Solution], Solution]:
+        ends = followed(cells, model, starts, lambda near: climb(cells, model, settings, near), *ends)
+        return ends, highest(ends, unweighted)
+
+    ends, best = more([first], worth_climbing(cells, model, rough))
+    for _ in range(ROUNDS * model.has_slope):
+        last = best
+        ends, best = more(ends, elsewhere(cells, model, best.parameters, settings))
+        if best.parameters is last.parameters:
             break
-        ends, starts = more, elsewhere(cells, model, best.parameters, settings.slope_bound)
     return best
 
 
 def followed(
     cells: Comparisons,
     model: Model,
-    starts: list[Parameters],
+    starts: Iterable[Parameters],
     climb_from: Callable[[Parameters], Solution],
     *ends: Solution,
 ) -> list[Solution]:
-    """Ends of climbs, each start in turn, but for starts that predict the same as an end before them."""
-    found = list(ends)
-    known = [expit(predictor(cells, model, end.parameters)) for end in found]
+    """Ends of climbs, each start in turn, but for starts that predict the same as an end before them.
+
+    An end that was stopped is no reason to leave a start out: a climb from there may yet end.
+    """
+    found, weights = list(ends), shares(cells.judge, cells.count)
+
+    def predicted(at: Parameters) -> np.ndarray:
+        return expit(predictor(cells, model, at))
+
+    known = [predicted(end.parameters) for end in found if end.status is not Status.ITERATION_LIMIT]
     for near in starts:
-        here = expit(predictor(cells, model, near))[:, None]
-        if not known or apart(cells.judge, cells.count, here, np.column_stack(known)).min() > REACHED:
+        here = predicted(near)[:, None]
+        if not known or apart(weights, here, np.column_stack(known)).min() > REACHED:
             found.append(climb_from(near))
-            known.append(expit(predictor(cells, model, found[-1].parameters)))
+            if found[-1].status is not Status.ITERATION_LIMIT:
+                known.append(predicted(found[-1].parameters))
     return found
 
 
 def sure_maximum(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution | None:
     """The maximum that one climb from the unweighted scores reaches, if there can hardly be a higher one."""
-    start = guess(cells, model, unweighted_scores(cells, settings))
     many = cells.n_comparisons >= MANY * len(cells.models) * len(cells.judges)
-    if not many and assurance(cells, model, start) < WORTH_A_TRY:
+    if not many and assurance(cells, model, first_guess(cells, model, settings)) < WORTH_A_TRY:
         return None
-    first = climb(cells, model, settings, start)
+    first = from_unweighted(cells, model, settings)
     return first if is_sure(cells, model, first) else None
 
 
 def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
     """Whether there can hardly be a higher maximum than this one."""
     height = found.evaluation.log_likelihood
-    enough = ASSURED_WITH_SLOPES if model.has_slope else ASSURED
-    return found.status.converged and assurance(cells, model, found.parameters, height) >= enough
+    return found.status.converged and assurance(cells, model, found.parameters, height) >= ASSURED
 
 
 def unweighted_scores(cells: Comparisons, settings: NewtonSettings) -> np.ndarray:
-    pooled = cells.pool_judges()
-    return climb(pooled, BTL, settings, Parameters.zeros(BTL, pooled)).parameters.scores
+    return from_zero(cells.pool_judges(), BTL, settings).parameters.scores
+
+
+@remembered
+def from_zero(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution:
+    """The climb from all parameters at zero."""
+    return climb(cells, model, settings, Parameters.zeros(model, cells))
+
+
+@remembered
+def from_unweighted(cells: Comparisons, model: Model, settings: NewtonSettings) -> Solution:
+    """The climb from the unweighted scores."""
+    return climb(cells, model, settings, first_guess(cells, model, settings))
+
+
+@remembered
+def first_guess(cells: Comparisons, model: Model, settings: NewtonSettings) -> Parameters:
+    """The unweighted scores with judges to match."""
+    return guess(cells, model, unweighted_scores(cells, settings))
 
 
 def rough_ends(cells: Comparisons, model: Model, bounds: Mapping[str, float]) -> Ends:

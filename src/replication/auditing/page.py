@@ -62,6 +62,12 @@ def totals_tables(numbers: pd.DataFrame) -> str:
     return "\n\n".join([results.to_markdown(index=False), told, others.to_markdown(index=False)])
 
 
+def verdicts_table(numbers: pd.DataFrame) -> str:
+    """The results of all places in one row."""
+    whole = totals(numbers).tail(1)
+    return whole[["printed", "results", *map(str, RESULTS)]].to_markdown(index=False)
+
+
 def page(audit: Audit, results: Results) -> str:
     """The audit in Markdown, to be read in the results folder."""
     numbers = audit.numbers

@@ -42,5 +42,6 @@ class Dataset:
     records: int = at_least(1)
     git_blob: str | None = None  # the file's id in its repository, where its SHA-256 is not known
     questions: str | None = None  # file of the questions' texts, for their lengths
+    questions_sha256: str | None = None
     left_out: list[str] = field(default_factory=list)  # judges the paper leaves out of its complete ranking
     stand_in: StandIn = field(default_factory=lambda: StandIn(n_questions=1000))

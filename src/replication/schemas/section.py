@@ -82,7 +82,7 @@ class JudgeReliability(RealData):
 
 @dataclass
 class Audit(Section):
-    readme: str | None = MISSING
+    pages: list[str] = MISSING
 
 
 @dataclass

@@ -1,43 +1,47 @@
-"""A page as one HTML file that needs nothing beside it, and the blocks of the README."""
+"""What the README and the documentation show of the stored results: blocks that `make audit` keeps current."""
 
 from __future__ import annotations
 
-import base64
+import json
 import logging
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-import markdown
 import pandas as pd
 
+from judgerank.publishing import replace_file
 from replication.auditing.claims import outcomes
-from replication.auditing.page import Audit, totals_tables
+from replication.auditing.page import Audit, totals_tables, verdicts_table
 from replication.auditing.results import Missing, Results
 
 log = logging.getLogger("replication")
-STYLE = """body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
-table { border-collapse: collapse; font-size: 13px; margin: 1em 0 }
-th, td { border: 1px solid #ccc; padding: 2px 7px }
-th { background: #f2f2f2; text-align: left } img { max-width: 100% } code { background: #f5f5f5 }
-summary { cursor: pointer; font-weight: bold }"""
 SET_TITLES = {"in_house": "In-house data", "chatbot_arena": "Chatbot Arena"}
 SET_TITLES |= {"mt_bench": "MT-Bench", "ultrafeedback": "UltraFeedback"}
 SHOWN_MEMBERS = ("btl", "judge_aware", "position_only", "position_aware", "position_aware_ties")
 ERROR_HEADS = {"score": "s", "standardised_score": "s, standardised", "log_discrimination": "log gamma"}
 DRAW_KINDS = ("further", "main")
-
-
-def html(text: str, title: str, folder: Path) -> str:
-    """A Markdown page as one HTML file, with the figures it shows (relative to a folder) inside."""
-    body = markdown.markdown(text, extensions=["tables", "md_in_html"])
-
-    def embedded(match: re.Match) -> str:
-        content = base64.b64encode((folder / match[1]).read_bytes()).decode()
-        return f'src="data:image/png;base64,{content}"'
-
-    body = re.sub(r'src="([^"]+\.png)"', embedded, body)
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+CHECKED = (  # title, section, rows
+    ("Table 3 (Chatbot Arena)", "chatbot_arena", "table=Table 3"),
+    ("Table 1 (MT-Bench)", "benchmark_alignment", "table=Table 1"),
+    ("Table A.6 (UltraFeedback), unweighted", "benchmark_alignment", "table=Table A.6; column=score_btl"),
+    ("Table A.6 (UltraFeedback), judge-aware", "benchmark_alignment", "table=Table A.6; column=score_judge_aware"),
+    ("Table A.8, MT-Bench", "judge_reliability", "table=Table A.8; column=mt_bench"),
+    ("Table A.8, UltraFeedback", "judge_reliability", "table=Table A.8; column=ultrafeedback"),
+)
+COVERED = {"judge_aware": "judge-aware", "btl": "BTL", "btl_rescaled": "BTL, on its scale"}
+TORTURED = {
+    "maxima": ("climbs from many random starts beside a fit", "a higher maximum is missed"),
+    "existence": (
+        "a linear program beside a certificate, seven members",
+        "a fit called interior has no maximum, or a refused one has",
+    ),
+    "inputs": (
+        "CSV, JSON and JSON Lines files damaged at random",
+        "read otherwise than by the standard readers, or no sentence",
+    ),
+    "kills": ("a study, a ledger, a folder of results, killed up to 8 times each", "anything is lost or mixed"),
+}
 
 
 def with_block(text: str, name: str, content: str) -> str:
@@ -146,6 +150,77 @@ def methods_table(results: Results) -> str:
     return f"{grid}\n\n{noted} Rankings that run against the truth where judges are contrary: {'; '.join(counts)}."
 
 
+def checks_table(results: Results) -> str:
+    """How many of the printed estimates come out at printed precision, by table."""
+    rows = []
+    for title, section, of in CHECKED:
+        check = results.rows(f"{section}/paper_check.csv", of)
+        rows.append((title, len(check), int(check["reproduced"].sum())))
+    return _grid(rows, ["printed", "numbers", "reproduced at printed precision"])
+
+
+def slopes_table(results: Results) -> str:
+    """Slopes of the mean squared error with Monte Carlo errors, as `make convergence_mse` stored them."""
+    rows = []
+    for row in results.table("convergence_mse/slopes.csv").itertuples():
+        ours = (row.slope, row.slope_se), (row.interior_slope, row.interior_slope_se)
+        names = f"({row.n_models}, {row.n_judges})", ERROR_HEADS[row.parameter]
+        rows.append((*names, f"{row.paper:.2f}", *(_with_error(*pair, 2) for pair in ours)))
+    return _grid(rows, ["(N, K)", "error of", "paper", "all replications", "interior maximum"])
+
+
+def coverage_table(results: Results) -> str:
+    """Coverage at the largest T with Monte Carlo errors, as `make ci_coverage` stored it."""
+    table = results.table("ci_coverage/coverage.csv")
+    rows = []
+    for place, setting in table.groupby(["n_models", "n_judges"], sort=False):
+        size = setting["n_comparisons"].max()
+        last = setting[setting["n_comparisons"] == size].set_index("method")
+        cells = (_with_error(*last.loc[method, ["coverage", "coverage_se"]], 3) for method in COVERED)
+        rows.append((str(place), f"{size:,}", *cells))
+    return _grid(rows, ["(N, K)", "T", *COVERED.values()])
+
+
+def torture_table(results: Results) -> str:
+    """Adverse cases tried, and how often what must not happen did, as `make torture` stored them."""
+    counts = results.table("torture/counts.csv")
+    rows = []
+    for part, (tried, never) in TORTURED.items():
+        of = counts[counts["part"] == part]
+        rows.append((tried, never, f"{of['cases'].sum():,}", int(of["happened"].sum())))
+    maxima = counts[counts["part"] == "maxima"]
+    slopes = maxima["of"].str.contains("length")
+    missed = [int(maxima["happened"][chosen].sum()) for chosen in (slopes, ~slopes)]
+    sizes = [int(maxima["cases"][chosen].sum()) for chosen in (slopes, ~slopes)]
+    told = (
+        f"Missed maxima: {missed[0]} of {sizes[0]} fits of members with slopes in length, {missed[1]} of "
+        f"{sizes[1]} of the others. One climb from the unweighted scores, without a search, misses "
+        f"{maxima['by one climb'].sum():.0f} of the {sum(sizes):,}."
+    )
+    return f"{_grid(rows, ['what was tried', 'what must not happen', 'cases', 'happened'])}\n\n{told}"
+
+
+def times_table(results: Results) -> str:
+    """How long every section took in the stored run, sets together, from its run.json."""
+    seconds: dict[str, float] = {}
+    cpus = set()
+    for path in sorted(results.folder.rglob("run.json")):
+        run = json.loads(path.read_text())
+        if run["section"] != "torture" and not run["surrogate"]:
+            seconds[run["section"]] = seconds.get(run["section"], 0.0) + run["machine"]["seconds"]
+            cpus.add(run["machine"]["cpu"])
+    ordered = sorted(seconds.items(), key=lambda item: -item[1])
+    rows = [(f"`make {section}`", f"{time:.0f} s") for section, time in ordered]
+    whole = sum(seconds.values()) / 60
+    told = f"Together {whole:.0f} minutes on {' and '.join(sorted(cpus))}, without start-up and installation."
+    return f"{_grid(rows, ['section', 'time taken'])}\n\n{told}"
+
+
+def _with_error(value: float, error: float, digits: int) -> str:
+    shown = f"{value:.{digits}f}"
+    return shown if pd.isna(error) else f"{shown} ({error:.{digits}f})"
+
+
 def _over_orders(row: pd.Series) -> str:
     """A rank correlation, with its spread over orders of the rows where it depends on them."""
     spread = row["spearman_sd"]
@@ -157,22 +232,44 @@ def _grid(rows: list[tuple], columns: list[str]) -> str:
 
 
 BLOCKS = {
+    "checks": checks_table,
+    "coverage": coverage_table,
     "members": members_table,
-    "slots": slots_table,
-    "shrinkage": shrinkage_table,
-    "uncertainty": uncertainty_table,
     "methods": methods_table,
+    "shrinkage": shrinkage_table,
+    "slopes": slopes_table,
+    "slots": slots_table,
+    "times": times_table,
+    "torture": torture_table,
+    "uncertainty": uncertainty_table,
 }
 
 
-def readme_blocks(audit: Audit, results: Results) -> dict[str, str]:
-    """What the README shows of the stored results, by the name of the block; without those not stored."""
+def blocks(audit: Audit, results: Results) -> dict[str, str]:
+    """What is shown of the stored results, by the name of the block; without those not stored."""
     claims = outcomes(audit.claims).to_markdown(index=False)
     listed = "\n".join(f"{number}. {told.finding.title}" for number, told in enumerate(audit.held, 1))
-    blocks = {"totals": f"{totals_tables(audit.numbers)}\n\nClaims in words:\n\n{claims}", "findings": listed}
+    found = {"totals": f"{totals_tables(audit.numbers)}\n\nClaims in words:\n\n{claims}", "findings": listed}
+    found["verdicts"] = verdicts_table(audit.numbers)
     for name, table in BLOCKS.items():
         try:
-            blocks[name] = table(results)
+            found[name] = table(results)
         except (Missing, KeyError) as error:
-            log.warning("the block %s of the README is left as it is: %s", name, error)
-    return blocks
+            log.warning("the block %s is left as it is: %s", name, error)
+    return found
+
+
+def keep_current(pages: Iterable[Path], shown: Mapping[str, str]) -> None:
+    """Write every block into the pages that have its marks."""
+    for path in pages:
+        text = before = path.read_text()
+        for name, content in shown.items():
+            text = with_block(text, name, content)
+        if text != before:
+            replace_file(path, text)
+
+
+def markdown_in(places: Iterable[Path]) -> Iterator[Path]:
+    """Markdown files among files and in folders."""
+    for place in places:
+        yield from [place] if place.is_file() else sorted(place.rglob("*.md"))

@@ -1,0 +1,130 @@
+"""Comparisons laid out for one pass over them: what each row has to do with models and judges, and sums over rows.
+
+Where judges have seen most of the pairs, rows stand in a table of judges by pairs, with a count of zero where a
+judge has not seen a pair: then what goes with the judge or with the pair is broadcast, and sums run along an axis.
+Elsewhere they stand in a list. Values by row have the shape (C,) in a list and (K, P) in a table, or one that
+broadcasts to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from judgerank.comparisons import Comparisons, remembered
+
+KEPT = 1 << 18  # rows up to which a layout is kept between passes, which takes 80 bytes a row
+FILLED, MANY = 0.4, 1_000  # share of a table's places with a comparison, and rows, from which it is quicker
+
+
+class Listed:
+    """Some of the rows, one after the other."""
+
+    def __init__(self, cells: Comparisons, rows: slice):
+        self._n, self._k = len(cells.models), len(cells.judges)
+        self._i, self._j, self._judge = (x[rows].astype(np.intp) for x in (cells.first, cells.second, cells.judge))
+        self._pair, row = self._i * self._n + self._j, self._judge * self._n
+        self._with_first, self._with_second = row + self._i, row + self._j
+        self.outcome, self.count = cells.outcome[rows], cells.count[rows]
+        self.covariate = None if cells.covariate is None else cells.covariate[rows]
+        self.tied = None if cells.tied is None else cells.tied[rows]
+
+    def differences(self, scores: np.ndarray) -> np.ndarray:
+        """s_i - s_j by row."""
+        return scores.take(self._i) - scores.take(self._j)
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Values of the judges, shape (K,), by row."""
+        return values.take(self._judge)
+
+    def by_model(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the rows that show a model first, minus those that show it second, shape (N,)."""
+        return np.bincount(self._i, values, self._n) - np.bincount(self._j, values, self._n)
+
+    def by_judge(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the rows of a judge, shape (K,)."""
+        return np.bincount(self._judge, values, self._k)
+
+    def by_pair(self, values: np.ndarray, total: np.ndarray) -> None:
+        """Add to a total by model shown first and model shown second, shape (N, N)."""
+        np.add.at(total.reshape(-1), self._pair, values)
+
+    def by_both(self, values: np.ndarray, total: np.ndarray) -> None:
+        """Add to a total by judge and, as in `by_model`, by model, shape (K, N)."""
+        np.add.at(total.reshape(-1), self._with_first, values)
+        np.subtract.at(total.reshape(-1), self._with_second, values)
+
+
+class Table:
+    """Some of the pairs in a table of judges by pairs; with the methods of `Listed`."""
+
+    covariate = None
+
+    def __init__(self, n: int, first, second, outcome, count, tied):
+        self._n = n
+        self._i, self._j, self._pair = first, second, first * self._n + second
+        self.outcome, self.count, self.tied = outcome, count, tied
+
+    def differences(self, scores: np.ndarray) -> np.ndarray:
+        return (scores.take(self._i) - scores.take(self._j))[None, :]
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        return values[:, None]
+
+    def by_model(self, values: np.ndarray) -> np.ndarray:
+        by_pair = values.sum(axis=0)
+        return np.bincount(self._i, by_pair, self._n) - np.bincount(self._j, by_pair, self._n)
+
+    def by_judge(self, values: np.ndarray) -> np.ndarray:
+        return values.sum(axis=1)
+
+    def by_pair(self, values: np.ndarray, total: np.ndarray) -> None:
+        total.reshape(-1)[self._pair] += values.sum(axis=0)
+
+    def by_both(self, values: np.ndarray, total: np.ndarray) -> None:
+        total += (self._signed @ values.T).T
+
+    @cached_property
+    def _signed(self) -> csr_array:
+        """One for the model shown first and minus one for the other, by pair, shape (N, P)."""
+        models = np.stack([self._i, self._j], axis=1).ravel()
+        starts = np.arange(0, len(models) + 1, 2)
+        columns = csc_array((np.tile([1.0, -1.0], len(self._i)), models, starts), (self._n, len(self._i)))
+        return columns.tocsr()
+
+
+def laid_out(cells: Comparisons, size: int) -> Iterable[Listed | Table]:
+    """All rows in parts of about a size."""
+    if len(cells) <= KEPT:
+        return _kept(cells, size)
+    return (Listed(cells, slice(start, start + size)) for start in range(0, len(cells), size))
+
+
+@remembered
+def _kept(cells: Comparisons, size: int) -> list[Listed | Table]:
+    n, k = len(cells.models), len(cells.judges)
+    pair = cells.first.astype(np.intp) * n + cells.second
+    new = np.r_[True, pair[1:] != pair[:-1]]
+    pairs = pair[new]
+    in_order = np.all((pair[1:] > pair[:-1]) | (~new[1:] & (cells.judge[1:] > cells.judge[:-1])))
+    if cells.covariate is not None or len(cells) < max(MANY, FILLED * k * len(pairs)) or not in_order:
+        return [Listed(cells, slice(start, start + size)) for start in range(0, len(cells), size)]
+    place = cells.judge * len(pairs) + (np.cumsum(new) - 1)
+
+    def table(values: np.ndarray | None) -> np.ndarray | None:
+        if values is None:
+            return None
+        whole = np.zeros(k * len(pairs))
+        whole[place] = values
+        return whole.reshape(k, -1)
+
+    columns = [table(values) for values in (cells.outcome, cells.count, cells.tied)]
+    step = max(1, size // k)
+    parts = (slice(start, start + step) for start in range(0, len(pairs), step))
+    return [
+        Table(n, *np.divmod(pairs[part], n), *(x if x is None else x[:, part].copy() for x in columns))
+        for part in parts
+    ]

@@ -1,0 +1,54 @@
+"""A table of judges by pairs says the same as the list of its rows."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from judgerank.layout import Listed, Table, laid_out
+from judgerank.likelihood import evaluate
+from judgerank.model import MEMBERS, Parameters
+
+WITHOUT_SLOPE = [member for member in MEMBERS if not member.has_slope]
+
+
+@pytest.fixture(scope="module")
+def cells(simulated):
+    """Cells with gaps and ties, some pairs shown both ways round."""
+    raw = simulated(1, (1.1, 0.2, -0.4, -0.9), (0.5, 1.0, 2.0), 150, ties=0.1).with_ties()
+    turned = np.arange(len(raw)) % 3 == 0
+    first, second = np.where(turned, [raw.second, raw.first], [raw.first, raw.second])
+    outcome = np.where(turned, 1 - raw.outcome, raw.outcome)
+    rows = replace(raw, first=first, second=second, outcome=outcome, covariate=None).aggregate()
+    kept = rows.judge + rows.first != 2
+    columns = ("first", "second", "judge", "outcome", "count", "tied")
+    return replace(rows, **{name: getattr(rows, name)[kept] for name in columns})
+
+
+@pytest.mark.parametrize("curvature", ["expected", "observed"])
+@pytest.mark.parametrize("member", WITHOUT_SLOPE, ids=lambda member: member.name)
+@pytest.mark.parametrize("size", [6, 1000])
+def test_a_table_and_a_list_give_the_same(cells, member, size, curvature, monkeypatch):
+    rng = np.random.default_rng(2)
+    at = Parameters(rng.normal(size=4), 0.5 * rng.normal(size=(len(member.judge_blocks), 3)))
+    monkeypatch.setattr("judgerank.likelihood.CHUNK", size)
+    found = {}
+    for many, kind in ((0, Table), (len(cells) + 1, Listed)):
+        monkeypatch.setattr("judgerank.layout.MANY", many)
+        own = replace(cells)  # layouts are remembered for one object
+        assert {type(part) for part in laid_out(own, size)} == {kind}
+        found[kind] = evaluate(own, member, at, curvature)
+    for field in fields(found[Table]):
+        one, other = (getattr(found[kind], field.name) for kind in (Table, Listed))
+        assert_allclose(one, other, rtol=1e-12, atol=1e-12, err_msg=field.name)
+
+
+@pytest.mark.parametrize("rows", ["raw", "sparse", "unsorted"])
+def test_rows_that_make_no_table_stay_a_list(cells, rows, monkeypatch):
+    monkeypatch.setattr("judgerank.layout.MANY", 0)
+    index = {"raw": np.repeat(np.arange(len(cells)), 2), "sparse": np.arange(0, len(cells), 4)}
+    index["unsorted"] = np.arange(len(cells))[::-1]
+    chosen = {name: getattr(cells, name)[index[rows]] for name in ("first", "second", "judge", "outcome", "count")}
+    part = replace(cells, tied=None, **chosen)
+    assert all(isinstance(found, Listed) for found in laid_out(part, 1000))

@@ -1,0 +1,170 @@
+"""README and documentation: their examples run, their commands and files exist, their recipes can be followed."""
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from replication.auditing.shown import markdown_in
+from replication.config import ROOT, script_of
+from replication.datasets import find_file
+from tests.real_data import FILES, needs_data
+from tests.study.test_config import composed
+
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text()
+    for path in markdown_in([ROOT / "README.md", ROOT / "docs"])
+}
+README, ITEM_PAGE = PAGES["README.md"], PAGES["docs/paper/items.md"]
+EVERY = "\n".join(PAGES.values())
+MAKEFILE = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+SECTIONS = re.search(r"^SECTIONS := (.*)$", MAKEFILE, re.MULTILINE)[1].split()
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 150
+
+
+def test_the_example_of_the_readme_prints_what_it_shows(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    code, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL).groups()
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out == shown
+
+
+def test_the_example_of_the_tutorial_runs(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", PAGES["docs/tutorials/python.md"], re.DOTALL)
+    exec(compile(code, "python.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "interior" in printed
+    assert "standard_error" in printed
+
+
+def test_the_example_judgments_are_what_their_script_makes():
+    script = importlib.util.spec_from_file_location("make_judgments", ROOT / "examples/make_judgments.py")
+    module = importlib.util.module_from_spec(script)
+    script.loader.exec_module(module)
+    assert pd.read_csv(ROOT / "examples/judgments.csv").equals(module.judgments())
+
+
+def items() -> list[list[str]]:
+    body = ITEM_PAGE[ITEM_PAGE.index("<!-- items") :]
+    rows = re.search(r"\n\|.*?\n\|[-:| ]+\n((?:\|.*\n)+)", body)[1]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows.strip().splitlines()]
+
+
+def test_every_item_of_the_paper_has_a_row():
+    tables = [f"Table {n}" for n in (1, 2, 3)] + [f"Table A.{n}" for n in range(1, 10)]
+    figures = [f"Figure {n}" for n in (1, 2, 3, 4)] + [f"Figure A.{n}" for n in range(1, 11)]
+    assert sorted(row[0].split(",")[0] for row in items()) == sorted(tables + figures)
+
+
+@pytest.mark.parametrize("row", items(), ids=lambda row: row[0])
+def test_items_name_a_command_its_script_its_config_and_what_is_stored(row):
+    _, command, made_by, output, _ = row
+    section = command.strip("`").split()[1]
+    assert section in SECTIONS
+    assert f"experiments/{section}.py" in made_by
+    assert f"conf/{section}.yaml" in made_by
+    assert re.search(r"(?:results|figures)/", output)
+
+
+def links() -> list[tuple[str, str]]:
+    found = [
+        (page, target) for page, text in PAGES.items() for target in re.findall(r"\]\((?!http)([^)#]+)\)", text)
+    ]
+    return [(page, target) for page, target in found if not target.startswith("#")]
+
+
+def test_links_lead_to_files():
+    missing = [
+        f"{page}: {target}" for page, target in links() if not (ROOT / page).parent.joinpath(target).exists()
+    ]
+    assert not missing
+
+
+def test_targets_shown_exist():
+    for target in set(re.findall(r"^(?:make|`make) (\w+)", EVERY, re.MULTILINE)):
+        assert target in SECTIONS or re.search(rf"^(?:\w+ )*{target}(?: \w+)*:", MAKEFILE, re.MULTILINE), target
+
+
+def test_overrides_shown_compose():
+    text = EVERY.replace("\\\n", " ")
+    shown = re.findall(r"^\.venv/bin/python experiments/(\w+)\.py (.*)$", text, re.MULTILINE)
+    shown += re.findall(r"^make (\w+) .*?ARGS=\"(.*)\" *(?:#.*)?$", text, re.MULTILINE)
+    assert len(shown) >= 15
+    for section, overrides in shown:
+        words = [word for word in shlex.split(overrides, comments=True) if not word.startswith("--")]
+        # the launcher is a plugin that only a cluster needs, and a sweep's values come one at a time
+        words = [word.split(",")[0] if word.startswith("seed=") else word for word in words]
+        if not any("mine" in word and "settings" not in word for word in words):  # made by following a recipe
+            composed(section, *(word for word in words if not word.startswith("hydra/launcher")))
+
+
+def test_every_module_is_on_the_map():
+    for package in ("judgerank", "replication"):
+        for module in (ROOT / "src" / package).glob("*.py"):
+            assert f"`{module.name}`" in PAGES["docs/architecture.md"] or module.name == "__init__.py", module
+        for folder in (ROOT / "src" / package).glob("*/__init__.py"):
+            assert f"`{folder.parent.name}/`" in PAGES["docs/architecture.md"], folder
+
+
+def blocks_of(page: str) -> dict[str, str]:
+    """Code of a page by its title, the file it is to be put into."""
+    return dict(re.findall(r'```\w+ title="([^"]+)"\n(.*?)```', PAGES[page], re.DOTALL))
+
+
+def run(script: Path, *arguments: str, cwd: Path = ROOT) -> None:
+    done = subprocess.run([sys.executable, str(script), *arguments], cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_data
+def test_the_recipe_for_a_data_set_works(tmp_path, monkeypatch):
+    ((name, text),) = blocks_of("docs/extend/data_set.md").items()
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    monkeypatch.setenv("JUDGERANK_DATA", str(tmp_path))
+    shutil.copy(find_file(FILES["mt_bench"]), tmp_path / yaml.safe_load(text)["file"])
+    places = (f"results={tmp_path / 'results'}", f"figures={tmp_path / 'figures'}", "surrogate=never")
+    run(script_of("data_overview"), f"--config-dir={path.parents[1]}", "dataset=mine", *places)
+    assert (tmp_path / "results/data_overview/mine/run.json").is_file()
+    assert list((tmp_path / "figures/data_overview/mine").glob("*.pdf"))
+
+
+@needs_data
+def test_the_recipe_for_a_section_works(tmp_path):
+    """In a copy of the project, in the places that the page names and no others."""
+    for folder in ("src", "conf", "experiments"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    files = blocks_of("docs/extend/section.md")
+    schema = files.pop("src/replication/schemas/section.py")
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    schemas = tmp_path / "src/replication/schemas"
+    with (schemas / "section.py").open("a") as file:
+        file.write(f"\n\n{schema}")
+    command = [sys.executable, "experiments/beyond/tie_shares.py", "surrogate=always"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}  # before the checkout's own
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results/surrogate/tie_shares/ties.csv").is_file()
+    assert (tmp_path / "figures/surrogate/tie_shares/ties.png").is_file()
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("mkdocs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "reference/fit/index.html").is_file()
