@@ -1,8 +1,11 @@
 # make reproduce   install what the lock file names, then run every section
 # make test        lint and tests
+# make quick       lint and the tests that take less than a minute
+# make smoke       every section of the paper in minutes, and one page: results/smoke/index.html
 # make <section>   one section; ARGS="solver=adam level=0.9" overrides its config
 # make figures     redraw every figure from the stored tables, computing nothing
 # make audit       every printed number against the stored results, with a verdict
+# make crate       what was made from what, for machines: ro-crate-metadata.json
 # make verify      recompute the stored tables, or a sample of the replicated ones, and compare cell by cell
 # make kernels     the same small sections and the numerical tests under several BLAS kernels (ARGS=short=true)
 # make torture     kills, maxima, certificates and damaged files at random, by the thousand, counted
@@ -21,10 +24,11 @@ BIN      := .venv/bin
 ARGS     ?=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce test figures audit verify kernels bench torture rank collect docs lock environment $(SECTIONS)
+.PHONY: reproduce test quick smoke figures audit crate verify kernels bench torture rank collect docs lock environment \
+        $(SECTIONS)
 
 reproduce: $(SECTIONS)
-	$(MAKE) audit
+	$(MAKE) audit crate
 
 environment: .venv/installed
 
@@ -44,13 +48,14 @@ figures: environment
 audit: environment
 	$(BIN)/python experiments/audit.py $(ARGS)
 
-verify kernels torture: environment
+verify kernels torture smoke crate: environment
 	$(BIN)/python experiments/$@.py $(ARGS)
 
-test: environment
+quick: SELECTED := -m "not slow"
+test quick: environment
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(SELECTED) $(ARGS)
 
 bench: environment
 	$(BIN)/python experiments/bench.py $(ARGS)

@@ -16,7 +16,8 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from judgerank.errors import NotAsStoredError
-from replication.config import ROOT, main, script_of
+from replication.config import ROOT, main
+from replication.launching import launched
 from replication.verifying import Difference, compare
 
 log = logging.getLogger("replication")
@@ -29,11 +30,9 @@ def run_sections(cfg: DictConfig, names: list[str], environment: dict[str, str],
         outputs = [f"{kind}={folder / kind}" for kind in ("results", "figures")]
         if name in cfg.replicated:
             outputs += [f"cache={folder / 'cache'}", "parallel=sequential"]
-        command = [sys.executable, str(script_of(name)), *outputs, *cfg.sections[name]]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-            failed.append(f"{name}: {last}")
+        said = launched(name, *outputs, *cfg.sections[name], environment=environment)
+        if said:
+            failed.append(f"{name}: {said}")
     return failed
 
 

@@ -15,6 +15,27 @@ settings.register_profile("core", deadline=None, derandomize=True, max_examples=
 settings.load_profile("core")
 
 
+# Files that take more than five seconds of a processor, which `make quick` leaves out
+SLOW_BY_PART = {
+    "library": "length localized localized_regressions",
+    "study": "audit config dependence method_comparison model_comparison one_set planning plots replicate "
+    "sections simulation slots smoke stored_simulations torture validity verify",
+    "tool": "collecting faults members publishing rank",
+}
+SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: of a file that takes more than five seconds of a processor")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Mark the tests of the slow files."""
+    for item in items:
+        if item.path.relative_to(config.rootpath / "tests").as_posix() in SLOW:
+            item.add_marker("slow")
+
+
 UNSKIPPED_BY = {
     "JUDGERANK_DATA": "JUDGERANK_DATA=FOLDER with the paper's data",
     "JUDGERANK_PAPER": "JUDGERANK_PAPER=FILE, the paper's TeX",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,12 @@ def commit(root: Path) -> dict[str, str | bool | None]:
         return unknown
     head, changes = _git(root, "rev-parse", "HEAD"), _git(root, "status", "--porcelain", "--", *CODE)
     return unknown if head is None or changes is None else {"commit": head, "clean": not changes}
+
+
+def commit_date(root: Path, name: str) -> str | None:
+    """When a commit was made, in UTC; None if the project's history does not have it."""
+    seconds = _git(root, "show", "--no-patch", "--format=%ct", name)
+    return datetime.fromtimestamp(int(seconds), UTC).isoformat() if seconds else None
 
 
 def _git(root: Path, *command: str) -> str | None:

@@ -41,6 +41,11 @@ def files_of(*modules: str) -> set[Path]:
     return found
 
 
+def files_of_script(path: Path) -> set[Path]:
+    """Source files of our packages that a script imports, directly or through others."""
+    return files_of(*_imported("", path.read_bytes()))
+
+
 def named_modules(settings: Any) -> set[str]:
     """Our modules that settings name: a method is configured as ``replication.methods.online.elo``."""
     if isinstance(settings, dict):

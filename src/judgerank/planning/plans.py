@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -76,7 +77,7 @@ def questions_like(panel: Panel, fitted: FitResult, judgments: Judgments) -> Que
     return Questions(deviation(panel, fitted, fitted.clustered(*asked), pairs, judges), pairs, judges)
 
 
-def asked_as(found: Questions, panel: Panel, wanted: Mapping[str, float | None], repeats: int = 1) -> Questions:
+def asked_as(found: Questions, panel: Panel, wanted: Mapping[str, Any], repeats: int = 1) -> Questions:
     """New questions as wanted (``sd``, ``pairs``, ``judges``), else as found; as far as the panel can.
 
     Raises
@@ -120,7 +121,7 @@ def to_make(questions: Questions, size: float, repeats: int = 1, correlation: fl
 
 
 def comparisons_needed(
-    precisions: list[Precision], wanted: Mapping[str, float], make: Callable[[float], int], at: Mapping
+    precisions: list[Precision], wanted: Mapping[str, float], make: Callable[[float], int], at: Mapping[str, Any]
 ) -> dict[str, int]:
     """Comparisons to make for every goal.
 
@@ -137,7 +138,11 @@ def comparisons_needed(
 
 
 def plan_table(
-    panel: Panel, questions: Questions, wanted: Mapping[str, float], make: Callable[[float], int], at: Mapping
+    panel: Panel,
+    questions: Questions,
+    wanted: Mapping[str, float],
+    make: Callable[[float], int],
+    at: Mapping[str, Any],
 ) -> pd.DataFrame:
     """``goal, wanted, comparisons, questions``; parameters as of `comparisons_needed`."""
     planned = comparisons_needed([precision.precision_of(panel, questions)], wanted, make, at)
@@ -148,7 +153,7 @@ def plan_table(
 
 
 def by_judges(
-    precisions: Precisions, wanted: Mapping[str, float], make: Callable[[float], int], at: Mapping
+    precisions: Precisions, wanted: Mapping[str, float], make: Callable[[float], int], at: Mapping[str, Any]
 ) -> pd.DataFrame:
     """Comparisons at which a goal is expected to be met over sub-panels, and their quartiles over sub-panels.
 

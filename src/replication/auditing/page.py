@@ -94,7 +94,10 @@ def page(audit: Audit, results: Results) -> str:
         _claims(audit.claims, results),
         _open(numbers),
         "## Every number",
-        *(_numbers(place, rows) for place, rows in numbers.groupby("place", sort=False)),
+        *(
+            folded(f"{place} ({len(rows)})", numbers_table(rows))
+            for place, rows in numbers.groupby("place", sort=False)
+        ),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -147,8 +150,9 @@ def _open(numbers: pd.DataFrame) -> str:
     return f"## Open ({len(rows)})\n\nNumbers that differ for a reason we have not established.\n\n{listed}"
 
 
-def _numbers(place: str, rows: pd.DataFrame) -> str:
-    columns = [name for name in SHOWN if (rows[name].notna() & (rows[name].astype(str) != "")).any()]
+def numbers_table(rows: pd.DataFrame, columns: list[str] = SHOWN) -> str:
+    """Printed numbers beside ours, in Markdown; columns that are empty in all of the rows are left out."""
+    columns = [name for name in columns if (rows[name].notna() & (rows[name].astype(str) != "")).any()]
     shown = rows[columns].copy()
     if "ours" in shown:
         marked = rows["surrogate"].to_numpy(bool)
@@ -156,8 +160,12 @@ def _numbers(place: str, rows: pd.DataFrame) -> str:
             f"{_text(value)} (surrogate)" if mark else _text(value)
             for value, mark in zip(rows["ours"], marked, strict=True)
         ]
-    head = f'<details markdown="1"><summary>{place} ({len(rows)})</summary>'
-    return f"{head}\n\n{_markdown(shown)}\n\n</details>"
+    return _markdown(shown)
+
+
+def folded(head: str, text: str) -> str:
+    """Markdown that opens on a click."""
+    return f'<details markdown="1"><summary>{head}</summary>\n\n{text}\n\n</details>'
 
 
 def _markdown(frame: pd.DataFrame) -> str:

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hydra.core.config_store import ConfigStore
 
+from replication.schemas import methods, plan, simulation, validity  # noqa: F401 (what they define is looked up)
 from replication.schemas.dataset import Dataset
-from replication.schemas.methods import MethodComparison
-from replication.schemas.plan import Plan
-from replication.schemas.section import (
-    Audit,
-    Bench,
-    BenchmarkAlignment,
-    JudgeReliability,
-    Kernels,
-    LengthCovariate,
-    MixedJudges,
-    ModelComparison,
-    OneSet,
-    RealData,
-    Sparsity,
-    SubsamplingEfficiency,
-    Uncertainty,
-    UnstatedSettings,
-    Verify,
-)
-from replication.schemas.simulation import CiCoverage, ConvergenceMse, SlotBias, SmallSamples
+from replication.schemas.section import Kernels, Section, Verify
 from replication.schemas.solver import Adam, Localized, Newton, Penalised
 from replication.schemas.torture import Torture
-from replication.schemas.validity import Validity
+
+TOOLS = (Verify, Kernels, Torture)  # commands that are no sections
 
 
 def register() -> None:
@@ -39,11 +24,12 @@ def register() -> None:
     store.store(group="solver", name="penalised_schema", node=Penalised)
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
         store.store(group="estimator", name=f"{name}_schema", node=node)
-    sections = (
-        *(RealData, OneSet, BenchmarkAlignment, JudgeReliability, Audit, Bench, Verify, Kernels),
-        *(LengthCovariate, ModelComparison, Uncertainty, SubsamplingEfficiency, MixedJudges, Sparsity),
-        *(ConvergenceMse, CiCoverage, SmallSamples, SlotBias, Plan, MethodComparison),
-        *(UnstatedSettings, Validity, Torture),
-    )
-    for node in sections:
+    for node in (*_below(Section), *TOOLS):
         store.store(name=f"{node.__name__}Schema", node=node)
+
+
+def _below(kind: type) -> Iterator[type]:
+    """The classes derived from one, directly or through others."""
+    for derived in kind.__subclasses__():
+        yield derived
+        yield from _below(derived)

@@ -86,6 +86,16 @@ class Audit(Section):
 
 
 @dataclass
+class Smoke(Section):
+    """Every section small, and the page of them."""
+
+    stored: str = MISSING
+    workers: int = at_least(1)
+    sections: dict[str, list[str]] = MISSING
+    monte_carlo: list[str] = MISSING
+
+
+@dataclass
 class Verified:
     """How a section is verified: settings for that, axes that are sampled, tables that follow from others."""
 

@@ -1,0 +1,12 @@
+# The environment of the lock file, and everything in the repository.
+#   docker build -t judgerank .
+#   docker run -v "$PWD/smoke:/judgerank/results/smoke" judgerank          # make smoke: smoke/index.html
+#   docker run -v "$PWD/data:/judgerank/data" judgerank make chatbot_arena  # data are downloaded there once
+FROM python:3.11-slim
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends make gcc libc6-dev \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /judgerank
+COPY . .
+RUN make environment
+CMD ["make", "smoke"]

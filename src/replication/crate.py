@@ -1,0 +1,176 @@
+"""What was made from what, as a research object (RO-Crate 1.1): code, configuration, data, tables, figures.
+
+The graph is read off the records that runs leave: every ``run.json`` becomes one action, from a script, a state of
+the code, a configuration and data with their digests to tables, and from those to figures. Dates are those of the
+code's commits, so the same results give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from rocrate.model import ContextEntity, Entity
+from rocrate.rocrate import ROCrate
+
+from replication.machine import commit_date
+from replication.sources import files_of_script
+
+PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
+PAPER = "https://arxiv.org/abs/2601.21817"
+MIT = "https://spdx.org/licenses/MIT"
+FORMATS = {".csv": "text/csv", ".md": "text/markdown", ".tex": "application/x-tex", ".json": "application/json"}
+FORMATS |= {".pdf": "application/pdf", ".png": "image/png", ".html": "text/html", ".py": "text/x-python"}
+FORMATS |= {".yaml": "application/yaml"}
+dated = cache(commit_date)
+SMOKE = "smoke"  # small runs, which are kept from one day to the next by nobody
+
+
+class Recorder:
+    """The graph of one project, filled run by run.
+
+    Parameters
+    ----------
+    root : Path
+        The project's top folder, which is the crate's.
+    """
+
+    def __init__(self, root: Path):
+        self.root = root
+        self.crate = ROCrate(version="1.1")
+        self.dates: set[str] = set()
+
+    def described(self, name: str, description: str, version: str) -> None:
+        """Say what the whole is; to be called when every run is in."""
+        profile = self._context(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5")
+        paper = self._context(PAPER, "ScholarlyArticle", name="The paper that is replicated")
+        licence = self._context(MIT, "CreativeWork", name="MIT License")
+        whole = self.crate.root_dataset
+        whole["conformsTo"], whole["license"], whole["isBasedOn"] = profile, licence, paper
+        whole["name"], whole["description"], whole["version"] = name, description, version
+        del whole["datePublished"]  # the library's is the time of the call
+        if self.dates:
+            whole["datePublished"] = max(self.dates)
+
+    def run(self, record_file: Path) -> None:
+        """Add a section's run, from what its ``run.json`` says."""
+        record = json.loads(record_file.read_text())
+        folder = record_file.parent.relative_to(self.root / "results")
+        data = [self._data(name, source, record) for name, source in record["data"].items()]
+        tables = self._tables(record_file.parent, record["files"], data)
+        inputs = [self._code(record["machine"]["commit"]), *self._config(record), *data]
+        figures = self._figures(self.root / "figures" / folder, tables)
+        action = self._action(f"#run-{folder.as_posix()}", record["section"], inputs, [*tables, *figures])
+        record_entity = self.file(record_file, description="Configuration, data, versions, machine and digests")
+        action["subjectOf"] = record_entity
+        if record["surrogate"]:
+            action["description"] = "surrogate: on simulated stand-ins for the data"
+
+    def audit(self, sidecar: Path) -> None:
+        """Add the audit, which reads every table and the paper's numbers."""
+        made = json.loads(sidecar.read_text())["files"]
+        printed = sorted((self.root / "src/replication/published_tables").glob("*.csv"))
+        written = [self.file(sidecar.parent / name, sha256=known) for name, known in made.items()]
+        self._action("#audit", "audit", [self.file(path) for path in printed], written)
+        self.file(sidecar)
+
+    def file(self, path: Path, kind: str = "", **properties: object) -> Entity:
+        """A file of the project, added once."""
+        name = path.relative_to(self.root).as_posix()
+        found = self.crate.get(name)
+        if found is not None:
+            return found
+        known = {"name": path.name, "encodingFormat": FORMATS.get(path.suffix, "text/plain")}
+        types = {"@type": ["File", kind]} if kind else {}
+        return self.crate.add_file(path, name, properties=types | known | properties)
+
+    def _action(self, name: str, section: str, inputs: Iterable[Entity], made: list[Entity]) -> Entity:
+        properties = {"name": f"make {section}"}
+        return self.crate.add_action(self._script(section), name, list(inputs), made, properties)
+
+    def _script(self, section: str) -> Entity:
+        (path,) = (path for path in (self.root / "experiments").rglob("*.py") if path.stem == section)
+        script = self.file(path, "SoftwareSourceCode", programmingLanguage="Python")
+        if "softwareRequirements" not in script:
+            modules = sorted(files_of_script(path))
+            script["softwareRequirements"] = [self.file(module, "SoftwareSourceCode") for module in modules]
+        return script
+
+    def _code(self, commit: str | None) -> Entity:
+        known = (
+            {"name": f"code at commit {commit}", "version": commit} if commit else {"name": "code, not committed"}
+        )
+        date = dated(self.root, commit) if commit else None
+        if date:
+            self.dates.add(date)
+            known["dateModified"] = date
+        return self._context(f"#code-{commit or 'unknown'}", "SoftwareSourceCode", **known)
+
+    def _config(self, record: dict) -> list[Entity]:
+        paths = [self.root / "conf" / f"{record['section']}.yaml"]
+        paths += [self.root / "conf/dataset" / f"{name}.yaml" for name in record["data"]]
+        return [self.file(path) for path in paths if path.is_file()]
+
+    def _data(self, name: str, source: dict, record: dict) -> Entity:
+        config = record["config"]
+        chosen = config.get("datasets", {}).get(name) or config.get("dataset") or {}
+        known = {"name": source.get("file", name), "description": f"{source.get('records', 'all')} records"}
+        if record["surrogate"] or "sha256" not in source:
+            return self._context(f"#surrogate-{name}", "Dataset", **known | {"name": f"surrogate of {name}"})
+        known |= {"sha256": source["sha256"], "encodingFormat": "application/json"}
+        address = chosen.get("url")
+        if not address:
+            return self._context(f"#data-{source['sha256']}", "CreativeWork", **known)
+        return self.crate.get(address) or self.crate.add_file(address, properties=known)
+
+    def _tables(self, folder: Path, made: dict[str, str], data: list[Entity]) -> list[Entity]:
+        """Tables, each from the data, and its Markdown and LaTeX forms from its CSV."""
+        tables = []
+        for name, known in sorted(made.items()):  # NAME.csv comes before its other forms
+            table = self.file(folder / name, sha256=known)
+            source = self.crate.get((folder / name).with_suffix(".csv").relative_to(self.root).as_posix())
+            based = [source] if source and source is not table else data
+            if based:
+                table["isBasedOn"] = based
+            tables.append(table)
+        return tables
+
+    def _figures(self, folder: Path, tables: list[Entity]) -> list[Entity]:
+        sidecar = folder / "figures.json"
+        if not sidecar.is_file():
+            return []
+        sources = [table for table in tables if table.id.endswith(".csv")]
+        made = json.loads(sidecar.read_text())["files"]
+        self.file(sidecar)
+        return [self.file(folder / name, sha256=known, isBasedOn=sources) for name, known in sorted(made.items())]
+
+    def _context(self, identifier: str, kind: str, **properties: object) -> Entity:
+        found = self.crate.get(identifier)
+        return found or self.crate.add(ContextEntity(self.crate, identifier, {"@type": kind} | properties))
+
+
+def crate_of(root: Path, project: dict) -> dict:
+    """The graph of all that is stored.
+
+    Parameters
+    ----------
+    root : Path
+        The project's top folder.
+    project : dict
+        The table ``project`` of its pyproject.toml: name, description and version.
+
+    Returns
+    -------
+    dict
+        JSON-LD.
+    """
+    recorder = Recorder(root)
+    for path in sorted((root / "results").rglob("run.json")):
+        if SMOKE not in path.relative_to(root).parts:
+            recorder.run(path)
+    if (root / "results/audit.json").is_file():
+        recorder.audit(root / "results/audit.json")
+    recorder.described(project["name"], project["description"], project["version"])
+    return recorder.crate.metadata.generate()
