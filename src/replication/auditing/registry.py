@@ -10,6 +10,7 @@ from replication import published
 
 COMPUTED_BY = Path(__file__).with_name("computed_by.csv")
 CAUSES = Path(__file__).with_name("causes.csv")
+ITEMS = Path(__file__).with_name("items.csv")
 KINDS = ("result", "setting", "stated", "cited")
 
 
@@ -55,6 +56,11 @@ def causes() -> dict[tuple[str, str, str], list[dict]]:
         for name in _rows_of(rule, published.table(rule["table"])):
             found.setdefault((rule["table"], name, rule["column"]), []).append(_filled(rule, name))
     return found
+
+
+def items() -> pd.DataFrame:
+    """The tables and figures of the paper in its order, with our section, tables and figures for each."""
+    return pd.read_csv(ITEMS, dtype=str, keep_default_na=False)
 
 
 def _rows_of(rule: dict, table: pd.DataFrame) -> list[str]:

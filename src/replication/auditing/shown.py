@@ -13,6 +13,7 @@ import pandas as pd
 from judgerank.publishing import replace_file
 from replication.auditing.claims import outcomes
 from replication.auditing.page import Audit, totals_tables, verdicts_table
+from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results
 
 log = logging.getLogger("replication")
@@ -200,6 +201,20 @@ def torture_table(results: Results) -> str:
     return f"{_grid(rows, ['what was tried', 'what must not happen', 'cases', 'happened'])}\n\n{told}"
 
 
+def items_table(results: Results) -> str:
+    """Every numbered item of the paper with links, for a page two folders below the project."""
+    rows = []
+    for row in items().itertuples():
+        stored = [f"results/{name}" for name in row.tables.split(";")]
+        figures = (f"figures/{name}" for name in row.figures.split(";"))
+        # a figure may wait for data that only the hub has
+        stored += [name for name in figures if (results.folder.parent / name).is_file()]
+        made_by = [f"experiments/{row.section}.py", f"conf/{row.section}.yaml"]
+        links = (", ".join(f"[{Path(name).name}](../../{name})" for name in names) for names in (made_by, stored))
+        rows.append((row.item, row.title, f"`make {row.section}`", *links))
+    return _grid(rows, ["item", "of", "command", "made by", "stored"])
+
+
 def times_table(results: Results) -> str:
     """How long every section took in the stored run, sets together, from its run.json."""
     seconds: dict[str, float] = {}
@@ -234,6 +249,7 @@ def _grid(rows: list[tuple], columns: list[str]) -> str:
 BLOCKS = {
     "checks": checks_table,
     "coverage": coverage_table,
+    "items": items_table,
     "members": members_table,
     "methods": methods_table,
     "shrinkage": shrinkage_table,

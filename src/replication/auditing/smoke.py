@@ -12,10 +12,10 @@ from replication.auditing.audit import audit
 from replication.auditing.finding import tell
 from replication.auditing.findings import FINDINGS
 from replication.auditing.page import PAPER, SHOWN, folded, numbers_table, totals_tables
+from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results
 from replication.config import ROOT, script_of
 
-ITEMS = Path(__file__).with_name("items.csv")
 HERE, STORED = "this run", "the whole run"
 COLUMNS = [*SHOWN, "from"]
 
@@ -52,11 +52,6 @@ class Layered(Results):
     def is_stand_in(self, section: str) -> bool:
         """Whether the small run had a surrogate in place of a section's data."""
         return (self.fresh / "surrogate" / section).is_dir()
-
-
-def items() -> pd.DataFrame:
-    """The tables and figures of the paper in its order, with our section, tables and figures for each."""
-    return pd.read_csv(ITEMS, dtype=str, keep_default_na=False)
 
 
 def compared(results: Layered) -> pd.DataFrame:
