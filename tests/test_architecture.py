@@ -27,13 +27,14 @@ EXTRAS = {
 }
 # each may import those before it and those beside it; modules that are not named are beside their package
 LAYERS = [
-    ["errors", "pages", "publishing", "hub", "plots"],
+    ["arrays", "errors", "pages", "publishing", "hub", "plots"],
     ["frames", "forms"],
     ["comparisons"],
-    ["connectivity", "judgments", "model", "recession"],
+    ["connectivity", "judgments", "layout", "model"],
     ["likelihood", "simulate", "duplicates", "reading"],
-    ["inference", "separation", "solvers"],
-    ["estimates", "result"],
+    ["inference", "recession", "separation", "solvers"],
+    ["estimates", "uncertainty"],
+    ["presentation", "result", "storing"],
     ["fit", "ranks", "apart", "crossvalidation", "__init__"],
     ["leaderboard", "planning", "collecting"],
     ["cli", "__main__"],
