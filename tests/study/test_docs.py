@@ -81,7 +81,8 @@ def test_links_lead_to_files():
 
 
 def test_targets_shown_exist():
-    for target in set(re.findall(r"^(?:make|`make) (\w+)", EVERY, re.MULTILINE)):
+    own = PAGES["docs/extend/section.md"]  # whose target is made by following it
+    for target in set(re.findall(r"^(?:make|`make) (\w+)", EVERY.replace(own, ""), re.MULTILINE)):
         assert target in SECTIONS or re.search(rf"^(?:\w+ )*{target}(?: \w+)*:", MAKEFILE, re.MULTILINE), target
 
 
@@ -122,8 +123,8 @@ def test_the_recipe_for_a_data_set_works(tmp_path, monkeypatch):
     path = tmp_path / name
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    monkeypatch.setenv("JUDGERANK_DATA", str(tmp_path))
     shutil.copy(find_file(FILES["mt_bench"]), tmp_path / yaml.safe_load(text)["file"])
+    monkeypatch.setenv("JUDGERANK_DATA", str(tmp_path))
     places = (f"results={tmp_path / 'results'}", f"figures={tmp_path / 'figures'}", "surrogate=never")
     run(script_of("data_overview"), f"--config-dir={path.parents[1]}", "dataset=mine", *places)
     assert (tmp_path / "results/data_overview/mine/run.json").is_file()
@@ -133,7 +134,7 @@ def test_the_recipe_for_a_data_set_works(tmp_path, monkeypatch):
 @needs_data
 def test_the_recipe_for_a_section_works(tmp_path):
     """In a copy of the project, in the places that the page names and no others."""
-    for folder in ("src", "conf", "experiments"):
+    for folder in ("src", "conf", "experiments", "results/benchmark_alignment", "results/judge_reliability"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     files = blocks_of("docs/extend/section.md")
     schema = files.pop("src/replication/schemas/section.py")

@@ -92,7 +92,7 @@ def test_the_quick_tests_have_some_of_the_library_the_tool_and_the_study():
     files = {path.relative_to(ROOT / "tests").as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
     assert files >= SLOW
     quick = {Path(name).parts[0] for name in files - SLOW}
-    assert quick == {"library", "tool", "study"}
+    assert quick > {"library", "tool", "study"}
 
 
 def test_notes_for_contributors_name_targets_that_exist():
