@@ -127,16 +127,18 @@ def _kept(cells: Comparisons, size: int) -> list[Listed | Table]:
         return [Listed(cells, slice(start, start + size)) for start in range(0, len(cells), size)]
     place = cells.judge * len(pairs) + (np.cumsum(new) - 1)
 
-    def table(values: FloatArray, part: slice) -> FloatArray:
+    def table(values: FloatArray) -> FloatArray:
         whole = np.zeros(k * len(pairs))
         whole[place] = values
-        return whole.reshape(k, -1)[:, part].copy()
+        return whole.reshape(k, -1)
 
+    outcome, count = table(cells.outcome), table(cells.count)
+    tied = None if cells.tied is None else table(cells.tied)
     step = max(1, size // k)
     tables: list[Listed | Table] = []
     for start in range(0, len(pairs), step):
         part = slice(start, start + step)
         first, second = np.divmod(pairs[part], n)
-        tied = None if cells.tied is None else table(cells.tied, part)
-        tables.append(Table(n, first, second, table(cells.outcome, part), table(cells.count, part), tied))
+        ties = None if tied is None else tied[:, part].copy()
+        tables.append(Table(n, first, second, outcome[:, part].copy(), count[:, part].copy(), ties))
     return tables

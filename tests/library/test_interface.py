@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 import judgerank
-from judgerank import Adam, ConfigError, DataError, Localized, Newton, Penalised, fit, load, pairwise
+from judgerank import Adam, ConfigError, DataError, Localized, Penalised, fit, load, pairwise
 from judgerank import errors as named_errors
 from judgerank.model import MODELS
 from judgerank.solvers.settings import SOLVERS

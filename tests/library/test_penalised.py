@@ -110,7 +110,7 @@ def test_the_strength_is_where_the_marginal_likelihood_is_largest(raw, fitted):
     problem = Problem(fitted.comparisons, fitted.model)
     spread = dict(fitted.solution.spread)
     assert set(spread) == {"scores", "log_discrimination", "position"}
-    zeros = np.zeros(problem.to_full.shape[1])
+    zeros = np.zeros(len(problem.coordinates.kept))
 
     def height(changed):
         value = problem.marginal(problem.mode(zeros, changed, fitted.settings)[0], changed)
@@ -124,7 +124,7 @@ def test_the_strength_is_where_the_marginal_likelihood_is_largest(raw, fitted):
 
 def test_one_step_from_a_mode_is_the_next_one_up_to_the_square_of_the_change(fitted):
     problem, spread = Problem(fitted.comparisons, fitted.model), dict(fitted.solution.spread)
-    mode = problem.mode(np.zeros(problem.to_full.shape[1]), spread, fitted.settings)[0]
+    mode = problem.mode(np.zeros(len(problem.coordinates.kept)), spread, fitted.settings)[0]
     off = []
     for change in (0.2, 0.02):
         other = spread | {"log_discrimination": spread["log_discrimination"] * np.exp(change)}

@@ -19,12 +19,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, block_diag
+from scipy.linalg import LinAlgError
 
 from judgerank.comparisons import Comparisons
-from judgerank.inference import information, zero_sum_basis
+from judgerank.inference import information
 from judgerank.likelihood import Curvature, Evaluation, evaluate
 from judgerank.model import Model, Parameters
+from judgerank.solvers.coordinates import Coordinates
 from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve, unbounded_judges
 from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance
 
@@ -131,38 +132,39 @@ class Problem:
         self.held = np.zeros((len(model.judge_blocks), self.k)) if held is None else held
         self.free = np.isfinite(self.held)
         self.free[: model.fixed_scale] = False
-        bases = [zero_sum_basis(self.n)]
-        for name, many in zip(_free_blocks(model), self.free[model.fixed_scale :].sum(axis=1), strict=True):
-            bases.append(zero_sum_basis(many) if name == "log_discrimination" else np.eye(many))
-        self.to_full = block_diag(*bases)
+        blocks = [(self.n, True)]
+        free_by_block = self.free[model.fixed_scale :].sum(axis=1).tolist()
+        for name, many in zip(_free_blocks(model), free_by_block, strict=True):
+            blocks.append((many, name == "log_discrimination"))
+        self.coordinates = Coordinates(blocks)
         self._last: dict[str | None, tuple[np.ndarray, Evaluation]] = {}  # by curvature
 
     def parameters(self, x: np.ndarray) -> Parameters:
-        full = self.to_full @ x
+        full = self.coordinates.full(x)
         judges = np.where(np.isfinite(self.held), 0.0, self.held)
         judges[self.free] = full[self.n :]
         return Parameters(full[: self.n], judges)
 
-    def coordinates(self, at: Parameters) -> np.ndarray:
+    def at(self, at: Parameters) -> np.ndarray:
         """The inverse of `parameters`."""
-        return self.to_full.T @ np.r_[at.scores, at.judges[self.free]]
+        return np.r_[at.scores, at.judges[self.free]][self.coordinates.kept]
 
     def look(
         self, x: np.ndarray, spread: Mapping[str, float], curvature: Curvature | None = None
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
-        at = self.parameters(x)
+        at, full = self.parameters(x), self.coordinates.full(x)
         here = self._evaluated(x, at, curvature)
         level, share = _scale(self.model, at) if self.alone is None else (0.0, np.empty(0))
         apart = _apart(self.model, self.n, self.k, spread) if self.alone is None else self.alone
         pull = (level / spread["scores"]) ** 2 * at.scores
         size, by_judge = pull @ at.scores, slice(self.n, self.n + len(share))
-        gradient = np.r_[here.score_gradient, here.judge_gradient[self.free]] - apart @ self.to_full @ x
+        gradient = np.r_[here.score_gradient, here.judge_gradient[self.free]] - apart @ full
         gradient[: self.n] -= pull
         gradient[by_judge] -= size * share
-        height = here.log_likelihood - 0.5 * (size + x @ self.to_full.T @ apart @ self.to_full @ x)
+        height = here.log_likelihood - 0.5 * (size + full @ apart @ full)
         if curvature is None:
-            return height, self.to_full.T @ gradient, np.empty((0, 0))
+            return height, self.coordinates.gradient(gradient), np.empty((0, 0))
         precision = penalty(self.model, at, spread) if self.alone is None else apart.copy()
         if curvature == "observed" and not self.model.fixed_scale and len(self.free):
             own = here.judge_information.copy()
@@ -171,8 +173,8 @@ class Problem:
             precision[: self.n, by_judge] += np.outer(pull, share)
             precision[by_judge, : self.n] += np.outer(share, pull)
             precision[by_judge, by_judge] += size * np.diag(share)
-        info = self.to_full.T @ (information(here, self.free) + precision) @ self.to_full
-        return height, self.to_full.T @ gradient, info
+        info = self.coordinates.reduced(information(here, self.free) + precision)
+        return height, self.coordinates.gradient(gradient), info
 
     def _evaluated(self, x: np.ndarray, at: Parameters, curvature: Curvature | None) -> Evaluation:
         """The likelihood's part, which standard deviations do not change; they are often tried at one point."""
@@ -217,7 +219,7 @@ class Problem:
         height, _, info = self.look(x, spread, "expected")
         prior = _apart(self.model, self.n, self.k, spread)
         prior[: self.n, : self.n] = np.eye(self.n) / spread["scores"] ** 2
-        both = [np.linalg.slogdet(matrix)[1] for matrix in (self.to_full.T @ prior @ self.to_full, info)]
+        both = [np.linalg.slogdet(matrix)[1] for matrix in (self.coordinates.reduced(prior), info)]
         to_scaled = (self.n - 1) * np.log(_scale(self.model, self.parameters(x))[0])  # from scores to scaled ones
         return height + 0.5 * (both[0] - both[1]) + to_scaled
 
@@ -237,7 +239,7 @@ def maximise(cells: Comparisons, model: Model, settings: Penalised) -> Solution:
     names = ("scores", *_free_blocks(model))
     spread = {name: getattr(settings, name) or 1.0 for name in names}
     unknown = [name for name in names if getattr(settings, name) is None]
-    at: dict[str, Any] = {"x": np.zeros(problem.to_full.shape[1]), "steps": 0}
+    at: dict[str, Any] = {"x": np.zeros(len(problem.coordinates.kept)), "steps": 0}
 
     def given(log_tau: np.ndarray) -> dict[str, float]:
         return spread | dict(zip(unknown, np.exp(log_tau), strict=True))

@@ -88,4 +88,4 @@ def _alone(part: Comparisons, model: Model, at: Parameters, away: np.ndarray) ->
     chosen = np.r_[np.ones(len(at.scores), bool), free.ravel()]
     precision = penalty_alone(judges, len(at.scores), away)[np.ix_(chosen, chosen)]
     problem = Problem(part, model, judges, precision)
-    return problem, problem.coordinates(at)
+    return problem, problem.at(at)

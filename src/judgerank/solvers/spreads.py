@@ -50,7 +50,7 @@ def mixture(
         return ((1.0, found),)
     known = found.spread
     problem = Problem(cells, model)
-    start = problem.coordinates(found.parameters)
+    start = problem.at(found.parameters)
     fitted = [name for name in known if getattr(settings, name) is None]
     if not fitted:
         return ((1.0, found),)
