@@ -124,6 +124,9 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
             logging.basicConfig(format="%(message)s", stream=sys.stdout)
             for package in ("judgerank", "replication"):
                 logging.getLogger(package).setLevel(logging.INFO)
+            if {"--help", "-h"} & set(sys.argv[1:]):
+                print(explained(config_name), end="")
+                return
             try:
                 sys.argv[1:] = [*map(as_merged, sys.argv[1:]), *QUIET]
                 require_plain_options(Path(CONF))
@@ -138,6 +141,31 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
         return guarded
 
     return decorate
+
+
+def explained(config_name: str) -> str:
+    """What a command can be told: its configuration and those it builds on, as they are written, with comments."""
+    parts = [
+        f"Any of these settings can be overridden: {config_name}.py KEY=VALUE PART.KEY=VALUE ...\n"
+        "(--hydra-help has hydra's own options)\n"
+    ]
+    waiting, seen = [config_name], set()
+    while waiting:
+        name = waiting.pop(0)
+        path = Path(CONF, f"{name}.yaml")
+        parts.append(f"--- conf/{name}.yaml\n{path.read_text()}")
+        for entry in OmegaConf.load(path).get("defaults", []):
+            if isinstance(entry, str):
+                waiting += [entry] if Path(CONF, f"{entry}.yaml").is_file() else []
+                continue
+            ((key, option),) = entry.items()
+            group = str(key).partition("@")[0]
+            others = sorted(path.stem for path in Path(CONF, group).glob("*.yaml"))
+            if others and (group, option) not in seen:
+                seen.add((group, option))
+                parts.append(f"--- {group}={option} (there are {', '.join(others)})\n")
+                parts.append(Path(CONF, group, f"{option}.yaml").read_text() if option else "")
+    return "".join(parts)
 
 
 def require_plain_options(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """Configuration: everything composes, YAML and code agree, mistakes end in one sentence."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from judgerank.solvers.adam import Adam
 from judgerank.solvers.localized import Localized
 from judgerank.solvers.newton import Newton
 from judgerank.solvers.settings import kind
-from replication.config import CONF, ROOT, simulation_settings, solver_settings
+from replication.config import CONF, ROOT, explained, simulation_settings, solver_settings
 from replication.schemas.ranges import require_known_and_in_range
 
 SHARED = {"common", "real_data", "each_set", "resampled", "simulation", "mse_grid"}
@@ -144,3 +145,14 @@ def test_an_unknown_solver_is_refused():
     cfg = composed("chatbot_arena", "solver.name=simplex")
     with pytest.raises(ConfigError, match="'simplex'"):
         solver_settings(cfg.solver, "judge_aware")
+
+
+@pytest.mark.parametrize("name", PRIMARY)
+def test_help_shows_every_setting_with_what_it_means(name):
+    shown = explained(name)
+    keys = [key for key in composed(name) if key not in ("hydra", "defaults")]
+    groups = re.findall(r"^--- (\w+)=", shown, re.MULTILINE)
+    told = {*groups, *re.findall(r"^(?:# )?(\w+):", shown, re.MULTILINE), *re.findall(r"@(\w+)", shown)}
+    missing = [key for key in keys if key not in told]
+    assert not missing
+    assert all((ROOT / "conf" / group).is_dir() for group in groups)

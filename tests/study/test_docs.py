@@ -12,7 +12,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from typer.main import get_command
 
+from judgerank.cli import app
 from replication.auditing.registry import items
 from replication.auditing.shown import markdown_in
 from replication.config import ROOT, script_of
@@ -158,3 +160,21 @@ def test_the_site_builds_without_a_warning(tmp_path):
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "reference/fit/index.html").is_file()
+
+
+COMMANDS = sorted(
+    {line.split("#")[0].strip() for line in re.findall(r"^judgerank .*$", EVERY, re.MULTILINE)},
+)
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_commands_shown_are_understood(line):
+    _, *words = shlex.split(line)
+    command = get_command(app)
+    whole = command.make_context("judgerank", list(words))
+    name, chosen, rest = command.resolve_command(whole, words)
+    chosen.make_context(name, rest, parent=whole)
+
+
+def test_several_commands_are_shown():
+    assert {line.split()[1] for line in COMMANDS} == {"rank", "plan", "collect", "doctor"}
