@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dposv
 
+from judgerank.arrays import BoolArray, FloatArray
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import Evaluation
 from judgerank.model import Model, Parameters
@@ -175,19 +176,7 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     schur = schur + damping * level * np.eye(len(schur))
     if len(at.judges) == 0:
         return Parameters(positive_solve(schur + level / len(schur), right), at.judges)
-    # a judge at zero has its levels alone to move, and so has every judge of one fixed discrimination
-    moves_levels_alone = ~at.in_play | model.fixed_scale if model.has_levels else np.zeros_like(at.in_play)
-    play = at.in_play | moves_levels_alone
-    own = here.judge_information[play] + damping * level * np.eye(len(at.judges))
-    scale = range(model.n_scale)
-    for b in scale:
-        own[moves_levels_alone[play], b, b] = level
-    if model.has_ties:
-        own[np.isinf(at.judges[-1, play]), -1, -1] = level  # judges who never tie
-    # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
-    own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
-    if not _positive(own, SMALLEST * level):
-        raise LinAlgError("a judge's information is not positive definite")
+    own, play = _own_information(model, at, here, gain, damping, level)
     cross = here.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
     right_sides = np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2)
     solved = right_sides / own if own.shape[-1] == 1 else np.linalg.solve(own, right_sides)
@@ -206,6 +195,37 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     if _rise(here, step) < 0:
         raise LinAlgError("the direction goes downhill")
     return step
+
+
+def _own_information(
+    model: Model, at: Parameters, here: Evaluation, gain: float, damping: float, level: float
+) -> tuple[FloatArray, BoolArray]:
+    """Information of the judges who move, shape (K', B, B), and who they are, shape (K,).
+
+    Parameters
+    ----------
+    level : float
+        Mean information on a score: what holds a parameter that does not move.
+
+    Raises
+    ------
+    LinAlgError
+        If that of some judge is not positive definite.
+    """
+    # a judge at zero has its levels alone to move, and so has every judge of one fixed discrimination
+    moves_levels_alone = ~at.in_play | model.fixed_scale if model.has_levels else np.zeros_like(at.in_play)
+    play = at.in_play | moves_levels_alone
+    own = here.judge_information[play] + damping * level * np.eye(len(at.judges))
+    scale = range(model.n_scale)
+    for b in scale:
+        own[moves_levels_alone[play], b, b] = level
+    if model.has_ties:
+        own[np.isinf(at.judges[-1, play]), -1, -1] = level  # judges who never tie
+    # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
+    own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
+    if not _positive(own, SMALLEST * level):
+        raise LinAlgError("a judge's information is not positive definite")
+    return own, play
 
 
 def _positive(own: np.ndarray, least: float) -> bool:
