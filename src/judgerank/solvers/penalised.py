@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -233,32 +232,49 @@ def _ascent(info: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         return vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), FLATTEST * values[-1]))
 
 
+class _Marginal:
+    """The log marginal likelihood with its prior, by log tau: what is found is at its maximum.
+
+    Every mode is sought from the last one found, `x`, which is near.
+    """
+
+    def __init__(self, problem: Problem, settings: Penalised):
+        self.problem, self.settings = problem, settings
+        names = ("scores", *_free_blocks(problem.model))
+        self.spread = {name: getattr(settings, name) or 1.0 for name in names}
+        self.unknown = [name for name in names if getattr(settings, name) is None]
+        self.x, self.steps, self.done = np.zeros(len(problem.coordinates.kept)), 0, False
+
+    def settle(self, log_tau: np.ndarray) -> dict[str, float]:
+        """Move to the mode for these standard deviations, which are returned by block."""
+        spread = self._with(log_tau)
+        self.x, _, self.done, steps = self.problem.mode(self.x, spread, self.settings)
+        self.steps += steps
+        return spread
+
+    def falls(self, log_tau: np.ndarray) -> tuple[float, np.ndarray]:
+        """Minus the value, and its slopes by differences between neighbours."""
+        spread = self.settle(log_tau)
+        value = self.problem.marginal(self.x, spread)
+        beside = [self._with(log_tau + step) for step in DIFFERENCE * np.eye(len(self.unknown))]
+        slopes = [self.problem.marginal(self.problem.near(self.x, other), other) - value for other in beside]
+        return -value + 0.5 * log_tau @ log_tau, -np.array(slopes) / DIFFERENCE + log_tau
+
+    def _with(self, log_tau: np.ndarray) -> dict[str, float]:
+        return self.spread | dict(zip(self.unknown, np.exp(log_tau).tolist(), strict=True))
+
+
 def maximise(cells: Comparisons, model: Model, settings: Penalised) -> Solution:
     """The penalised maximum, with standard deviations given or found; they are the solution's `spread`."""
     problem = Problem(cells, model)
-    names = ("scores", *_free_blocks(model))
-    spread = {name: getattr(settings, name) or 1.0 for name in names}
-    unknown = [name for name in names if getattr(settings, name) is None]
-    at: dict[str, Any] = {"x": np.zeros(len(problem.coordinates.kept)), "steps": 0}
-
-    def given(log_tau: np.ndarray) -> dict[str, float]:
-        return spread | dict(zip(unknown, np.exp(log_tau), strict=True))
-
-    def loss(log_tau: np.ndarray) -> tuple[float, np.ndarray]:
-        at["x"], _, _, steps = problem.mode(at["x"], given(log_tau), settings)
-        at["steps"] += steps
-        value = problem.marginal(at["x"], given(log_tau))
-        beside = [given(log_tau + step) for step in DIFFERENCE * np.eye(len(unknown))]
-        slopes = [problem.marginal(problem.near(at["x"], other), other) - value for other in beside]
-        return -value + 0.5 * log_tau @ log_tau, -np.array(slopes) / DIFFERENCE + log_tau
-
-    if unknown:
+    marginal = _Marginal(problem, settings)
+    log_tau = np.zeros(len(marginal.unknown))
+    if marginal.unknown:
         from scipy.optimize import minimize  # loads slowly, and seldom is needed
 
-        bounds = [(np.log(NARROWEST), np.log(WIDEST))] * len(unknown)
-        found = minimize(loss, np.zeros(len(unknown)), jac=True, bounds=bounds, method="L-BFGS-B")
-        spread |= dict(zip(unknown, np.exp(found.x).tolist(), strict=True))
-    x, _, done, steps = problem.mode(at["x"], spread, settings)
-    here = problem.parameters(x)
-    status = Status.SHRUNK if done else Status.ITERATION_LIMIT
-    return Solution(here, evaluate(cells, model, here), status, at["steps"] + steps, spread=spread)
+        bounds = [(np.log(NARROWEST), np.log(WIDEST))] * len(log_tau)
+        log_tau = minimize(marginal.falls, log_tau, jac=True, bounds=bounds, method="L-BFGS-B").x
+    spread = marginal.settle(log_tau)
+    here = problem.parameters(marginal.x)
+    status = Status.SHRUNK if marginal.done else Status.ITERATION_LIMIT
+    return Solution(here, evaluate(cells, model, here), status, marginal.steps, spread=spread)

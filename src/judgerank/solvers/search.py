@@ -16,12 +16,13 @@ from scipy.special import expit
 from judgerank.comparisons import Comparisons, remembered
 from judgerank.likelihood import predictor
 from judgerank.model import BTL, Model, Parameters
-from judgerank.solvers.basins import Ends, Rows, apart, rough_maxima, shares
+from judgerank.solvers.basins import Ends, rough_maxima
 from judgerank.solvers.choice import highest
 from judgerank.solvers.closure import assurance, guess, levels_at_zero
 from judgerank.solvers.newton import Newton, climb
 from judgerank.solvers.slopes import elsewhere
 from judgerank.solvers.solution import Solution, Status
+from judgerank.solvers.starts import Rows, apart, shares
 
 BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
 ASSURED = 2.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough
