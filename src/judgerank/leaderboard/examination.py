@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, JudgerankError, NoMaximumError
 from judgerank.forms import read_table
@@ -138,7 +139,7 @@ def _columns(table: pd.DataFrame, columns: Mapping[str, str | None] | None) -> s
     return used + (f"; not used: {remarks.listed(unused)}" if unused else "")
 
 
-def _counted(names: tuple[str, ...], times: np.ndarray) -> str:
+def _counted(names: tuple[str, ...], times: FloatArray | IntArray) -> str:
     """How many there are, and comparisons of the one with fewest and of the one with most."""
     low, high = int(np.argmin(times)), int(np.argmax(times))
     return f"{len(names)}, with {times[low]:.0f} ({names[low]}) to {times[high]:.0f} ({names[high]}) comparisons"

@@ -11,6 +11,8 @@ from judgerank.leaderboard.suggestions import CHANCE
 from judgerank.result import FitResult
 
 if TYPE_CHECKING:
+    from pandas.api.typing import NAType
+
     from judgerank.leaderboard.ranking import Ranking
 
 MEMBERS = {
@@ -107,7 +109,8 @@ def _next(ranking: Ranking) -> str:
     if plan.empty:
         return "Without intervals there is no telling which comparisons would shorten them."
     if plan["width"].isna().all():
-        columns = plan.columns[: plan.columns.get_loc("comparisons") + 1]
+        columns = list(plan.columns)
+        columns = columns[: columns.index("comparisons") + 1]
         return (
             "Before there can be intervals, judges who never answered against the order must be seen to do so. "
             f"That is likeliest between neighbours in rank, the closest first.\n\n{_table(plan[columns])}"
@@ -173,14 +176,14 @@ def _table(frame: pd.DataFrame) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(value: object, column: str) -> str:
+def _cell(value: str | float | NAType | None, column: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if pd.isna(value):
         return "--"
-    if column in ("p_value", "p_holm") and value < 0.0005:
-        return plain("<0.001")
     if isinstance(value, float):
+        if column in ("p_value", "p_holm") and value < 0.0005:
+            return plain("<0.001")
         return f"{value:.3f}" if abs(value) < 1e5 else f"{value:.1e}"
     return plain(str(value))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
+from judgerank.arrays import IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import JudgerankError, NoIntervalError, NotIdentifiedError
 from judgerank.inference import likelihood_ratio
@@ -195,7 +196,7 @@ def on_design(comparisons: Comparisons, few: int) -> list[str]:
     return said
 
 
-def on_questions(fitted: FitResult, question: np.ndarray) -> list[str]:
+def on_questions(fitted: FitResult, question: IntArray) -> list[str]:
     """Why the intervals cannot allow for dependence within questions, where they cannot.
 
     The sandwich covariance is no larger in rank than the number of questions less one.

@@ -31,9 +31,10 @@ def leaderboard(fitted: FitResult, level: float) -> pd.DataFrame:
     hold for all models at once. Ends are missing where the fit has no intervals.
     """
     cells, scores = fitted.comparisons, fitted.scores
-    compared = sum(np.bincount(shown, cells.count, len(scores)) for shown in (cells.first, cells.second))
+    n, missing = len(scores), pd.Series(pd.NA, scores.index, "Int64")
+    compared = np.bincount(cells.first, cells.count, n) + np.bincount(cells.second, cells.count, n)
     frame = pd.DataFrame({"rank": fitted.ranks, "score": scores, "low": np.nan, "high": np.nan})
-    frame = frame.assign(rank_low=pd.NA, rank_high=pd.NA, comparisons=compared.astype(int))
+    frame = frame.assign(rank_low=missing, rank_high=missing, comparisons=compared.astype(int))
     if has_intervals(fitted):
         v = at_best_known_scale(scores.to_numpy(), fitted.covariance, fitted.n_free_discriminations)
         frame["low"], frame["high"] = wald(scores.to_numpy(), np.sqrt(np.diag(v)), level)
