@@ -234,7 +234,7 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
         said += remarks.on_positions(test, level, fitted.model.has_position)
     said += on_rivals(fitted, refit) + remarks.on_fit(fitted) + remarks.on_design(comparisons, few)
     plan = bounding_comparisons(fitted, settings.next, settings.next_size)
-    if standings.has_intervals(fitted):
+    if standings.orders_of(fitted) is not None:
         if settings.cluster == "question" and "question_id" in judgments.frame:
             too_few = remarks.on_questions(fitted, judgments.question)
             said += too_few
