@@ -106,7 +106,7 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
     parts = [part.comparisons for part in parts_of(judgments)]
     name, refused = default_member(parts)[0], []
     for part in parts:
-        who = f"of {remarks.listed(part.models)}: " * (len(parts) > 1)
+        who = f"of {remarks.listed(part.models)}: " if len(parts) > 1 else ""
         try:
             fitted = fitted_member(part, name)
             yield "maximum", f"{who}found with model={name}, status {fitted.status}"
