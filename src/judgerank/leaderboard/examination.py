@@ -140,9 +140,12 @@ def _columns(table: pd.DataFrame, columns: Mapping[str, str | None] | None) -> s
 
 
 def _counted(names: tuple[str, ...], times: FloatArray | IntArray) -> str:
-    """How many there are, and comparisons of the one with fewest and of the one with most."""
+    """How many there are, and comparisons of the one with fewest and of the one with most, if these differ."""
     low, high = int(np.argmin(times)), int(np.argmax(times))
-    return f"{len(names)}, with {times[low]:.0f} ({names[low]}) to {times[high]:.0f} ({names[high]}) comparisons"
+    fewest, most = f"{times[low]:.0f}", f"{times[high]:.0f}"
+    if fewest == most:
+        return f"{len(names)}, with {most} comparisons" + (" each" if len(names) > 1 else "")
+    return f"{len(names)}, with {fewest} ({names[low]}) to {most} ({names[high]}) comparisons"
 
 
 def _command(path: Path, form: str | None, columns: Mapping[str, str | None] | None) -> str:
