@@ -83,8 +83,8 @@ def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
     assert told["answers"][0].startswith(
         "18 read: 9 for the model shown first, 8 for the second, 1 ties; not read"
     )
-    assert told["models"][0].startswith("3, with 12 (x) to 12 (x) comparisons")
-    assert told["judges"][0].startswith("2, with 9 (j)")
+    assert told["models"][0].startswith("3, with 12 comparisons each")
+    assert told["judges"][0].startswith("2, with 9 comparisons each")
     assert told["questions"][0].startswith("no column")
     assert told["order"][0].startswith("Model position_aware")
     assert told["connected"] == ["a chain of comparisons connects any two models"]
@@ -114,6 +114,7 @@ def test_components_and_slots_that_follow_names_are_told(tmp_path):
     done = judgerank("doctor", written(tmp_path / "m.jsonl", *rows))
     assert done.returncode == 0, done.stderr
     told = lines(done)
+    assert told["judges"] == ["2, with 4 (k) to 6 (j) comparisons"]
     assert "follows the models" in told["order"][0]
     assert "No chain of comparisons connects these 2 groups" in told["connected"][0]
     assert len(told["maximum"]) == 2

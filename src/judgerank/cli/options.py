@@ -15,9 +15,11 @@ from judgerank.model import MODELS
 from judgerank.reading import COLUMNS
 from judgerank.solvers.settings import SOLVERS
 
-Form = StrEnum("Form", {name: name for name in READERS})
-Member = StrEnum("Member", {name: name for name in MODELS})
-Solver = StrEnum("Solver", {name: name for name in SOLVERS})
+# what can be chosen is listed once, where it is made
+Form = StrEnum("Form", {name: name for name in READERS})  # type: ignore[misc]  # members are known when it runs
+Member = StrEnum("Member", {name: name for name in MODELS})  # type: ignore[misc]  # likewise
+Solver = StrEnum("Solver", {name: name for name in SOLVERS})  # type: ignore[misc]  # likewise
+NEWTON = Solver("newton")
 
 
 def between(low: float, high: float) -> Callable[[float | None], float | None]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import pandas as pd
 import typer
 
 from judgerank.cli.options import (
+    NEWTON,
     ColumnOption,
     FormatOption,
     LevelOption,
     ModelOption,
-    Solver,
     SolverOption,
     between,
     columns_of,
@@ -41,8 +41,9 @@ from judgerank.planning.questions import INDEPENDENT
 from judgerank.reading import read_judgments
 
 # of an assumed panel; much like the one fitted to Chatbot Arena
-ASSUMED = {"models": 20, "judges": 10, "sigma_scores": 0.4, "sigma_discrimination": 1.1}
+MODELS, JUDGES, SIGMA_SCORES, SIGMA_DISCRIMINATION = 20, 10, 0.4, 1.1
 POSITIVE = between(0, float("inf"))
+Number = TypeVar("Number", int, float)
 
 
 def plan(
@@ -55,7 +56,7 @@ def plan(
     format: FormatOption = None,
     column: ColumnOption = None,
     model: ModelOption = None,
-    solver: SolverOption = Solver.newton,
+    solver: SolverOption = NEWTON,
     models: Annotated[int | None, typer.Option(min=2, max=1000, help="Models of an assumed panel (20).")] = None,
     judges: Annotated[int | None, typer.Option(min=1, max=1000, help="Judges of an assumed panel (10).")] = None,
     sigma_scores: Annotated[
@@ -113,22 +114,26 @@ def plan(
     The numbers are formulas of what a design is expected to tell; widths are those that a ranking states.
     """
     goals = _goals(want) or WANTED
-    size = {"models": models, "judges": judges, "sigma_scores": sigma_scores}
-    size = _given(size | {"sigma_discrimination": sigma_discrimination})
     if file is None:
-        panel, found = assumed(*(ASSUMED | size).values()), INDEPENDENT
-    elif size:
-        raise typer.BadParameter(f"{', '.join(size)}: the file decides that.")
+        panel = assumed(
+            _or(models, MODELS),
+            _or(judges, JUDGES),
+            _or(sigma_scores, SIGMA_SCORES),
+            _or(sigma_discrimination, SIGMA_DISCRIMINATION),
+        )
+        found = INDEPENDENT
     else:
+        _refuse(models=models, judges=judges, sigma_scores=sigma_scores, sigma_discrimination=sigma_discrimination)
         judgments = read_judgments(file, format and format.value, columns_of(column))
         refit = partial(fitted_member, judgments.comparisons, solver=solver.value)
         panel, fitted = fitted_panel(judgments, refit, model and model.value)
         found = questions_like(panel, fitted, judgments)
     asked = {"sd": question_sd, "pairs": question_pairs, "judges": question_judges}
     questions = asked_as(found, panel, asked, repeats)
-    at = {"level": level, "pair": pair_of(panel, pair)}
+    place = pair_of(panel, pair)
+    at = {"level": level, "pair": place}
     make = partial(to_make, questions, repeats=repeats, correlation=correlation)
-    first, second = panel.pairs[at["pair"]]
+    first, second = panel.pairs[place]
     typer.echo(f"{len(panel.models)} models, {len(panel.judges)} judges; the pair is {first} and {second}")
     _show(plan_table(panel, questions, goals, make, at))
     if by_judges:
@@ -138,8 +143,15 @@ def plan(
         _show(plan_by_judges(precisions, goals, make, at))
 
 
-def _given(options: dict[str, float | None]) -> dict[str, float]:
-    return {key: value for key, value in options.items() if value is not None}
+def _or(value: Number | None, usual: Number) -> Number:
+    return usual if value is None else value
+
+
+def _refuse(**options: float | None) -> None:
+    """Refuse what is said of an assumed panel, where there is a file."""
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise typer.BadParameter(f"{', '.join(given)}: the file decides that.")
 
 
 def _goals(pairs: Iterable[str] | None) -> dict[str, float]:

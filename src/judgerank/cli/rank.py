@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from judgerank.cli.options import (
+    NEWTON,
     ColumnOption,
     FormatOption,
     LevelOption,
     ModelOption,
-    Solver,
     SolverOption,
     columns_of,
 )
@@ -37,7 +37,7 @@ def rank(
     format: FormatOption = None,
     column: ColumnOption = None,
     model: ModelOption = None,
-    solver: SolverOption = Solver.newton,
+    solver: SolverOption = NEWTON,
     level: LevelOption = 0.95,
     cluster: Annotated[
         Cluster, typer.Option(help="Whether answers to one question may depend on each other.")

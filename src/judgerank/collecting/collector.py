@@ -16,7 +16,7 @@ import tenacity
 from tqdm import tqdm
 
 from judgerank.collecting.endpoint import AttemptFailed, Endpoint, Refused, Reply
-from judgerank.collecting.ledger import Ledger, task_of
+from judgerank.collecting.ledger import Ledger, Record, task_of
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
 from judgerank.collecting.settings import Collection, Judge, Prompt
@@ -56,7 +56,7 @@ def cost(judge: Judge, prompt_tokens: float, completion_tokens: float) -> float:
     return (judge.prompt_price * prompt_tokens + judge.completion_price * completion_tokens) / MILLION
 
 
-def missing(tasks: Iterable[Task], records: Iterable[dict], both_orders: bool) -> list[Task]:
+def missing(tasks: Iterable[Task], records: Iterable[Record], both_orders: bool) -> list[Task]:
     """The tasks that no record answers; where one order is enough, in either."""
     done = {task_of(record) for record in records}
     return [task for task in tasks if task not in done and (both_orders or task.turned not in done)]
@@ -66,18 +66,17 @@ def estimated(
     tasks: Sequence[Task], judges: Mapping[str, Judge], questions: Questions, prompt: Prompt
 ) -> pd.DataFrame:
     """``judge, model, requests, prompt_tokens, completion_tokens, cost`` by judge, completions at the longest."""
-    rows = {name: [judge.sent, 0, 0.0] for name, judge in judges.items()}
+    requests, sent = Counter[str](), dict.fromkeys(judges, 0.0)
     for task in tasks:
-        rows[task.judge][1] += 1
-        rows[task.judge][2] += prompt_tokens(_text(task, questions, prompt))
-    frame = pd.DataFrame(
-        [(name, *row, row[1] * prompt.max_tokens) for name, row in rows.items()],
-        columns=["judge", "model", "requests", "prompt_tokens", "completion_tokens"],
-    )
-    frame["cost"] = [
-        cost(judges[row.judge], row.prompt_tokens, row.completion_tokens) for row in frame.itertuples(index=False)
-    ]
-    return frame.round({"prompt_tokens": 0})
+        requests[task.judge] += 1
+        sent[task.judge] += prompt_tokens(_text(task, questions, prompt))
+    rows = []
+    for name, judge in judges.items():
+        longest = requests[name] * prompt.max_tokens
+        price = cost(judge, sent[name], longest)
+        rows.append((name, judge.sent, requests[name], sent[name], longest, price))
+    columns = ["judge", "model", "requests", "prompt_tokens", "completion_tokens", "cost"]
+    return pd.DataFrame(rows, columns=columns).round({"prompt_tokens": 0})
 
 
 def prompt_tokens(text: str) -> float:
@@ -119,7 +118,7 @@ class Collector:
         self.prompt, self.judges = settings.prompt, settings.panel.by_name
         self.first_wait, self.attempts = settings.first_wait, settings.attempts
         self.max_concurrent = settings.max_concurrent
-        self.written: list[dict] = []
+        self.written: list[Record] = []
         self.failures: Counter[str] = Counter()
         self.given_up: Counter[str] = Counter()
         self.stopped = False
@@ -175,7 +174,9 @@ class Collector:
     def _wait(self, state: tenacity.RetryCallState) -> float:
         """What the endpoint asks for, else about twice as long every time."""
         backoff = self.first_wait / 2 + tenacity.wait_random_exponential(self.first_wait)(state)
-        return min(LONGEST_WAIT, max(backoff, state.outcome.exception().wait or 0.0))
+        failed = state.outcome.exception() if state.outcome else None
+        asked = failed.wait if isinstance(failed, AttemptFailed) else None
+        return min(LONGEST_WAIT, max(backoff, asked or 0.0))
 
     def _attempt(self, judge: Judge, text: str) -> Reply:
         """One attempt, paid for from the budget; what cannot be told is taken at its most."""
@@ -187,8 +188,10 @@ class Collector:
         actual = 0.0
         try:
             reply = self.endpoint.attempt(judge, text)
-            known = reply.prompt_tokens is not None and reply.completion_tokens is not None
-            actual = cost(judge, reply.prompt_tokens, reply.completion_tokens) if known else most
+            if reply.prompt_tokens is None or reply.completion_tokens is None:
+                actual = most
+            else:
+                actual = cost(judge, reply.prompt_tokens, reply.completion_tokens)
             return reply
         except AttemptFailed as error:
             actual = most if error.paid else 0.0
@@ -240,12 +243,12 @@ def texts_digest(task: Task, questions: Questions) -> str:
     return _digest([questions.text[task.question_id], answers[first], answers[second]])
 
 
-def _digest(content: list) -> str:
+def _digest(content: list[str | float]) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
 
 def changed_since(
-    records: Iterable[dict], tasks: Iterable[Task], judges: Mapping[str, Judge], questions: Questions
+    records: Iterable[Record], tasks: Iterable[Task], judges: Mapping[str, Judge], questions: Questions
 ) -> str | None:
     """What is not as it was when earlier judgments were made, as a clause; None if all is.
 
@@ -264,7 +267,7 @@ def changed_since(
     return None
 
 
-def spent_before(records: Iterable[dict], judges: Mapping[str, Judge], max_tokens: int) -> float:
+def spent_before(records: Iterable[Record], judges: Mapping[str, Judge], max_tokens: int) -> float:
     """What the judgments of earlier runs cost, by the prices of today."""
     total = 0.0
     for record in records:
@@ -275,7 +278,7 @@ def spent_before(records: Iterable[dict], judges: Mapping[str, Judge], max_token
     return total
 
 
-def substituted(records: Iterable[dict]) -> list[str]:
+def substituted(records: Iterable[Record]) -> list[str]:
     """Sentences on judges not answered by the model asked for, or by one that answered for others too."""
     answered: dict[str, set[str]] = {}
     differs: Counter[tuple[str, str, str]] = Counter()

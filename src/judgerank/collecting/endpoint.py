@@ -11,7 +11,9 @@ import json
 import os
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import ModuleType
 
 from judgerank.collecting.settings import Collection, Judge, Panel
 from judgerank.errors import ConfigError, EndpointError
@@ -148,9 +150,13 @@ def reply_of(body: bytes) -> Reply:
         raise AttemptFailed("unreadable body", paid=True) from None
     used = answer.get("usage")
     used = used if isinstance(used, dict) else {}
-    names = (answer.get("model"), choice.get("finish_reason"))
-    named = (_whole(name) if isinstance(name, str) else None for name in names)
-    return Reply(text, *named, *(_tokens(used.get(f"{kind}_tokens")) for kind in ("prompt", "completion")))
+    return Reply(
+        text,
+        _name(answer.get("model")),
+        _name(choice.get("finish_reason")),
+        _tokens(used.get("prompt_tokens")),
+        _tokens(used.get("completion_tokens")),
+    )
 
 
 def _text_of(content: object) -> str:
@@ -175,10 +181,16 @@ def _whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def _name(said: object) -> str | None:
+    """A name, or None if it is no text."""
+    return _whole(said) if isinstance(said, str) else None
+
+
 def _tokens(count: object) -> int | None:
     """A number of tokens, or None if it is none."""
-    is_number = isinstance(count, int | float) and not isinstance(count, bool)
-    return int(count) if is_number and 0 <= count < 1e12 else None
+    if isinstance(count, bool) or not isinstance(count, int | float):
+        return None
+    return int(count) if 0 <= count < 1e12 else None
 
 
 def key_of(panel: Panel) -> str:
@@ -201,7 +213,7 @@ def key_of(panel: Panel) -> str:
     return key
 
 
-def _library():
+def _library() -> ModuleType:
     try:
         import openai
     except ImportError:
@@ -211,7 +223,7 @@ def _library():
     return openai
 
 
-def _retry_after(headers) -> float | None:
+def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that the endpoint asks to wait, if it says so in seconds."""
     try:
         seconds = float(headers.get("retry-after", ""))

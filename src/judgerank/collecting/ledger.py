@@ -7,7 +7,9 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedWriter
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -15,6 +17,8 @@ from judgerank.collecting.tasks import Task
 from judgerank.errors import ConfigError, DataError
 
 FIRST_KEY = b'{"question_id": '  # what every record begins with
+TASK = ("question_id", "model_a", "model_b", "judge_model", "repeat")  # keys that say what was asked
+Record = dict[str, Any]  # one judgment, as JSON has it
 
 
 class Ledger:
@@ -29,7 +33,8 @@ class Ledger:
     """
 
     def __init__(self, path: Path):
-        self._path, self._file = path, None
+        self._path = path
+        self._file: BufferedWriter | None = None
         self._lock = threading.Lock()
         content = path.read_bytes() if path.exists() else b""
         whole = content.rfind(b"\n") + 1
@@ -44,7 +49,7 @@ class Ledger:
             self._end = b"\n"
         self._keep = len(content) - self.torn
 
-    def append(self, record: dict) -> None:
+    def append(self, record: Record) -> None:
         """Write one record; when this returns it is on the disk.
 
         Raises
@@ -70,9 +75,9 @@ class Ledger:
             self._file.close()
 
 
-def task_of(record: dict) -> Task:
+def task_of(record: Record) -> Task:
     """The request that a record answers."""
-    return Task(*(record[key] for key in ("question_id", "model_a", "model_b", "judge_model", "repeat")))
+    return Task(*(record[key] for key in TASK))
 
 
 @contextmanager
@@ -120,10 +125,12 @@ def _is_torn(tail: bytes) -> bool:
     return False
 
 
-def _record(path: Path, number: int, line: bytes) -> dict:
+def _record(path: Path, number: int, line: bytes) -> Record:
     try:
         record = json.loads(line)
-        hash(task_of(record))
-    except (ValueError, KeyError, TypeError):
-        raise DataError(f"{path.name}: line {number} is not a judgment of an earlier run") from None
+    except ValueError:
+        record = None
+    named = isinstance(record, dict) and record.keys() >= set(TASK)
+    if not named or any(isinstance(record[key], dict | list) for key in TASK):
+        raise DataError(f"{path.name}: line {number} is not a judgment of an earlier run")
     return record

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
+from typing import TypedDict
 
 from judgerank.errors import ConfigError
 
+
+class Wording(TypedDict):
+    """A prompt and how it is sampled from."""
+
+    name: str
+    temperature: float
+    max_tokens: int
+    text: str
+
+
 # {question}, {first} and {second} are filled in; the models stay anonymous
-PAIRWISE = {
+PAIRWISE: Wording = {
     "name": "pairwise",
     "temperature": 0.0,
     "max_tokens": 1024,

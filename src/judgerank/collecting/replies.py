@@ -154,7 +154,7 @@ def _arena(text: str) -> Verdict | None:
     return (found.pop(), None) if len(found) == 1 else UNCLEAR
 
 
-def _of_brackets(match: re.Match) -> str:
+def _of_brackets(match: re.Match[str]) -> str:
     if match["side"]:
         return match["side"]
     if match["left"] == match["right"]:
@@ -201,11 +201,11 @@ def _of_json(said: str) -> Verdict | None:
     return choices.pop(), _confidence(stated) if stated else None
 
 
-def _choice(match: re.Match) -> str:
+def _choice(match: re.Match[str]) -> str:
     return match.groupdict().get("side") or "c"
 
 
-def _confidence(match: re.Match) -> float | None:
+def _confidence(match: re.Match[str]) -> float | None:
     groups = match.groupdict()
     if not groups.get("number"):
         return None

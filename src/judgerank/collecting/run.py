@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -68,7 +68,7 @@ def collect(settings: Collection, dry_run: bool = False) -> None:
         replace_file(path.with_name(path.name + ".run.json"), json.dumps(record, indent=2) + "\n")
 
 
-def refuse_a_written_key(settings: Collection, record: dict[str, object]) -> None:
+def refuse_a_written_key(settings: Collection, record: Mapping[str, object]) -> None:
     """The key comes from the environment and goes nowhere but to the endpoint."""
     if key_of(settings.panel) in json.dumps(record, ensure_ascii=False):
         name = settings.panel.api_key_env

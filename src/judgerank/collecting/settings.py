@@ -205,7 +205,7 @@ def read_settings(schema: type[Checked], path: Path) -> Checked:
     return checked(schema, values, path.name)
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml comes without types
     """Refuses a key that is there twice: the usual one keeps the last, and says nothing."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

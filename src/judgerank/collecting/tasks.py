@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from judgerank.frames import question_name
 from judgerank.hub import load_rows
 from judgerank.simulate import generator
 
+Row = tuple[int, dict[str, Any]]  # a record's number, and question_id, question, model and answer
 COLUMNS = {"question_id": "question_id", "question": "question", "model": "model", "answer": "answer"}
 
 
@@ -78,8 +80,8 @@ def read_questions(source: str, columns: Mapping[str, str | None], answers: str 
         raise DataError(f"{path.name}: {error}") from None
 
 
-def _rows(table: pd.DataFrame, names: Mapping[str, str], answers: str | None) -> Iterable[tuple[int, dict]]:
-    """Record number and ``question_id, question, model, answer`` of every answer."""
+def _rows(table: pd.DataFrame, names: Mapping[str, str], answers: str | None) -> Iterable[Row]:
+    """Every answer."""
     needed = [names["question"], answers] if answers else list(names.values())
     missing = [name for name in needed if name not in table.columns]
     if missing:
@@ -94,7 +96,7 @@ def _rows(table: pd.DataFrame, names: Mapping[str, str], answers: str | None) ->
             yield number, own | {key: answer[names[key]] for key in ("model", "answer")}
 
 
-def _questions(rows: Iterable[tuple[int, dict]]) -> Questions:
+def _questions(rows: Iterable[Row]) -> Questions:
     text: dict[str, str] = {}
     answers: dict[str, dict[str, str]] = {}
     for number, row in rows:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, JudgerankError, NoMaximumError
 from judgerank.forms import read_table
@@ -105,7 +106,7 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
     parts = [part.comparisons for part in parts_of(judgments)]
     name, refused = default_member(parts)[0], []
     for part in parts:
-        who = f"of {remarks.listed(part.models)}: " * (len(parts) > 1)
+        who = f"of {remarks.listed(part.models)}: " if len(parts) > 1 else ""
         try:
             fitted = fitted_member(part, name)
             yield "maximum", f"{who}found with model={name}, status {fitted.status}"
@@ -138,10 +139,13 @@ def _columns(table: pd.DataFrame, columns: Mapping[str, str | None] | None) -> s
     return used + (f"; not used: {remarks.listed(unused)}" if unused else "")
 
 
-def _counted(names: tuple[str, ...], times: np.ndarray) -> str:
-    """How many there are, and comparisons of the one with fewest and of the one with most."""
+def _counted(names: tuple[str, ...], times: FloatArray | IntArray) -> str:
+    """How many there are, and comparisons of the one with fewest and of the one with most, if these differ."""
     low, high = int(np.argmin(times)), int(np.argmax(times))
-    return f"{len(names)}, with {times[low]:.0f} ({names[low]}) to {times[high]:.0f} ({names[high]}) comparisons"
+    fewest, most = f"{times[low]:.0f}", f"{times[high]:.0f}"
+    if fewest == most:
+        return f"{len(names)}, with {most} comparisons" + (" each" if len(names) > 1 else "")
+    return f"{len(names)}, with {fewest} ({names[low]}) to {most} ({names[high]}) comparisons"
 
 
 def _command(path: Path, form: str | None, columns: Mapping[str, str | None] | None) -> str:

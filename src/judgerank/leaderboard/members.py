@@ -108,7 +108,7 @@ def on_rivals(fitted: FitResult, refit: Callable[[str], FitResult]) -> list[str]
             " WARNING: they disagree. Weights may follow something that most judges share besides quality, "
             f"such as a position (model={DEFAULT} allows for it); without reasons for one of them, trust neither."
         )
-        said.append(beside + doubt * (correlation < AGREE))
+        said.append(beside + doubt if correlation < AGREE else beside)
     other = rival(fitted)
     if other is not None:
         said.append(

@@ -11,6 +11,8 @@ from judgerank.leaderboard.suggestions import CHANCE
 from judgerank.result import FitResult
 
 if TYPE_CHECKING:
+    from pandas.api.typing import NAType
+
     from judgerank.leaderboard.ranking import Ranking
 
 MEMBERS = {
@@ -57,7 +59,7 @@ def page(ranking: Ranking, figures: bool = True, beside: bool = True) -> str:
     tables = " Beside this page: " + ", ".join(f"[{name}.csv]({name}.csv)" for name in ranking.tables)
     parts = [
         f"# {plain(ranking.title)}",
-        told + tables * beside,
+        told + (tables if beside else ""),
         "## What to know first",
         remarks,
         "## Leaderboard",
@@ -67,7 +69,7 @@ def page(ranking: Ranking, figures: bool = True, beside: bool = True) -> str:
         "## Judges",
         "Shares are of the answers for the model shown first, for the second, and of ties.",
         _table(ranking.tables["judges"]),
-        "![Judges](figures/judges.png)" * figures,
+        "![Judges](figures/judges.png)" if figures else "",
         "## Neighbours in rank",
         _pairs(ranking),
         "## What to collect next",
@@ -80,7 +82,7 @@ def page(ranking: Ranking, figures: bool = True, beside: bool = True) -> str:
 
 def _each(ranking: Ranking) -> str:
     """What statements about all models are of where components are ranked apart."""
-    return " of a component" * (len(ranking.fits) > 1)
+    return " of a component" if len(ranking.fits) > 1 else ""
 
 
 def _pairs(ranking: Ranking) -> str:
@@ -89,7 +91,7 @@ def _pairs(ranking: Ranking) -> str:
     place = {name: number for number, name in enumerate(board["model"])}
     neighbours = pairs[pairs["second"].map(place) - pairs["first"].map(place) == 1].drop(columns="comparable")
     many = len(ranking.tables["pairs"]) - len(pairs)
-    beside = f" {many} pairs of models of different components are not comparable." * (many > 0)
+    beside = f" {many} pairs of models of different components are not comparable." if many else ""
     if "separated" not in pairs:
         return f"Without intervals no pair can be separated.{beside}\n\n" + _table(neighbours)
     known = pairs["separated"].notna()
@@ -107,7 +109,8 @@ def _next(ranking: Ranking) -> str:
     if plan.empty:
         return "Without intervals there is no telling which comparisons would shorten them."
     if plan["width"].isna().all():
-        columns = plan.columns[: plan.columns.get_loc("comparisons") + 1]
+        columns = list(plan.columns)
+        columns = columns[: columns.index("comparisons") + 1]
         return (
             "Before there can be intervals, judges who never answered against the order must be seen to do so. "
             f"That is likeliest between neighbours in rank, the closest first.\n\n{_table(plan[columns])}"
@@ -126,17 +129,16 @@ def _next(ranking: Ranking) -> str:
 def _method(ranking: Ranking, beside: bool) -> str:
     named = len(ranking.fits) > 1
     texts = [
-        f"Component {number}: " * named + _fit_of(fitted, ranking.judgments)
+        (f"Component {number}: " if named else "") + _fit_of(fitted, ranking.judgments)
         for number, fitted in enumerate(ranking.fits, 1)
     ]
-    return "\n\n".join(
-        [
-            *texts,
-            "Scores sum to zero, discriminations have geometric mean one over the judges above zero; scores' "
-            "intervals and pairs are on the scale at which scores are known best, since the order does not depend "
-            "on it." + " [run.json](run.json) has the settings, the file's checksum and the versions." * beside,
-        ]
+    scale = (
+        "Scores sum to zero, discriminations have geometric mean one over the judges above zero; scores' "
+        "intervals and pairs are on the scale at which scores are known best, since the order does not depend "
+        "on it."
     )
+    kept = " [run.json](run.json) has the settings, the file's checksum and the versions." if beside else ""
+    return "\n\n".join([*texts, scale + kept])
 
 
 def _fit_of(fitted: FitResult, judgments: Judgments) -> str:
@@ -173,14 +175,14 @@ def _table(frame: pd.DataFrame) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(value: object, column: str) -> str:
+def _cell(value: str | float | NAType | None, column: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if pd.isna(value):
         return "--"
-    if column in ("p_value", "p_holm") and value < 0.0005:
-        return plain("<0.001")
     if isinstance(value, float):
+        if column in ("p_value", "p_holm") and value < 0.0005:
+            return plain("<0.001")
         return f"{value:.3f}" if abs(value) < 1e5 else f"{value:.1e}"
     return plain(str(value))
 
@@ -191,4 +193,4 @@ def plain(text: str) -> str:
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

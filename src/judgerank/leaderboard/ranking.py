@@ -207,12 +207,12 @@ def ranked(judgments: Judgments, settings: Settings) -> Ranking:
             said.append(f"Not ranked: {remarks.listed(part.comparisons.models)}, since {error}.")
     if not done:
         raise refused[0]
-    for number, part in enumerate(done, 1):
-        said += [f"Component {number}: {text}" if len(parts) > 1 else text for text in part.remarks]
-    tables = {key: standings.together([part.tables[key] for part in done]) for key in done[0].tables}
+    for number, one in enumerate(done, 1):
+        said += [f"Component {number}: {text}" if len(parts) > 1 else text for text in one.remarks]
+    tables = {key: standings.together([one.tables[key] for one in done]) for key in done[0].tables}
     if len(parts) > 1:
         tables["pairs"] = pd.concat([tables["pairs"], standings.across(groups)], ignore_index=True)
-    return Ranking(judgments, settings, [part.fitted for part in done], said, tables)
+    return Ranking(judgments, settings, [one.fitted for one in done], said, tables)
 
 
 class RankedPart(NamedTuple):
@@ -234,7 +234,7 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
         said += remarks.on_positions(test, level, fitted.model.has_position)
     said += on_rivals(fitted, refit) + remarks.on_fit(fitted) + remarks.on_design(comparisons, few)
     plan = bounding_comparisons(fitted, settings.next, settings.next_size)
-    if standings.has_intervals(fitted):
+    if standings.orders_of(fitted) is not None:
         if settings.cluster == "question" and "question_id" in judgments.frame:
             too_few = remarks.on_questions(fitted, judgments.question)
             said += too_few

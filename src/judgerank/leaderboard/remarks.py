@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
+from judgerank.arrays import IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import JudgerankError, NoIntervalError, NotIdentifiedError
 from judgerank.inference import likelihood_ratio
@@ -130,7 +131,7 @@ def on_fit(fitted: FitResult) -> list[str]:
     """How the fit ended, where that is not an interior maximum."""
     said = []
     if fitted.unbounded_judges:
-        sided = ", or always for one position" * fitted.model.has_position
+        sided = ", or always for one position" if fitted.model.has_position else ""
         held = (
             "Scores are where the search stopped, and nothing here has an interval."
             if fitted.solution.alone is None
@@ -143,13 +144,16 @@ def on_fit(fitted: FitResult) -> list[str]:
             "by that judge help, or model=btl."
         )
     if fitted.judges_at_zero:
-        outnumbered = 2 * len(fitted.judges_at_zero) >= len(fitted.comparisons.judges)
-        said.append(
+        told = (
             f"At zero discrimination: {listed(fitted.judges_at_zero)}. These answers do not rise with the scores "
             "that the other judges agree on; they count for nothing in the ranking."
-            + " They are half of the panel or more: were the others the contrary ones, this ranking would be the "
-            "reverse of the true one. Compare it with model=btl, which counts all judges." * outnumbered
         )
+        if 2 * len(fitted.judges_at_zero) >= len(fitted.comparisons.judges):
+            told += (
+                " They are half of the panel or more: were the others the contrary ones, this ranking would be "
+                "the reverse of the true one. Compare it with model=btl, which counts all judges."
+            )
+        said.append(told)
     if fitted.slopes_at_bound:
         said.append(f"Slope in length on its bound, taken as given: {listed(fitted.slopes_at_bound)}.")
     if fitted.status is Status.ITERATION_LIMIT:
@@ -195,7 +199,7 @@ def on_design(comparisons: Comparisons, few: int) -> list[str]:
     return said
 
 
-def on_questions(fitted: FitResult, question: np.ndarray) -> list[str]:
+def on_questions(fitted: FitResult, question: IntArray) -> list[str]:
     """Why the intervals cannot allow for dependence within questions, where they cannot.
 
     The sandwich covariance is no larger in rank than the number of questions less one.

@@ -11,17 +11,16 @@ import pandas as pd
 from judgerank.errors import NoIntervalError
 from judgerank.inference import wald
 from judgerank.judgments import Judgments
-from judgerank.ranks import at_best_known_scale, pairwise, rank_intervals
+from judgerank.ranks import Order, at_best_known_scale, orders, pairwise, rank_intervals
 from judgerank.result import FitResult
 
 
-def has_intervals(fitted: FitResult) -> bool:
-    """Whether the fit has a covariance, and every difference of scores a standard error."""
+def orders_of(fitted: FitResult) -> list[Order] | None:
+    """`ranks.orders`, or None where the fit has no covariance, or a difference of scores no standard error."""
     try:
-        pairwise(fitted)
+        return list(orders(fitted))
     except NoIntervalError:
-        return False
-    return True
+        return None
 
 
 def leaderboard(fitted: FitResult, level: float) -> pd.DataFrame:
@@ -31,13 +30,15 @@ def leaderboard(fitted: FitResult, level: float) -> pd.DataFrame:
     hold for all models at once. Ends are missing where the fit has no intervals.
     """
     cells, scores = fitted.comparisons, fitted.scores
-    compared = sum(np.bincount(shown, cells.count, len(scores)) for shown in (cells.first, cells.second))
+    n, missing = len(scores), pd.Series(pd.NA, scores.index, "Int64")
+    compared = np.bincount(cells.first, cells.count, n) + np.bincount(cells.second, cells.count, n)
     frame = pd.DataFrame({"rank": fitted.ranks, "score": scores, "low": np.nan, "high": np.nan})
-    frame = frame.assign(rank_low=pd.NA, rank_high=pd.NA, comparisons=compared.astype(int))
-    if has_intervals(fitted):
+    frame = frame.assign(rank_low=missing, rank_high=missing, comparisons=compared.astype(int))
+    found = orders_of(fitted)
+    if found is not None:
         v = at_best_known_scale(scores.to_numpy(), fitted.covariance, fitted.n_free_discriminations)
         frame["low"], frame["high"] = wald(scores.to_numpy(), np.sqrt(np.diag(v)), level)
-        ranks = rank_intervals(fitted, level).set_index("model")
+        ranks = rank_intervals(found, level).set_index("model")
         frame["rank_low"], frame["rank_high"] = ranks["low"], ranks["high"]
     frame = frame.astype({"rank_low": "Int64", "rank_high": "Int64"})
     frame = frame.sort_values("rank").rename_axis("model").reset_index()
@@ -73,8 +74,9 @@ def judges(fitted: FitResult, judgments: Judgments, level: float) -> pd.DataFram
 
 def pairs(fitted: FitResult, level: float) -> pd.DataFrame:
     """Every pair of models as in `ranks.pairwise`; of a fit without intervals, the differences alone."""
-    if has_intervals(fitted):
-        return pairwise(fitted, level)
+    found = orders_of(fitted)
+    if found is not None:
+        return pairwise(found, level)
     scores = fitted.scores.sort_values(ascending=False, kind="stable")
     i, j = np.triu_indices(len(scores), 1)
     difference = scores.to_numpy()[i] - scores.to_numpy()[j]

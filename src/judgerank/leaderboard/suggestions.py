@@ -22,6 +22,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
+from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import POOLED_JUDGE, Comparisons
 from judgerank.errors import ConfigError, DisconnectedError, NoMaximumError
 from judgerank.inference import normal_quantile
@@ -53,12 +54,12 @@ class Candidates:
         Least information over that judge's interval of the discrimination, relative to that at the estimate.
     """
 
-    who: np.ndarray
-    index: np.ndarray
-    root: np.ndarray
-    caution: np.ndarray
+    who: IntArray
+    index: IntArray
+    root: FloatArray
+    caution: FloatArray
 
-    def of(self, i: int, j: int) -> np.ndarray:
+    def of(self, i: int, j: int) -> IntArray:
         """Candidates that compare these two models."""
         first, second, _ = self.who
         return np.flatnonzero(((first == i) & (second == j)) | ((first == j) & (second == i)))
@@ -112,10 +113,7 @@ def next_comparisons(
         u = to_scores @ v @ to_scores.T
         widest = np.argmax(np.diag(u)[i] + np.diag(u)[j] - 2 * u[i, j])
         c = to_scores[i[widest]] - to_scores[j[widest]]
-        shared = np.einsum("tar,ta->tr", root, (v @ c)[index])
-        own = np.einsum("tar,tab,tbq->trq", root, v[index[:, :, None], index[:, None, :]], root)
-        own += np.eye(root.shape[2])
-        fall = np.einsum("tr,tr->t", shared, np.linalg.solve(own, shared[..., None])[..., 0])
+        own, fall = _falls(index, root, v, c)
         best = np.argmax(np.where(fresh, those.caution * fall, -1.0))
         fresh[best] = False
         step = v[:, index[best]] @ root[best]
@@ -128,11 +126,19 @@ def next_comparisons(
     return pd.DataFrame(rows, columns=COLUMNS).astype({"to_separate": "Int64"})
 
 
+def _falls(index: IntArray, root: FloatArray, v: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """1 + X'V X of every candidate, shape (C, R, R), and by how much it lowers the variance c'V c, shape (C,)."""
+    shared = np.einsum("tar,ta->tr", root, (v @ c)[index])
+    own = np.einsum("tar,tab,tbq->trq", root, v[index[:, :, None], index[:, None, :]], root)
+    own += np.eye(root.shape[2])
+    return own, np.einsum("tr,tr->t", shared, np.linalg.solve(own, shared[..., None])[..., 0])
+
+
 def to_separate(
     result: FitResult,
     those: Candidates,
-    v: np.ndarray,
-    to_scores: np.ndarray,
+    v: FloatArray,
+    to_scores: FloatArray,
     i: int,
     j: int,
     steps: int,
@@ -148,10 +154,10 @@ def to_separate(
     scores = result.scores.to_numpy()
     wanted = abs(scores[i] - scores[j]) / (normal_quantile(1 - (1 - level) / steps) + ndtri(CHANCE))
     asked = those.of(i, j)
-    x = np.zeros((len(v), len(asked), those.root.shape[2]))
+    each = np.zeros((len(v), len(asked), those.root.shape[2]))
     for place, t in enumerate(asked):
-        x[those.index[t], place] = those.root[t] / np.sqrt(len(asked))
-    x = x.reshape(len(v), -1)
+        each[those.index[t], place] = those.root[t] / np.sqrt(len(asked))
+    x = each.reshape(len(v), -1)
     values, vectors = np.linalg.eigh(x.T @ v @ x)
     shared = (vectors.T @ (x.T @ (v @ c))) ** 2
 
@@ -177,17 +183,17 @@ def bounding_comparisons(result: FitResult, picks: int = 10, size: int = 10) -> 
     return pd.DataFrame(asked, columns=COLUMNS[:4]).reindex(columns=COLUMNS)
 
 
-def _open_pairs(result: FitResult, level: float) -> tuple[np.ndarray, np.ndarray, int]:
+def _open_pairs(result: FitResult, level: float) -> tuple[IntArray, IntArray, int]:
     """The pairs of models that are not separated, or all, if they are; and how many are not, at least one."""
     pairs = pairwise(result, level)
     open_pairs = pairs[~pairs["separated"].astype(bool)]
     chosen = pairs if open_pairs.empty else open_pairs
     place = {name: number for number, name in enumerate(result.comparisons.models)}
-    i, j = (chosen[side].map(place).to_numpy() for side in ("first", "second"))
+    i, j = (np.asarray(chosen[side].map(place), np.intp) for side in ("first", "second"))
     return i, j, max(1, len(open_pairs))
 
 
-def _known_judges(result: FitResult, few: int) -> np.ndarray:
+def _known_judges(result: FitResult, few: int) -> IntArray:
     """Judges in play with that many comparisons, or all in play if none has."""
     if not result.model.judge_blocks:
         return np.array([0])
@@ -227,7 +233,7 @@ def _candidates(result: FitResult, few: int) -> Candidates:
     return Candidates(np.array([i, j, k]), np.array(index).T, root, caution)
 
 
-def _half_covariance(eta: np.ndarray, nu: np.ndarray, model: Model) -> np.ndarray:
+def _half_covariance(eta: FloatArray, nu: FloatArray, model: Model) -> FloatArray:
     """Cholesky factor of the covariance of an outcome and a tie (zero if ties are half a win), shape (C, 2, 2)."""
     law = Law(eta, nu if model.has_ties else None)
     half = np.zeros((len(eta), 2, 2))
@@ -247,11 +253,14 @@ def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[s
     """
     c = comparisons.pool_judges()
     n, names = len(c.models), list(c.models)
-    times = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
+    met = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
     wins = np.bincount(c.first, c.count * c.outcome, n) + np.bincount(c.second, c.count * (1 - c.outcome), n)
-    times, share = pd.Series(times, names), pd.Series(wins / np.maximum(times, 1), names)
+    times = dict(zip(names, met, strict=True))
+    share = dict(zip(names, wins / np.maximum(met, 1), strict=True))
     if isinstance(error, DisconnectedError):
-        centre, *others = (times[list(group)].idxmax() for group in sorted(error.models, key=len, reverse=True))
+        centre, *others = (
+            max(group, key=times.__getitem__) for group in sorted(error.models, key=len, reverse=True)
+        )
         return [(centre, other) for other in others]
     links: list[tuple[str, str]] = []
     for group in error.models:
@@ -259,6 +268,8 @@ def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[s
             inside = np.isin(names, group)
             a, b = inside[c.first], inside[c.second]
             unbeaten = np.any(c.outcome[a & ~b] > 0) or np.any(c.outcome[b & ~a] < 1)
-            rest = share[~inside]
-            links.append((times[inside].idxmax(), rest.idxmax() if unbeaten else rest.idxmin()))
+            most_compared = max((name for name in names if name in group), key=times.__getitem__)
+            rest = [name for name in names if name not in group]
+            nearest = max(rest, key=share.__getitem__) if unbeaten else min(rest, key=share.__getitem__)
+            links.append((most_compared, nearest))
     return links

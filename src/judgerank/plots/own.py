@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from judgerank.arrays import FloatArray, ObjectArray
 from judgerank.plots.style import COLOURS, PAGE, canvas
 
 MOST = 60  # rows in a figure
@@ -23,8 +22,8 @@ def standings(frame: pd.DataFrame, title: str) -> Figure:
     _intervals(panels[0], rows["score"], rows["low"], rows["high"], "judge_aware")
     panels[0].axvline(0, color=COLOURS["reference"], linewidth=0.6)
     panels[0].set_xlabel("score in log-odds")
-    ends = (rows[f"rank_{end}"].to_numpy(float, na_value=np.nan) for end in ("low", "high"))
-    _intervals(panels[1], rows["rank"], *ends, "btl")
+    low, high = (rows[f"rank_{end}"].to_numpy(float, na_value=np.nan) for end in ("low", "high"))
+    _intervals(panels[1], rows["rank"], low, high, "btl")
     panels[1].set_xlabel("rank, with the ranks it may have")
     panels[1].set_xlim(0.5, len(frame) + 0.5)
     panels[1].xaxis.get_major_locator().set_params(integer=True)
@@ -53,13 +52,13 @@ def panel(frame: pd.DataFrame, title: str) -> Figure:
         if not bounded.any():
             axes.set_xlim(*((0, 2) if name == "discrimination" else (-1, 1)))
         for y in np.flatnonzero(~bounded):
-            place = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center"}
-            axes.annotate(rows["status"].iloc[y], (0.98, -y), **place)
+            at = ("axes fraction", "data")
+            axes.annotate(rows["status"].iloc[y], (0.98, -y), xycoords=at, ha="right", va="center")
         axes.set_xlabel(labels[name])
     return figure
 
 
-def _panels(names: Sequence[str], columns: int, title: str) -> tuple[Figure, np.ndarray]:
+def _panels(names: pd.Series, columns: int, title: str) -> tuple[Figure, ObjectArray]:
     figure, panels = canvas(PAGE, 0.9 + 0.19 * len(names), 1, columns, sharey=True)
     panels[0].set_yticks(-np.arange(len(names)), _labels(list(names)), parse_math=False)
     panels[0].set_ylim(0.6 - len(names), 0.6)
@@ -67,13 +66,15 @@ def _panels(names: Sequence[str], columns: int, title: str) -> tuple[Figure, np.
     return figure, panels
 
 
-def _intervals(axes: Axes, value: pd.Series, low: Sequence[float], high: Sequence[float], colour: str) -> None:
-    x, low, high = (np.asarray(column, float) for column in (value, low, high))
-    height, known = -np.arange(len(x)), np.isfinite(low)
-    reach = np.array([x - low, high - x])[:, known]
-    style = {"fmt": "o", "color": COLOURS[colour], "elinewidth": 0.9, "capsize": 1.5}
-    axes.errorbar(x[known], height[known], xerr=np.maximum(reach, 0.0), **style)
-    axes.plot(x[~known], height[~known], "x", color=COLOURS[colour])
+def _intervals(
+    axes: Axes, value: pd.Series, low: pd.Series | FloatArray, high: pd.Series | FloatArray, colour: str
+) -> None:
+    x, left, right = (np.asarray(column, float) for column in (value, low, high))
+    height, known = -np.arange(len(x)), np.isfinite(left)
+    reach = np.maximum(np.array([x - left, right - x])[:, known], 0.0)
+    own = COLOURS[colour]
+    axes.errorbar(x[known], height[known], xerr=reach, fmt="o", color=own, elinewidth=0.9, capsize=1.5)
+    axes.plot(x[~known], height[~known], "x", color=own)
 
 
 def _labels(names: list[str]) -> list[str]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
-import numpy as np
 import textalloc
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+
+from judgerank.arrays import ObjectArray
+
+if TYPE_CHECKING:  # newer than the oldest release that will do
+    from matplotlib.typing import RcKeyType
 
 COLUMN, PAGE = 3.25, 6.75  # widths of the paper's column and page, in inches
 # Okabe and Ito's palette, told apart by colour-blind readers; markers tell them apart in grey print
@@ -51,7 +56,7 @@ REFERENCES = {
     "human": "human Elo",
     "truth": "the surrogate's truth",
 }
-STYLE = {
+STYLE: dict[RcKeyType, Any] = {
     "font.size": 7,
     "axes.titlesize": 8,
     "axes.labelsize": 7.5,
@@ -90,7 +95,9 @@ def short(judge: str) -> str:
     return name
 
 
-def canvas(width: float, height: float, rows: int = 1, columns: int = 1, **options) -> tuple[Figure, np.ndarray]:
+def canvas(
+    width: float, height: float, rows: int = 1, columns: int = 1, **options: Any
+) -> tuple[Figure, ObjectArray]:
     """A figure in the project's style, with its axes as a flat array.
 
     It is not one of pyplot's, so that drawing opens no window and leaves a notebook's backend alone.
@@ -116,7 +123,7 @@ def save_figures(figures: Mapping[str, Figure], folder: Path) -> None:
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})
 
 
-def name_rows(axes: Axes, names: Iterable[str], heights: Iterable[float], **options) -> None:
+def name_rows(axes: Axes, names: Iterable[str], heights: Iterable[float], **options: Any) -> None:
     """Name the rows of a list, and leave half a row and a bit above the first and below the last.
 
     A margin in shares of the height would cut the markers of a list of few rows.
@@ -134,11 +141,24 @@ def label_points(
     Call when the layout is final.
     """
     x, y = list(x), list(y)
-    axes.figure.draw_without_rendering()
-    bars = {}
+    axes.figure.canvas.figure.draw_without_rendering()  # the whole figure, also from a part of it
+    bars: dict[str, Any] = {}
     if reach is not None:
         ends = [(b - r, b + r) for b, r in zip(y, reach, strict=True)]
         bars = {"x_lines": [(a, a) for a in x], "y_lines": ends}
-    line = {"linecolor": "#9A9A9A", "linewidth": 0.4}
-    where = {"min_distance": 0.012, "max_distance": 0.4, "margin": 0.006, "nbr_candidates": 600}
-    textalloc.allocate(axes, x, y, list(names), x_scatter=x, y_scatter=y, textsize=5.5, **where, **line, **bars)
+    textalloc.allocate(
+        axes,
+        x,
+        y,
+        list(names),
+        x_scatter=x,
+        y_scatter=y,
+        textsize=5.5,
+        min_distance=0.012,
+        max_distance=0.4,
+        margin=0.006,
+        nbr_candidates=600,
+        linecolor="#9A9A9A",
+        linewidth=0.4,
+        **bars,
+    )
