@@ -85,7 +85,7 @@ def fit(
     return FitResult(cells, member, settings, replace(solution, parameters=parameters))
 
 
-def _require_level(cells: Comparisons, member: Model, at: Parameters) -> None:
+def _require_offsets(cells: Comparisons, member: Model, at: Parameters) -> None:
     """Refuse comparisons whose likelihood rises without end in scores, positions and tie propensities."""
     direction = None if near_maximum(cells, member, at) else rising_direction(cells, member, at)
     if direction is None:
@@ -106,12 +106,12 @@ def _require_level(cells: Comparisons, member: Model, at: Parameters) -> None:
 
 def _require_maximum_in_play(result: FitResult) -> None:
     """Scores must be bounded by the judges in play alone: those at zero say nothing of them."""
-    if result.model.has_levels and result.status is not Status.UNBOUNDED:
+    if result.model.has_offsets and result.status is not Status.UNBOUNDED:
         places = np.flatnonzero(result.solution.parameters.in_play)
         if len(places):
             chosen = result.comparisons.with_judges([result.comparisons.judges[k] for k in places])
             at = Parameters(result.solution.parameters.scores, result.solution.parameters.judges[:, places])
-            _require_level(chosen, result.model, at)
+            _require_offsets(chosen, result.model, at)
     if not result.judges_at_zero:
         return
     aside = set(result.judges_at_zero)

@@ -103,7 +103,7 @@ class _Sums:
         self.has_slope = model.has_slope
         self.position = at.judges[model.row("position")] if model.has_position else None
         self.tie = np.exp(at.judges[model.row("log_tie")]) if model.has_ties else None
-        self.levels = range(model.n_scale, len(model.judge_blocks))
+        self.offsets = range(model.n_scale, len(model.judge_blocks))
         self.log_likelihood = 0.0
         self.score_gradient = np.zeros(self.n_models)
         self.judge_gradient = np.zeros((len(self.blocks), self.n_judges))
@@ -111,7 +111,7 @@ class _Sums:
             return
         self.slope_at_zero = np.zeros(self.n_judges)
         if model.has_slope:
-            self.level = first_shown_share(cells) if model.has_position else np.full(self.n_judges, 0.5)
+            self.share_at_zero = first_shown_share(cells) if model.has_position else np.full(self.n_judges, 0.5)
         elif self.blocks:
             self.slope_at_zero += net_wins(cells, model.has_position) @ at.scores
         self.pairs = np.zeros((self.n_models, self.n_models))
@@ -133,12 +133,12 @@ class _Sums:
         for b in self.moving:
             self.judge_gradient[b] += rows.by_judge(_times(r * signal, c[b]))
         if self.position is not None:
-            self.judge_gradient[self.levels[0]] += rows.by_judge(r)
+            self.judge_gradient[self.offsets[0]] += rows.by_judge(r)
         if rows.tied is not None and self.tie is not None:
             self.judge_gradient[-1] += rows.by_judge(n * (rows.tied - law.tie))
         if self.curvature:
             if h is not None:
-                self.slope_at_zero += rows.by_judge(n * (rows.outcome - rows.spread(self.level)) * d * h)
+                self.slope_at_zero += rows.by_judge(n * (rows.outcome - rows.spread(self.share_at_zero)) * d * h)
             self._add_curvature(rows, g, signal, law, r, c)
 
     def _discrimination(self, rows: Listed | Table) -> tuple[FloatArray | None, FloatArray | None]:
@@ -174,18 +174,18 @@ class _Sums:
                 both = _times(_times(straight if b == b2 == 0 else curved, c[b]), c[b2])
                 self.own[b, b2] += rows.by_judge(both * signal)
             rows.by_both(_times(curved * g, c[b]), self.cross[b])
-        # what a level block shares with the predictor, by row
+        # what an offset block shares with the predictor, by row
         shares = ([] if self.position is None else [w]) + ([] if self.tie is None else [n * law.with_ties])
-        for level, share in zip(self.levels, shares, strict=True):
+        for offset, share in zip(self.offsets, shares, strict=True):
             for b in self.moving:
-                self._add_own(b, level, rows.by_judge(_times(share * signal, c[b])))
-            rows.by_both(share * g, self.cross[level])
+                self._add_own(b, offset, rows.by_judge(_times(share * signal, c[b])))
+            rows.by_both(share * g, self.cross[offset])
         if self.position is not None:
-            self._add_own(self.levels[0], self.levels[0], rows.by_judge(w))
+            self._add_own(self.offsets[0], self.offsets[0], rows.by_judge(w))
         if self.tie is not None:
             self._add_own(-1, -1, rows.by_judge(n * law.tie * (1.0 - law.tie)))
         if len(shares) == 2:
-            self._add_own(self.levels[0], -1, rows.by_judge(shares[1]))
+            self._add_own(self.offsets[0], -1, rows.by_judge(shares[1]))
 
     def _add_own(self, b: int, b2: int, total: FloatArray) -> None:
         self.own[b, b2] += total
@@ -208,8 +208,8 @@ def net_wins(cells: Comparisons, of_position: bool = False) -> np.ndarray:
     Those are a half of its comparisons, or, with `of_position`, as many as the judge gives to that position.
     """
     n, k = len(cells.models), len(cells.judges)
-    level = first_shown_share(cells)[cells.judge] if of_position else 0.5
-    net, row = cells.count * (cells.outcome - level), cells.judge.astype(np.intp) * n
+    at_zero = first_shown_share(cells)[cells.judge] if of_position else 0.5
+    net, row = cells.count * (cells.outcome - at_zero), cells.judge.astype(np.intp) * n
     wins = np.bincount(row + cells.first, net, k * n) - np.bincount(row + cells.second, net, k * n)
     return wins.reshape(k, n)
 

@@ -56,7 +56,7 @@ class Model:
         return len(self.judge_blocks) - self.has_position - self.has_ties
 
     @property
-    def has_levels(self) -> bool:
+    def has_offsets(self) -> bool:
         """Whether judges have parameters that matter even where they do not tell models apart."""
         return self.n_scale < len(self.judge_blocks)
 
@@ -127,7 +127,7 @@ class Parameters:
         scores = self.scores - self.scores.mean()
         if len(self.judges) == 0 or not self.in_play.any():
             return Parameters(scores, self.judges)
-        level = self.judges[0, self.in_play].mean()
+        mean = self.judges[0, self.in_play].mean()
         judges = self.judges.copy()
-        judges[0] -= level
-        return Parameters(scores * np.exp(level), judges)
+        judges[0] -= mean
+        return Parameters(scores * np.exp(mean), judges)

@@ -2,7 +2,7 @@
 
 With discriminations as they are, the log-likelihood is concave in scores, positions and tie propensities: a sum of
 log shares of exponentials in linear forms. It has a maximum exactly if every direction along which no observed
-outcome's form falls behind another one's leaves all of them level (Albert and Anderson, 1984). In the position
+outcome's form falls behind another one's leaves all of them even (Albert and Anderson, 1984). In the position
 block and the tie block a direction can be divided by gamma_k, so that for judges without a covariate the answer
 does not depend on how discriminating they are.
 """

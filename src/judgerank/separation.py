@@ -46,7 +46,9 @@ class _Rows:
     variance: FloatArray
     residual: FloatArray
     signal: FloatArray
-    levels: tuple[tuple[FloatArray, FloatArray], ...]  # covariance with the outcome, and residual, of b and log nu
+    offsets: tuple[
+        tuple[FloatArray, FloatArray], ...
+    ]  # covariance with the outcome, and residual, of b and log nu
     own: tuple[tuple[FloatArray, ...], ...]  # information of those among themselves
 
     @classmethod
@@ -56,17 +58,17 @@ class _Rows:
         eta = predictor(cells, model, at)
         signal = eta - at.judges[model.row("position")][k] if model.has_position else eta
         law = Law(eta, np.exp(at.judges[-1])[k] if model.has_ties else None)
-        n, levels = cells.count, []
+        n, offsets = cells.count, []
         own: list[tuple[FloatArray, ...]] = []
         variance, residual = n * law.variance, n * (cells.outcome - law.mean)
         if model.has_position:
-            levels.append((variance, residual))
+            offsets.append((variance, residual))
             own.append((variance,))
         if model.has_ties:
             shared = n * law.with_ties
-            levels.append((shared, n * (cells.known_ties - law.tie)))
+            offsets.append((shared, n * (cells.known_ties - law.tie)))
             own.append((*([shared] if model.has_position else []), n * law.tie * (1 - law.tie)))
-        return cls(cells, k, variance, residual, signal, tuple(levels), tuple(own))
+        return cls(cells, k, variance, residual, signal, tuple(offsets), tuple(own))
 
 
 @dataclass(frozen=True)
@@ -83,18 +85,18 @@ class NetResults:
         Of the fit, whose scale differences are given on.
     weighted : bool
         Whether discriminations are free.
-    levels : float array, shape (K, B, N)
-        Regression of the net results on the levels.
+    offsets : float array, shape (K, B, N)
+        Regression of the net results on the offsets.
     by_cluster : tuple of sparse float arrays, shape (Q, K (N + B)), or None
         For every kind of error wanted, residuals by cluster: net ones by judge and model, then those of the
-        judges' levels. None stands for errors of the model.
+        judges' offsets. None stands for errors of the model.
     """
 
     net: FloatArray
     information: FloatArray
     discrimination: FloatArray
     weighted: bool
-    levels: FloatArray
+    offsets: FloatArray
     by_cluster: tuple[csr_array | None, ...] = (None,)
 
     @classmethod
@@ -113,10 +115,10 @@ class NetResults:
         information[:, range(n), range(n)] -= information.sum(axis=2)
         results = net(rows.residual + rows.variance * rows.signal)
         slopes = np.zeros((k, 0, n))
-        if rows.levels:
-            cross = np.array([net(shared) for shared, _ in rows.levels]).transpose(1, 0, 2)
-            working = [np.bincount(rows.judge, r + x * rows.signal, k) for x, r in rows.levels]
-            slopes = np.linalg.solve(_level_information(rows, k), cross)
+        if rows.offsets:
+            cross = np.array([net(shared) for shared, _ in rows.offsets]).transpose(1, 0, 2)
+            working = [np.bincount(rows.judge, r + x * rows.signal, k) for x, r in rows.offsets]
+            slopes = np.linalg.solve(_offset_information(rows, k), cross)
             information -= np.einsum("kba,kbc->kac", cross, slopes)
             results -= np.einsum("kba,bk->ka", slopes, np.array(working))
         gamma = np.exp(at.judges[0]) if model.judge_blocks else np.ones(1)
@@ -135,8 +137,10 @@ class NetResults:
             of if of is None else of[:, np.r_[columns, np.arange(k * n, of.shape[1])]] for of in self.by_cluster
         )
         information = self.information[:, chosen][:, :, chosen]
-        levels = self.levels[:, :, chosen]
-        return NetResults(self.net[:, chosen], information, self.discrimination, self.weighted, levels, by_cluster)
+        offsets = self.offsets[:, :, chosen]
+        return NetResults(
+            self.net[:, chosen], information, self.discrimination, self.weighted, offsets, by_cluster
+        )
 
     @cached_property
     def _flat(self) -> FloatArray:
@@ -153,9 +157,9 @@ class NetResults:
         return (gamma**2 @ self._flat).reshape(-1, n, n) + size / n
 
 
-def _level_information(rows: _Rows, n_judges: int) -> FloatArray:
-    """Information of every judge's levels among themselves, shape (K, B, B); one where there is none."""
-    b = len(rows.levels)
+def _offset_information(rows: _Rows, n_judges: int) -> FloatArray:
+    """Information of every judge's offsets among themselves, shape (K, B, B); one where there is none."""
+    b = len(rows.offsets)
     found = np.zeros((n_judges, b, b))
     for row, values in enumerate(rows.own):
         for column, value in enumerate(values):
@@ -173,11 +177,11 @@ def residuals_by_cluster(comparisons: Comparisons, model: Model, at: Parameters,
     names, q = np.unique(cluster, return_inverse=True)
     columns = [rows.judge * n + comparisons.first, rows.judge * n + comparisons.second]
     values = [rows.residual, -rows.residual]
-    for number, (_, residual) in enumerate(rows.levels):
-        columns.append(k * n + rows.judge * len(rows.levels) + number)
+    for number, (_, residual) in enumerate(rows.offsets):
+        columns.append(k * n + rows.judge * len(rows.offsets) + number)
         values.append(residual)
     place = (np.tile(q, len(values)), np.concatenate(columns))
-    shape = (len(names), k * (n + len(rows.levels)))
+    shape = (len(names), k * (n + len(rows.offsets)))
     return coo_array((np.concatenate(values), place), shape=shape).tocsr()
 
 
@@ -239,8 +243,8 @@ def _variance(
     """Of every pair's estimate, shape (P,), by the model or by the clusters' residuals."""
     if by_cluster is None:
         return np.einsum("pn,pn->p", contrast, t)
-    on_levels = -np.einsum("kbn,pkn->pkb", results.levels, a)
-    scores = by_cluster @ np.hstack([x.reshape(len(a), -1) for x in (a, on_levels)]).T
+    on_offsets = -np.einsum("kbn,pkn->pkb", results.offsets, a)
+    scores = by_cluster @ np.hstack([x.reshape(len(a), -1) for x in (a, on_offsets)]).T
     clustered = np.einsum("qp,qp->p", scores, scores) * len(scores) / (len(scores) - 1)
     return clustered + (moved**2).sum(axis=1) / SPREAD**2
 

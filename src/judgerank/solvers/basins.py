@@ -127,8 +127,8 @@ def climb_from(rows: Rows, scores: np.ndarray, bounds: Mapping[str, float]) -> E
 def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
     """Score directions with judges to match, stacked, inside the box."""
     alpha = np.log(rough_discrimination(rows, scores))
-    level = alpha.mean(axis=0)
-    blocks = [scores * np.exp(level), alpha - level]
+    mean = alpha.mean(axis=0)
+    blocks = [scores * np.exp(mean), alpha - mean]
     out = []
     for block, edge in zip(blocks, (bound[0], bound[rows.n]), strict=True):
         out.append(block / np.maximum(1.0, np.abs(block).max(axis=0) / (MOST_FILLED * edge)))

@@ -27,16 +27,16 @@ def highest(ends: list[Solution], unweighted: np.ndarray) -> Solution:
         Scores of all judges together, rough or exact.
     """
     top = max(height(end) for end in ends)
-    level = EQUAL_HEIGHT * max(1.0, abs(top))
-    equal = [end for end in ends if height(end) >= top - level]
+    slack = EQUAL_HEIGHT * max(1.0, abs(top))
+    equal = [end for end in ends if height(end) >= top - slack]
     best = max(equal, key=lambda end: (end.status is not Status.ITERATION_LIMIT, _rank(end, unweighted)))
     others = [end for end in ends if end.status.converged and not same_point(end, best)]
     if not best.status.converged or not others:
         return best
-    second = max(others, key=lambda end: (height(end) >= top - level, *_rank(end, unweighted), height(end)))
-    second = second if height(second) >= top - level else max(others, key=height)
+    second = max(others, key=lambda end: (height(end) >= top - slack, *_rank(end, unweighted), height(end)))
+    second = second if height(second) >= top - slack else max(others, key=height)
     gap = max(0.0, height(best) - height(second))
-    return replace(best, rival=Rival(gap, second.parameters, bool(gap <= level)))
+    return replace(best, rival=Rival(gap, second.parameters, bool(gap <= slack)))
 
 
 def height(end: Solution) -> float:

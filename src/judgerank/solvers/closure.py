@@ -22,7 +22,7 @@ from judgerank.likelihood import (
 from judgerank.model import Model, Parameters
 
 LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that is none
-LEVEL = 1e-9  # slope at zero that counts as none, over the largest that so many comparisons could have
+NEGLIGIBLE = 1e-9  # slope at zero that counts as none, over the largest that so many comparisons could have
 LEAST_SHARE = 1e-9  # of an answer that a judge never gives
 SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
 Bound = tuple[float | FloatArray, float | FloatArray]  # least and largest slope, of all judges or by judge
@@ -48,7 +48,7 @@ def look(
 def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
     """These scores, and one step towards every judge's best gamma_k given them."""
     zeros = Parameters.zeros(model, cells)
-    zeros.judges[model.n_scale :] = levels_at_zero(cells, model)
+    zeros.judges[model.n_scale :] = offsets_at_zero(cells, model)
     at = replace(zeros, scores=scores)
     if model.fixed_scale:
         return at
@@ -64,12 +64,12 @@ def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
     return replace(at, judges=zeros.judges)
 
 
-def levels_at_zero(cells: Comparisons, model: Model) -> np.ndarray:
+def offsets_at_zero(cells: Comparisons, model: Model) -> np.ndarray:
     """Best b_k and log nu_k at zero discrimination, as far as they are free; float array, one row each, K columns.
 
     Large where a judge knows one answer only; log nu_k is minus infinity where a judge never ties.
     """
-    if not model.has_levels:
+    if not model.has_offsets:
         return np.zeros((0, len(cells.judges)))
     share = first_shown_share(cells)
     if not model.has_ties:
@@ -102,10 +102,10 @@ def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | 
     """
     n, k = len(cells.models), len(cells.judges)
     chance = -cells.n_comparisons * np.log(2.0)
-    if model.has_levels:
+    if model.has_offsets:
         zero = replace(at, judges=at.judges.copy())
         zero.judges[0] = -np.inf
-        zero.judges[model.n_scale :] = levels_at_zero(cells, model)
+        zero.judges[model.n_scale :] = offsets_at_zero(cells, model)
         chance = evaluate(cells, model, zero).log_likelihood
     gain = (evaluate(cells, model, at).log_likelihood if height is None else height) - chance
     residual, information = np.zeros(k * n), np.zeros(k * n)
@@ -126,7 +126,7 @@ def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | 
 def slopes_at_zero(cells: Comparisons, at: Parameters, here: Evaluation) -> np.ndarray:
     """Slopes at zero, those that rounding, here or of the scores, could have made being zero."""
     terms = np.bincount(cells.judge, cells.count, len(cells.judges)) * np.ptp(at.scores)
-    return np.where(np.abs(here.slope_at_zero) <= LEVEL * terms, 0.0, here.slope_at_zero)
+    return np.where(np.abs(here.slope_at_zero) <= NEGLIGIBLE * terms, 0.0, here.slope_at_zero)
 
 
 def set_aside(
@@ -141,7 +141,7 @@ def set_aside(
     judges = at.judges.copy()
     judges[0, aside] = -np.inf
     judges[1 : model.n_scale, aside] = 0.0
-    judges[model.n_scale :, aside] = levels_at_zero(cells, model)[:, aside]
+    judges[model.n_scale :, aside] = offsets_at_zero(cells, model)[:, aside]
     at = Parameters(at.scores, judges).normalised()
     return at, look(cells, model, at, bound)
 
@@ -155,22 +155,22 @@ def taken_back(
     """
     if at.in_play.all():
         return None
-    level = tolerance * max(1.0, abs(here.log_likelihood))
+    least_rise = tolerance * max(1.0, abs(here.log_likelihood))
     # with a covariate, the slope at zero is positive at one beta_k and not at another
-    asked = ~at.in_play & (model.has_slope | (slopes_at_zero(cells, at, here) > level))
+    asked = ~at.in_play & (model.has_slope | (slopes_at_zero(cells, at, here) > least_rise))
     judges = at.judges.copy()
     share = first_shown_share(cells) if model.has_position else np.full(len(cells.judges), 0.5)
     least, largest = (
         np.broadcast_to(edge, len(cells.judges)) for edge in (bound if model.has_slope else (0.0, 0.0))
     )
     for k in np.flatnonzero(asked).tolist():
-        start = best_from_zero(cells, at.scores, k, share[k], (least[k], largest[k]), level)
+        start = best_from_zero(cells, at.scores, k, share[k], (least[k], largest[k]), least_rise)
         judges[: model.n_scale, k] = start[: model.n_scale]
     return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
 
 
 def best_from_zero(
-    cells: Comparisons, scores: FloatArray, k: int, share: float, bound: tuple[float, float], level: float
+    cells: Comparisons, scores: FloatArray, k: int, share: float, bound: tuple[float, float], least_rise: float
 ) -> tuple[float, float]:
     """Log-discrimination and slope from which a judge at zero can climb, or minus infinity and zero.
 
@@ -186,6 +186,6 @@ def best_from_zero(
     shape = np.exp(np.outer(slopes, z))
     rise = shape @ (n * (cells.outcome[rows] - share) * d)
     curvature = shape**2 @ (n * d**2 * share * (1 - share))
-    gain = np.divide(rise**2, curvature, out=np.zeros_like(rise), where=(rise > level) & (curvature > 0))
+    gain = np.divide(rise**2, curvature, out=np.zeros_like(rise), where=(rise > least_rise) & (curvature > 0))
     best = int(np.argmax(gain))
-    return (np.log(rise[best] / curvature[best]), slopes[best]) if rise[best] > level else (-np.inf, 0.0)
+    return (np.log(rise[best] / curvature[best]), slopes[best]) if rise[best] > least_rise else (-np.inf, 0.0)

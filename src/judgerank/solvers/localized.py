@@ -196,11 +196,11 @@ class _Box:
 
     def _within(self, face: np.ndarray, matrix: np.ndarray, damping: float) -> np.ndarray:
         """A matrix of the directions along a face, damped; on all others a multiple of the identity."""
-        level = np.trace(matrix) / len(matrix)
+        mean = np.trace(matrix) / len(matrix)
         sums = self._sums(face)
-        matrix = self._along(face, self._along(face, matrix).T) + level * (sums @ sums.T)
+        matrix = self._along(face, self._along(face, matrix).T) + mean * (sums @ sums.T)
         diagonal = np.arange(len(matrix))
-        matrix[diagonal, diagonal] += level * np.where(face, 1.0, damping)
+        matrix[diagonal, diagonal] += mean * np.where(face, 1.0, damping)
         return matrix
 
     def _move(

@@ -172,11 +172,11 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     """
     schur = here.score_information
     right = here.score_gradient
-    level = np.trace(schur) / len(schur)
-    schur = schur + damping * level * np.eye(len(schur))
+    mean = np.trace(schur) / len(schur)
+    schur = schur + damping * mean * np.eye(len(schur))
     if len(at.judges) == 0:
-        return Parameters(positive_solve(schur + level / len(schur), right), at.judges)
-    own, play = _own_information(model, at, here, gain, damping, level)
+        return Parameters(positive_solve(schur + mean / len(schur), right), at.judges)
+    own, play = _own_information(model, at, here, gain, damping, mean)
     cross = here.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
     right_sides = np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2)
     solved = right_sides / own if own.shape[-1] == 1 else np.linalg.solve(own, right_sides)
@@ -184,10 +184,10 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     rows = cross.reshape(-1, len(schur))
     schur = schur - rows.T @ solved[:, :-1]
     right = right - rows.T @ solved[:, -1]
-    lifted = schur + level / len(schur)
+    lifted = schur + mean / len(schur)
     if not model.fixed_scale:
         s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
-        lifted = lifted + level * np.outer(s, s)
+        lifted = lifted + mean * np.outer(s, s)
     scores = positive_solve(lifted, right)
     judges = np.zeros_like(at.judges)
     judges[:, play] = (solved[:, -1] - solved[:, :-1] @ scores).reshape(-1, len(judges)).T
@@ -198,13 +198,13 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
 
 
 def _own_information(
-    model: Model, at: Parameters, here: Evaluation, gain: float, damping: float, level: float
+    model: Model, at: Parameters, here: Evaluation, gain: float, damping: float, mean: float
 ) -> tuple[FloatArray, BoolArray]:
     """Information of the judges who move, shape (K', B, B), and who they are, shape (K,).
 
     Parameters
     ----------
-    level : float
+    mean : float
         Mean information on a score: what holds a parameter that does not move.
 
     Raises
@@ -212,18 +212,18 @@ def _own_information(
     LinAlgError
         If that of some judge is not positive definite.
     """
-    # a judge at zero has its levels alone to move, and so has every judge of one fixed discrimination
-    moves_levels_alone = ~at.in_play | model.fixed_scale if model.has_levels else np.zeros_like(at.in_play)
-    play = at.in_play | moves_levels_alone
-    own = here.judge_information[play] + damping * level * np.eye(len(at.judges))
+    # a judge at zero has its offsets alone to move, and so has every judge of one fixed discrimination
+    moves_offsets_alone = ~at.in_play | model.fixed_scale if model.has_offsets else np.zeros_like(at.in_play)
+    play = at.in_play | moves_offsets_alone
+    own = here.judge_information[play] + damping * mean * np.eye(len(at.judges))
     scale = range(model.n_scale)
     for b in scale:
-        own[moves_levels_alone[play], b, b] = level
+        own[moves_offsets_alone[play], b, b] = mean
     if model.has_ties:
-        own[np.isinf(at.judges[-1, play]), -1, -1] = level  # judges who never tie
+        own[np.isinf(at.judges[-1, play]), -1, -1] = mean  # judges who never tie
     # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
     own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
-    if not _positive(own, SMALLEST * level):
+    if not _positive(own, SMALLEST * mean):
         raise LinAlgError("a judge's information is not positive definite")
     return own, play
 
@@ -256,23 +256,23 @@ def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return solution
 
 
-def moved(at: Parameters, step: Parameters, size: float, levels: slice = slice(0)) -> Parameters:
+def moved(at: Parameters, step: Parameters, size: float, offsets: slice = slice(0)) -> Parameters:
     """The point `size` steps away; judges at zero stay there.
 
     The first judge row of `step` is relative to gamma: a rise adds to log gamma, a fall to gamma itself,
     so that each goes the way along which the log-likelihood is closer to a parabola. The rise of a judge who
-    decides most pairs takes b and log nu, the rows `levels`, with it: where gamma runs off, their ratios to it
+    decides most pairs takes b and log nu, the rows `offsets`, with it: where gamma runs off, their ratios to it
     stay.
     """
     judges = at.judges + size * step.judges
     falling = step.judges[:1] < 0
     judges[:1][falling] = at.judges[:1][falling] + np.log1p(size * step.judges[:1][falling])
-    if len(judges[levels]):
+    if len(judges[offsets]):
         rising = (step.judges[0] > 0) & (np.exp(at.judges[0]) * at.scores.std() > DECIDED)
-        taken = rising & np.isfinite(at.judges[levels])  # no log nu for a judge who never ties
+        taken = rising & np.isfinite(at.judges[offsets])  # no log nu for a judge who never ties
         rise = np.broadcast_to(step.judges[0], taken.shape)[taken]
-        level, to_level = at.judges[levels][taken], step.judges[levels][taken]
-        judges[levels][taken] = np.exp(size * rise) * (level + size * (to_level - level * rise))
+        offset, to_offset = at.judges[offsets][taken], step.judges[offsets][taken]
+        judges[offsets][taken] = np.exp(size * rise) * (offset + size * (to_offset - offset * rise))
     return Parameters(at.scores + size * step.scores, judges)
 
 

@@ -80,10 +80,10 @@ def penalty(model: Model, at: Parameters, spread: Mapping[str, float]) -> np.nda
     float array, shape (D, D)
     """
     n_models = len(at.scores)
-    level, share = _scale(model, at)
+    mean_gamma, share = _scale(model, at)
     precision = _apart(model, n_models, at.judges.shape[1], spread)
     # J'J of the scaled scores' derivatives J = (I, s share') over their scale
-    square, by_judge = (level / spread["scores"]) ** 2, slice(n_models, n_models + len(share))
+    square, by_judge = (mean_gamma / spread["scores"]) ** 2, slice(n_models, n_models + len(share))
     np.fill_diagonal(precision[:n_models, :n_models], square)
     precision[:n_models, by_judge] += square * np.outer(at.scores, share)
     precision[by_judge, :n_models] += square * np.outer(share, at.scores)
@@ -154,9 +154,9 @@ class Problem:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
         at, full = self.parameters(x), self.coordinates.full(x)
         here = self._evaluated(x, at, curvature)
-        level, share = _scale(self.model, at) if self.alone is None else (0.0, np.empty(0))
+        mean_gamma, share = _scale(self.model, at) if self.alone is None else (0.0, np.empty(0))
         apart = _apart(self.model, self.n, self.k, spread) if self.alone is None else self.alone
-        pull = (level / spread["scores"]) ** 2 * at.scores
+        pull = (mean_gamma / spread["scores"]) ** 2 * at.scores
         size, by_judge = pull @ at.scores, slice(self.n, self.n + len(share))
         gradient = np.r_[here.score_gradient, here.judge_gradient[self.free]] - apart @ full
         gradient[: self.n] -= pull

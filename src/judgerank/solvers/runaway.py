@@ -12,7 +12,7 @@ from scipy.linalg import block_diag
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import evaluate
 from judgerank.model import Model, Parameters
-from judgerank.solvers.closure import levels_at_zero
+from judgerank.solvers.closure import offsets_at_zero
 from judgerank.solvers.newton import unbounded_judges
 from judgerank.solvers.penalised import Penalised, Problem
 from judgerank.solvers.solution import Solution, Status, separated_judges
@@ -67,7 +67,7 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
         falling = ~away & (np.exp(here.judges[0]) * here.scores.std() < NOTHING) & (not model.fixed_scale)
         judges[:, play] = here.judges
         judges[0, play[falling]] = -np.inf
-        judges[1:, play[falling]] = levels_at_zero(part, model)[:, falling]
+        judges[1:, play[falling]] = offsets_at_zero(part, model)[:, falling]
         if not new and not falling.any():
             break
         play = play[~falling]

@@ -18,7 +18,7 @@ from judgerank.likelihood import predictor
 from judgerank.model import BTL, Model, Parameters
 from judgerank.solvers.basins import Ends, rough_maxima
 from judgerank.solvers.choice import highest
-from judgerank.solvers.closure import assurance, guess, levels_at_zero
+from judgerank.solvers.closure import assurance, guess, offsets_at_zero
 from judgerank.solvers.newton import Newton, climb
 from judgerank.solvers.slopes import elsewhere
 from judgerank.solvers.solution import Solution, Status
@@ -157,8 +157,8 @@ def worth_climbing(
             rankings.append(place)
     near = np.flatnonzero(ends.heights >= ends.heights[0] - within)
     chosen = [ends.parameters[place] for place in sorted(list(dict.fromkeys([*rankings, *near]))[:most])]
-    levels = levels_at_zero(cells, model)[-1:] if model.has_ties else np.zeros((0, len(cells.judges)))
-    return [Parameters(end.scores, np.concatenate([end.judges, levels])) for end in chosen]
+    offsets = offsets_at_zero(cells, model)[-1:] if model.has_ties else np.zeros((0, len(cells.judges)))
+    return [Parameters(end.scores, np.concatenate([end.judges, offsets])) for end in chosen]
 
 
 def _correlation(one: Parameters, other: Parameters) -> float:

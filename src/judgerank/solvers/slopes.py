@@ -17,7 +17,7 @@ from judgerank.likelihood import predictor
 from judgerank.model import Model, Parameters
 from judgerank.solvers.newton import Newton, climb
 
-SLOPES, LEVELS = 17, 9  # points of the grid
+SLOPES, DISCRIMINATIONS = 17, 9  # points of the grid
 REACH = 4.0  # of log gamma on it, about the judge's own
 WORTH = 20.0  # log-likelihood by which a judge may be worse off there, scores as they are, for a climb from it
 MOST = 40  # climbs, the judges who are least worse off first
@@ -39,9 +39,9 @@ def elsewhere(cells: Comparisons, model: Model, at: Parameters, settings: Newton
     settings : Newton
     """
     bound = settings.slope_bound
-    for k, level, slope in _others(cells, model, at, bound):
+    for k, alpha, slope in _others(cells, model, at, bound):
         judges = at.judges.copy()
-        judges[:2, k] = level, slope
+        judges[:2, k] = alpha, slope
         least, largest = np.full(judges.shape[1], -bound), np.full(judges.shape[1], bound)
         least[k] = largest[k] = slope
         yield climb(cells, model, settings, Parameters(at.scores, judges), (least, largest)).parameters
@@ -50,9 +50,9 @@ def elsewhere(cells: Comparisons, model: Model, at: Parameters, settings: Newton
 def _others(cells: Comparisons, model: Model, at: Parameters, bound: float) -> list[tuple[int, float, float]]:
     """A judge, and its log-discrimination and slope at another local maximum of its own or at a bound."""
     middle = np.where(at.in_play, at.judges[0], at.judges[0, at.in_play].mean() if at.in_play.any() else 0.0)
-    slopes, levels = np.linspace(-bound, bound, SLOPES), np.linspace(-REACH, REACH, LEVELS)
+    slopes, alphas = np.linspace(-bound, bound, SLOPES), np.linspace(-REACH, REACH, DISCRIMINATIONS)
     heights = np.array(
-        [[_heights(cells, model, at, middle + level, slope) for level in levels] for slope in slopes]
+        [[_heights(cells, model, at, middle + alpha, slope) for alpha in alphas] for slope in slopes]
     )
     best = heights.max(axis=1)  # (SLOPES, K)
     loss = _heights(cells, model, at, at.judges[0], at.judges[1]) - best
@@ -61,15 +61,15 @@ def _others(cells: Comparisons, model: Model, at: Parameters, bound: float) -> l
     elsewhere_ = np.abs(slopes[:, None] - at.judges[1]) > slopes[1] - slopes[0]
     found = np.argwhere(ahead & behind & elsewhere_ & (loss <= WORTH))
     places = sorted(found.tolist(), key=lambda place: loss[*place])[:MOST]
-    return [(k, middle[k] + levels[heights[s, :, k].argmax()], slopes[s]) for s, k in places]
+    return [(k, middle[k] + alphas[heights[s, :, k].argmax()], slopes[s]) for s, k in places]
 
 
 def _heights(
-    cells: Comparisons, model: Model, at: Parameters, level: np.ndarray, slope: float | np.ndarray
+    cells: Comparisons, model: Model, at: Parameters, alpha: np.ndarray, slope: float | np.ndarray
 ) -> np.ndarray:
     """Log-likelihood of every judge's comparisons, ties counted as half wins, shape (K,)."""
     judges = at.judges.copy()
-    judges[0], judges[1] = level, slope
+    judges[0], judges[1] = alpha, slope
     eta = predictor(cells, model, Parameters(at.scores, judges))
     fit = cells.count * (cells.outcome * eta - np.logaddexp(0.0, eta))
     return np.bincount(cells.judge, fit, len(cells.judges))

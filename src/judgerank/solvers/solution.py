@@ -101,12 +101,12 @@ def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[
         return _separated_with_ties(cells, model, at)
     if model.has_position:
         return _separated_by_a_margin(cells, at, model.fixed_scale)
-    level = EQUAL * np.ptp(at.scores)
+    slack = EQUAL * np.ptp(at.scores)
     errs, decides = np.zeros((2, len(cells.judges)), bool)
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)
         d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
-        apart = np.abs(d) > level  # between equal scores there is nothing to agree with
+        apart = np.abs(d) > slack  # between equal scores there is nothing to agree with
         against = np.where(d > 0, cells.outcome[rows] < 1, cells.outcome[rows] > 0) & apart
         errs[cells.judge[rows][against]] = True
         decides[cells.judge[rows][apart]] = True
@@ -116,7 +116,7 @@ def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[
 def _separated_by_a_margin(cells: Comparisons, at: Parameters, fixed_scale: bool) -> tuple[int, ...]:
     """Judges whose least difference with a vote for the first model is no less than their largest against it."""
     least, largest = np.full(len(cells.judges), np.inf), np.full(len(cells.judges), -np.inf)
-    level = EQUAL * np.ptp(at.scores)
+    slack = EQUAL * np.ptp(at.scores)
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)
         d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
@@ -126,18 +126,18 @@ def _separated_by_a_margin(cells: Comparisons, at: Parameters, fixed_scale: bool
     one_sided = np.isinf(least) | np.isinf(largest)
     if fixed_scale:  # what scores and positions do together is for recession.py to say
         return tuple(np.flatnonzero(one_sided).tolist())
-    return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest - level))).tolist())
+    return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest - slack))).tolist())
 
 
 def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
     """Judges whose answers, in the order second, tie, first, never fall as the difference grows."""
     d = at.scores.take(cells.first) - at.scores.take(cells.second)
-    level = EQUAL * np.ptp(at.scores)
+    slack = EQUAL * np.ptp(at.scores)
     tied = cells.known_ties
     shares = np.array([1 - cells.outcome - tied / 2, tied, cells.outcome - tied / 2])
     if not model.has_position:  # either way round is alike: against the order, tie, with it
         shares = np.where(d < 0, shares[::-1], shares)
-        shares[0] = np.where(np.abs(d) <= level, 0.0, shares[0])
+        shares[0] = np.where(np.abs(d) <= slack, 0.0, shares[0])
         d = np.abs(d)
     given = shares > EQUAL
     size = len(cells.judges)
@@ -146,7 +146,7 @@ def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tu
         np.minimum.at(least[answer], cells.judge[rows], d[rows])
         np.maximum.at(largest[answer], cells.judge[rows], d[rows])
     never = np.isinf(least)
-    in_order = (least[1] >= largest[0] - level) & (least[2] >= np.maximum(largest[0], largest[1]) - level)
+    in_order = (least[1] >= largest[0] - slack) & (least[2] >= np.maximum(largest[0], largest[1]) - slack)
     if model.has_position:
         one_sided = never[0] | never[2]
     else:
