@@ -16,7 +16,7 @@ from judgerank.likelihood import evaluate
 from judgerank.model import BTL, JUDGE_AWARE, LENGTH, Parameters
 from judgerank.solvers.newton import Newton, newton_step
 from judgerank.solvers.search import maximise
-from judgerank.solvers.solution import separated_judges
+from judgerank.solvers.solution import unerring_judges
 
 EXACT = Newton()
 FAMILY = pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH], ids=lambda model: model.name)
@@ -361,9 +361,9 @@ def test_separated_judges_are_those_that_never_disagree_with_the_scores(cells_of
     at = Parameters(np.array([1.0, 0.0, -1.0]), judges[None])
     for chunk in (1, 3, 1 << 14):
         monkeypatch.setattr("judgerank.solvers.solution.CHUNK", chunk)
-        named = [cells.judges[k] for k in separated_judges(cells, JUDGE_AWARE, at)]
+        named = [cells.judges[k] for k in unerring_judges(cells, JUDGE_AWARE, at)]
         assert named == ["agrees", "also agrees"]
-    assert separated_judges(cells, BTL, Parameters(at.scores, np.zeros((0, 5)))) == ()
+    assert unerring_judges(cells, BTL, Parameters(at.scores, np.zeros((0, 5)))) == ()
 
 
 def test_an_unfinished_fit_says_so(cells):

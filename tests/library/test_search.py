@@ -17,7 +17,7 @@ from judgerank.solvers.choice import EQUAL_HEIGHT, highest
 from judgerank.solvers.closure import LEVEL, guess, slopes_at_zero
 from judgerank.solvers.localized import Localized, maximise
 from judgerank.solvers.newton import Newton, climb
-from judgerank.solvers.solution import EQUAL, Solution, separated_judges
+from judgerank.solvers.solution import EQUAL, Solution, unerring_judges
 
 
 def drawn(seed: int, ties: float = 0.1) -> Comparisons:
@@ -122,7 +122,7 @@ def test_a_slope_counts_as_none_up_to_a_stated_level(cells_of, excess, zero):
 def test_scores_are_equal_up_to_a_stated_level(cells_of, apart, named):
     cells = cells_of(("a", "b", "x", 3, 0), ("b", "c", "x", 0, 1))
     scores = np.array([1.0, apart * EQUAL, 0.0])
-    assert separated_judges(cells, JUDGE_AWARE, Parameters(scores, np.zeros((1, 1)))) == named
+    assert unerring_judges(cells, JUDGE_AWARE, Parameters(scores, np.zeros((1, 1)))) == named
 
 
 @pytest.mark.parametrize(("least", "singular"), [(0.3, True), (3.0, False)])

@@ -47,7 +47,7 @@ def draw(ranking: Ranking, folder: Path) -> bool:
     try:
         import matplotlib
 
-        from judgerank.plots.own import panel, standings
+        from judgerank.plots.own import judges, standings
         from judgerank.plots.style import save_figures
     except ImportError:
         return False
@@ -55,7 +55,7 @@ def draw(ranking: Ranking, folder: Path) -> bool:
     with matplotlib.rc_context():
         figures = {
             "standings": standings(ranking.tables["leaderboard"], ranking.title),
-            "judges": panel(ranking.tables["judges"], f"Judges: {ranking.judgments.title}"),
+            "judges": judges(ranking.tables["judges"], f"Judges: {ranking.judgments.title}"),
         }
         save_figures(figures, folder / "figures")
     return True

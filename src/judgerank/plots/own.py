@@ -30,7 +30,7 @@ def standings(frame: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
-def panel(frame: pd.DataFrame, title: str) -> Figure:
+def judges(frame: pd.DataFrame, title: str) -> Figure:
     """Discrimination and leaning of every judge, those fitted, with intervals; a cross where there is none."""
     shown = [name for name in ("discrimination", "position", "slope", "tie") if name in frame]
     rows = frame.head(MOST)

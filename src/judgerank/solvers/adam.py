@@ -12,7 +12,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError
 from judgerank.likelihood import evaluate
 from judgerank.model import Model, Parameters
-from judgerank.solvers.solution import Solution, Status, require_positive, separated_judges
+from judgerank.solvers.solution import Solution, Status, require_positive, unerring_judges
 
 LARGEST_UPDATE = 5e-3  # half the usual step of the scores: beyond it a path could end anywhere
 
@@ -87,7 +87,7 @@ def maximise(cells: Comparisons, model: Model, settings: Adam, start: Parameters
     (last,) = deque(iterates(cells, model, settings, start), maxlen=1)
     iteration, at, change = last
     status = Status.STOPPING_RULE if change <= settings.tolerance else Status.ITERATION_LIMIT
-    separated = separated_judges(cells, model, at)
+    separated = unerring_judges(cells, model, at)
     if separated:
         status = Status.UNBOUNDED
     return Solution(at, evaluate(cells, model, at), status, iteration, separated)

@@ -23,7 +23,7 @@ from judgerank.solvers import newton, search
 from judgerank.solvers.choice import highest, same_point
 from judgerank.solvers.closure import main_direction
 from judgerank.solvers.newton import Newton
-from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, separated_judges
+from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, unerring_judges
 
 WORTH, MOST_CLIMBS = 2.0, 4  # rough climbs end close to their maximum over the same box
 ON_THE_FACE = 1e-9  # distance from a bound, relative to it, that counts as none
@@ -86,7 +86,7 @@ def maximise(cells: Comparisons, model: Model, settings: Localized, start: Param
 
 def _checked(cells: Comparisons, found: Solution, exists: bool) -> Solution:
     """Inside the box is interior only if the scores have a maximum, and no judge's discrimination runs off."""
-    if found.status is Status.INTERIOR and (not exists or separated_judges(cells, JUDGE_AWARE, found.parameters)):
+    if found.status is Status.INTERIOR and (not exists or unerring_judges(cells, JUDGE_AWARE, found.parameters)):
         return replace(found, status=Status.LOCALIZED)
     return found
 

@@ -18,7 +18,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.likelihood import Evaluation
 from judgerank.model import Model, Parameters
 from judgerank.solvers.closure import Bound, look, set_aside, taken_back
-from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, separated_judges
+from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, unerring_judges
 
 # relative change of a discrimination, a slope or a tie propensity in one step (see `moved`)
 LARGEST_RISE, LARGEST_FALL = 2.0, 0.9
@@ -132,7 +132,7 @@ def _finished(
     bound: Bound,
     status: Status | None = None,
 ) -> Solution:
-    unbounded = unbounded_judges(model, at) or separated_judges(cells, model, at)
+    unbounded = unbounded_judges(model, at) or unerring_judges(cells, model, at)
     if unbounded:
         status = Status.UNBOUNDED
     elif status is None and model.has_slope and np.any((at.judges[1] <= bound[0]) | (at.judges[1] >= bound[1])):

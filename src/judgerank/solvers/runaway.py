@@ -15,7 +15,7 @@ from judgerank.model import Model, Parameters
 from judgerank.solvers.closure import offsets_at_zero
 from judgerank.solvers.newton import unbounded_judges
 from judgerank.solvers.penalised import Penalised, Problem
-from judgerank.solvers.solution import Solution, Status, separated_judges
+from judgerank.solvers.solution import Solution, Status, unerring_judges
 
 ALONE = 1.0  # standard deviation of an unbounded judge's parameters about the mean of the others
 NOTHING = 1e-6  # log-odds of a typical pair under one judge, below which that judge counts as at zero
@@ -62,7 +62,7 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
         problem, start = _alone(part, model, Parameters(at.scores, at.judges[:, play]), away)
         x, _, done, more = problem.mode(start, {"scores": 1.0}, Penalised())
         here, steps = problem.parameters(x), steps + more
-        new = set(unbounded_judges(model, here) or separated_judges(part, model, here)) - set(np.flatnonzero(away))
+        new = set(unbounded_judges(model, here) or unerring_judges(part, model, here)) - set(np.flatnonzero(away))
         unbounded = tuple(sorted({*unbounded, *play[list(new)].tolist()}))
         falling = ~away & (np.exp(here.judges[0]) * here.scores.std() < NOTHING) & (not model.fixed_scale)
         judges[:, play] = here.judges

@@ -87,7 +87,7 @@ class Solution:
     alone: float | None = None
 
 
-def separated_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
+def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
     """Judges in play that never disagree with the order of the scores.
 
     The likelihood rises in such a judge's discrimination without end, so no finite point is a maximum. Where a

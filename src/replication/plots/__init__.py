@@ -1,6 +1,5 @@
 """How stored tables become figures. Nothing here computes a result or draws a random number."""
 
-from judgerank.plots.own import panel, standings
 from judgerank.plots.style import NAMES, PAGE, REFERENCES, canvas, label_points, short
 from replication.plots.data import pair_heatmap, prompt
 from replication.plots.judges import (
@@ -40,7 +39,6 @@ __all__ = [
     "mse",
     "mse_draws",
     "pair_heatmap",
-    "panel",
     "plan",
     "pool",
     "prompt",
@@ -51,7 +49,6 @@ __all__ = [
     "slopes",
     "slot_bias",
     "sparsity",
-    "standings",
     "stopping_path",
     "tie_handling",
     "uncertainty",
