@@ -25,10 +25,10 @@ from judgerank.leaderboard import standings
 from judgerank.leaderboard.page import MEMBERS, page, plain
 from judgerank.leaderboard.remarks import LISTED, leaning, listed, on_design, on_dropped, on_fit, on_positions
 from judgerank.model import MODELS
+from judgerank.plots import own
 from judgerank.publishing import replaceable
 from judgerank.reading import read_judgments
 from judgerank.simulate import generator
-from replication import plots
 from replication.config import ROOT
 from tests.tool.command import judgerank
 
@@ -439,11 +439,11 @@ def fitted(mine) -> FitResult:
 
 
 def test_figures_have_no_label_on_another_or_off_the_page(mine, fitted):
-    assert not boxes_overlap(plots.standings(standings.leaderboard(fitted, 0.95), "t"))
+    assert not boxes_overlap(own.standings(standings.leaderboard(fitted, 0.95), "t"))
     judges = standings.judges(fitted, read_judgments(mine), 0.95)
     sloped = judges.assign(slope=0.1, low_slope=0.0, high_slope=0.2)
     for frame in (judges, sloped, judges[["judge", "share_tie", "status"]]):
-        assert not boxes_overlap(plots.panel(frame, "t"))
+        assert not boxes_overlap(own.judges(frame, "t"))
 
 
 def test_many_models_are_cut_to_the_first_in_the_figure():
@@ -452,6 +452,6 @@ def test_many_models_are_cut_to_the_first_in_the_figure():
         {"rank": range(1, n + 1), "model": [f"m{k}" for k in range(n)], "score": np.linspace(2, -2, n)}
     )
     frame = frame.assign(low=frame["score"] - 1, high=frame["score"] + 1, rank_low=1, rank_high=n)
-    figure = plots.standings(frame, "t")
+    figure = own.standings(frame, "t")
     assert len(figure.axes[0].get_yticks()) == 60
     assert "first 60" in figure.get_suptitle()
