@@ -598,12 +598,10 @@ def test_another_prompt_wants_another_file(tmp_path):
     )
 
 
-def test_the_worked_example_of_the_readme_runs(tmp_path):
-    readme = (ROOT / "README.md").read_text()
-    block = readme.split("<!-- worked example: run by tests/tool/test_collecting.py -->\n```sh\n")[1].split("```")[
-        0
-    ]
-    script = block.replace(".venv/bin/judgerank", f"{sys.executable} -m judgerank")
+def test_the_worked_example_of_the_tutorial_runs(tmp_path):
+    page = (ROOT / "docs/tutorials/collect.md").read_text()
+    block = page.split("<!-- worked example: run by tests/tool/test_collecting.py -->\n```sh\n")[1].split("```")[0]
+    script = re.sub(r"^judgerank", f"{sys.executable} -m judgerank", block, flags=re.MULTILINE)
     script = script.replace("OPENAI_API_KEY=...", f"OPENAI_API_KEY={KEY}")
     assert script.count("judgments.jsonl") == 3
     script = script.replace("judgments.jsonl", str(tmp_path / "judgments.jsonl"))
