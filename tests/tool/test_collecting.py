@@ -1,6 +1,7 @@
 """Collecting judgments: what is asked, how replies are read, and a real server that misbehaves."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
