@@ -26,9 +26,15 @@ EXTRAS = {
     "judgerank.collecting": {"openai", "pydantic", "yaml", "tenacity", "filelock", "tqdm"},
 }
 # each may import those before it and those beside it; modules that are not named are beside their package
-WHEN_ASKED = {  # imported by the function that needs it, and not before
+WHEN_ASKED = {  # imported by the function that needs it, and not before; nothing that a study's numbers depend on
     ("judgerank", "judgerank.leaderboard.ranking"),
+    ("judgerank.cli.collect", "judgerank.collecting.run"),
+    ("judgerank.cli.collect", "judgerank.collecting.settings"),
+    ("judgerank.leaderboard.writing", "judgerank.plots.own"),
+    ("judgerank.leaderboard.writing", "judgerank.plots.style"),
     ("judgerank.presentation", "judgerank.leaderboard.standings"),
+    ("judgerank.presentation", "judgerank.plots.own"),
+    ("judgerank.storing", "judgerank.result"),
 }
 LAYERS = [
     ["arrays", "errors", "pages", "publishing", "hub", "plots"],
@@ -79,6 +85,17 @@ def test_imports_go_one_way(name):
     for other in imported(MODULES[name], everywhere=True):
         if other.split(".")[0] == "judgerank" and (name, other) not in WHEN_ASKED:
             assert layer(other) <= layer(name), other
+
+
+def test_what_functions_import_of_ours_is_listed():
+    """The key of a replication's results does not follow such imports (`replication.sources`)."""
+    later = set()
+    for package in ("judgerank", "replication"):
+        for path in (SOURCE / package).rglob("*.py"):
+            name = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+            found = set(imported(path, everywhere=True)) - set(imported(path, everywhere=False))
+            later |= {(name, one) for one in found if one.split(".")[0] in ("judgerank", "replication")}
+    assert later == WHEN_ASKED
 
 
 def test_there_is_no_circle():

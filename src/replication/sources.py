@@ -60,13 +60,16 @@ def named_modules(settings: Any) -> set[str]:
 @cache
 def _imported(package: str, source: bytes) -> list[str]:
     """Names that a module of a package imports from ours, modules or what is in them; also its own parents."""
-    names = [package]
-    for node in ast.walk(ast.parse(source)):
+    names, waiting = [package], list(ast.iter_child_nodes(ast.parse(source)))
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             start = resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module
             names += [start, *(f"{start}.{alias.name}" for alias in node.names)]
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting += ast.iter_child_nodes(node)  # what a function imports of ours is to draw, read or show
     # importing a module runs the packages above it
     return [
         above

@@ -14,7 +14,7 @@ from judgerank.model import JUDGE_AWARE, MODELS, Parameters
 from judgerank.recession import near_maximum, rising_direction
 from judgerank.solvers import search
 from judgerank.solvers.choice import EQUAL_HEIGHT, highest
-from judgerank.solvers.closure import LEVEL, guess, slopes_at_zero
+from judgerank.solvers.closure import NEGLIGIBLE, guess, slopes_at_zero
 from judgerank.solvers.localized import Localized, maximise
 from judgerank.solvers.newton import Newton, climb
 from judgerank.solvers.solution import EQUAL, Solution, unerring_judges
@@ -113,7 +113,7 @@ def test_a_slope_counts_as_none_up_to_a_stated_level(cells_of, excess, zero):
     at = Parameters(np.array([0.5, -0.5]), np.zeros((1, 1)))
 
     class Here:
-        slope_at_zero = np.array([excess * LEVEL * 100])
+        slope_at_zero = np.array([excess * NEGLIGIBLE * 100])
 
     assert (slopes_at_zero(cells, at, Here)[0] == 0.0) == zero
 

@@ -80,7 +80,7 @@ NONSENSE = [
     ("a surrogate alone where none may be", "tie_handling dataset=in_house_surrogate surrogate=never",
      "In-house data: no file is configured"),
     ("no stored tables to draw from", "chatbot_arena draw_only=true", "no stored tables of chatbot_arena"),
-    ("no stored results to audit", "audit readme=null", "no results are stored in"),
+    ("no stored results to audit", "audit pages=[]", "no results are stored in"),
 ]  # fmt: skip
 NONSENSE += [("a key", f"{name} +nokey=1", "there is no setting 'nokey'; the nearest") for name in PRIMARY]
 

@@ -459,7 +459,7 @@ def test_stored_plans_are_this_codes():
     for goal, row in stored.iterrows():
         assert whole(needed(goal, cfg.wanted[goal], [precision], pair=pair)) == row["comparisons"]
         assert achieved(goal, precision, row["comparisons"], pair=pair) == pytest.approx(row["formula"], rel=1e-7)
-    assert stored["n_replications"].eq(200).all()
+    assert stored["n_replications"].eq(cfg.replications).all()
     size = int(stored.at["standardised_width", "comparisons"])
     study = study_of(cfg, {10: [panel]}, {"standardised_width": size}, pair)
     cell = f"k10-t{size}-draw0"
