@@ -11,6 +11,7 @@ from pathlib import Path
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.forms import bare_name
 
+SHOWN = 3  # files in a sentence
 Files = str | Path | Sequence[str | Path]
 
 
@@ -54,10 +55,22 @@ def place_of(paths: Iterable[Path]) -> str:
     return ", ".join(str(path.absolute()) for path in paths)
 
 
+def labels_of(paths: Sequence[Path]) -> list[str]:
+    """What files are called in a sentence: their names, with their folders where two have the same."""
+    names = [path.name for path in paths]
+    return (
+        names
+        if len(set(names)) == len(names)
+        else [f"{path.absolute().parent.name}/{path.name}" for path in paths]
+    )
+
+
 @contextmanager
-def named(*paths: Path) -> Iterator[None]:
-    """Put the files' names before what is wrong with what is in them."""
+def named(*labels: str) -> Iterator[None]:
+    """Put what files are called before what is wrong with what is in them."""
     try:
         yield
     except DataError as error:
-        raise DataError(f"{', '.join(path.name for path in paths)}: {error}") from None
+        others = len(labels) - SHOWN
+        listed = ", ".join(labels[:SHOWN]) + (f" and {others} more" if others > 0 else "")
+        raise DataError(f"{listed}: {error}" if labels else str(error)) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, DataError
-from judgerank.files import Files, named, paths_of, place_of, title_of
+from judgerank.files import Files, labels_of, named, paths_of, place_of, title_of
 from judgerank.forms import opened
 from judgerank.frames import OUTCOMES, codes, counts, finite, standardised_log
 from judgerank.judgments import Judgments
@@ -64,12 +63,12 @@ def read_judgments(
     """
     paths, words = paths_of(path), meanings(winner_values)
     tables, told = [], []
-    for one in paths:
+    for one, label in zip(paths, labels_of(paths), strict=True):
         content, read = opened(one, form)
         digest = hashlib.sha256(content).hexdigest()
         told.append({"file": one.name, "path": str(one.absolute()), "sha256": digest})
-        with named(one):
-            tables.append(Table(read(content), columns or {}, words, one))
+        with named(label):
+            tables.append(Table(read(content), columns or {}, words, one, label))
     source: dict[str, object] = {**told[0]}
     if len(paths) > 1:
         source = {"file": f"{len(paths)} files", "path": place_of(paths), "files": told}
@@ -90,8 +89,7 @@ def judgments_of(
 def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, object] | None = None) -> Judgments:
     """Judgments in all of the tables; `read_judgments` says what is raised."""
     parts = [_read(table, alone=len(tables) == 1) for table in tables]
-    paths = [table.path for table in tables if table.path]
-    with named(*paths) if paths else nullcontext():
+    with named(*(table.label for table in tables if table.label)):
         frame, remarks = _together(tables, parts)
         comparisons = Comparisons.from_frame(frame, count="count" if "count" in frame else None)
         parsed = frame["judge_preferred_model"].isin(list(OUTCOMES)).to_numpy()
@@ -108,7 +106,7 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
 
 def _read(table: Table, alone: bool) -> tuple[Layout, pd.DataFrame]:
     """A table's layout and its records; of several tables, all that could be wrong with one is looked at here."""
-    with named(table.path) if table.path else nullcontext():
+    with named(*filter(None, [table.label])):
         layout = recognised(table)
         if layout.of_scores and (any(table.said.values()) or table.words):
             raise ConfigError(f"columns and winner values are not those of {layout.name}, which holds scores")

@@ -417,6 +417,17 @@ def test_metrics_and_filters_are_judges_and_lower_may_be_better(tmp_path):
     assert [row[3] for row in rows(found) if row[2].startswith("brier")] == [1.0, 1.0]
 
 
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path):
+    paths = [harness(tmp_path, name, {0: "?"}) for name in ("x", "y")]
+    with pytest.raises(
+        DataError, match=r"^x/samples_arc_[\dT.-]+.jsonl: no metric of the log is one number a sample"
+    ):
+        read(paths)
+    many = [harness(tmp_path, name, {0: 1}, doc_hash=name) for name in "uvwxy"]
+    with pytest.raises(DataError, match=r"^u/.*, v/.*, w/.* and 2 more: no sample has scores of two models"):
+        read(many)
+
+
 def test_samples_of_different_texts_are_not_the_same(tmp_path):
     with pytest.raises(DataError, match="no sample has scores of two models"):
         read([harness(tmp_path, "x", {0: 1}), harness(tmp_path, "y", {0: 1}, doc_hash="1e")])

@@ -175,6 +175,12 @@ def _metrics(frame: pd.DataFrame) -> list[str]:
     return [name for name in names if any(_number(value) is not None for value in values(frame, name))]
 
 
+def _used(frame: pd.DataFrame) -> dict[str, list[str]]:
+    told = {"model": ["model"], "question": ["doc_id", "doc_hash"], "judge": ["metrics", "filter"]}
+    there = {key: [name for name in names if name in frame] for key, names in told.items()}
+    return {key: names for key, names in there.items() if names} | {"scores": _metrics(frame)}
+
+
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, bool) else None if isinstance(value, str) else number(value)
 
@@ -200,7 +206,7 @@ HARNESS = Layout(
     "lm-evaluation-harness's log of samples",
     ("doc_id", "doc", "filtered_resps"),
     _harness,
-    lambda table: {"question": ["doc_id"], "scores": _metrics(table.frame)},
+    lambda table: _used(table.frame),
     remark="A model is the folder that the file is in.",
     of_scores=True,
 )

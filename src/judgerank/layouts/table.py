@@ -41,12 +41,15 @@ class Table:
         Letters of words for the winner.
     path : Path, optional
         The file they are from.
+    label : str
+        What that file is called in a sentence.
     """
 
     frame: pd.DataFrame
     named: Mapping[str, str | None] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     path: Path | None = None
+    label: str = ""
 
     @property
     def said(self) -> dict[str, str | None]:

@@ -11,7 +11,7 @@ import numpy as np
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import JudgerankError, NoMaximumError
-from judgerank.files import Files, named, paths_of, title_of
+from judgerank.files import Files, labels_of, named, paths_of, title_of
 from judgerank.forms import form_of, read_table
 from judgerank.judgments import Judgments
 from judgerank.layouts import Layout, Table, recognised
@@ -52,10 +52,10 @@ def examine(
         If none of it can be ranked.
     """
     paths, words, tables = paths_of(files), meanings(winner_values), []
-    for path in paths:
-        with named(path):
-            table = Table(read_table(path, form), columns or {}, words, path)
-            name = f"{path.name}: " if len(paths) > 1 else ""
+    for path, label in zip(paths, labels_of(paths), strict=True):
+        with named(label):
+            table = Table(read_table(path, form), columns or {}, words, path, label)
+            name = f"{label}: " if len(paths) > 1 else ""
             yield "file", f"{name}{form_of(path, form)}, {len(table.frame)} records"
             layout = recognised(table)
             yield "layout", f"{layout.name}. {layout.remark}".rstrip(". ") + "."
