@@ -1,8 +1,10 @@
 """Every layout is told by its columns and read to the comparisons in it; what is unclear is refused."""
 
+import copy
 import gzip
 import io
 import json
+import random
 import shutil
 import sys
 import zipfile
@@ -18,7 +20,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from judgerank import rank, read
-from judgerank.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
 from judgerank.layouts import LAYOUTS
 from judgerank.reading import judgments_of
 from tests.tool.command import judgerank
@@ -600,3 +602,36 @@ def test_a_doctor_names_the_layout_and_what_is_used(tmp_path):
     assert "model_a from 'model_1', model_b from 'model_2', judge, question from 'question_id', " in said
     assert "winner from 'g1_winner', 'g2_winner'; not used: g1_judgment" in said
     assert "file: b.json: json, 3 records layout: the arena's columns (LMArena)." in said
+
+
+# random damage
+
+
+def damaged(records: object, rng: random.Random) -> object:
+    """The same with one value or key, anywhere in it, taken out, renamed or replaced."""
+    records = at = copy.deepcopy(records)
+    while True:
+        key = rng.choice(list(at)) if isinstance(at, dict) else rng.randrange(len(at))
+        if isinstance(at[key], list | dict) and at[key] and rng.random() < 0.75:
+            at = at[key]
+            continue
+        kind = rng.random()
+        if kind < 0.3:
+            del at[key]
+        elif kind < 0.5 and isinstance(at, dict):
+            at[rng.choice(["winner", "model_a", "games", "eval", "n", f"{key}x"])] = at.pop(key)
+        else:
+            at[key] = rng.choice([None, "", 0, 0.5, 2, "x", "tie", True, [], ["a"], {"a": 1}, np.nan, -1, 10**400])
+        return records
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "inspect"])
+def test_damage_ends_in_a_sentence_or_in_comparisons(name, tmp_path):
+    rng = random.Random(name)
+    records = [X, Y] if name == "inspect" else SAMPLES[name][0]
+    for _ in range(60):
+        (tmp_path / "m.json").write_text(json.dumps(damaged(records, rng)))
+        try:
+            assert len(read(tmp_path / "m.json").comparisons) > 0
+        except JudgerankError as error:
+            assert len(str(error).splitlines()) == 1

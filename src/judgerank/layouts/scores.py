@@ -90,7 +90,7 @@ def _inspect(table: Table) -> pd.DataFrame:
     for place, (header, samples) in enumerate(logs, 1):
         if not (isinstance(header, Mapping) and isinstance(header.get("model"), str) and header.get("task")):
             raise DataError(f"log {place} does not name its model and task")
-        if not samples:
+        if not isinstance(samples, list) or not samples:
             raise DataError(f"log {place} has no samples")
         rows += _log(header, samples)
     return pd.DataFrame(rows, columns=list(SCORES))
@@ -112,7 +112,10 @@ def _scores(place: int, sample: Any) -> dict[str, float | None]:
     if not isinstance(sample, Mapping) or sample.get("id") is None:
         raise DataError(f"sample {place} has no id")
     told: dict[str, object] = {}
-    for name, score in (sample.get("scores") or {}).items():
+    scores = sample.get("scores") or {}
+    if not isinstance(scores, Mapping):
+        raise DataError(f"sample {place} has {scores!r} as its scores, which are not named")
+    for name, score in scores.items():
         value = score.get("value") if isinstance(score, Mapping) else score
         told |= (
             {f"{name}/{key}": one for key, one in value.items()} if isinstance(value, Mapping) else {name: value}
@@ -138,7 +141,7 @@ def _harness(table: Table) -> pd.DataFrame:
     if not usable:
         raise DataError("no metric of the log is one number a sample")
     columns = {name: values(frame, name).tolist() for name in usable}
-    listed = values(frame, "metrics") if "metrics" in frame else [None] * len(frame)
+    listed = map(_listed, values(frame, "metrics")) if "metrics" in frame else [None] * len(frame)
     filters = values(frame, "filter") if "filter" in frame else [None] * len(frame)
     own = values(frame, "model") if "model" in frame else [model] * len(frame)
     hashes = values(frame, "doc_hash") if "doc_hash" in frame else [None] * len(frame)
@@ -170,9 +173,14 @@ def _metrics(frame: pd.DataFrame) -> list[str]:
     """Metrics with a number for some sample; those that are lists throughout cannot be compared by sample."""
     names: Iterable[str] = [name for name in frame.columns if name not in HARNESS_OWN]
     if "metrics" in frame:
-        told = {name for listed in values(frame, "metrics") if listed is not None for name in listed}
+        told = {name for listed in values(frame, "metrics") for name in _listed(listed) or ()}
         names = [name for name in names if name in told]
     return [name for name in names if any(_number(value) is not None for value in values(frame, name))]
+
+
+def _listed(value: object) -> list[str] | None:
+    """Names in a list, if it is one."""
+    return [str(name) for name in value] if isinstance(value, list | np.ndarray) else None
 
 
 def _used(frame: pd.DataFrame) -> dict[str, list[str]]:

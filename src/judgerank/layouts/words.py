@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from judgerank.errors import ConfigError, DataError
 
@@ -12,6 +13,7 @@ ANSWERS = {"a": "a", "b": "b", "c": "c", "model_a": "a", "model_b": "b", "tie": 
 ANSWERS |= {"tie (bothbad)": "c", "both_bad": "c", "unknown": "unknown"}  # the arena's words for two bad answers
 SHARES = {1.0: "a", 0.0: "b", 0.5: "c"}  # what the model shown first won
 MEANINGS = {"a": "a", "b": "b", "tie": "c", "c": "c", "unknown": "unknown"}  # what a word may be said to mean
+EXACT = 2**53  # whole numbers below it are themselves in double precision
 SWAPPED = {"a": "b", "b": "a"}
 
 
@@ -19,18 +21,21 @@ def word(value: object) -> str | None:
     """A value as the word it would be in a text file; None for a missing one."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return f"{float(value):g}"
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float | np.floating):
+        exact = float(value)
+        return str(int(exact)) if exact.is_integer() and abs(exact) < EXACT else str(exact)
+    return str(value) if isinstance(value, int | np.integer) else repr(value)
 
 
 def number(value: object) -> float | None:
     """A value as a finite number, if it is one or the text of one."""
-    if isinstance(value, bool) or not isinstance(value, str | numbers.Real):
+    if isinstance(value, bool) or not isinstance(value, str | int | float | np.number):
         return None
     try:
         found = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return found if math.isfinite(found) else None
 
