@@ -38,8 +38,8 @@ WHEN_ASKED = {  # imported by the function that needs it, and not before; nothin
 }
 LAYERS = [
     ["arrays", "errors", "pages", "publishing", "hub", "plots"],
-    ["frames", "forms"],
-    ["comparisons"],
+    ["frames", "forms", "files"],
+    ["comparisons", "layouts"],
     ["connectivity", "judgments", "layout", "model"],
     ["likelihood", "simulate", "duplicates", "reading"],
     ["inference", "recession", "separation", "solvers"],

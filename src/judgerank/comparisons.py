@@ -160,9 +160,11 @@ class Comparisons:
         Raises
         ------
         DataError
-            If the rows are aggregated.
+            If the rows are aggregated, or an outcome is a weight between the two models, which no letter says.
         """
         self._require_raw()
+        if not np.isin(self.outcome, list(OUTCOMES.values())).all():
+            raise DataError("this takes answers, and some of these are weights between two models")
         answers = {outcome: letter for letter, outcome in OUTCOMES.items()}
         columns = {"model_a": self.first, "model_b": self.second, "judge_model": self.judge}
         labels = {"judge_model": self.judges}

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 import pandas as pd
 
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
+
+COMPRESSED = (".gz", ".zst", ".zstd")
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+DELIMITERS = (",", ";", "\t")
+LOG = {"eval", "samples"}  # a whole log of inspect_ai is one object
 
 
 def read_table(path: Path, form: str | None = None) -> pd.DataFrame:
@@ -41,10 +49,53 @@ def opened(path: Path, form: str | None) -> tuple[bytes, Callable[[bytes], pd.Da
         raise DataUnavailableError(f"{str(path)!r} cannot be read: {_reason(error)}") from None
     if content is None:
         raise DataUnavailableError(f"there is no file {str(path)!r}")
-    form = form or path.suffix.lstrip(".").lower()
-    if form not in READERS:
+    read = READERS.get(form := form_of(path, form))
+    if read is None:
         raise ConfigError(f"{path.name}: {form!r} is not a form that can be read (format {'|'.join(READERS)})")
-    return content, READERS[form]
+    return content, lambda content: read(_inflated(content))
+
+
+def form_of(path: Path, form: str | None = None) -> str:
+    """The form named, else what the file's name ends in, before any ending of a compressed file."""
+    return form or Path(_uncompressed(path)).suffix.lstrip(".").lower()
+
+
+def bare_name(path: Path) -> str:
+    """A file's name without its endings of form and compression."""
+    return Path(_uncompressed(path)).stem
+
+
+def _uncompressed(path: Path) -> str:
+    return path.stem if path.suffix.lower() in COMPRESSED else path.name
+
+
+def _inflated(content: bytes) -> bytes:
+    """Content as it was before gzip or zstd, which are known by their first bytes."""
+    if content.startswith(GZIP):
+        try:
+            return gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"this is not gzip, or cut short: {error}") from None
+    return _unpacked(content) if content.startswith(ZSTD) else content
+
+
+def _unpacked(content: bytes) -> bytes:
+    """Content as it was before zstd, frame by frame: the library says nothing of a frame that is cut short."""
+    try:
+        import zstandard
+    except ImportError:
+        raise ConfigError("reading zstd takes the package zstandard (pip install zstandard)") from None
+    parts = []
+    while content:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        try:
+            parts.append(frame.decompress(content))
+        except zstandard.ZstdError as error:
+            raise DataError(f"this is not zstd: {error}") from None
+        if not frame.eof:
+            raise DataError("this is not zstd, or cut short")
+        content = frame.unused_data
+    return b"".join(parts)
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -76,6 +127,8 @@ def _json(content: bytes) -> pd.DataFrame:
         records = _loads(_text(content))
     except (json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"this is not JSON: {error} (format jsonl reads one record a line)") from None
+    if isinstance(records, dict) and records.keys() >= LOG:
+        records = [records]
     if not isinstance(records, list):
         raise DataError("this is not a JSON list of records")
     return _objects(dict(enumerate(records, 1)), "record")
@@ -100,10 +153,11 @@ def _objects(records: Mapping[int, object], unit: str) -> pd.DataFrame:
     return pd.DataFrame(list(records.values()), dtype=object)
 
 
-def _csv(content: bytes) -> pd.DataFrame:
+def _csv(content: bytes, delimiter: str = ",") -> pd.DataFrame:
     # the standard reader, since pandas fills up rows that are cut short
     csv.field_size_limit(max(csv.field_size_limit(), len(content)))  # whole conversations may stand beside
-    rows = csv.reader(io.StringIO(_text(content), newline=""), strict=True)
+    text = _text(content)
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=_delimiter(text, delimiter))
     try:
         header = next(rows, [])
         records = []
@@ -117,6 +171,36 @@ def _csv(content: bytes) -> pd.DataFrame:
     return pd.DataFrame(records, columns=header, dtype=object)
 
 
+def _delimiter(text: str, usual: str) -> str:
+    """What separates the fields of the header: the usual character, unless another does and that one does not."""
+    header = text[: text.find("\n")] if "\n" in text else text
+    if usual in header:
+        return usual
+    others = [one for one in DELIMITERS if one in header]
+    if len(others) > 1:
+        raise DataError(f"the header could be separated by any of {', '.join(map(repr, others))}")
+    return others[0] if others else usual
+
+
+def _tsv(content: bytes) -> pd.DataFrame:
+    return _csv(content, "\t")
+
+
+def _eval(content: bytes) -> pd.DataFrame:
+    """One record: an archive of inspect_ai, which has a file for the header and one for each sample."""
+    try:
+        with ZipFile(io.BytesIO(content)) as log:
+            names = [name for name in log.namelist() if name.startswith("samples/") and name.endswith(".json")]
+            header = _loads(_text(log.read("header.json")))
+            samples = [_loads(_text(log.read(name))) for name in sorted(names)]
+    except KeyError:
+        raise DataError("the log has no header: it was not finished") from None
+    except (BadZipFile, NotImplementedError, zlib.error, json.JSONDecodeError) as error:
+        raise DataError(f"this is not a log of inspect_ai: {error}") from None
+    told = header.get("eval") if isinstance(header, dict) else None
+    return _objects({1: {"eval": told, "samples": samples}}, "record")
+
+
 def _parquet(content: bytes) -> pd.DataFrame:
     try:
         return pd.read_parquet(io.BytesIO(content))
@@ -126,4 +210,12 @@ def _parquet(content: bytes) -> pd.DataFrame:
         raise DataError(f"this is not Parquet: {error}") from None
 
 
-READERS = {"json": _json, "jsonl": _json_lines, "ndjson": _json_lines, "csv": _csv, "parquet": _parquet}
+READERS: dict[str, Callable[[bytes], pd.DataFrame]] = {
+    "json": _json,
+    "jsonl": _json_lines,
+    "ndjson": _json_lines,
+    "csv": _csv,
+    "tsv": _tsv,
+    "parquet": _parquet,
+    "eval": _eval,
+}

@@ -32,6 +32,8 @@ class Judgments:
         Characters by question, where the questions' texts are known.
     truth : DataFrame, optional
         What a surrogate was drawn from: ``parameter, name, value``.
+    remarks : tuple of str
+        What to know of how the records were read.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Judgments:
     source: dict[str, Any]
     lengths: pd.Series | None = None
     truth: pd.DataFrame | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def is_surrogate(self) -> bool:

@@ -1,54 +1,50 @@
-"""Judgments of one's own, from a file in one of the common forms."""
+"""Judgments of one's own, from files in any of the layouts that are recognised."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
-from judgerank.errors import DataError
+from judgerank.errors import ConfigError, DataError
+from judgerank.files import Files, labels_of, named, paths_of, place_of, title_of
 from judgerank.forms import opened
-from judgerank.frames import OUTCOMES, UNPARSED, codes, finite, question_name, standardised_log
+from judgerank.frames import OUTCOMES, codes, counts, finite, standardised_log
 from judgerank.judgments import Judgments
+from judgerank.layouts import Layout, Table, recognised
+from judgerank.layouts.scores import paired
+from judgerank.layouts.table import ASK, COLUMNS, ONE_JUDGE, require_models
+from judgerank.layouts.words import ANSWERS, meanings
 
-# column: the name of ours it becomes, and the names it is known by
-COLUMNS = {
-    "model_a": ("model_a", ("model_a",)),
-    "model_b": ("model_b", ("model_b",)),
-    "winner": ("judge_preferred_model", ("judge_preferred_model", "winner")),
-    "judge": ("judge_model", ("judge_model", "judge")),
-    "question": ("question_id", ("question_id", "question")),
-    "length": ("length", ("length",)),
-    "count": ("count", ()),
-}
-ASK = "ask"  # of the column of counts: refuse one that is there and not spoken of
-COUNTS = ("n", "count", "counts", "num", "times", "weight", "weights", "n_votes", "votes", "frequency", "freq")
-NEEDED = ("model_a", "model_b", "winner")
-ANSWERS = {"a": "a", "b": "b", "c": "c", "model_a": "a", "model_b": "b", "tie": "c"}
-ANSWERS |= {"tie (bothbad)": "c", "both_bad": "c", "unknown": "unknown"}  # the arena's words for two bad answers
-ONE_JUDGE = "one judge"
+__all__ = ["ANSWERS", "ASK", "COLUMNS", "ONE_JUDGE", "judgments_of", "read_judgments"]
 
 
 def read_judgments(
-    path: str | Path, form: str | None = None, columns: Mapping[str, str | None] | None = None
+    path: Files,
+    form: str | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    winner_values: Mapping[str, str] | None = None,
 ) -> Judgments:
-    """Read judgments, one record each, in the paper's columns or in the arena's.
+    """Read judgments from files, each in one of the layouts that are known by their columns.
 
     Parameters
     ----------
-    path : str or Path
-    form : {"json", "jsonl", "csv", "parquet"}, optional
+    path : str or Path, or several
+        Patterns such as ``logs/*.jsonl`` are resolved. Compressed files (gzip, zstd) are read, too.
+    form : {"json", "jsonl", "csv", "tsv", "parquet", "eval"}, optional
         By default what the file's name ends in.
     columns : mapping of str to str, optional
         Names of the file's columns where they are not the usual ones: ``model_a`` (shown first), ``model_b``,
         ``winner``, and, if there are any, ``judge``, ``question`` and ``length``. ``count`` names a column that
         says how many like judgments a record stands for; null counts every record once. Unless it is there (or
         ``"ask"``), a column that looks like one is refused, since either reading could be meant.
+    winner_values : mapping of str to str, optional
+        Words for the winner, and what they mean: ``a``, ``b``, ``tie`` or ``unknown``. Where a record holds two
+        games by name, as FastChat's do, ``a`` is the model in the first of its columns.
 
     Returns
     -------
@@ -61,18 +57,22 @@ def read_judgments(
     DataUnavailableError
         If there is no such file.
     DataError
-        Naming the record or line (counted from 1), the column or the judge at fault.
+        Naming the file, and the record or line (counted from 1), the column or the judge at fault.
     ConfigError
-        If the form is not known, or the file's name does not tell it.
+        If the form is not known, or the file's name does not tell it; if an answer is to mean something else.
     """
-    path = Path(path)
-    content, read = opened(path, form)
-    digest = hashlib.sha256(content).hexdigest()
-    source = {"file": path.name, "path": str(path.absolute()), "sha256": digest}
-    try:
-        return judgments_of(read(content), columns, path.stem, source)
-    except DataError as error:
-        raise DataError(f"{path.name}: {error}") from None
+    paths, words = paths_of(path), meanings(winner_values)
+    tables, told = [], []
+    for one, label in zip(paths, labels_of(paths), strict=True):
+        content, read = opened(one, form)
+        digest = hashlib.sha256(content).hexdigest()
+        told.append({"file": one.name, "path": str(one.absolute()), "sha256": digest})
+        with named(label):
+            tables.append(Table(read(content), columns or {}, words, one, label))
+    source: dict[str, object] = {**told[0]}
+    if len(paths) > 1:
+        source = {"file": f"{len(paths)} files", "path": place_of(paths), "files": told}
+    return judgments_from(tables, title_of(paths), source)
 
 
 def judgments_of(
@@ -80,135 +80,77 @@ def judgments_of(
     columns: Mapping[str, str | None] | None = None,
     name: str = "judgments",
     source: Mapping[str, object] | None = None,
+    winner_values: Mapping[str, str] | None = None,
 ) -> Judgments:
     """Judgments in a table, in the columns of `read_judgments`, which says what is raised."""
-    if table.empty:
-        raise DataError("there are no comparisons: the set is empty")
-    frame = _in_our_columns(table, columns or {})
-    comparisons = Comparisons.from_frame(frame, count="count" if "count" in frame else None)
-    if "length" in frame:
-        comparisons = replace(comparisons, covariate=_covariate(frame))
-    told = {**(source or {}), "records": len(frame), "dropped": dict(comparisons.dropped)}
-    return Judgments(name, name, frame, comparisons, told)
+    return judgments_from([Table(table, columns or {}, meanings(winner_values))], name, source)
 
 
-def recognised(table: pd.DataFrame, named: Mapping[str, str | None] | None = None) -> dict[str, str]:
-    """The column that each of ours is read from, by its key in `COLUMNS`; without those that are not there.
-
-    Raises
-    ------
-    DataError
-        If one that is named, or needed, is not there.
-    """
-    listed = ", ".join(" ".join(str(name).split()) for name in table.columns)  # on one line
-    named, found = _said(named or {}), {}
-    for key, (_, known) in COLUMNS.items():
-        wanted = [named[key]] if named.get(key) else known
-        name = next((name for name in wanted if name in table.columns), None)
-        if name is None and (named.get(key) or key in NEEDED):
-            missing = " or ".join(map(repr, wanted))
-            raise DataError(f"the table has no column {missing} (it has: {listed}; column {key}=NAME names it)")
-        if name is not None:
-            found[key] = name
-    return found
+def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, object] | None = None) -> Judgments:
+    """Judgments in all of the tables; `read_judgments` says what is raised."""
+    parts = [_read(table, alone=len(tables) == 1) for table in tables]
+    with named(*(table.label for table in tables if table.label)):
+        frame, remarks = _together(tables, parts)
+        comparisons = Comparisons.from_frame(frame, count="count" if "count" in frame else None)
+        parsed = frame["judge_preferred_model"].isin(list(OUTCOMES)).to_numpy()
+        if "outcome" in frame:
+            shares = pd.to_numeric(frame["outcome"][parsed]).to_numpy(float)
+            comparisons = replace(comparisons, outcome=np.where(np.isnan(shares), comparisons.outcome, shares))
+        if "length" in frame:
+            comparisons = replace(comparisons, covariate=standardised_log(finite(frame["length"], parsed)))
+    layouts = list(dict.fromkeys(layout.name for layout, _ in parts))
+    told = {**(source or {}), "layout": layouts[0] if len(layouts) == 1 else layouts}
+    told |= {"records": sum(len(table.frame) for table in tables), "dropped": dict(comparisons.dropped)}
+    return Judgments(name, name, frame, comparisons, told, remarks=tuple(remarks))
 
 
-def _said(named: Mapping[str, str | None]) -> dict[str, str | None]:
-    """What is said of columns: to be asked about counts is to say nothing."""
-    return {key: name for key, name in named.items() if (key, name) != ("count", ASK)}
+def _read(table: Table, alone: bool) -> tuple[Layout, pd.DataFrame]:
+    """A table's layout and its records; of several tables, all that could be wrong with one is looked at here."""
+    with named(*filter(None, [table.label])):
+        layout = recognised(table)
+        if layout.of_scores and (any(table.said.values()) or table.words):
+            raise ConfigError(f"columns and winner values are not those of {layout.name}, which holds scores")
+        frame = layout.to_frame(table)
+        if not alone and not layout.of_scores:
+            require_models(frame)
+            codes(frame, ["judge_model"])
+            if "count" in frame:
+                counts(frame["count"])
+    return layout, frame
 
 
-def _in_our_columns(table: pd.DataFrame, named: Mapping[str, str | None]) -> pd.DataFrame:
-    """The columns that are used, under the published names; missing values as None."""
-    named = _said(named)
-    columns = {COLUMNS[key][0]: _values(table, name) for key, name in recognised(table, named).items()}
-    if "count" not in named:
-        _refuse_unspoken_counts(table, set(columns))
-    frame = pd.DataFrame(columns).reset_index(drop=True)
-    said = frame["judge_preferred_model"]
-    frame["judge_preferred_model"] = _answers(said)
-    _refuse_names_for_words(frame, said)
-    if not named.get("winner"):
-        _refuse_contradictions(table, frame["judge_preferred_model"])
-    if "judge_model" not in frame:
-        frame["judge_model"] = ONE_JUDGE
-    if "question_id" in frame:
-        frame["question_id"] = _questions(frame["question_id"])
-        codes(frame, ["question_id"])  # refuses a record without one
+def _together(
+    tables: Sequence[Table], parts: Sequence[tuple[Layout, pd.DataFrame]]
+) -> tuple[pd.DataFrame, list[str]]:
+    """All records in one table, scores made into comparisons, and what to know of it."""
+    frames = [frame for layout, frame in parts if not layout.of_scores]
+    scores = [frame for layout, frame in parts if layout.of_scores]
+    remarks = list(
+        dict.fromkeys(f"Read as {layout.name}. {layout.remark}" for layout, _ in parts if layout.remark)
+    )
+    if scores:
+        made, said = paired(pd.concat(scores, ignore_index=True))
+        frames.append(made)
+        remarks.append(said)
+    frame = frames[0] if len(frames) == 1 else _stacked(frames)
+    remarks += _on_weights(frame)
+    return frame, remarks
+
+
+def _stacked(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Records of several files, which must agree on having questions and lengths."""
+    for name in ("question_id", "length"):
+        there = {name in frame for frame in frames}
+        if len(there) > 1:
+            raise DataError(f"some of the files have {name!r}, and others do not: rank them apart")
+    frame = pd.concat(frames, ignore_index=True)
+    if "count" in frame:
+        frame["count"] = frame["count"].fillna(1)
     return frame
 
 
-def _values(table: pd.DataFrame, name: str) -> pd.Series:
-    values = table[name]
-    if isinstance(values, pd.DataFrame):
-        raise DataError(f"the table has {values.shape[1]} columns {name!r}")
-    values = values.astype(object)
-    return values.where(values.notna(), None).reset_index(drop=True)
-
-
-def _refuse_unspoken_counts(table: pd.DataFrame, used: set[str]) -> None:
-    """Refuse a column by whose name records may count more than once, unless all its values are one."""
-    for name in table.columns:
-        if not (isinstance(name, str) and name.lower() in COUNTS) or name in used:
-            continue
-        numbers = pd.to_numeric(_values(table, name), errors="coerce")
-        if numbers.notna().any() and not (numbers == 1).all():
-            raise DataError(
-                f"column {name!r} looks like one of counts (column count={name} counts records so often; "
-                "column count=null counts each once)"
-            )
-
-
-def _answers(column: pd.Series) -> list[str | None]:
-    for number, value in enumerate(column, 1):
-        if value is not None and not (isinstance(value, str) and value in ANSWERS):
-            raise DataError(
-                f"record {number} has the unknown winner {value!r} (known: {', '.join(ANSWERS)} or null)"
-            )
-    return [None if value is None else ANSWERS[value] for value in column]
-
-
-def _refuse_names_for_words(frame: pd.DataFrame, said: pd.Series) -> None:
-    """Refuse an answer that is the name of one of the two models and the word for another answer."""
-    for slot, letter, place in (("model_a", "a", "first"), ("model_b", "b", "second")):
-        odd = (frame[slot] == said) & (frame["judge_preferred_model"] != letter)
-        if odd.any():
-            row = int(odd.to_numpy().argmax())
-            raise DataError(
-                f"record {row + 1} has the winner {said.iloc[row]!r}, the name of the model shown {place} and "
-                "the word for another answer: rename the models"
-            )
-
-
-def _refuse_contradictions(table: pd.DataFrame, answers: pd.Series) -> None:
-    """Refuse a table with two columns of winners that are not the same throughout."""
-    there = [name for name in COLUMNS["winner"][1] if name in table.columns]
-    for name in there[1:]:
-        other = pd.Series([ANSWERS.get(value) if isinstance(value, str) else None for value in table[name]])
-        both = answers.where(answers.notna(), UNPARSED), other.where(other.notna(), UNPARSED)
-        odd = (both[0] != both[1]).to_numpy()
-        if odd.any():
-            raise DataError(
-                f"record {int(odd.argmax()) + 1} has one winner as {there[0]!r} and another as {name!r} "
-                "(column winner=NAME chooses one)"
-            )
-
-
-def _questions(column: pd.Series) -> list[str | None]:
-    """Every question's id as one string; refuses different ids that would become the same."""
-    meant: dict[str, object] = {}
-    names = []
-    for number, value in enumerate(column, 1):
-        value = value.tolist() if isinstance(value, np.ndarray) else value  # Parquet's lists
-        name = None if value is None else question_name(value)
-        if name is not None:
-            other = meant.setdefault(name, value)
-            if type(other) is not type(value) or other != value:
-                raise DataError(f"record {number} has the question {value!r}, and another record {other!r}")
-        names.append(name)
-    return names
-
-
-def _covariate(frame: pd.DataFrame) -> np.ndarray:
-    length = finite(frame["length"], frame["judge_preferred_model"].isin(list(OUTCOMES)).to_numpy())
-    return standardised_log(length)
+def _on_weights(frame: pd.DataFrame) -> Iterator[str]:
+    if "outcome" in frame:
+        weighted = pd.to_numeric(frame["outcome"]).dropna()
+        many = int((~weighted.isin(list(OUTCOMES.values()))).sum())
+        yield f"{many} answers are weights between the two models; in shares of answers each is the nearer one's."

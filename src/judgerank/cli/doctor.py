@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from judgerank.cli.options import ColumnOption, FormatOption, columns_of
+from judgerank.cli.options import (
+    ColumnOption,
+    FilesArgument,
+    FormatOption,
+    WinnerValuesOption,
+    columns_of,
+    words_of,
+)
 from judgerank.leaderboard.examination import examine
 
 
 def doctor(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File of judgments, one a row.")],
+    files: FilesArgument,
     format: FormatOption = None,
     column: ColumnOption = None,
+    winner_values: WinnerValuesOption = None,
 ) -> None:
-    """Say what a file of judgments supports, what is wrong with it, and which command to run next.
+    """Say how files of judgments are read, what they support, what is wrong, and which command to run next.
 
-    The exit code is 0 if it can be ranked, and 1 if not.
+    The exit code is 0 if they can be ranked, and 1 if not.
     """
-    for topic, said in examine(file, format and format.value, columns_of(column)):
+    files, words = words_of(winner_values, files)
+    for topic, said in examine(files, format and format.value, columns_of(column), words):
         typer.echo(f"{topic + ':':<11}{said}")

@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from judgerank.forms import READERS
+from judgerank.layouts.words import MEANINGS
 from judgerank.model import MODELS
 from judgerank.reading import COLUMNS
 from judgerank.solvers.settings import SOLVERS
@@ -62,6 +64,26 @@ def columns_of(pairs: Iterable[str] | None) -> dict[str, str | None]:
     return named(pairs, COLUMNS)
 
 
+def words_of(pairs: Iterable[str] | None, files: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
+    """The files, and meanings of words for the winner; after the first, meanings may stand among the files."""
+    given = list(pairs or ())
+    files = list(files)
+    if given:
+        more = [file for file in files if _is_meaning(str(file)) and not file.exists()]
+        given += map(str, more)
+        files = [file for file in files if file not in more]
+    for pair in given:
+        if not _is_meaning(pair):
+            said = f"{pair!r} is not KEY=VALUE with one of {', '.join(MEANINGS)} as VALUE."
+            raise typer.BadParameter(said, param_hint="'--winner-values'")
+    return files, dict(pair.rsplit("=", 1) for pair in given)  # arena-hard's words have the sign in them
+
+
+def _is_meaning(pair: str) -> bool:
+    key, equals, value = pair.rpartition("=")
+    return bool(key and equals) and value in MEANINGS
+
+
 FormatOption = Annotated[
     Form | None, typer.Option("--format", help="Form of the file, if its name does not end in it.")
 ]
@@ -73,6 +95,22 @@ ColumnOption = Annotated[
         help=f"Name of a column, if it is not a usual one. KEY is one of {', '.join(COLUMNS)}. model_a is shown "
         "first; winner is a, b, c for a tie, or empty; count says how many like judgments a row stands for "
         "(count=null: one each). Can be given several times.",
+    ),
+]
+FilesArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE",
+        help="Files of judgments, or patterns such as 'logs/*.jsonl': JSON, JSON Lines, CSV, TSV or Parquet, gzip "
+        "and zstd, too.",
+    ),
+]
+WinnerValuesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--winner-values",
+        metavar="KEY=VALUE",
+        help="What a word for the winner means: VALUE is a, b, tie or unknown. Can be given several times.",
     ),
 ]
 ModelOption = Annotated[

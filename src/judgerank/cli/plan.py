@@ -17,9 +17,11 @@ from judgerank.cli.options import (
     LevelOption,
     ModelOption,
     SolverOption,
+    WinnerValuesOption,
     between,
     columns_of,
     finite,
+    words_of,
 )
 from judgerank.errors import ConfigError
 from judgerank.leaderboard.ranking import fitted_member
@@ -55,6 +57,7 @@ def plan(
     ] = None,
     format: FormatOption = None,
     column: ColumnOption = None,
+    winner_values: WinnerValuesOption = None,
     model: ModelOption = None,
     solver: SolverOption = NEWTON,
     models: Annotated[int | None, typer.Option(min=2, max=1000, help="Models of an assumed panel (20).")] = None,
@@ -124,7 +127,8 @@ def plan(
         found = INDEPENDENT
     else:
         _refuse(models=models, judges=judges, sigma_scores=sigma_scores, sigma_discrimination=sigma_discrimination)
-        judgments = read_judgments(file, format and format.value, columns_of(column))
+        _, words = words_of(winner_values, [])
+        judgments = read_judgments(file, format and format.value, columns_of(column), words)
         refit = partial(fitted_member, judgments.comparisons, solver=solver.value)
         panel, fitted = fitted_panel(judgments, refit, model and model.value)
         found = questions_like(panel, fitted, judgments)

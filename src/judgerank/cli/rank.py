@@ -11,12 +11,16 @@ import typer
 from judgerank.cli.options import (
     NEWTON,
     ColumnOption,
+    FilesArgument,
     FormatOption,
     LevelOption,
     ModelOption,
     SolverOption,
+    WinnerValuesOption,
     columns_of,
+    words_of,
 )
+from judgerank.files import paths_of, place_of, title_of
 from judgerank.leaderboard.ranking import Settings, ranked
 from judgerank.leaderboard.writing import require_own_folder
 from judgerank.reading import read_judgments
@@ -30,12 +34,10 @@ class Cluster(StrEnum):
 
 
 def rank(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="File of judgments, one a row: JSON, JSON Lines, CSV or Parquet."),
-    ],
+    files: FilesArgument,
     format: FormatOption = None,
     column: ColumnOption = None,
+    winner_values: WinnerValuesOption = None,
     model: ModelOption = None,
     solver: SolverOption = NEWTON,
     level: LevelOption = 0.95,
@@ -51,19 +53,22 @@ def rank(
     next_size: Annotated[int, typer.Option(min=1, max=10**6, help="Comparisons in each of those lines.")] = 10,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder to write to; by default rankings/ and the file's name."),
+        typer.Option("--output", "-o", help="Folder to write to; by default rankings/ and the first file's name."),
     ] = None,
 ) -> None:
     """Rank models: scores and ranks with intervals, the judges, pairs separated, what to collect next.
 
     The page is index.html in the output folder, beside its tables as CSV.
 
-    Nothing but an earlier ranking of the same file is ever replaced.
+    Nothing but an earlier ranking of the same files is ever replaced.
     """
     settings = Settings(model and model.value, solver.value, level, cluster.value, few, next_, next_size)
-    target = output or Path("rankings", file.stem)
-    require_own_folder(target, str(file.absolute()))  # before anything is computed
-    ranking = ranked(read_judgments(file, format and format.value, columns_of(column)), settings)
+    files, words = words_of(winner_values, files)
+    paths = paths_of(files)
+    target = output or Path("rankings", title_of(paths))
+    require_own_folder(target, place_of(paths))  # before anything is computed
+    judgments = read_judgments(paths, format and format.value, columns_of(column), words)
+    ranking = ranked(judgments, settings)
     page = ranking.write(target)
     typer.echo(repr(ranking))
     typer.echo(f"the page: {page}")

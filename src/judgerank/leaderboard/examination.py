@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
-from judgerank.errors import DataError, JudgerankError, NoMaximumError
-from judgerank.forms import read_table
+from judgerank.errors import JudgerankError, NoMaximumError
+from judgerank.files import Files, labels_of, named, paths_of, title_of
+from judgerank.forms import form_of, read_table
 from judgerank.judgments import Judgments
+from judgerank.layouts import Layout, Table, recognised
+from judgerank.layouts.words import meanings
 from judgerank.leaderboard import remarks
 from judgerank.leaderboard.members import default_member
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
 from judgerank.leaderboard.ranking import Settings, fitted_member
-from judgerank.reading import judgments_of, recognised
+from judgerank.reading import judgments_from
 
 Found = Iterator[tuple[str, str]]  # what it is about, and a sentence
 
 
-def examine(path: Path, form: str | None = None, columns: Mapping[str, str | None] | None = None) -> Found:
-    """Look at a file, one thing after the other, up to the first that keeps it from being ranked.
+def examine(
+    files: Files,
+    form: str | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    winner_values: Mapping[str, str] | None = None,
+) -> Found:
+    """Look at files, one thing after the other, up to the first that keeps them from being ranked.
 
     Parameters
     ----------
-    path : Path
-    form, columns
+    files : path, or several
+    form, columns, winner_values
         As of `read_judgments`.
 
     Yields
@@ -41,18 +47,26 @@ def examine(path: Path, form: str | None = None, columns: Mapping[str, str | Non
     Raises
     ------
     DataError, DataUnavailableError, ConfigError
-        If it cannot be read, naming the record at fault.
+        If they cannot be read, naming the record at fault.
     NoMaximumError
         If none of it can be ranked.
     """
-    with _named(path):
-        table = read_table(path, form)
-        yield "file", f"{form or path.suffix.lstrip('.').lower()}, {len(table)} records"
-        yield "columns", _columns(table, columns)
-        judgments = judgments_of(table, columns, path.stem)
+    paths, words, tables = paths_of(files), meanings(winner_values), []
+    for path, label in zip(paths, labels_of(paths), strict=True):
+        with named(label):
+            table = Table(read_table(path, form), columns or {}, words, path, label)
+            name = f"{label}: " if len(paths) > 1 else ""
+            yield "file", f"{name}{form_of(path, form)}, {len(table.frame)} records"
+            layout = recognised(table)
+            yield "layout", f"{layout.name}. {layout.remark}".rstrip(". ") + "."
+            yield "columns", _columns(table, layout)
+        tables.append(table)
+    judgments = judgments_from(tables, title_of(paths))
+    for remark in judgments.remarks:
+        yield "read", remark
     yield from on_answers(judgments)
     yield from on_design(judgments)
-    yield from on_ranking(judgments, _command(path, form, columns))
+    yield from on_ranking(judgments, _command(files, form, columns, winner_values))
 
 
 def on_answers(judgments: Judgments) -> Found:
@@ -60,10 +74,11 @@ def on_answers(judgments: Judgments) -> Found:
     c, frame = judgments.comparisons, judgments.frame
     shares = {"first": c.outcome == 1, "second": c.outcome == 0, "tie": c.outcome == 0.5}
     won = {name: float(c.count[rows].sum()) for name, rows in shares.items()}
+    between = c.n_comparisons - sum(won.values())
     yield (
         "answers",
         f"{c.n_comparisons:.0f} read: {won['first']:.0f} for the model shown first, {won['second']:.0f} for the "
-        f"second, {won['tie']:.0f} ties; not read, and left out: "
+        f"second, {won['tie']:.0f} ties{f', {between:.0f} between' if between else ''}; not read, and left out: "
         + (", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"),
     )
     n = len(c.models)
@@ -132,11 +147,16 @@ def _shrinks(part: Comparisons, name: str) -> bool:
     return True
 
 
-def _columns(table: pd.DataFrame, columns: Mapping[str, str | None] | None) -> str:
-    found = recognised(table, columns)
-    unused = [str(name) for name in table.columns if name not in found.values()]
-    used = ", ".join(key if key == name else f"{key} from {name!r}" for key, name in found.items())
-    return used + (f"; not used: {remarks.listed(unused)}" if unused else "")
+def _columns(table: Table, layout: Layout) -> str:
+    used = layout.used(table)
+    read = {name for names in used.values() for name in names}
+    unused = [str(name) for name in table.frame.columns if name not in read]
+    told = ", ".join(_from(key, names) for key, names in used.items())
+    return told + (f"; not used: {remarks.listed(unused)}" if unused else "")
+
+
+def _from(key: str, names: Sequence[str]) -> str:
+    return key if [key] == list(names) else f"{key} from {', '.join(map(repr, names))}"
 
 
 def _counted(names: tuple[str, ...], times: FloatArray | IntArray) -> str:
@@ -148,17 +168,16 @@ def _counted(names: tuple[str, ...], times: FloatArray | IntArray) -> str:
     return f"{len(names)}, with {fewest} ({names[low]}) to {most} ({names[high]}) comparisons"
 
 
-def _command(path: Path, form: str | None, columns: Mapping[str, str | None] | None) -> str:
-    words = ["judgerank", "rank", str(path), *(["--format", form] if form else [])]
+def _command(
+    files: Files,
+    form: str | None,
+    columns: Mapping[str, str | None] | None,
+    winner_values: Mapping[str, str] | None,
+) -> str:
+    listed = [files] if isinstance(files, str | Path) else files
+    words = ["judgerank", "rank", *map(str, listed), *(["--format", form] if form else [])]
     for key, name in (columns or {}).items():
         words += ["--column", f"{key}={'null' if name is None else name}"]
+    for key, value in (winner_values or {}).items():
+        words += ["--winner-values", f"{key}={value}"]
     return shlex.join(words)
-
-
-@contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Put the file's name before what is wrong with what is in it."""
-    try:
-        yield
-    except DataError as error:
-        raise DataError(f"{path.name}: {error}") from None

@@ -12,6 +12,7 @@ import pandas as pd
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, DataError, NoMaximumError
+from judgerank.files import Files
 from judgerank.fit import fit
 from judgerank.judgments import Judgments
 from judgerank.leaderboard import remarks, standings
@@ -24,6 +25,7 @@ from judgerank.reading import judgments_of, read_judgments
 from judgerank.result import FitResult
 from judgerank.solvers.settings import SOLVERS
 
+Source = Files | pd.DataFrame | Judgments
 CLUSTERS = ("question", "none")
 FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
 
@@ -123,7 +125,7 @@ class Ranking:
 
 
 def rank(
-    source: str | Path | pd.DataFrame | Judgments,
+    source: Source,
     *,
     model: str | None = None,
     solver: str = "newton",
@@ -134,13 +136,14 @@ def rank(
     next_size: int = 10,
     columns: Mapping[str, str | None] | None = None,
     form: str | None = None,
+    winner_values: Mapping[str, str] | None = None,
 ) -> Ranking:
     """Rank models from judgments of one's own.
 
     Parameters
     ----------
-    source : path, DataFrame or Judgments
-        A file or a table with one judgment a row; see `read_judgments`.
+    source : path or several, DataFrame or Judgments
+        Files or a table of judgments; see `read_judgments`.
     model : str, optional
         A member of the family (`judgerank.model.MODELS`). By default ``position_aware`` where the order of
         presentation identifies it, else ``judge_aware``.
@@ -155,8 +158,10 @@ def rank(
         How many lines of comparisons to collect next, at most, and the comparisons in each.
     columns : mapping of str to str, optional
         Names of columns where they are not the usual ones, as in `read_judgments`.
-    form : {"json", "jsonl", "csv", "parquet"}, optional
+    form : {"json", "jsonl", "csv", "tsv", "parquet", "eval"}, optional
         Of a file; by default what its name ends in.
+    winner_values : mapping of str to str, optional
+        Words for the winner, and what they mean, as in `read_judgments`.
 
     Raises
     ------
@@ -168,24 +173,25 @@ def rank(
         If no component of the comparison graph can be ranked; it says what would make it possible.
     """
     settings = Settings(model, solver, level, cluster, few, next, next_size)
-    return ranked(loaded(source, columns, form), settings)
+    return ranked(loaded(source, columns, form, winner_values), settings)
 
 
 def loaded(
-    source: str | Path | pd.DataFrame | Judgments,
+    source: Source,
     columns: Mapping[str, str | None] | None = None,
     form: str | None = None,
+    winner_values: Mapping[str, str] | None = None,
 ) -> Judgments:
     """Judgments out of any of the sources of `rank`, which says what is raised."""
     if isinstance(source, Judgments | pd.DataFrame) and form is not None:
         raise ConfigError("a form is that of a file, and this source is none")
     if isinstance(source, Judgments):
-        if columns:
+        if columns or winner_values:
             raise ConfigError("columns are those of a file or a table, and this source has its own")
         return source
     if isinstance(source, pd.DataFrame):
-        return judgments_of(source, columns)
-    return read_judgments(source, form, columns)
+        return judgments_of(source, columns, winner_values=winner_values)
+    return read_judgments(source, form, columns, winner_values)
 
 
 def ranked(judgments: Judgments, settings: Settings) -> Ranking:
@@ -195,6 +201,7 @@ def ranked(judgments: Judgments, settings: Settings) -> Ranking:
     if name is None:
         name, why = default_member([part.comparisons for part in parts])
         said.append(why)
+    said += judgments.remarks
     groups = [part.comparisons.models for part in parts]
     said += remarks.on_parts(groups, links_between(judgments))
     said += remarks.on_dropped(judgments.comparisons, never_compared(judgments))

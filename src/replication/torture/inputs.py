@@ -100,7 +100,7 @@ def _plainly_read(form: str, content: bytes) -> list[list[str | None]]:
     rows = []
     for record in records:
         row = [next((record[name] for name in ours[key] if name in record), None) for key in KEYS]
-        row[-1] = ANSWERS.get(row[-1])
+        row[-1] = ANSWERS.get(row[-1], {row[1]: "a", row[2]: "b"}.get(row[-1]))
         if row[3] is None and not any(set(ours[KEYS[3]]) & set(other) for other in records):
             row[3] = "one judge"
         rows.append(

@@ -1,0 +1,639 @@
+"""Every layout is told by its columns and read to the comparisons in it; what is unclear is refused."""
+
+import copy
+import gzip
+import io
+import json
+import random
+import shutil
+import sys
+import zipfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+
+from judgerank import rank, read
+from judgerank.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
+from judgerank.layouts import LAYOUTS
+from judgerank.reading import judgments_of
+from tests.tool.command import judgerank
+from tests.tool.test_reading import RECORDS, same, written
+
+# a sample in each layout, as its source writes it
+
+FASTCHAT = [
+    {"question_id": 81, "model_1": "x", "model_2": "y", "g1_winner": "model_1", "g2_winner": "model_2"},
+    {"question_id": 82, "model_1": "y", "model_2": "z", "g1_winner": "tie", "g2_winner": "model_1"},
+    {"question_id": 81, "model_1": "x", "model_2": "z", "g1_winner": "model_2", "g2_winner": "error"},
+]
+FASTCHAT = [record | {"judge": ["gpt-4", "pair-v2"], "g1_judgment": "[[A]]", "turn": 1} for record in FASTCHAT]
+ALPACA_EVAL = [
+    {"instruction": "Who?", "generator_1": "x", "generator_2": "y", "annotator": "j", "preference": 1},
+    {"instruction": "Why?", "generator_1": "x", "generator_2": "z", "annotator": "j", "preference": 2.0},
+    {"instruction": "How?", "generator_1": "y", "generator_2": "z", "annotator": "k", "preference": 1.5},
+    {"instruction": "Who?", "generator_1": "y", "generator_2": "z", "annotator": "k", "preference": 1.25},
+    {"instruction": "When?", "generator_1": "y", "generator_2": "z", "annotator": "k", "preference": 0},
+    {"instruction": "Where?", "generator_1": "y", "generator_2": "z", "annotator": "k", "preference": None},
+]
+
+
+def games(question: str, model: str, one: str | None, other: str | None) -> dict:
+    scores = [{"score": one, "judgment": "..."}, {"score": other, "judgment": "..."}]
+    return {"uid": question, "model": model, "baseline": "base", "judge": "j", "games": scores}
+
+
+ARENA_HARD = [
+    games("q1", "x", "A>>B", "B>A"),
+    games("q2", "x", "B>>A", "A>B"),
+    games("q1", "y", "A=B", "A>>B"),
+    games("q2", "y", None, "B>>A"),
+]
+LLMFAO = [
+    {"id": 0, "prompt": 8, "left": "x", "right": "y", "winner": "left"},
+    {"id": 1, "prompt": 8, "left": "z", "right": "y", "winner": "right"},
+    {"id": 2, "prompt": 5, "left": "x", "right": "z", "winner": "tie"},
+]
+ONE_HOT = [
+    {"id": 30, "model_a": "x", "model_b": "y", "winner_model_a": 1, "winner_model_b": 0, "winner_tie": 0},
+    {"id": 31, "model_a": "z", "model_b": "y", "winner_model_a": 0, "winner_model_b": 1, "winner_tie": 0},
+    {"id": 32, "model_a": "x", "model_b": "z", "winner_model_a": 0, "winner_model_b": 0, "winner_tie": 1},
+]
+NAMES = [
+    {"model_a": "x", "model_b": "y", "winner": "x"},
+    {"model_a": "z", "model_b": "y", "winner": "y"},
+    {"model_a": "x", "model_b": "z", "winner": "tie"},
+]
+NUMBERS = [record | {"winner": share} for record, share in zip(NAMES, (1, 0, 0.5), strict=True)]
+WIDE = [
+    {"question": "q1", "model_a": "x", "model_b": "y", "kim": "a", "gpt": "x", "note": "unclear", "turn": 1},
+    {"question": "q2", "model_a": "z", "model_b": "y", "kim": "tie", "gpt": "y", "note": "unknown", "turn": 1},
+    {"question": "q3", "model_a": "x", "model_b": "z", "kim": None, "gpt": "x", "note": None, "turn": 1},
+]
+
+# layout, records; then won by the first, by the second, ties and not read
+SAMPLES = {
+    "the paper's columns": (RECORDS, 2, 1, 1, 2),
+    "the arena's columns (LMArena)": (NAMES, 1, 1, 1, 0),
+    "LLMFAO's and Evalica's columns (left, right, winner)": (LLMFAO, 1, 1, 1, 0),
+    "the winner as one of three columns (LMSYS on Kaggle)": (ONE_HOT, 1, 1, 1, 0),
+    "a wide table, one column a judge": (WIDE, 3, 1, 1, 1),
+    "FastChat's pairwise judgments": (FASTCHAT, 2, 2, 1, 1),
+    "arena-hard-auto's verdicts": (ARENA_HARD, 3, 3, 1, 1),
+    "AlpacaEval's annotations": (ALPACA_EVAL, 1, 1, 1, 2),
+}
+
+
+def rows(found) -> list[tuple]:
+    c = found.comparisons
+    names = zip(c.first, c.second, c.judge, c.outcome, strict=True)
+    return [(c.models[i], c.models[j], c.judges[k], float(y)) for i, j, k, y in names]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_layout_is_told_and_read(name, tmp_path):
+    records, first, second, ties, unread = SAMPLES[name]
+    found = read(written(tmp_path, "jsonl", records))
+    assert found.source["layout"] == name
+    won = found.comparisons.outcome
+    assert [(won == share).sum() for share in (1, 0, 0.5)] == [first, second, ties]
+    assert sum(found.comparisons.dropped.values()) == unread
+    same(judgments_of(pd.DataFrame(records)).comparisons, found.comparisons)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name not in ("arena-hard-auto's verdicts",)])
+def test_every_layout_reads_the_same_out_of_a_table(name, form, tmp_path):
+    records = SAMPLES[name][0]
+    if "judge" in records[0] and isinstance(records[0]["judge"], list):
+        records = [record | {"judge": "gpt-4"} for record in records]
+    same(
+        read(written(tmp_path, form, records)).comparisons,
+        read(written(tmp_path, "jsonl", records)).comparisons,
+    )
+
+
+def test_every_layout_has_a_sample_and_a_name_of_its_own():
+    names = [layout.name for layout in LAYOUTS]
+    assert len(set(names)) == len(names)
+    assert {layout.name for layout in LAYOUTS if not layout.of_scores} == SAMPLES.keys()
+
+
+# two games in a record
+
+
+def test_fastchats_games_are_in_both_orders(tmp_path):
+    found = read(written(tmp_path, "jsonl", FASTCHAT))
+    assert rows(found) == [
+        ("x", "y", "gpt-4", 1.0),
+        ("y", "x", "gpt-4", 1.0),
+        ("y", "z", "gpt-4", 0.5),
+        ("z", "y", "gpt-4", 0.0),
+        ("x", "z", "gpt-4", 0.0),
+    ]
+    assert found.comparisons.dropped == {"unknown": 1, "null": 0}
+    assert_array_equal(found.question, [0, 0, 1, 1, 0])
+    assert "two games, one in each order" in found.remarks[0]
+
+
+def test_arena_hards_verdicts_are_in_both_orders_and_strong_ones_count_once(tmp_path):
+    found = read(written(tmp_path, "jsonl", ARENA_HARD))
+    assert rows(found) == [
+        ("base", "x", "j", 1.0),
+        ("x", "base", "j", 0.0),
+        ("base", "x", "j", 0.0),
+        ("x", "base", "j", 1.0),
+        ("base", "y", "j", 0.5),
+        ("y", "base", "j", 1.0),
+        ("y", "base", "j", 0.0),
+    ]
+    assert found.comparisons.n_comparisons == 7
+    assert ">> counts as >" in found.remarks[0]
+
+
+# weights
+
+
+def test_a_preference_between_one_and_two_is_a_weight(tmp_path):
+    found = read(written(tmp_path, "json", ALPACA_EVAL))
+    assert_array_equal(found.comparisons.outcome, [1.0, 0.0, 0.5, 0.75])
+    assert found.comparisons.judges == ("j", "k")
+    assert found.judges.set_index("judge").loc["k", "share_a"] == 0.5  # the nearer of the two
+    assert any(remark.startswith("1 answers are weights") for remark in found.remarks)
+    assert found.comparisons.dropped == {"unknown": 1, "null": 1}
+    with pytest.raises(DataError, match="some of these are weights"):
+        found.comparisons.to_frame()
+    tied = read(tmp_path / "mine.json", winner_values={"0": "tie"}).comparisons
+    assert_array_equal(tied.outcome, [1.0, 0.0, 0.5, 0.75, 0.5])
+
+
+def test_weights_are_ranked_as_their_share(tmp_path):
+    base = {"generator_1": "x", "generator_2": "y", "annotator": "j", "instruction": "q"}
+    weighted = [base | {"preference": p} for p in (1.25, 1.25, 1.25, 1.25)]
+    letters = [base | {"preference": p} for p in (1, 1, 1, 2)]
+    boards = [
+        rank(pd.DataFrame(records), model="btl", cluster="none").tables["leaderboard"]
+        for records in (weighted, letters)
+    ]
+    np.testing.assert_allclose(boards[0]["score"], boards[1]["score"], atol=1e-8)
+
+
+# tables
+
+
+def test_numbers_are_shares_and_names_are_models():
+    one, other = judgments_of(pd.DataFrame(NAMES)), judgments_of(pd.DataFrame(NUMBERS))
+    same(one.comparisons, other.comparisons)
+    assert_array_equal(one.comparisons.outcome, [1, 0, 0.5])
+
+
+def test_columns_of_a_wide_table_are_its_judges():
+    found = judgments_of(pd.DataFrame(WIDE))
+    assert found.comparisons.judges == ("gpt", "kim")
+    assert_array_equal(found.frame["question_id"], ["q1", "q2", "q3"] * 2)
+    alone = judgments_of(pd.DataFrame(WIDE).drop(columns="question"))
+    assert alone.frame["question_id"].nunique() == 3
+    shares = pd.DataFrame(WIDE).assign(kim=[1, 0.5, 0], gpt=[1, 0, 0]).drop(columns="turn")
+    with pytest.raises(DataError, match="no column 'judge_preferred_model' or 'winner'"):
+        judgments_of(shares)
+    told = judgments_of(shares, winner_values={"1": "a", "0": "b", "0.5": "tie"})
+    assert_array_equal(told.comparisons.outcome, [1, 0.5, 0, 1, 0, 0])
+
+
+# words of one's own
+
+
+def test_other_words_are_told(tmp_path):
+    said = {"x": "first!", "y": "second!", "tie": "A=B"}
+    records = [record | {"winner": said[record["winner"]]} for record in NAMES] + [NAMES[0] | {"winner": "?"}]
+    values = {"first!": "a", "second!": "b", "A=B": "tie", "?": "unknown"}
+    path = written(tmp_path, "csv", records)
+    found = read(path, winner_values=values)
+    assert_array_equal(found.comparisons.outcome, [1, 0, 0.5])
+    assert found.comparisons.dropped["unknown"] == 1
+    with pytest.raises(DataError, match="record 1 has the unknown winner 'first!'"):
+        read(path)
+    with pytest.raises(ConfigError, match=r"winner value x=left: 'left' is no answer \(known: a, b, tie, unknown"):
+        read(path, winner_values={"x": "left"})
+    numbers = judgments_of(
+        pd.DataFrame(NAMES).assign(winner=[1, 2, 3]), winner_values={"1": "a", "2": "b", 3: "tie"}
+    )
+    assert_array_equal(numbers.comparisons.outcome, [1, 0, 0.5])
+
+
+def test_words_for_games_by_name_are_about_the_first_column(tmp_path):
+    records = [FASTCHAT[0] | {"g1_winner": "one", "g2_winner": "one"}]
+    found = judgments_of(pd.DataFrame(records), winner_values={"one": "a"})
+    assert rows(found) == [("x", "y", "gpt-4", 1.0), ("y", "x", "gpt-4", 0.0)]
+
+
+# refusals
+
+
+def changed(records: list[dict], row: int, **values: object) -> list[dict]:
+    return [record | (values if number == row else {}) for number, record in enumerate(records)]
+
+
+def without(records: list[dict], name: str) -> list[dict]:
+    return [{key: value for key, value in record.items() if key != name} for record in records]
+
+
+REFUSED = [
+    (changed(FASTCHAT, 1, g2_winner="model_3"), "record 2 has the unknown g2_winner 'model_3'"),
+    (changed(FASTCHAT, 1, model_2=None), "record 2 has no 'model_2'"),
+    (changed(FASTCHAT, 2, model_2="x"), "record 3 compares 'x' with itself"),
+    (without(FASTCHAT, "g2_winner"), "the table has no column 'g2_winner' .it has: .* nearest to FastChat"),
+    ([record | {"m1_score": 3} for record in FASTCHAT], "column 'm1_score' tells of grades"),
+    (changed(ALPACA_EVAL, 1, preference=2.5), "record 2 has the preference 2.5, which is neither 0 nor from 1"),
+    (changed(ALPACA_EVAL, 1, preference=-1), "record 2 has the preference -1"),
+    (changed(ALPACA_EVAL, 1, preference="x"), "record 2 has the preference 'x'"),
+    (changed(ALPACA_EVAL, 1, preference=True), "record 2 has the preference True"),
+    (changed(ALPACA_EVAL, 2, generator_1=None), "record 3 has no 'generator_1'"),
+    (without(ALPACA_EVAL, "preference"), "the table has no column 'preference'"),
+    (changed(ARENA_HARD, 1, games=[{"score": "A>B"}]), "record 2 has no two games with a score each"),
+    (changed(ARENA_HARD, 1, games=None), "record 2 has no two games"),
+    (
+        changed(ARENA_HARD, 0, games=[{"score": "A>B"}, {"score": "A>>>B"}]),
+        "record 1 has the unknown score of game 2",
+    ),
+    (without(ARENA_HARD, "baseline"), "the records do not name the baseline"),
+    (changed(LLMFAO, 1, winner="middle"), "record 2 has the unknown winner 'middle'"),
+    (changed(LLMFAO, 1, right="z"), "record 2 compares 'z' with itself"),
+    (without(LLMFAO, "right"), "the table has no column 'right'"),
+    (changed(ONE_HOT, 1, winner_tie=1), "record 2 has winner_model_a=0, winner_model_b=1, winner_tie=1: one of"),
+    (changed(ONE_HOT, 1, winner_model_b=0), "record 2 has winner_model_a=0, winner_model_b=0, winner_tie=0"),
+    (changed(ONE_HOT, 1, winner_model_b="yes"), "record 2 has .*winner_model_b='yes'"),
+    (changed(ONE_HOT, 1, winner_model_b=None), "record 2 has .*winner_model_b=None"),
+    (changed(NUMBERS, 1, winner=2), "record 2 has the unknown winner 2"),
+    (changed(NUMBERS, 1, winner="model_b"), "record 1 has the unknown winner 1"),
+    (changed(NAMES, 1, winner="x"), "record 2 has the unknown winner 'x'"),
+    (changed(NAMES, 1, winner=True), "record 2 has the unknown winner True"),
+    (changed(WIDE, 2, kim="x!"), "record 3 has the unknown answer of 'kim' 'x!'"),
+    (changed(WIDE, 1, model_b=None), "record 2 has no 'model_b'"),
+    ([one | two for one, two in zip(NAMES, LLMFAO, strict=True)], "could be in the arena's .* or in LLMFAO's"),
+    (
+        [one | two for one, two in zip(NAMES, ONE_HOT, strict=True)],
+        "could be in the arena's .* or in the winner as",
+    ),
+    ([one | two for one, two in zip(NAMES, FASTCHAT, strict=True)], "could be in the arena's .* or in FastChat's"),
+]
+
+
+@pytest.mark.parametrize(("records", "sentence"), REFUSED, ids=[sentence for _, sentence in REFUSED])
+def test_what_is_unclear_is_refused(records, sentence, tmp_path):
+    with pytest.raises(DataError, match=f"^mine.jsonl: (the records )?{sentence}"):
+        read(written(tmp_path, "jsonl", records))
+
+
+def test_naming_the_columns_decides_between_layouts(tmp_path):
+    both = [one | two for one, two in zip(NAMES, ONE_HOT, strict=True)]
+    found = read(written(tmp_path, "jsonl", both), columns={"winner": "winner"})
+    assert_array_equal(found.comparisons.outcome, [1, 0, 0.5])
+
+
+# scores of samples
+
+
+def inspect_log(model: str, grades: dict[object, object], task: str = "arithmetic") -> dict:
+    samples = [
+        {
+            "id": one,
+            "epoch": 1,
+            "input": "?",
+            "target": "!",
+            "scores": {"match": {"value": grade}} if grade else {},
+        }
+        for one, grade in grades.items()
+    ]
+    return {"version": 2, "status": "success", "eval": {"task": task, "model": model}, "samples": samples}
+
+
+X = inspect_log("openai/x", {1: "C", 2: "I", 3: "C", 4: "P", 5: "C"})
+Y = inspect_log("openai/y", {1: "I", 2: "I", 3: "C", 4: "C", 6: "C"})
+
+
+def archived(log: dict) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps({key: log[key] for key in ("version", "status", "eval")}))
+        for sample in log["samples"]:
+            archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
+    return content.getvalue()
+
+
+def test_inspects_logs_become_comparisons_on_the_same_samples(tmp_path):
+    (tmp_path / "x.json").write_text(json.dumps(X))
+    (tmp_path / "y.eval").write_bytes(archived(Y))
+    found = read([tmp_path / "x.json", tmp_path / "y.eval"])
+    assert rows(found) == [
+        ("openai/x", "openai/y", "match", 1.0),
+        ("openai/x", "openai/y", "match", 0.5),
+        ("openai/x", "openai/y", "match", 0.5),
+        ("openai/x", "openai/y", "match", 0.0),
+    ]
+    assert list(found.frame["question_id"]) == [f"arithmetic/{n}" for n in (1, 2, 3, 4)]
+    (said,) = found.remarks
+    assert said.startswith(
+        "4 comparisons were made of the scores of two models on the same sample: 2 of them are ties"
+    )
+    assert "2 scores without another" in said
+    assert said in rank(found, solver="penalised").remarks
+
+
+def test_a_sample_that_failed_is_not_read(tmp_path):
+    failed = inspect_log("openai/y", {1: "I", 2: "C", 3: None})
+    (tmp_path / "logs.jsonl").write_text("".join(json.dumps(log) + "\n" for log in (X, failed)))
+    found = read(tmp_path / "logs.jsonl")
+    assert found.comparisons.dropped == {"unknown": 0, "null": 1}
+    assert len(found.comparisons) == 2
+
+
+@pytest.mark.parametrize(
+    ("logs", "sentence"),
+    [
+        ([X], "there are scores of one model only, 'openai/x'"),
+        ([X, X, Y], "model 'openai/x' has two scores of 'match' on sample 'arithmetic/1'"),
+        ([X, inspect_log("y", {1: "C"}, "other")], "no sample has scores of two models"),
+        ([X, inspect_log("y", {1: "yes"})], "sample 1 has 'yes' as 'match', which is no number"),
+        ([X, inspect_log("y", {})], "log 2 has no samples"),
+        ([X, Y | {"eval": {"task": "arithmetic"}}], "log 2 does not name its model and task"),
+        ([X, inspect_log("y", {None: "C"})], "sample 1 has no id"),
+    ],
+)
+def test_logs_that_cannot_be_compared_are_refused(logs, sentence, tmp_path):
+    (tmp_path / "logs.json").write_text(json.dumps(logs))
+    with pytest.raises(DataError, match=f"^logs.json: {sentence}"):
+        read(tmp_path / "logs.json")
+
+
+def test_archives_that_are_none_are_refused(tmp_path):
+    path = tmp_path / "x.eval"
+    path.write_bytes(b"no archive")
+    with pytest.raises(DataError, match=r"^x.eval: this is not a log of inspect_ai"):
+        read(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("_journal/start.json", "{}")
+    with pytest.raises(DataError, match=r"^x.eval: the log has no header: it was not finished"):
+        read(path)
+
+
+def harness(folder: Path, model: str, scores: dict[int, object], task: str = "arc", **own: object) -> Path:
+    path = folder / model / f"samples_{task}_2025-02-03T04-05-06.789.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    common = {"doc": {"q": "?"}, "target": "1", "resps": [["1"]], "filtered_resps": ["1"], "filter": "none"}
+    common |= {"metrics": ["acc"], "doc_hash": "0f", **own}
+    with path.open("w") as file:
+        for number, score in scores.items():
+            file.write(json.dumps({"doc_id": number, **common, "acc": score}) + "\n")
+    return path
+
+
+def test_the_harnesss_logs_are_of_the_models_that_their_folders_name(tmp_path):
+    paths = [
+        harness(tmp_path, name, scores)
+        for name, scores in (("x", {0: 1.0, 1: 0.0, 2: 1.0}), ("y", {0: 0.0, 1: 0.0}))
+    ]
+    found = read([*paths, harness(tmp_path, "z", {0: 1, 1: None})])
+    assert rows(found) == [
+        ("x", "y", "acc", 1.0),
+        ("x", "y", "acc", 0.5),
+        ("x", "z", "acc", 0.5),
+        ("y", "z", "acc", 0.0),
+    ]
+    assert found.comparisons.dropped["null"] == 2
+    assert set(found.frame["question_id"]) == {"arc/0", "arc/1"}
+    assert "2 of them are ties" in found.remarks[-1]
+
+
+def test_metrics_and_filters_are_judges_and_lower_may_be_better(tmp_path):
+    scores = {0: 0.2, 1: 0.7}
+    more = {"metrics": ["acc", "brier_score", "f1"], "brier_score": 0.3, "f1": [0, 1], "filter": "strict"}
+    one = harness(tmp_path, "x", scores, **more)
+    other = harness(tmp_path, "y", scores, **more | {"brier_score": 0.4})
+    found = read([one, other])
+    assert found.comparisons.judges == ("acc,strict", "brier_score,strict")
+    assert [row[3] for row in rows(found) if row[2].startswith("brier")] == [1.0, 1.0]
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path):
+    paths = [harness(tmp_path, name, {0: "?"}) for name in ("x", "y")]
+    with pytest.raises(
+        DataError, match=r"^x/samples_arc_[\dT.-]+.jsonl: no metric of the log is one number a sample"
+    ):
+        read(paths)
+    many = [harness(tmp_path, name, {0: 1}, doc_hash=name) for name in "uvwxy"]
+    with pytest.raises(DataError, match=r"^u/.*, v/.*, w/.* and 2 more: no sample has scores of two models"):
+        read(many)
+
+
+def test_samples_of_different_texts_are_not_the_same(tmp_path):
+    with pytest.raises(DataError, match="no sample has scores of two models"):
+        read([harness(tmp_path, "x", {0: 1}), harness(tmp_path, "y", {0: 1}, doc_hash="1e")])
+
+
+def test_scores_have_no_words_and_no_columns(tmp_path):
+    path = harness(tmp_path, "x", {0: 1})
+    for given in ({"columns": {"judge": "acc"}}, {"winner_values": {"1": "a"}}):
+        with pytest.raises(ConfigError, match="not those of lm-evaluation-harness"):
+            read(path, **given)
+
+
+# forms
+
+
+class ByArrow:
+    """What is used of zstandard, by another library: for where it is not installed."""
+
+    eof, unused_data = False, b""
+
+    def decompressobj(self):
+        return self
+
+    def decompress(self, content):
+        try:
+            found = pa.CompressedInputStream(pa.BufferReader(content), "zstd").read()
+        except OSError:
+            return b""
+        self.eof = True
+        return found
+
+
+def provide_zstandard(monkeypatch) -> None:
+    if find_spec("zstandard") is None:
+        module = ModuleType("zstandard")
+        module.ZstdDecompressor, module.ZstdError = ByArrow, OSError
+        monkeypatch.setitem(sys.modules, "zstandard", module)
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("ending", ["gz", "zst"])
+def test_compressed_files_read_to_the_same(form, ending, tmp_path, monkeypatch):
+    path = written(tmp_path, form, RECORDS)
+    provide_zstandard(monkeypatch)  # after pandas has looked for the real one
+    plain = read(path)
+    squeeze = gzip.compress if ending == "gz" else lambda content: pa.compress(content, "zstd", asbytes=True)
+    packed = tmp_path / f"mine.{form}.{ending}"
+    packed.write_bytes(squeeze(path.read_bytes()))
+    found = read(packed)
+    same(found.comparisons, plain.comparisons)
+    assert found.name == "mine"
+    packed.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(DataError, match=rf"^mine.{form}.{ending}: this is not (gzip|zstd), or cut short"):
+        read(packed)
+
+
+def test_zstd_takes_a_package(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    (tmp_path / "m.csv.zst").write_bytes(pa.compress(b"model_a,model_b,winner\n", "zstd", asbytes=True))
+    with pytest.raises(ConfigError, match=r"reading zstd takes the package zstandard \(pip install zstandard\)"):
+        read(tmp_path / "m.csv.zst")
+
+
+@pytest.mark.parametrize(("form", "sign"), [("tsv", "\t"), ("csv", ";"), ("csv", "\t"), ("tsv", ",")])
+def test_fields_may_be_separated_otherwise(form, sign, tmp_path):
+    path = tmp_path / f"mine.{form}"
+    pd.DataFrame(RECORDS).to_csv(path, index=False, sep=sign)
+    same(read(path).comparisons, judgments_of(pd.DataFrame(RECORDS)).comparisons)
+    path.write_text("model_a|model_b|winner\n")
+    with pytest.raises(DataError, match=r"^mine"):
+        read(path)
+
+
+def test_a_header_that_could_be_cut_in_two_ways_is_refused(tmp_path):
+    (tmp_path / "m.csv").write_text("model_a;model_b\twinner\n")
+    with pytest.raises(DataError, match=r"m.csv: the header could be separated by any of ';', '.t'"):
+        read(tmp_path / "m.csv")
+
+
+# several files
+
+
+@pytest.fixture
+def parts(tmp_path) -> Iterator[Path]:
+    for number, records in enumerate((RECORDS[:3], RECORDS[3:])):
+        (tmp_path / f"part{number}").mkdir()
+        written(tmp_path / f"part{number}", "jsonl", records).rename(tmp_path / f"part{number}.jsonl")
+    shutil.rmtree(tmp_path / "part0")
+    yield tmp_path
+
+
+def test_several_files_and_patterns_are_one_set(parts, monkeypatch):
+    expected = judgments_of(pd.DataFrame(RECORDS)).comparisons
+    for source in (
+        [parts / "part0.jsonl", parts / "part1.jsonl"],
+        str(parts / "*.jsonl"),
+        [parts / "part?.jsonl"],
+    ):
+        found = read(source)
+        same(found.comparisons, expected)
+        assert found.name == "part0-and-1-more"
+        assert [one["file"] for one in found.source["files"]] == ["part0.jsonl", "part1.jsonl"]
+        assert found.source["records"] == 6
+    monkeypatch.chdir(parts)
+    same(read("part*.jsonl").comparisons, expected)
+
+
+def test_files_may_be_in_different_layouts(tmp_path):
+    found = read([written(tmp_path, "csv", NAMES), written(tmp_path, "json", LLMFAO_PLAIN)])
+    assert len(found.comparisons) == 6
+    assert len(found.source["layout"]) == 2
+
+
+LLMFAO_PLAIN = without(LLMFAO, "prompt")
+
+
+def test_the_file_at_fault_is_named(parts):
+    first = parts / "part0.jsonl"
+    for content, sentence in (
+        ('{"model_a": "x"', "bad.jsonl: line 1 is not JSON"),
+        ("", "bad.jsonl: there are no comparisons"),
+        (json.dumps(RECORDS[0] | {"model_b": None}), "bad.jsonl: record 1 has no 'model_b'"),
+        (json.dumps(RECORDS[0] | {"model_b": "m1"}), "bad.jsonl: record 1 compares 'm1' with itself"),
+        (json.dumps(RECORDS[0] | {"judge_model": 3}), "bad.jsonl: record 1 has 3 as 'judge_model'"),
+        (json.dumps(RECORDS[0] | {"judge_preferred_model": "?"}), "bad.jsonl: record 1 has the unknown winner"),
+        (json.dumps(NAMES[0]), "part0.jsonl, bad.jsonl: some of the files have 'question_id', and others do not"),
+    ):
+        (parts / "bad.jsonl").write_text(content)
+        with pytest.raises(DataError, match=f"^{sentence}"):
+            read([first, parts / "bad.jsonl"])
+
+
+def test_files_that_are_not_there_or_there_twice_are_refused(parts):
+    with pytest.raises(DataUnavailableError, match=r"no file matches .*\*\.csv"):
+        read(parts / "*.csv")
+    with pytest.raises(ConfigError, match=r"part0.jsonl is named twice"):
+        read([parts / "part0.jsonl", parts / "*.jsonl"])
+    with pytest.raises(ConfigError, match="no file is named"):
+        read([])
+
+
+# the command
+
+
+def test_files_and_words_on_the_command_line(tmp_path):
+    letters = {"x": "one", "y": "two", "tie": "A=B"}
+    for name, some in (("p", NAMES), ("q", NAMES[::-1])):
+        records = [record | {"winner": letters[record["winner"]]} for record in some] * 2
+        written(tmp_path, "csv", records).rename(tmp_path / f"{name}.csv")
+    words = ["--winner-values", "one=a", "two=b", "A=B=tie", "--solver", "penalised"]
+    done = judgerank("rank", "p.csv", "q.csv", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "rankings" / "p-and-1-more" / "index.html").is_file()
+    done = judgerank("rank", "p.csv", "--winner-values", "one=left", cwd=tmp_path)
+    assert done.returncode == 2
+    done = judgerank("rank", "p.csv", "r.csv", "--output", "out", cwd=tmp_path)
+    assert "there is no file 'r.csv'" in done.stderr
+
+
+def test_a_doctor_names_the_layout_and_what_is_used(tmp_path):
+    written(tmp_path, "jsonl", FASTCHAT * 3).rename(tmp_path / "a.jsonl")
+    written(tmp_path, "json", [record | {"judge": "k", "question_id": 1} for record in NAMES]).rename(
+        tmp_path / "b.json"
+    )
+    done = judgerank("doctor", "a.jsonl", "b.json", cwd=tmp_path)
+    said = " ".join(done.stdout.split())
+    assert (
+        "file: a.jsonl: jsonl, 9 records layout: FastChat's pairwise judgments. Each record is two games" in said
+    )
+    assert "model_a from 'model_1', model_b from 'model_2', judge, question from 'question_id', " in said
+    assert "winner from 'g1_winner', 'g2_winner'; not used: g1_judgment" in said
+    assert "file: b.json: json, 3 records layout: the arena's columns (LMArena)." in said
+
+
+# random damage
+
+
+def damaged(records: object, rng: random.Random) -> object:
+    """The same with one value or key, anywhere in it, taken out, renamed or replaced."""
+    records = at = copy.deepcopy(records)
+    while True:
+        key = rng.choice(list(at)) if isinstance(at, dict) else rng.randrange(len(at))
+        if isinstance(at[key], list | dict) and at[key] and rng.random() < 0.75:
+            at = at[key]
+            continue
+        kind = rng.random()
+        if kind < 0.3:
+            del at[key]
+        elif kind < 0.5 and isinstance(at, dict):
+            at[rng.choice(["winner", "model_a", "games", "eval", "n", f"{key}x"])] = at.pop(key)
+        else:
+            at[key] = rng.choice([None, "", 0, 0.5, 2, "x", "tie", True, [], ["a"], {"a": 1}, np.nan, -1, 10**400])
+        return records
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "inspect"])
+def test_damage_ends_in_a_sentence_or_in_comparisons(name, tmp_path):
+    rng = random.Random(name)
+    records = [X, Y] if name == "inspect" else SAMPLES[name][0]
+    for _ in range(60):
+        (tmp_path / "m.json").write_text(json.dumps(damaged(records, rng)))
+        try:
+            assert len(read(tmp_path / "m.json").comparisons) > 0
+        except JudgerankError as error:
+            assert len(str(error).splitlines()) == 1
