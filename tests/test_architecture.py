@@ -6,10 +6,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import judgerank
 from replication.config import ROOT
 from tests.tool.command import environment
 
@@ -27,7 +29,6 @@ EXTRAS = {
 }
 # each may import those before it and those beside it; modules that are not named are beside their package
 WHEN_ASKED = {  # imported by the function that needs it, and not before; nothing that a study's numbers depend on
-    ("judgerank", "judgerank.leaderboard.ranking"),
     ("judgerank.cli.collect", "judgerank.collecting.run"),
     ("judgerank.cli.collect", "judgerank.collecting.settings"),
     ("judgerank.leaderboard.writing", "judgerank.plots.own"),
@@ -45,7 +46,7 @@ LAYERS = [
     ["inference", "recession", "separation", "solvers"],
     ["estimates", "uncertainty"],
     ["presentation", "result", "storing"],
-    ["fit", "ranks", "apart", "crossvalidation", "__init__"],
+    ["fitting", "ranks", "apart", "crossvalidation", "__init__"],
     ["leaderboard", "planning", "collecting"],
     ["cli", "__main__"],
 ]
@@ -114,8 +115,37 @@ def test_importing_the_library_loads_little():
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
     loaded = {name.split(".")[0] for name in json.loads(done.stdout)}
     assert "judgerank" in loaded
-    heavy = {"hydra", "omegaconf", "joblib", "matplotlib", "datasets", "openai", "pydantic", "typer", "markdown"}
+    heavy = {
+        "pandas",
+        "scipy",
+        "hydra",
+        "omegaconf",
+        "joblib",
+        "matplotlib",
+        "datasets",
+        "openai",
+        "pydantic",
+        "typer",
+        "markdown",
+    }
     assert not loaded & (heavy | {"replication", "experiments"})
+
+
+def test_what_the_library_shows_is_what_it_says_to_types():
+    """Names are loaded when they are asked for, so that the list for that and the one for types must agree."""
+    tree = ast.parse(MODULES["judgerank"].read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert {*typed, "__version__"} == set(judgerank.__all__) == set(dir(judgerank))
+    for name, (module, there) in typed.items():
+        assert getattr(judgerank, name) is getattr(import_module(module), there)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        judgerank.nothing  # noqa: B018
 
 
 def test_the_study_imports_no_script_and_the_scripts_import_both():

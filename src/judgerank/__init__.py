@@ -6,35 +6,60 @@ result = fit(Comparisons.from_frame(judgments))
 print(result)
 """
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import (
-    ChecksumError,
-    ConfigError,
-    DataError,
-    DataUnavailableError,
-    DisconnectedError,
-    EndpointError,
-    JudgerankError,
-    MethodUnavailableError,
-    NoIntervalError,
-    NoMaximumError,
-    NotAsStoredError,
-    NotIdentifiedError,
-)
-from judgerank.fit import fit
-from judgerank.ranks import pairwise, rank_intervals
-from judgerank.reading import read_judgments as read
-from judgerank.result import FitResult
-from judgerank.solvers.adam import Adam
-from judgerank.solvers.localized import Localized
-from judgerank.solvers.newton import Newton
-from judgerank.solvers.penalised import Penalised
-from judgerank.solvers.solution import Status
-from judgerank.storing import load
+if TYPE_CHECKING:  # what is here to import; each is loaded when it is first asked for
+    from judgerank.comparisons import Comparisons
+    from judgerank.errors import (
+        ChecksumError,
+        ConfigError,
+        DataError,
+        DataUnavailableError,
+        DisconnectedError,
+        EndpointError,
+        JudgerankError,
+        MethodUnavailableError,
+        NoIntervalError,
+        NoMaximumError,
+        NotAsStoredError,
+        NotIdentifiedError,
+    )
+    from judgerank.fitting import fit
+    from judgerank.leaderboard.ranking import rank
+    from judgerank.ranks import pairwise, rank_intervals
+    from judgerank.reading import read_judgments as read
+    from judgerank.result import FitResult
+    from judgerank.solvers.adam import Adam
+    from judgerank.solvers.localized import Localized
+    from judgerank.solvers.newton import Newton
+    from judgerank.solvers.penalised import Penalised
+    from judgerank.solvers.solution import Status
+    from judgerank.storing import load
 
-__version__ = version("judgerank")
+    __version__: str
+
+_FROM = {
+    "comparisons": ["Comparisons"],
+    "errors": [
+        *("ChecksumError", "ConfigError", "DataError", "DataUnavailableError", "DisconnectedError"),
+        *("EndpointError", "JudgerankError", "MethodUnavailableError", "NoIntervalError", "NoMaximumError"),
+        *("NotAsStoredError", "NotIdentifiedError"),
+    ],
+    "fitting": ["fit"],
+    "leaderboard.ranking": ["rank"],
+    "ranks": ["pairwise", "rank_intervals"],
+    "reading": ["read"],
+    "result": ["FitResult"],
+    "solvers.adam": ["Adam"],
+    "solvers.localized": ["Localized"],
+    "solvers.newton": ["Newton"],
+    "solvers.penalised": ["Penalised"],
+    "solvers.solution": ["Status"],
+    "storing": ["load"],
+}
+_CALLED = {"read": "read_judgments"}  # there, what has another name here
+_MODULE = {name: module for module, names in _FROM.items() for name in names}
 __all__ = [
     "Adam",
     "ChecksumError",
@@ -66,9 +91,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """`rank`, imported when it is first asked for: what makes a page takes a while to load."""
-    if name != "rank":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from judgerank.leaderboard.ranking import rank
+    """What `__all__` names, loaded when it is first asked for: pandas and scipy take their time."""
+    if name == "__version__":
+        from importlib.metadata import version
 
-    return rank
+        return version("judgerank")
+    if name not in _MODULE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"judgerank.{_MODULE[name]}"), _CALLED.get(name, name))
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

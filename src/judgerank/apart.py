@@ -5,7 +5,7 @@ from __future__ import annotations
 from judgerank.arrays import IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.connectivity import split
-from judgerank.fit import fit
+from judgerank.fitting import fit
 from judgerank.result import FitResult
 from judgerank.solvers.settings import Settings
 

@@ -17,7 +17,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, JudgerankError
-from judgerank.fit import fit
+from judgerank.fitting import fit
 from judgerank.result import FitResult
 from judgerank.solvers.settings import Settings, kind
 from replication.schemas import register

@@ -16,7 +16,7 @@ from scipy.stats import spearmanr
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, NoIntervalError, NoMaximumError
-from judgerank.fit import fit
+from judgerank.fitting import fit
 from judgerank.inference import normal_quantile
 from judgerank.judgments import Judgments
 from judgerank.model import Parameters

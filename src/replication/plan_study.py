@@ -10,7 +10,7 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from judgerank.errors import DataError, NoIntervalError, NoMaximumError
-from judgerank.fit import fit
+from judgerank.fitting import fit
 from judgerank.inference import normal_quantile
 from judgerank.planning.panels import Panel, drawn
 from judgerank.planning.precision import GOALS, POWERS, WIDTHS, whole

@@ -10,7 +10,7 @@ import pandas as pd
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import NoMaximumError
-from judgerank.fit import fit
+from judgerank.fitting import fit
 from judgerank.frames import OUTCOMES
 from judgerank.likelihood import evaluate
 from judgerank.model import get_model

@@ -8,7 +8,7 @@ from itertools import chain, combinations
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
-from judgerank.fit import fit
+from judgerank.fitting import fit
 from judgerank.result import FitResult
 from replication import published
 

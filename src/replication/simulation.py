@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import JudgerankError, NoIntervalError, NoMaximumError
-from judgerank.fit import fit
+from judgerank.fitting import fit
 from judgerank.inference import wald
 from judgerank.model import JUDGE_AWARE, Parameters
 from judgerank.result import FitResult

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, NoMaximumError
-from judgerank.fit import fit
+from judgerank.fitting import fit
 from judgerank.model import Parameters
 from judgerank.simulate import draw_truth, generator
 from replication.replicate import Record

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
@@ -60,16 +61,15 @@ def named_modules(settings: Any) -> set[str]:
 @cache
 def _imported(package: str, source: bytes) -> list[str]:
     """Names that a module of a package imports from ours, modules or what is in them; also its own parents."""
-    names, waiting = [package], list(ast.iter_child_nodes(ast.parse(source)))
-    while waiting:
-        node = waiting.pop()
+    names = [package]
+    for node in _statements(source):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             start = resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module
             names += [start, *(f"{start}.{alias.name}" for alias in node.names)]
-        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            waiting += ast.iter_child_nodes(node)  # what a function imports of ours is to draw, read or show
+            shown = _shown_by(start) if start in PACKAGES else {}
+            names += [shown[alias.name] for alias in node.names if alias.name in shown]
     # importing a module runs the packages above it
     return [
         above
@@ -77,6 +77,30 @@ def _imported(package: str, source: bytes) -> list[str]:
         if name.split(".")[0] in PACKAGES
         for above in (name.rsplit(".", up)[0] for up in range(name.count(".") + 1))
     ]
+
+
+def _statements(source: bytes, for_types: bool = False) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Import statements that run when a module is imported; or those for types alone.
+
+    What a function imports of ours is to draw, to read or to show.
+    """
+    waiting: list[tuple[ast.AST, bool]] = [(node, False) for node in ast.iter_child_nodes(ast.parse(source))]
+    while waiting:
+        node, of_types = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            if of_types == for_types:
+                yield node
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            of_types |= isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            waiting += [(child, of_types) for child in ast.iter_child_nodes(node)]
+
+
+@cache
+def _shown_by(package: str) -> dict[str, str]:
+    """The module behind every name that a package loads when it is asked for, as its imports for types say."""
+    source = (SOURCES / package / "__init__.py").read_bytes()
+    nodes = (node for node in _statements(source, for_types=True) if isinstance(node, ast.ImportFrom))
+    return {alias.asname or alias.name: node.module or "" for node in nodes for alias in node.names}
 
 
 def _source(name: str) -> Path | None:

@@ -15,7 +15,7 @@ from scipy.special import expit
 from judgerank.apart import fit_apart
 from judgerank.comparisons import Comparisons
 from judgerank.errors import NoIntervalError, NoMaximumError
-from judgerank.fit import fit
+from judgerank.fitting import fit
 from judgerank.inference import normal_quantile
 from judgerank.model import MODELS, Parameters
 from judgerank.ranks import Order, holm, orders, orders_by_errors, simultaneous_quantile

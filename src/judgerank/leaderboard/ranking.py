@@ -13,7 +13,7 @@ import pandas as pd
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, DataError, NoMaximumError
 from judgerank.files import Files
-from judgerank.fit import fit
+from judgerank.fitting import fit
 from judgerank.judgments import Judgments
 from judgerank.leaderboard import remarks, standings
 from judgerank.leaderboard.members import default_member, on_rivals

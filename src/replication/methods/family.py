@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import MethodUnavailableError, NoIntervalError
-from judgerank.fit import fit
+from judgerank.fitting import fit
 from judgerank.solvers.solution import Status
 from replication.methods.ranking import Ranking
 

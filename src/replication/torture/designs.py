@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DisconnectedError, NoMaximumError, NotIdentifiedError
-from judgerank.fit import fit
+from judgerank.fitting import fit
 from judgerank.model import MODELS, Model, Parameters
 from judgerank.solvers import search
 from judgerank.solvers.closure import guess
