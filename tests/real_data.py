@@ -15,7 +15,3 @@ needs_data = pytest.mark.skipif(
     not all(find_file(name) for name in FILES.values()),
     reason="the paper's judgments are not at hand (JUDGERANK_DATA)",
 )
-IN_HOUSE = "in_house_data.json"
-needs_in_house = pytest.mark.skipif(
-    not find_file(IN_HOUSE), reason="the in-house judgments are not at hand (JUDGERANK_DATA)"
-)

@@ -41,7 +41,7 @@ LAYERS = [
     ["arrays", "errors", "pages", "publishing", "hub", "plots"],
     ["frames", "forms", "files"],
     ["comparisons", "layouts"],
-    ["connectivity", "judgments", "layout", "model"],
+    ["connectivity", "judgments", "layout", "model", "remembering"],
     ["likelihood", "simulate", "duplicates", "reading"],
     ["inference", "recession", "separation", "solvers"],
     ["estimates", "uncertainty"],

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,6 @@ from judgerank.errors import DataError
 from judgerank.frames import NEEDED, OUTCOMES
 
 POOLED_JUDGE = "all judges"
-Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,20 +296,3 @@ class Comparisons:
         """
         self._require_raw()
         return self.take(np.flatnonzero(self.outcome != OUTCOMES["c"]))
-
-
-def remembered(function: Callable[..., Found]) -> Callable[..., Found]:
-    """The same function of comparisons and hashable arguments, computed once for as long as the comparisons live.
-
-    What it gives must not refer to the comparisons, and nobody may change it.
-    """
-    known: WeakKeyDictionary[Comparisons, dict[tuple[Any, ...], Found]] = WeakKeyDictionary()
-
-    @wraps(function)
-    def recalled(comparisons: Comparisons, *arguments: Any) -> Found:
-        found = known.setdefault(comparisons, {})
-        if arguments not in found:
-            found[arguments] = function(comparisons, *arguments)
-        return found[arguments]
-
-    return recalled

@@ -9,8 +9,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from judgerank.arrays import IntArray
-from judgerank.comparisons import Comparisons, remembered
+from judgerank.comparisons import Comparisons
 from judgerank.errors import DisconnectedError, NoMaximumError
+from judgerank.remembering import remembered
 
 Groups = tuple[tuple[str, ...], ...]
 

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import Comparisons, remembered
+from judgerank.comparisons import Comparisons
+from judgerank.remembering import remembered
 
 KEPT = 1 << 18  # rows up to which a layout is kept between passes, which takes 80 bytes a row
 FILLED, MANY = 0.4, 1_000  # share of a table's places with a comparison, and rows, from which it is quicker

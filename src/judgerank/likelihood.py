@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import xlogy
 
 from judgerank.arrays import FloatArray
-from judgerank.comparisons import Comparisons, remembered
+from judgerank.comparisons import Comparisons
 from judgerank.layout import Listed, Table, laid_out
 from judgerank.model import Model, Parameters
+from judgerank.remembering import remembered
 
 CHUNK = 1 << 14  # rows evaluated at a time: the temporaries stay in cache
 Curvature = Literal["expected", "observed"]

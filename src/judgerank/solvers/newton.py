@@ -18,12 +18,18 @@ from judgerank.comparisons import Comparisons
 from judgerank.likelihood import Evaluation
 from judgerank.model import Model, Parameters
 from judgerank.solvers.closure import Bound, look, set_aside, taken_back
-from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, unerring_judges
+from judgerank.solvers.solution import (
+    Solution,
+    Status,
+    require_positive,
+    require_tolerance,
+    unbounded_judges,
+    unerring_judges,
+)
 
 # relative change of a discrimination, a slope or a tie propensity in one step (see `moved`)
 LARGEST_RISE, LARGEST_FALL = 2.0, 0.9
 LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
-LARGEST_LOG_ODDS = 2e2  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
 FLATTEST = 1e-12  # curvature of a judge's information, scaled to ones on its diagonal, that counts as none
 SMALLEST = 1e-30  # of a judge's information, relative to a model's
 DECIDED = 3.0  # log-odds of a typical pair under one judge
@@ -140,16 +146,6 @@ def _finished(
     elif status is None:
         status = Status.INTERIOR if at.in_play.all() else Status.BOUNDARY
     return Solution(at, here, status, iterations, unbounded)
-
-
-def unbounded_judges(model: Model, at: Parameters) -> tuple[int, ...]:
-    """Judges whose gamma has outgrown every sensible size: they order the models lexicographically.
-
-    Such a judge never errs between clusters of models whose scores collapse as its gamma grows.
-    """
-    if not model.judge_blocks or model.fixed_scale:
-        return ()
-    return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.scores.std() > LARGEST_LOG_ODDS).tolist())
 
 
 def newton_step(

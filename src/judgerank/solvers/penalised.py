@@ -25,8 +25,8 @@ from judgerank.inference import information
 from judgerank.likelihood import Curvature, Evaluation, evaluate
 from judgerank.model import Model, Parameters
 from judgerank.solvers.coordinates import Coordinates
-from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve, unbounded_judges
-from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance
+from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve
+from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges
 
 FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
 LARGEST_STEP = 3.0  # of any parameter, in one iteration

@@ -13,9 +13,8 @@ from judgerank.comparisons import Comparisons
 from judgerank.likelihood import evaluate
 from judgerank.model import Model, Parameters
 from judgerank.solvers.closure import offsets_at_zero
-from judgerank.solvers.newton import unbounded_judges
 from judgerank.solvers.penalised import Penalised, Problem
-from judgerank.solvers.solution import Solution, Status, unerring_judges
+from judgerank.solvers.solution import Solution, Status, unbounded_judges, unerring_judges
 
 ALONE = 1.0  # standard deviation of an unbounded judge's parameters about the mean of the others
 NOTHING = 1e-6  # log-odds of a typical pair under one judge, below which that judge counts as at zero

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 from scipy.special import expit
 
-from judgerank.comparisons import Comparisons, remembered
+from judgerank.comparisons import Comparisons
 from judgerank.likelihood import predictor
 from judgerank.model import BTL, Model, Parameters
+from judgerank.remembering import remembered
 from judgerank.solvers.basins import Ends, rough_maxima
 from judgerank.solvers.choice import highest
 from judgerank.solvers.closure import assurance, guess, offsets_at_zero

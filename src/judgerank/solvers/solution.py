@@ -13,6 +13,7 @@ from judgerank.errors import ConfigError
 from judgerank.likelihood import CHUNK, Evaluation
 from judgerank.model import Model, Parameters
 
+LARGEST_LOG_ODDS = 2e2  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
 EQUAL = 1e-8  # scores closer than this, relative to their range, count as equal: fits are exact to about 1e-10
 LARGEST_TOLERANCE = 1e-5  # relative gradient beyond which no point may be called a maximum
 
@@ -85,6 +86,16 @@ class Solution:
     spread: Mapping[str, float] | None = None
     rival: Rival | None = None
     alone: float | None = None
+
+
+def unbounded_judges(model: Model, at: Parameters) -> tuple[int, ...]:
+    """Judges whose gamma has outgrown every sensible size: they order the models lexicographically.
+
+    Such a judge never errs between clusters of models whose scores collapse as its gamma grows.
+    """
+    if not model.judge_blocks or model.fixed_scale:
+        return ()
+    return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.scores.std() > LARGEST_LOG_ODDS).tolist())
 
 
 def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
