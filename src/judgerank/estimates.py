@@ -197,6 +197,18 @@ class Estimates:
         first_preferred = (law.mean - law.tie / 2).mean(axis=-1)
         return float(first_preferred) if first_preferred.ndim == 0 else first_preferred
 
+    def win_probability(self, difference: FloatArray) -> FloatArray:
+        """P(a model is preferred to another), by how much higher its score is, as float array of the same shape.
+
+        By a judge drawn from the panel, in an order drawn at random, at covariate zero; a tie counts half. So it is
+        one half for equals, and P(i) + P(j) = 1.
+        """
+        d = np.asarray(difference, float)[..., None]
+        gamma, b = self.discrimination.to_numpy(), self.position.to_numpy()
+        nu = self.tie.to_numpy() if self.model.has_ties else None
+        either = Law(gamma * d + b, nu).mean + 1 - Law(b - gamma * d, nu).mean
+        return np.asarray(either.mean(axis=-1) / 2)
+
     def _law_of(self, comparisons: Comparisons) -> Law:
         """Law of the outcome of every row.
 

@@ -39,8 +39,9 @@ def read_judgments(
         By default what the file's name ends in.
     columns : mapping of str to str, optional
         Names of the file's columns where they are not the usual ones: ``model_a`` (shown first), ``model_b``,
-        ``winner``, and, if there are any, ``judge``, ``question`` and ``length``. ``count`` names a column that
-        says how many like judgments a record stands for; null counts every record once. Unless it is there (or
+        ``winner``, and, if there are any, ``judge``, ``question``, ``length``, ``category`` and ``reply`` (what
+        the judge wrote). ``count`` names a column that says how many like judgments a record stands for; null
+        counts every record once. Unless it is there (or
         ``"ask"``), a column that looks like one is refused, since either reading could be meant.
     winner_values : mapping of str to str, optional
         Words for the winner, and what they mean: ``a``, ``b``, ``tie`` or ``unknown``. Where a record holds two
@@ -91,17 +92,29 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
     parts = [_read(table, alone=len(tables) == 1) for table in tables]
     with named(*(table.label for table in tables if table.label)):
         frame, remarks = _together(tables, parts)
-        comparisons = Comparisons.from_frame(frame, count="count" if "count" in frame else None)
-        parsed = frame["judge_preferred_model"].isin(list(OUTCOMES)).to_numpy()
-        if "outcome" in frame:
-            shares = pd.to_numeric(frame["outcome"][parsed]).to_numpy(float)
-            comparisons = replace(comparisons, outcome=np.where(np.isnan(shares), comparisons.outcome, shares))
-        if "length" in frame:
-            comparisons = replace(comparisons, covariate=standardised_log(finite(frame["length"], parsed)))
+        comparisons = comparisons_of(frame)
     layouts = list(dict.fromkeys(layout.name for layout, _ in parts))
     told = {**(source or {}), "layout": layouts[0] if len(layouts) == 1 else layouts}
     told |= {"records": sum(len(table.frame) for table in tables), "dropped": dict(comparisons.dropped)}
     return Judgments(name, name, frame, comparisons, told, remarks=tuple(remarks))
+
+
+def comparisons_of(frame: pd.DataFrame) -> Comparisons:
+    """The comparisons in records in the published columns, with the counts, shares and lengths beside them.
+
+    Raises
+    ------
+    DataError
+        If they are no comparisons, naming the record.
+    """
+    comparisons = Comparisons.from_frame(frame, count="count" if "count" in frame else None)
+    parsed = frame["judge_preferred_model"].isin(list(OUTCOMES)).to_numpy()
+    if "outcome" in frame:
+        shares = pd.to_numeric(frame["outcome"][parsed]).to_numpy(float)
+        comparisons = replace(comparisons, outcome=np.where(np.isnan(shares), comparisons.outcome, shares))
+    if "length" in frame:
+        comparisons = replace(comparisons, covariate=standardised_log(finite(frame["length"], parsed)))
+    return comparisons
 
 
 def _read(table: Table, alone: bool) -> tuple[Layout, pd.DataFrame]:

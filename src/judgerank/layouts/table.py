@@ -20,6 +20,8 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "judge": ("judge_model", ("judge_model", "judge")),
     "question": ("question_id", ("question_id", "question")),
     "length": ("length", ("length",)),
+    "category": ("category", ("category", "criterion")),
+    "reply": ("reply", ("reply", "raw")),
     "count": ("count", ()),
 }
 ASK = "ask"  # of the column of counts: refuse one that is there and not spoken of

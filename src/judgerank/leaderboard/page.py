@@ -1,20 +1,29 @@
-"""A ranking as a page in Markdown; `pages.whole_page` makes one file of it that needs nothing beside it."""
+"""A ranking as one page: verdict, leaderboard, duels, judges, what to collect next, and the judgments behind them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from judgerank.judgments import Judgments
+from judgerank.leaderboard import panel
+from judgerank.leaderboard.charts import charts_of
+from judgerank.leaderboard.evidence import evidence
 from judgerank.leaderboard.suggestions import CHANCE
+from judgerank.leaderboard.verdict import verdict
+from judgerank.pages import Shown, render, shown
 from judgerank.result import FitResult
 
 if TYPE_CHECKING:
-    from pandas.api.typing import NAType
-
     from judgerank.leaderboard.ranking import Ranking
 
+TEMPLATE = Path(__file__).parent / "ranking.html"
+ELO, ELO_MEAN = 400 / np.log(10), 1000.0  # points for a log-odds, and the mean of the models
+POINTS = 400  # of the curve from differences of scores to win probabilities
+MOST_PAIRS = 5_000  # pairs whose interval is on the page; of more, those nearest in rank
 MEMBERS = {
     "btl": "P(i beats j) = sigmoid(s_i - s_j): all judges alike (Bradley and Terry, 1952)",
     "judge_aware": "P(i beats j, judge k) = sigmoid(gamma_k (s_i - s_j)), gamma_k the judge's discrimination",
@@ -35,101 +44,189 @@ MEMBERS |= {
 HEADS = {"low": "from", "high": "to", "rank_low": "rank from", "rank_high": "rank to", "judge_model": "judge"}
 HEADS |= {"p_holm": "p, Holm", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width then"}
-HEADS |= {"to_separate": "to separate"}
-NO_FIGURES = "There are no figures: the extra `plot` draws them (pip install 'judgerank[plot]')."
+HEADS |= {"to_separate": "to separate", "elo": "Elo scale", "versus": "wins against"}
+HEADS |= {f"{end}_{name}": f"{word}" for end, word in (("low", "from"), ("high", "to")) for name in panel.BLOCKS}
+ABOUT = {
+    "score": "quality in log-odds, their sum zero",
+    "low": "lower end of the interval",
+    "high": "upper end of the interval",
+    "rank_low": "best rank it may have; the ranges of all models hold at once",
+    "rank_high": "worst rank it may have; the ranges of all models hold at once",
+    "band": "neighbours in rank of whom no two are separated",
+    "comparisons": "judgments that it has part in",
+    "elo": "the score in Elo points: mean 1000, a lead of 400 is odds of ten to one for an average judge",
+    "versus": "probability that a judge of the panel prefers it to the model chosen above; a tie counts half",
+    "share_a": "share of answers for the model shown first",
+    "share_b": "share of answers for the model shown second",
+    "share_tie": "share of ties",
+    "unparsed": "records that could not be read",
+    "discrimination": "how sharply it tells models apart; the geometric mean over the judges in play is one",
+    "position": "its preference for the model shown first, in log-odds",
+    "slope": "by how much its log discrimination rises with length",
+    "tie": "tie propensity: odds of a tie between equals against either win",
+    "agreement": "share of its answers that go with the majority of the others on the same two models",
+    "information": "its share in what is known of the scores, given the discriminations",
+    "status": "how its estimate ended: interior is an ordinary maximum, zero one at discrimination zero, unbounded "
+    "none at all, shrunk a penalised one, slope_bound one on the slope's bound",
+    "verdict": "what to make of it: see the list below",
+    "p_holm": "p-value, Holm's adjustment for all pairs",
+    "p_value": "p-value by itself",
+    "separated": "whether the two differ by more than chance, all pairs at once",
+    "difference": "of scores",
+    "width": "of the interval of the difference of the two now",
+    "width_after": "of the same interval once the line is collected",
+    "to_separate": f"comparisons of the two, spread over the judges, that separate them with a chance of {CHANCE:.0%} "
+    "if they differ as estimated; none where they are too close or the judges known too badly",
+}
+HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
 
 
-def page(ranking: Ranking, figures: bool = True, beside: bool = True) -> str:
-    """The ranking in Markdown.
+def to_html(ranking: Ranking, beside: bool = False) -> str:
+    """The page as one HTML text.
 
     Parameters
     ----------
     ranking : Ranking
-    figures : bool
-        Whether figures/standings.png and figures/judges.png are there to be shown.
     beside : bool
         Whether the page has its tables and run.json beside it, to link to.
     """
-    judgments, c, level = ranking.judgments, ranking.fitted.comparisons, ranking.settings.level
-    remarks = "\n".join(f"- {plain(text)}" for text in ranking.remarks) or "Nothing stands out."
-    told = (
-        f"{c.n_comparisons:.0f} comparisons of {len(c.models)} models by {_count(len(c.judges), 'judge')}, from "
-        f"{plain(judgments.source.get('file', 'a table'))} ({_count(len(judgments.frame), 'record')})."
+    tables, level = ranking.tables, ranking.settings.level
+    board = tables["leaderboard"]
+    listed = board.assign(elo=ELO_MEAN + ELO * board["score"], versus=np.nan)
+    listed = listed[[*(name for name in listed if name != "comparisons"), "comparisons"]]
+    charts = charts_of(ranking)
+    return render(
+        TEMPLATE,
+        charts=charts,
+        title=ranking.title,
+        told=_told(ranking),
+        verdict=verdict(ranking),
+        remarks=ranking.remarks,
+        level=f"{level:.0%}",
+        links=[*(f"{name}.csv" for name in tables), "run.json"] if beside else [],
+        board=_shown("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}),
+        several=len(ranking.fits) > 1,
+        judges=_shown("judges", "Judges, most discriminating first", tables["judges"]),
+        verdicts=panel.MEANING,
+        pairs=_shown("neighbours", "Neighbours in rank", _neighbours(ranking)),
+        pairs_told=_pairs_told(ranking),
+        next=_shown("next", "What to collect next, best first", _next(tables["next"])),
+        next_told=_next_told(ranking),
+        categories=_categories(ranking),
+        methods=_methods(ranking),
+        data=_data(ranking),
     )
-    tables = " Beside this page: " + ", ".join(f"[{name}.csv]({name}.csv)" for name in ranking.tables)
-    parts = [
-        f"# {plain(ranking.title)}",
-        told + (tables if beside else ""),
-        "## What to know first",
-        remarks,
-        "## Leaderboard",
-        f"Intervals at {level:.0%}. The range of ranks holds for all models{_each(ranking)} at once.",
-        _table(ranking.tables["leaderboard"]),
-        "![Scores and ranks](figures/standings.png)" if figures else NO_FIGURES,
-        "## Judges",
-        "Shares are of the answers for the model shown first, for the second, and of ties.",
-        _table(ranking.tables["judges"]),
-        "![Judges](figures/judges.png)" if figures else "",
-        "## Neighbours in rank",
-        _pairs(ranking),
-        "## What to collect next",
-        _next(ranking),
-        "## How this was computed",
-        _method(ranking, beside),
-    ]
-    return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _each(ranking: Ranking) -> str:
-    """What statements about all models are of where components are ranked apart."""
-    return " of a component" if len(ranking.fits) > 1 else ""
+def _shown(key: str, caption: str, frame: pd.DataFrame, precise: dict[str, int] | None = None) -> Shown:
+    return shown(key, caption, frame, HEADS, ABOUT, HIDDEN, precise)
 
 
-def _pairs(ranking: Ranking) -> str:
-    board = ranking.tables["leaderboard"]
+def _told(ranking: Ranking) -> str:
+    judgments, c = ranking.judgments, ranking.judgments.comparisons
+    return (
+        f"{c.n_comparisons:.0f} comparisons of {len(c.models)} models by {_count(len(c.judges), 'judge')}, from "
+        f"{judgments.source.get('file', 'a table')} ({_count(len(judgments.frame), 'record')})."
+    )
+
+
+def _data(ranking: Ranking) -> dict[str, Any]:
+    """All that the page's script works with."""
+    board, judges = ranking.tables["leaderboard"], ranking.tables["judges"]
+    models, scores = list(board["model"]), board["score"].to_numpy()
+    parts = board["component"].tolist() if "component" in board else [1] * len(board)
+    curves = []
+    for number, fitted in enumerate(ranking.fits, 1):
+        s = fitted.scores
+        reach = float(s.max() - s.min()) or 1.0
+        chances = fitted.win_probability(np.linspace(0.0, reach, POINTS))
+        curves.append({"component": number, "reach": reach, "chance": chances.round(5).tolist()})
+    names = list(dict.fromkeys(judges["judge"]))
+    return {
+        "models": models,
+        "scores": scores.round(6).tolist(),
+        "components": parts,
+        "judges": names,
+        "curves": curves,
+        "tested": _tested(ranking.tables["pairs"], models),
+        **evidence(ranking.judgments, models, names),
+    }
+
+
+def _tested(pairs: pd.DataFrame, models: list[str]) -> dict[str, list[Any]]:
+    """Differences of pairs with interval and test, those nearest in rank if there are too many for a page."""
+    if "separated" not in pairs:
+        return {}
+    pairs, place = pairs[pairs["comparable"].astype(bool)], pd.Index(models)
+    first, second = place.get_indexer(pairs["first"]), place.get_indexer(pairs["second"])
+    near = np.sort(np.argsort(np.abs(first - second), kind="stable")[:MOST_PAIRS])
+    found: dict[str, list[Any]] = {"first": first[near].tolist(), "second": second[near].tolist()}
+    for name in ("difference", "low", "high", "p_holm"):
+        values = pairs[name].iloc[near].to_numpy(float)
+        found[name] = [float(f"{x:.4g}") if np.isfinite(x) else None for x in values]
+    found["separated"] = pairs["separated"].iloc[near].fillna(False).astype(bool).tolist()
+    return found
+
+
+def _neighbours(ranking: Ranking) -> pd.DataFrame:
     pairs = ranking.tables["pairs"].query("comparable")
-    place = {name: number for number, name in enumerate(board["model"])}
-    neighbours = pairs[pairs["second"].map(place) - pairs["first"].map(place) == 1].drop(columns="comparable")
-    many = len(ranking.tables["pairs"]) - len(pairs)
+    place = {name: number for number, name in enumerate(ranking.tables["leaderboard"]["model"])}
+    neighbours = pairs[pairs["second"].map(place) - pairs["first"].map(place) == 1]
+    columns = ["first", "second", "difference", "low", "high", "p_value", "p_holm", "separated"]
+    return neighbours[[name for name in columns if name in neighbours]]
+
+
+def _pairs_told(ranking: Ranking) -> str:
+    pairs = ranking.tables["pairs"]
+    comparable = pairs.query("comparable")
+    many = len(pairs) - len(comparable)
     beside = f" {many} pairs of models of different components are not comparable." if many else ""
     if "separated" not in pairs:
-        return f"Without intervals no pair can be separated.{beside}\n\n" + _table(neighbours)
-    known = pairs["separated"].notna()
-    apart = int(pairs["separated"][known].sum())
-    told = (
+        return f"Without intervals no pair can be separated.{beside}"
+    known = comparable["separated"].notna()
+    apart = int(comparable["separated"][known].sum())
+    each = " of a component" if len(ranking.fits) > 1 else ""
+    return (
         f"{apart} of {int(known.sum())} pairs of models are separated at {ranking.settings.level:.0%} "
-        f"(Holm, all pairs{_each(ranking)} at once).{beside}"
+        f"(Holm, all pairs{each} at once).{beside}"
     )
-    columns = ["first", "second", "difference", "low", "high", "p_value", "p_holm", "separated"]
-    return f"{told}\n\n{_table(neighbours[columns])}"
 
 
-def _next(ranking: Ranking) -> str:
+def _next(plan: pd.DataFrame) -> pd.DataFrame:
+    return plan.dropna(axis=1, how="all").rename(columns={"first": "for", "second": "against"})
+
+
+def _next_told(ranking: Ranking) -> str:
     plan = ranking.tables["next"]
     if plan.empty:
         return "Without intervals there is no telling which comparisons would shorten them."
     if plan["width"].isna().all():
-        columns = list(plan.columns)
-        columns = columns[: columns.index("comparisons") + 1]
         return (
             "Before there can be intervals, judges who never answered against the order must be seen to do so. "
-            f"That is likeliest between neighbours in rank, the closest first.\n\n{_table(plan[columns])}"
+            "That is likeliest between neighbours in rank, the closest first."
         )
     where = "" if ranking.fitted.model.has_position else " (show each pair in both orders equally often)"
     return (
         "Of the pairs of models that are not separated, the one with the widest interval is named in each line; "
         f"the comparisons of the line shorten it the most, given the lines before{where}. Judges count for what "
-        "they are known to tell at least. The last column says how many comparisons of the two, spread evenly "
-        f"over the judges, separate them with a chance of {CHANCE:.0%} if they differ as estimated; there is no "
-        "number where they are too close or the judges known too badly."
-        f"\n\n{_table(plan.rename(columns={'first': 'for', 'second': 'against'}))}"
+        "they are known to tell at least."
     )
 
 
-def _method(ranking: Ranking, beside: bool) -> str:
-    named = len(ranking.fits) > 1
+def _categories(ranking: Ranking) -> list[tuple[str, Shown]]:
+    table = ranking.tables.get("categories")
+    if table is None:
+        return []
+    return [
+        (str(name), _shown(f"category-{number}", f"{name}, best first", rows.drop(columns="category")))
+        for number, (name, rows) in enumerate(table.groupby("category", sort=True), 1)
+    ]
+
+
+def _methods(ranking: Ranking) -> list[str]:
+    several = len(ranking.fits) > 1
     texts = [
-        (f"Component {number}: " if named else "") + _fit_of(fitted, ranking.judgments)
+        (f"Component {number}: " if several else "") + _fit_of(fitted, ranking.judgments)
         for number, fitted in enumerate(ranking.fits, 1)
     ]
     scale = (
@@ -137,8 +234,7 @@ def _method(ranking: Ranking, beside: bool) -> str:
         "intervals and pairs are on the scale at which scores are known best, since the order does not depend "
         "on it."
     )
-    kept = " [run.json](run.json) has the settings, the file's checksum and the versions." if beside else ""
-    return "\n\n".join([*texts, scale + kept])
+    return [*texts, scale]
 
 
 def _fit_of(fitted: FitResult, judgments: Judgments) -> str:
@@ -162,34 +258,6 @@ def _fit_of(fitted: FitResult, judgments: Judgments) -> str:
         f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
         f"{_count(fitted.n_parameters, 'free parameter')}. {spread}"
     )
-
-
-def _table(frame: pd.DataFrame) -> str:
-    heads = [HEADS.get(name, name.replace("low_", "from ").replace("high_", "to ")) for name in frame.columns]
-    numeric = [
-        pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind) for kind in frame.dtypes
-    ]
-    lines = [heads, ["---:" if is_number else "---" for is_number in numeric]]
-    for row in frame.astype(object).itertuples(index=False):
-        lines.append([_cell(value, name) for value, name in zip(row, frame.columns, strict=True)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _cell(value: str | float | NAType | None, column: str) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if pd.isna(value):
-        return "--"
-    if isinstance(value, float):
-        if column in ("p_value", "p_holm") and value < 0.0005:
-            return plain("<0.001")
-        return f"{value:.3f}" if abs(value) < 1e5 else f"{value:.1e}"
-    return plain(str(value))
-
-
-def plain(text: str) -> str:
-    """A text that neither Markdown nor HTML takes for markup."""
-    return "".join(x if x.isalnum() or x in " .,:;()%=?'/-" else f"&#{ord(x)};" for x in text)
 
 
 def _count(number: int, noun: str) -> str:

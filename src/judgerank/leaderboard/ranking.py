@@ -11,15 +11,17 @@ from typing import NamedTuple
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError, DataError, NoMaximumError
+from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
 from judgerank.files import Files
 from judgerank.fitting import fit
 from judgerank.judgments import Judgments
 from judgerank.leaderboard import remarks, standings
+from judgerank.leaderboard.categories import categories_of
 from judgerank.leaderboard.members import default_member, on_rivals
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
 from judgerank.leaderboard.suggestions import bounding_comparisons, first_links, next_comparisons
-from judgerank.leaderboard.writing import to_html, write
+from judgerank.leaderboard.page import to_html
+from judgerank.leaderboard.writing import write
 from judgerank.model import MODELS
 from judgerank.reading import judgments_of, read_judgments
 from judgerank.result import FitResult
@@ -77,6 +79,7 @@ class Ranking:
         What to know first.
     tables : dict of str to DataFrame
         ``leaderboard``, ``judges``, ``pairs`` and ``next``; no rows in the last if there are no intervals.
+        ``categories``, leaderboards one after the other, if the judgments name any.
     """
 
     judgments: Judgments
@@ -100,11 +103,11 @@ class Ranking:
         return f"Ranking of {sum(len(fitted.scores) for fitted in self.fits)} models: {self.judgments.title}"
 
     def to_html(self) -> str:
-        """The page as one HTML text, with its figures inside where the extra ``plot`` is installed."""
+        """The page as one HTML text, with charts where the extra ``page`` is installed."""
         return to_html(self)
 
     def write(self, folder: str | Path) -> Path:
-        """Write the page, the tables as CSV, the figures and ``run.json`` into a folder: all of them, or none.
+        """Write the page, the tables as CSV and ``run.json`` into a folder: all of them, or none.
 
         Returns
         -------
@@ -219,6 +222,10 @@ def ranked(judgments: Judgments, settings: Settings) -> Ranking:
     tables = {key: standings.together([one.tables[key] for one in done]) for key in done[0].tables}
     if len(parts) > 1:
         tables["pairs"] = pd.concat([tables["pairs"], standings.across(groups)], ignore_index=True)
+    categories, unranked = by_category(judgments, name, settings)
+    said += unranked
+    if categories is not None:
+        tables["categories"] = categories
     return Ranking(judgments, settings, [one.fitted for one in done], said, tables)
 
 
@@ -240,20 +247,47 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
         test = remarks.leaning(fitted, refit, level)
         said += remarks.on_positions(test, level, fitted.model.has_position)
     said += on_rivals(fitted, refit) + remarks.on_fit(fitted) + remarks.on_design(comparisons, few)
-    plan = bounding_comparisons(fitted, settings.next, settings.next_size)
-    if standings.orders_of(fitted) is not None:
-        if settings.cluster == "question" and "question_id" in judgments.frame:
-            too_few = remarks.on_questions(fitted, judgments.question)
-            said += too_few
-            fitted = fitted if too_few else fitted.clustered(comparisons, judgments.question)
+    fitted, too_few = clustered(fitted, judgments, settings)
+    said += too_few
+    if standings.orders_of(fitted) is None:
+        plan = bounding_comparisons(fitted, settings.next, settings.next_size)
+    else:
         plan = next_comparisons(fitted, settings.next, settings.next_size, level, few)
+    pairs = standings.pairs(fitted, level)
     tables = {
-        "leaderboard": standings.leaderboard(fitted, level),
-        "judges": standings.judges(fitted, judgments, level),
-        "pairs": standings.pairs(fitted, level),
+        "leaderboard": standings.leaderboard(fitted, pairs, level),
+        "judges": standings.judges(fitted, judgments, level, few),
+        "pairs": pairs,
         "next": plan,
     }
     return RankedPart(fitted, said, tables)
+
+
+def clustered(fitted: FitResult, judgments: Judgments, settings: Settings) -> tuple[FitResult, list[str]]:
+    """The fit with errors that allow for dependence within questions, or why they do not."""
+    wanted = settings.cluster == "question" and "question_id" in judgments.frame
+    if not wanted or standings.orders_of(fitted) is None:
+        return fitted, []
+    too_few = remarks.on_questions(fitted, judgments.question)
+    return fitted if too_few else fitted.clustered(judgments.comparisons, judgments.question), too_few
+
+
+def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd.DataFrame | None, list[str]]:
+    """The leaderboard of each category, fitted to its judgments alone, and what to know of it.
+
+    Of a category whose comparisons fall apart, the largest component.
+    """
+    boards, said = [], []
+    for category, within in categories_of(judgments).items():
+        try:
+            part = parts_of(within)[0]
+            fitted, _ = clustered(fitted_member(part.comparisons, name, settings.solver), part, settings)
+        except (DataError, NoMaximumError, NotIdentifiedError) as error:
+            said.append(f"Category {category} is not ranked by itself: {error}.")
+            continue
+        board = standings.leaderboard(fitted, standings.pairs(fitted, settings.level), settings.level)
+        boards.append(board.assign(category=category)[["category", *board.columns]])
+    return (pd.concat(boards, ignore_index=True) if boards else None), said
 
 
 def fitted_member(comparisons: Comparisons, name: str, solver: str = "newton") -> FitResult:

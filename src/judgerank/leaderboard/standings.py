@@ -11,6 +11,8 @@ import pandas as pd
 from judgerank.errors import NoIntervalError
 from judgerank.inference import wald
 from judgerank.judgments import Judgments
+from judgerank.leaderboard import panel
+from judgerank.leaderboard.bands import bands_of
 from judgerank.ranks import Order, at_best_known_scale, orders, pairwise, rank_intervals
 from judgerank.result import FitResult
 
@@ -23,35 +25,42 @@ def orders_of(fitted: FitResult) -> list[Order] | None:
         return None
 
 
-def leaderboard(fitted: FitResult, level: float) -> pd.DataFrame:
-    """``rank, model, score, low, high, rank_low, rank_high, comparisons``, best first.
+def leaderboard(fitted: FitResult, pairs: pd.DataFrame, level: float) -> pd.DataFrame:
+    """``rank, model, score, low, high, rank_low, rank_high, band, comparisons``, best first.
 
     Intervals of scores are on the scale at which they are known best (`ranks.at_best_known_scale`), those of ranks
-    hold for all models at once. Ends are missing where the fit has no intervals.
+    hold for all models at once; bands are those of `bands.bands_of`. They are missing where the fit has no
+    intervals.
     """
     cells, scores = fitted.comparisons, fitted.scores
     n, missing = len(scores), pd.Series(pd.NA, scores.index, "Int64")
     compared = np.bincount(cells.first, cells.count, n) + np.bincount(cells.second, cells.count, n)
     frame = pd.DataFrame({"rank": fitted.ranks, "score": scores, "low": np.nan, "high": np.nan})
-    frame = frame.assign(rank_low=missing, rank_high=missing, comparisons=compared.astype(int))
+    frame = frame.assign(rank_low=missing, rank_high=missing, band=missing, comparisons=compared.astype(int))
     found = orders_of(fitted)
     if found is not None:
         v = at_best_known_scale(scores.to_numpy(), fitted.covariance, fitted.n_free_discriminations)
         frame["low"], frame["high"] = wald(scores.to_numpy(), np.sqrt(np.diag(v)), level)
         ranks = rank_intervals(found, level).set_index("model")
         frame["rank_low"], frame["rank_high"] = ranks["low"], ranks["high"]
-    frame = frame.astype({"rank_low": "Int64", "rank_high": "Int64"})
     frame = frame.sort_values("rank").rename_axis("model").reset_index()
+    if found is not None:
+        frame["band"] = bands_of(list(frame["model"]), pairs)
+    frame = frame.astype({"rank_low": "Int64", "rank_high": "Int64", "band": "Int64"})
     return frame[["rank", "model", *frame.columns.drop(["rank", "model"])]]
 
 
-def judges(fitted: FitResult, judgments: Judgments, level: float) -> pd.DataFrame:
+def judges(fitted: FitResult, judgments: Judgments, level: float, few: int) -> pd.DataFrame:
     """What each judge answered and what was fitted of it, most discriminating first.
 
-    ``judge, comparisons, share_a, share_b, share_tie, unparsed, status`` and, for every free parameter such as
-    ``discrimination``, its estimate and the ends ``low_`` and ``high_`` of its interval.
+    ``judge, verdict, comparisons, share_a, share_b, share_tie, unparsed, agreement, information, status`` and, for
+    every free parameter such as ``discrimination``, its estimate and the ends ``low_`` and ``high_`` of its
+    interval. `judgerank.leaderboard.panel` says what verdict, agreement and information are.
     """
     frame = judgments.judges.drop(columns="dataset").set_index("judge")
+    frame.insert(0, "verdict", panel.verdicts(fitted, few, level, panel.same_judges(judgments, level)))
+    frame["agreement"] = panel.agreement(fitted.comparisons)
+    frame["information"] = panel.information_share(fitted)
     frame["status"] = fitted.judge_status
     if fitted.unbounded_judges and fitted.solution.alone is None:  # the others have no maximum either
         frame.loc[~frame.index.isin(fitted.unbounded_judges), "status"] = "no maximum"

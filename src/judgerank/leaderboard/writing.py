@@ -1,16 +1,14 @@
-"""A ranking as a page in HTML, and as a folder: page, tables, figures and where they came from."""
+"""A ranking as a folder: its page, its tables, and where they came from."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from judgerank.errors import ConfigError
-from judgerank.leaderboard.page import page
-from judgerank.pages import whole_page
+from judgerank.leaderboard.page import to_html
 from judgerank.publishing import STORED_FORMAT, replaceable, staged, versions
 
 if TYPE_CHECKING:
@@ -20,13 +18,6 @@ VERSIONED = ("judgerank", "numpy", "scipy", "pandas")
 SECTION = "rank"  # by which an earlier ranking in a folder is known
 
 
-def to_html(ranking: Ranking) -> str:
-    """The page as one HTML text."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        return whole_page(page(ranking, draw(ranking, folder), beside=False), ranking.title, folder)
-
-
 def write(ranking: Ranking, target: Path) -> Path:
     """Write everything into a folder, or nothing; see `Ranking.write`."""
     require_own_folder(target, ranking.judgments.source.get("path"))
@@ -34,31 +25,11 @@ def write(ranking: Ranking, target: Path) -> Path:
         with staged(target) as folder:
             for name, table in ranking.tables.items():
                 table.to_csv(folder / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
-            text = whole_page(page(ranking, draw(ranking, folder)), ranking.title, folder)
-            (folder / "index.html").write_text(text, encoding="utf-8")
+            (folder / "index.html").write_text(to_html(ranking, beside=True), encoding="utf-8")
             (folder / "run.json").write_text(json.dumps(record(ranking), indent=2) + "\n")
     except OSError as error:  # no right to write there, no room, or a file where a folder should be
         raise ConfigError(f"the ranking cannot be written to {target}: {error.strerror or error}") from None
     return target / "index.html"
-
-
-def draw(ranking: Ranking, folder: Path) -> bool:
-    """Draw the figures into ``figures/`` of a folder; false if the extra that draws them is not installed."""
-    try:
-        import matplotlib
-
-        from judgerank.plots.own import judges, standings
-        from judgerank.plots.style import save_figures
-    except ImportError:
-        return False
-    (folder / "figures").mkdir()
-    with matplotlib.rc_context():
-        figures = {
-            "standings": standings(ranking.tables["leaderboard"], ranking.title),
-            "judges": judges(ranking.tables["judges"], f"Judges: {ranking.judgments.title}"),
-        }
-        save_figures(figures, folder / "figures")
-    return True
 
 
 def record(ranking: Ranking) -> dict[str, object]:

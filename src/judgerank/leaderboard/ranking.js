@@ -1,0 +1,208 @@
+// What a ranking's page has beyond every page: a rival to compare with, duels, the judgments behind a number, tabs.
+const data = JSON.parse(document.getElementById("data").textContent);
+const byId = (id) => document.getElementById(id);
+const place = new Map(data.models.map((name, number) => [name, number]));
+const made = (tag, text, attributes = {}) => {
+  const element = Object.assign(document.createElement(tag), { textContent: text ?? "" });
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+};
+
+// numbers by pair, whichever way round
+const keyed = (table) => new Map((table.first ?? []).map((i, row) => [
+  `${Math.min(i, table.second[row])} ${Math.max(i, table.second[row])}`, row]));
+const [counted, testedRow] = [keyed(data.pairs), keyed(data.tested)];
+const rowOf = (map, i, j) => map.get(`${Math.min(i, j)} ${Math.max(i, j)}`);
+
+function chance(i, j) {
+  if (i === j || data.components[i] !== data.components[j]) return null;
+  const curve = data.curves.find((one) => one.component === data.components[i]);
+  const lead = data.scores[i] - data.scores[j];
+  const at = Math.min(1, Math.abs(lead) / curve.reach) * (curve.chance.length - 1);
+  const low = Math.floor(at), high = Math.min(low + 1, curve.chance.length - 1);
+  const better = curve.chance[low] + (at - low) * (curve.chance[high] - curve.chance[low]);
+  return lead >= 0 ? better : 1 - better;
+}
+function record(i, j) {
+  const row = rowOf(counted, i, j);
+  if (row === undefined) return { count: 0, won: null };
+  const won = data.pairs.won[row];
+  return { count: data.pairs.count[row], won: data.pairs.first[row] === i ? won : 1 - won };
+}
+
+// the judgments behind a pair or a judge
+const behind = byId("behind"), PAGE = 100;
+let listed = [], shownRows = 0;
+const COLUMNS = { question: "question", shown: "shown first, second", judge: "judge", answer: "preferred", times: "times", reply: "reply" };
+function more() {
+  const r = data.records, body = behind.querySelector("tbody");
+  for (const row of listed.slice(shownRows, shownRows + PAGE)) {
+    const line = body.insertRow();
+    const [first, second] = [data.models[r.first[row]], data.models[r.second[row]]];
+    const cells = {
+      question: r.question[row], shown: `${first}, ${second}`, judge: data.judges[r.judge[row]],
+      answer: { a: first, b: second }[r.answer[row]] ?? r.answer[row], times: r.times[row],
+    };
+    for (const name of present()) {
+      const cell = line.insertCell();
+      if (name !== "reply") { cell.textContent = cells[name] ?? ""; continue; }
+      if (r.reply[row] == null) continue;
+      const reply = made("details");
+      reply.append(made("summary", "read"), made("pre", r.reply[row]));
+      cell.append(reply);
+    }
+  }
+  shownRows = Math.min(listed.length, shownRows + PAGE);
+  byId("behind-more").hidden = shownRows >= listed.length;
+}
+const present = () => Object.keys(COLUMNS).filter((name) => ["shown", "judge", "answer"].includes(name) || data.records[name]?.length);
+function open(head, told, rows) {
+  listed = rows;
+  shownRows = 0;
+  byId("behind-head").textContent = head;
+  byId("behind-told").replaceChildren(...told.map((text) => made("p", text)));
+  const heads = behind.querySelector("thead");
+  heads.replaceChildren(made("tr"));
+  heads.firstChild.append(...present().map((name) => made("th", COLUMNS[name], { scope: "col" })));
+  behind.querySelector("tbody").replaceChildren();
+  more();
+  behind.showModal();
+}
+byId("behind-more").addEventListener("click", more);
+function capped(rows, total) {
+  const all = data.records.first.length === data.all;
+  const there = `${rows.length} ${rows.length === 1 ? "record is" : "records are"} listed`;
+  return all ? `${there}.` : `${there}; the page holds ${data.records.first.length} of all ${data.all}, the first of every pair` +
+    (total ? `, and these two have ${total}.` : ".");
+}
+function openPair(i, j) {
+  const { count, won } = record(i, j), r = data.records;
+  const told = [];
+  const p = chance(i, j);
+  if (p !== null) told.push(`A judge of the panel prefers ${data.models[i]} with probability ${p.toFixed(3)}.`);
+  const row = rowOf(testedRow, i, j);
+  if (row !== undefined) {
+    const t = data.tested, sign = t.first[row] === i ? 1 : -1;
+    const ends = [sign * t.low[row], sign * t.high[row]].sort((a, b) => a - b).map((x) => x.toFixed(3));
+    told.push(`Difference of scores ${(sign * t.difference[row]).toFixed(3)}, interval ${ends[0]} to ${ends[1]}; ` +
+      `${t.separated[row] ? "separated" : "not separated"} (p ${t.p_holm[row] < 0.001 ? "< 0.001" : `= ${t.p_holm[row]}`}, Holm).`);
+  }
+  told.push(count ? `${count} comparisons, of which ${data.models[i]} won ${(100 * won).toFixed(1)}%, ties half.` : "They were never compared.");
+  const rows = r.first.flatMap((first, n) => ((first === i && r.second[n] === j) || (first === j && r.second[n] === i) ? [n] : []));
+  told.push(capped(rows, count));
+  open(`${data.models[i]} against ${data.models[j]}`, told, rows);
+}
+function openJudge(name) {
+  const k = data.judges.indexOf(name);
+  const rows = data.records.judge.flatMap((judge, n) => (judge === k ? [n] : []));
+  open(`Judgments by ${name}`, [capped(rows)], rows);
+}
+
+// duels
+const AT_ONCE = 25;
+const from = byId("duel-from"), kind = byId("duel-kind");
+for (let start = 0; start < data.models.length; start += AT_ONCE) {
+  from.append(new Option(`${start + 1} to ${Math.min(start + AT_ONCE, data.models.length)}`, start));
+}
+from.closest("label").hidden = data.models.length <= AT_ONCE;
+function cellOf(i, j) {
+  if (kind.value === "count") return { text: String(record(i, j).count), tint: null };
+  const value = kind.value === "chance" ? chance(i, j) : record(i, j).won;
+  return { text: value === null ? "" : value.toFixed(2), tint: value };
+}
+function duel() {
+  const start = Number(from.value), end = Math.min(start + AT_ONCE, data.models.length);
+  const table = made("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+  table.append(made("caption", `Head to head: ${kind.selectedOptions[0].textContent}`));
+  head.append(made("td"));
+  for (let j = start; j < end; j += 1) head.append(made("th", data.models[j], { scope: "col" }));
+  for (let i = start; i < end; i += 1) {
+    const line = body.insertRow();
+    line.append(made("th", data.models[i], { scope: "row" }));
+    for (let j = start; j < end; j += 1) {
+      const cell = line.insertCell();
+      if (i === j) continue;
+      const { text, tint } = cellOf(i, j);
+      const button = made("button", text || "–", { type: "button", "aria-label": `${data.models[i]} against ${data.models[j]}: ${text || "none"}` });
+      if (tint !== null) {
+        const colour = tint >= 0.5 ? "#0072B2" : "#D55E00";
+        cell.style.background = `color-mix(in srgb, ${colour} ${Math.round(50 * Math.abs(2 * tint - 1))}%, var(--paper))`;
+      }
+      button.addEventListener("click", () => openPair(i, j));
+      cell.append(button);
+    }
+  }
+  byId("matrix").replaceChildren(table);
+}
+from.addEventListener("change", duel);
+kind.addEventListener("change", duel);
+
+// win probability against a rival
+const rival = byId("rival");
+for (const name of data.models) rival.append(new Option(name));
+function against() {
+  const table = tables.leaderboard, j = place.get(rival.value);
+  const [name, versus] = ["model", "versus"].map((column) => table.column(`${column}:name`).index());
+  table.rows().every(function fill() {
+    const cells = table.cells(this.index(), [name, versus]).nodes().toArray();
+    const p = chance(place.get(cells[0].textContent), j);
+    cells[1].textContent = p === null ? "--" : p.toFixed(2);
+    cells[1].dataset.order = p ?? -1;
+  });
+  table.rows().invalidate().draw(false);
+}
+rival.addEventListener("change", () => { against(); announce(`Win probabilities against ${rival.value}`); });
+
+// names that open what is behind them
+function link(cell, label, action) {
+  const button = made("button", cell.textContent, { type: "button", class: "link", "aria-label": `${cell.textContent}: ${label}` });
+  button.addEventListener("click", action);
+  cell.replaceChildren(button);
+}
+function links() {
+  const { judges, neighbours } = tables;
+  const column = (table, name) => table.column(`${name}:name`).nodes().toArray();
+  for (const cell of column(judges, "judge")) {
+    const name = cell.textContent;
+    link(cell, "its judgments", () => openJudge(name));
+  }
+  const [first, second] = ["first", "second"].map((name) => column(neighbours, name));
+  first.forEach((cell, row) => {
+    const [i, j] = [place.get(cell.textContent), place.get(second[row].textContent)];
+    link(cell, `judgments against ${data.models[j]}`, () => openPair(i, j));
+  });
+}
+
+// bands: every other one is shaded
+function shade() {
+  const table = tables.leaderboard, band = table.column("band:name").nodes().toArray();
+  for (const cell of band) cell.parentElement.classList.toggle("shaded", Number(cell.textContent) % 2 === 1);
+}
+
+// tabs of categories
+const tabs = [...document.querySelectorAll('[role="tab"]')];
+function choose(chosen, focus) {
+  for (const tab of tabs) {
+    const is = tab === chosen;
+    tab.setAttribute("aria-selected", String(is));
+    tab.tabIndex = is ? 0 : -1;
+    byId(tab.getAttribute("aria-controls")).hidden = !is;
+  }
+  if (focus) chosen.focus();
+}
+tabs.forEach((tab, number) => {
+  tab.addEventListener("click", () => choose(tab));
+  tab.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step) choose(tabs[(number + step + tabs.length) % tabs.length], true);
+  });
+});
+if (tabs.length) choose(tabs[0]);
+
+duel();
+await ready;
+rival.selectedIndex = 0;
+against();
+links();
+shade();
+root.dataset.complete = "true";

@@ -1,0 +1,145 @@
+"""The verdict of a ranking in words: who is first, who cannot be told apart, who judges, what to worry about, next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from judgerank.leaderboard import panel
+from judgerank.leaderboard.remarks import listed
+from judgerank.leaderboard.suggestions import CHANCE
+
+if TYPE_CHECKING:
+    from judgerank.leaderboard.ranking import Ranking
+
+Told = Iterator[tuple[str, str]]  # what it is about, and sentences
+MANY_DROPPED = 0.05  # share of records that could not be read, from which it is worrying
+FEW_JUDGES = 2.0  # effective judges, below which a ranking hangs on one
+
+
+def verdict(ranking: Ranking) -> list[tuple[str, str]]:
+    """What it is about, and a few sentences, computed from the tables; of the largest component."""
+    board, pairs, judges = (_largest(ranking.tables[name]) for name in ("leaderboard", "pairs", "judges"))
+    parts = (
+        _first(ranking, board, pairs),
+        _groups(ranking, board, pairs),
+        _panel(judges),
+        _worries(ranking, judges),
+        _next(ranking, board),
+    )
+    return [told for part in parts for told in part]
+
+
+def _largest(table: pd.DataFrame) -> pd.DataFrame:
+    """Of several components, the rows of the first."""
+    return table[table["component"] == 1] if "component" in table else table
+
+
+def _first(ranking: Ranking, board: pd.DataFrame, pairs: pd.DataFrame) -> Told:
+    best, second = board.iloc[0], board.iloc[1]
+    chance = float(ranking.fitted.win_probability(np.array(best["score"] - second["score"])))
+    told = (
+        f"{best['model']} is first. A judge of this panel prefers it to {second['model']}, the second, with "
+        f"probability {chance:.2f}."
+    )
+    if board["rank_low"].isna().any():
+        yield "First", f"{told} How surely cannot be said: this fit has no intervals."
+        return
+    low, high = best["rank_low"], best["rank_high"]
+    range_ = f"is {low}" if low == high else f"lies between {low} and {high}"
+    told += f" Its rank {range_} ({ranking.settings.level:.0%} confidence, all models at once)."
+    mine = pairs[(pairs["first"] == best["model"]) | (pairs["second"] == best["model"])]
+    rest = mine[~mine["separated"].fillna(False).astype(bool)]
+    others = [b if a == best["model"] else a for a, b in zip(rest["first"], rest["second"], strict=True)]
+    place = {name: number for number, name in enumerate(board["model"])}
+    others.sort(key=place.__getitem__)
+    if not others:
+        yield "First", f"{told} It is separated from every other model."
+    else:
+        yield "First", f"{told} It is not separated from {_counted(len(others), 'other')}: {listed(others)}."
+
+
+def _groups(ranking: Ranking, board: pd.DataFrame, pairs: pd.DataFrame) -> Told:
+    if board["band"].isna().any():
+        return
+    known = pairs["separated"].notna()
+    apart = int(pairs["separated"][known].astype(bool).sum())
+    told = f"{apart} of {int(known.sum())} pairs of models are separated. "
+    groups = [list(names) for _, names in board.groupby("band")["model"] if len(names) > 1]
+    if not groups:
+        yield "Told apart", f"{told}No two neighbours share a band: the order is that of the models, surely."
+        return
+    shown = "; ".join("{" + listed(group) + "}" for group in groups[:4])
+    more = f"; and {len(groups) - 4} more bands" if len(groups) > 4 else ""
+    yield "Told apart", f"{told}No two models of one of these bands are: {shown}{more}."
+
+
+def _panel(judges: pd.DataFrame) -> Told:
+    share = judges["information"]
+    if share.isna().any() or len(judges) < 2:
+        return
+    worth, heaviest = panel.effective_judges(share), judges.loc[share.idxmax()]
+    told = (
+        f"What is known of the scores comes from the {len(judges)} judges as unevenly as from {worth:.1f} that "
+        f"give the same; {heaviest['judge']} gives most, {share.max():.0%}."
+    )
+    flagged = judges[judges["verdict"] != panel.TRUST]
+    by = [f"{verdict}: {listed(rows['judge'])}" for verdict, rows in flagged.groupby("verdict", sort=True)]
+    yield "Judges", told + (f" Not simply to be trusted: {'; '.join(by)}." if by else " None stands out.")
+
+
+def _worries(ranking: Ranking, judges: pd.DataFrame) -> Told:
+    found, fitted = [], ranking.fitted
+    if len(ranking.fits) > 1:
+        found.append(f"the comparisons fall into {len(ranking.fits)} groups of models, each ranked apart")
+    if not fitted.converged:
+        found.append(f"the fit ended as {fitted.status}, not at a maximum")
+    silent = int((judges["verdict"] == panel.SILENT).sum())
+    if 2 * silent >= len(judges):
+        found.append("half of the judges or more count for nothing: the others may be the contrary ones")
+    same = judges[judges["verdict"].str.startswith(panel.SAME)]
+    if len(same):
+        found.append(
+            f"{listed(f'{row.judge} may be the {row.verdict}' for row in same.itertuples())}, and is counted twice"
+        )
+    if judges["information"].notna().all() and len(judges) > 1:
+        worth = panel.effective_judges(judges["information"])
+        if worth < FEW_JUDGES:
+            found.append(f"the ranking hangs on {judges.loc[judges['information'].idxmax(), 'judge']} alone, almost")
+    c = ranking.judgments.comparisons
+    dropped = sum(c.dropped.values())
+    if dropped > MANY_DROPPED * (dropped + c.n_comparisons):
+        found.append(f"{dropped} answers could not be read")
+    if not ranking.clustered:
+        found.append("comparisons are taken as independent; if questions recur, the intervals are too short")
+    text = "; ".join(found)
+    yield "To worry about", f"{text[0].upper()}{text[1:]}." if found else "Nothing that stands out."
+
+
+def _next(ranking: Ranking, board: pd.DataFrame) -> Told:
+    plan = _largest(ranking.tables["next"])
+    if plan.empty:
+        return
+    line = plan.iloc[0]
+    told = f"Show {line['model_a']} and {line['model_b']} to {line['judge_model']}, on new questions"
+    if pd.isna(line["width"]):
+        yield "Next", f"{told}: an answer against the order is likeliest there, and intervals need one."
+        return
+    told += f": it tells most of {line['first']} against {line['second']}, the pair known least. "
+    cost = line["to_separate"]
+    total = ranking.judgments.comparisons.n_comparisons
+    if pd.isna(cost):
+        yield "Next", f"{told}No number of comparisons within reason is known to separate these two."
+        return
+    yield (
+        "Next",
+        f"{told}About {cost} comparisons of these two, spread over the judges, separate them with a chance of "
+        f"{CHANCE:.0%} if they differ as estimated; that is {cost / total:.2g} times the {total:.0f} there are.",
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,50 @@
+"""The frame of a page: a template filled in, with style and scripts inside."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from judgerank.pages.charts import Chart, library
+
+HERE = Path(__file__).parent
+
+
+def render(template: Path, charts: dict[str, Chart] | None = None, **context: object) -> str:
+    """A page from a template that extends ``frame.html``.
+
+    Parameters
+    ----------
+    template : Path
+        Jinja, with ``title`` among its variables; scripts and styles are read from beside it.
+    charts : dict of str to Chart, optional
+        By the names they have in the template. The library that draws them is only inside if there are any.
+    context
+        Variables of the template; whatever is text is escaped.
+    """
+    environment = Environment(
+        loader=FileSystemLoader([template.parent, HERE]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["inline"] = lambda name: _inline(name, template.parent)
+    charts = charts or {}
+    tables = resources.files("itables") / "html"
+    return environment.get_template(template.name).render(
+        charts=charts,
+        chart_library=Markup(library() if charts else ""),
+        table_library=Markup((tables / "dt_bundle.js").read_text(encoding="utf-8")),
+        table_style=Markup((tables / "dt_bundle.css").read_text(encoding="utf-8")),
+        **context,
+    )
+
+
+def _inline(name: str, beside: Path) -> Markup:
+    """A script or style of ours, as it is."""
+    path = next(folder / name for folder in (beside, HERE) if (folder / name).is_file())
+    return Markup(path.read_text(encoding="utf-8"))

@@ -1,0 +1,96 @@
+// What every page has: a theme, tables that sort, search and filter, charts. Without scripts the tables stay readable.
+const root = document.documentElement;
+root.classList.add("scripted");
+const announced = document.getElementById("announced");
+const announce = (text) => { announced.textContent = text; };
+
+// theme
+const THEMES = ["as the system", "light", "dark"];
+const wanted = matchMedia("(prefers-color-scheme: dark)");
+const remembered = (() => { try { return localStorage; } catch { return null; } })();
+const toggle = document.getElementById("theme");
+let theme = Math.max(0, THEMES.indexOf(remembered?.getItem("judgerank-theme")));
+function paint() {
+  const dark = theme === 2 || (theme === 0 && wanted.matches);
+  root.dataset.theme = dark ? "dark" : "light";
+  root.classList.toggle("dark", dark);
+  toggle.textContent = `Theme: ${THEMES[theme]}`;
+  return draw();
+}
+toggle.addEventListener("click", () => {
+  theme = (theme + 1) % THEMES.length;
+  remembered?.setItem("judgerank-theme", THEMES[theme]);
+  paint();
+});
+wanted.addEventListener("change", paint);
+
+// charts
+async function draw() {
+  if (!window.vegaEmbed) return;
+  const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const [ink, line] = [colour("--ink"), colour("--line")];
+  const words = { labelColor: ink, titleColor: ink };
+  const config = {
+    background: null, font: "system-ui, sans-serif", view: { stroke: null },
+    axis: { ...words, gridColor: line, domainColor: line, tickColor: line, labelLimit: 260 },
+    legend: words, title: { color: ink }, text: { color: ink }, header: words,
+  };
+  for (const place of document.querySelectorAll(".chart")) {
+    const source = document.querySelector(`script.chart-spec[data-chart="${place.dataset.chart}"]`);
+    await window.vegaEmbed(place, JSON.parse(source.textContent), {
+      config, renderer: "svg", tooltip: { theme: root.dataset.theme },
+      actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
+      downloadFileName: place.dataset.chart, i18n: { CLICK_TO_VIEW_ACTIONS: "Save the chart" },
+    });
+    place.querySelector("summary")?.setAttribute("aria-label", "Save the chart");
+  }
+}
+
+// tables
+async function librarian() {
+  const source = document.getElementById("table-library").textContent;
+  const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  const library = await import(address);
+  URL.revokeObjectURL(address);
+  return library.default;
+}
+function filtersOf(table, element) {
+  const bar = document.createElement("div");
+  bar.className = "controls";
+  for (const head of element.querySelectorAll("thead th[data-filter]")) {
+    const column = table.column(`${head.dataset.name}:name`);
+    const label = document.createElement("label"), select = document.createElement("select");
+    label.append(head.textContent.trim(), select);
+    select.append(new Option("all", ""));
+    for (const text of [...new Set(column.nodes().toArray().map((cell) => cell.textContent))].sort()) {
+      select.append(new Option(text || "(none)", text));
+    }
+    select.addEventListener("change", () => column.search(select.value, { exact: select.value !== "" }).draw());
+    bar.append(label);
+  }
+  if (bar.children.length) element.closest(".dt-container").before(bar);
+}
+const tables = {};
+async function enliven() {
+  const DataTable = await librarian();
+  for (const element of document.querySelectorAll("table.interactive")) {
+    const heads = [...element.querySelectorAll("thead th")];
+    const rows = element.tBodies[0].rows.length;
+    const name = element.caption?.textContent ?? element.id;
+    const table = new DataTable(element, {
+      columns: heads.map((head) => ({ name: head.dataset.name, visible: !head.dataset.hidden })),
+      order: [], autoWidth: false, deferRender: true, paging: rows > 60, pageLength: 50,
+      lengthMenu: [25, 50, 100, 250, { label: "all", value: -1 }],
+      layout: {
+        topStart: { buttons: [{ extend: "colvis", text: "Columns", attr: { "aria-label": `Columns of: ${name}` } }] },
+        topEnd: { search: { placeholder: "search" } },
+        bottomStart: rows > 60 ? ["pageLength", "info"] : "info", bottomEnd: rows > 60 ? "paging" : null,
+      },
+      language: { search: "Search", info: "_TOTAL_ of _MAX_ rows", infoFiltered: "", infoEmpty: "no rows" },
+    });
+    tables[element.id] = table;
+    filtersOf(table, element);
+  }
+}
+const ready = enliven().then(paint);
+ready.then(() => { root.dataset.ready = "true"; });
