@@ -10,15 +10,15 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from judgerank.errors import DataUnavailableError
-from judgerank.pages import whole_page
 from judgerank.publishing import STORED_FORMAT, staged
 from replication.auditing.audit import audit, totals
 from replication.auditing.claims import claims
 from replication.auditing.findings import FINDINGS, tell
-from replication.auditing.page import Audit, page
+from replication.auditing.page import Audit, every_number, page
 from replication.auditing.results import Results
 from replication.auditing.shown import blocks, keep_current, markdown_in
 from replication.config import ROOT, main
+from replication.pages import whole_page
 
 log = logging.getLogger("replication")
 
@@ -43,12 +43,13 @@ def run(cfg: DictConfig) -> None:
     folder = Path(ROOT, cfg.results)
     results = Results(folder)
     audited = whole(results)
-    text = page(audited, results)
+    brief, table = page(audited, results, folded_numbers=False), every_number(audited, results)
+    html = whole_page(brief, "Audit of the paper's numbers and claims", folder, [table], ("place", "verdict"))
     with staged(folder, "audit.json") as written:
         for name, frame in (("audit", audited.numbers), ("audit_claims", _flat(audited.claims))):
             frame.to_csv(written / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
-        (written / "audit.md").write_text(text)
-        (written / "audit.html").write_text(whole_page(text, "Audit of the paper's numbers and claims", folder))
+        (written / "audit.md").write_text(page(audited, results))
+        (written / "audit.html").write_text(html)
     keep_current(markdown_in(Path(ROOT, place) for place in cfg.pages), blocks(audited, results))
     log.info("%s", totals(audited.numbers).set_index("place").T.to_string())
 

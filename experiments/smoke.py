@@ -12,11 +12,11 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from judgerank.errors import NotAsStoredError
-from judgerank.pages import whole_page
 from judgerank.publishing import replace_file
 from replication.auditing.smoke import HERE, Layered, compared, smoke_page
 from replication.config import ROOT, main
 from replication.launching import launched
+from replication.pages import whole_page
 
 log = logging.getLogger("replication")
 

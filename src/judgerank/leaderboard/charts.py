@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from judgerank.leaderboard.ranking import Ranking
 
-NAMED = 40  # models, up to which each has a line with its name
+NAMED = 60  # models, up to which each has a line with its name
 BLUE, ORANGE = "#0072B2", "#D55E00"  # told apart by colour-blind readers (Okabe and Ito, 2008)
 UNFITTED = ["unbounded", "no maximum"]  # where the search stopped says nothing
 

@@ -9,9 +9,7 @@ import pandas as pd
 
 from judgerank.arrays import FloatArray
 from judgerank.comparisons import Comparisons
-from judgerank.duplicates import answer_agreement
 from judgerank.errors import NoIntervalError
-from judgerank.judgments import Judgments
 from judgerank.likelihood import Law
 from judgerank.result import FitResult
 
@@ -30,7 +28,6 @@ MEANING = {
 BLOCKS = ("discrimination", "position", "slope", "tie")  # parameters of a judge
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
 LEANING = float(np.log(0.6 / 0.4))  # log-odds of the first shown among equals, beyond which a judge leans
-FEWEST_SHARED = 50  # items that two judges share, from which they may be found to be one
 
 
 def agreement(cells: Comparisons) -> pd.Series:
@@ -93,25 +90,6 @@ def effective_judges(share: Iterable[float]) -> float:
     """How many judges with equal shares would be spread as widely: (sum x)^2 / sum x^2 (Kish, 1965)."""
     x = np.asarray(list(share), float)
     return float(x.sum() ** 2 / (x @ x))
-
-
-def same_judges(judgments: Judgments, level: float) -> dict[str, str]:
-    """For each judge, the one it may be a copy of: the earlier in the alphabet, if the two answer alike.
-
-    Two judges are taken for one if their agreement on shared items is surely above what any pair of judges with
-    different partners reaches: the lower end of its interval above the upper ends of all pairs of one of the two
-    with a third judge. It takes three judges, and `FEWEST_SHARED` items that each pair shares.
-    """
-    if "question_id" not in judgments.frame:
-        return {}
-    pairs = answer_agreement(judgments, FEWEST_SHARED, level)
-    found: dict[str, str] = {}
-    for pair in pairs.itertuples():
-        two = {pair.judge_1, pair.judge_2}
-        touching = pairs[pairs["judge_1"].isin(two) ^ pairs["judge_2"].isin(two)]
-        if len(touching) and pair.low > touching["high"].max():
-            found[pair.judge_2] = pair.judge_1
-    return found
 
 
 def verdicts(fitted: FitResult, few: int, level: float, same: dict[str, str]) -> pd.Series:

@@ -13,6 +13,7 @@ from judgerank.inference import wald
 from judgerank.judgments import Judgments
 from judgerank.leaderboard import panel
 from judgerank.leaderboard.bands import bands_of
+from judgerank.leaderboard.copies import same_judges
 from judgerank.ranks import Order, at_best_known_scale, orders, pairwise, rank_intervals
 from judgerank.result import FitResult
 
@@ -58,7 +59,7 @@ def judges(fitted: FitResult, judgments: Judgments, level: float, few: int) -> p
     interval. `judgerank.leaderboard.panel` says what verdict, agreement and information are.
     """
     frame = judgments.judges.drop(columns="dataset").set_index("judge")
-    frame.insert(0, "verdict", panel.verdicts(fitted, few, level, panel.same_judges(judgments, level)))
+    frame.insert(0, "verdict", panel.verdicts(fitted, few, level, same_judges(fitted, judgments, level)))
     frame["agreement"] = panel.agreement(fitted.comparisons)
     frame["information"] = panel.information_share(fitted)
     frame["status"] = fitted.judge_status

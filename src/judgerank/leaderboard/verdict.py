@@ -94,29 +94,24 @@ def _panel(judges: pd.DataFrame) -> Told:
 def _worries(ranking: Ranking, judges: pd.DataFrame) -> Told:
     found, fitted = [], ranking.fitted
     if len(ranking.fits) > 1:
-        found.append(f"the comparisons fall into {len(ranking.fits)} groups of models, each ranked apart")
+        found.append(f"The comparisons fall into {len(ranking.fits)} groups of models, each ranked apart.")
     if not fitted.converged:
-        found.append(f"the fit ended as {fitted.status}, not at a maximum")
-    silent = int((judges["verdict"] == panel.SILENT).sum())
-    if 2 * silent >= len(judges):
-        found.append("half of the judges or more count for nothing: the others may be the contrary ones")
-    same = judges[judges["verdict"].str.startswith(panel.SAME)]
-    if len(same):
-        found.append(
-            f"{listed(f'{row.judge} may be the {row.verdict}' for row in same.itertuples())}, and is counted twice"
-        )
-    if judges["information"].notna().all() and len(judges) > 1:
-        worth = panel.effective_judges(judges["information"])
-        if worth < FEW_JUDGES:
-            found.append(f"the ranking hangs on {judges.loc[judges['information'].idxmax(), 'judge']} alone, almost")
+        found.append(f"The fit ended as {fitted.status}, not at a maximum.")
+    if 2 * (judges["verdict"] == panel.SILENT).sum() >= len(judges):
+        found.append("Half of the judges or more count for nothing: the others may be the contrary ones.")
+    copies = judges[judges["verdict"].str.startswith(panel.SAME)]
+    for one, group in copies.groupby(copies["verdict"].str.removeprefix(panel.SAME))["judge"]:
+        found.append(f"These answer as one judge, and are counted as {len(group) + 1}: {listed([one, *group])}.")
+    share = judges["information"]
+    if len(judges) > 1 and share.notna().all() and panel.effective_judges(share) < FEW_JUDGES:
+        found.append(f"The ranking all but hangs on one judge, {judges.loc[share.idxmax(), 'judge']}.")
     c = ranking.judgments.comparisons
     dropped = sum(c.dropped.values())
     if dropped > MANY_DROPPED * (dropped + c.n_comparisons):
-        found.append(f"{dropped} answers could not be read")
+        found.append(f"{dropped:,} answers could not be read.")
     if not ranking.clustered:
-        found.append("comparisons are taken as independent; if questions recur, the intervals are too short")
-    text = "; ".join(found)
-    yield "To worry about", f"{text[0].upper()}{text[1:]}." if found else "Nothing that stands out."
+        found.append("Comparisons are taken as independent: if questions recur, the intervals are too short.")
+    yield "To worry about", " ".join(found) or "Nothing that stands out."
 
 
 def _next(ranking: Ranking, board: pd.DataFrame) -> Told:
@@ -128,17 +123,23 @@ def _next(ranking: Ranking, board: pd.DataFrame) -> Told:
     if pd.isna(line["width"]):
         yield "Next", f"{told}: an answer against the order is likeliest there, and intervals need one."
         return
-    told += f": it tells most of {line['first']} against {line['second']}, the pair known least. "
+    told += f": it tells most of {line['first']} against {line['second']}, the pair known least of those open. "
     cost = line["to_separate"]
     total = ranking.judgments.comparisons.n_comparisons
     if pd.isna(cost):
         yield "Next", f"{told}No number of comparisons within reason is known to separate these two."
         return
+    share = f"{cost / total:.1g} of" if cost < total else f"{cost / total:.2g} times"
     yield (
         "Next",
-        f"{told}About {cost} comparisons of these two, spread over the judges, separate them with a chance of "
-        f"{CHANCE:.0%} if they differ as estimated; that is {cost / total:.2g} times the {total:.0f} there are.",
+        f"{told}About {_rounded(cost):,} comparisons of these two, spread over the judges, separate them with a "
+        f"chance of {CHANCE:.0%} if they differ as estimated. That is {share} the {total:,.0f} there are.",
     )
+
+
+def _rounded(number: int) -> int:
+    """To two significant digits."""
+    return int(float(f"{number:.2g}"))
 
 
 def _counted(number: int, noun: str) -> str:

@@ -78,7 +78,7 @@ async function enliven() {
     const rows = element.tBodies[0].rows.length;
     const name = element.caption?.textContent ?? element.id;
     const table = new DataTable(element, {
-      columns: heads.map((head) => ({ name: head.dataset.name, visible: !head.dataset.hidden })),
+      columns: heads.map((head) => ({ name: head.dataset.name ?? head.textContent, visible: !head.dataset.hidden })),
       order: [], autoWidth: false, deferRender: true, paging: rows > 60, pageLength: 50,
       lengthMenu: [25, 50, 100, 250, { label: "all", value: -1 }],
       layout: {

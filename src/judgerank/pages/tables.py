@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -35,6 +36,14 @@ class Column:
     hidden: bool = False
 
 
+class Cell(NamedTuple):
+    """A cell: its text, the value it is sorted by (empty: by its text), and where it leads (empty: nowhere)."""
+
+    text: str
+    order: str = ""
+    link: str = ""
+
+
 @dataclass(frozen=True)
 class Shown:
     """A table of a page.
@@ -45,14 +54,13 @@ class Shown:
         Name of the table on its page.
     caption : str
     columns : list of Column
-    rows : list of list of (str, str)
-        Text of every cell, and the value it is sorted by (empty: by its text).
+    rows : list of list of Cell
     """
 
     key: str
     caption: str
     columns: list[Column]
-    rows: list[list[tuple[str, str]]]
+    rows: list[list[Cell]]
 
 
 def shown(
@@ -63,6 +71,7 @@ def shown(
     about: Mapping[str, str] | None = None,
     hidden: Collection[str] = (),
     precise: Mapping[str, int] | None = None,
+    links: Mapping[str, Sequence[str]] | None = None,
 ) -> Shown:
     """A DataFrame as a table of a page.
 
@@ -76,29 +85,34 @@ def shown(
         Columns that are shown only once they are asked for.
     precise : mapping of str to int, optional
         Decimals by column, where they are not three.
+    links : mapping of str to sequence of str, optional
+        Addresses by column, one for every row; empty ones are no links.
     """
-    heads, about, precise = heads or {}, about or {}, precise or {}
+    heads, about, precise, links = heads or {}, about or {}, precise or {}, links or {}
     columns, cells = [], []
     for name, values in frame.items():
         name = str(name)
         numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
         columns.append(Column(name, heads.get(name, name), about.get(name, ""), numeric, name in hidden))
-        cells.append(_cells(values, name, numeric, precise.get(name, 3)))
+        column = _cells(values, name, numeric, precise.get(name, 3))
+        if name in links:
+            column = [cell._replace(link=to) for cell, to in zip(column, links[name], strict=True)]
+        cells.append(column)
     return Shown(key, caption, columns, [list(row) for row in zip(*cells, strict=True)])
 
 
-def _cells(values: pd.Series, name: str, numeric: bool, decimals: int) -> Sequence[tuple[str, str]]:
+def _cells(values: pd.Series, name: str, numeric: bool, decimals: int) -> list[Cell]:
     found = []
     for value in values.astype(object):
         if pd.isna(value):
-            found.append((MISSING, "" if not numeric else "-1e308"))
+            found.append(Cell(MISSING, "-1e308" if numeric else ""))
         elif isinstance(value, bool):
-            found.append(("yes" if value else "no", ""))
+            found.append(Cell("yes" if value else "no"))
         elif isinstance(value, float):
             text = f"{value:.{decimals}f}" if abs(value) < 1e5 else f"{value:.1e}"
             if name.startswith("p_") and value < SMALLEST:
                 text = f"<{SMALLEST:g}"
-            found.append((text, f"{value:.6g}"))
+            found.append(Cell(text, f"{value:.6g}"))
         else:
-            found.append((str(value), str(value) if numeric else ""))
+            found.append(Cell(str(value)))
     return found

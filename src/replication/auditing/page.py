@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import pandas as pd
 
+from judgerank.errors import ConfigError
+from judgerank.pages import Shown, shown
 from replication.auditing.audit import MEANING, OTHERS, RESULTS, Verdict, totals
 from replication.auditing.claim import STATED as COUNTED
 from replication.auditing.claims import outcomes
 from replication.auditing.finding import Told
 from replication.auditing.monte_carlo import STATED
+from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results
+from replication.config import ROOT, script_of
 
 PAPER = (
     "The paper: Xu, Tan, Wu and Zhou, *A Judge-Aware Ranking Framework for Evaluating Large Language Models "
@@ -68,8 +74,8 @@ def verdicts_table(numbers: pd.DataFrame) -> str:
     return whole[["printed", "results", *map(str, RESULTS)]].to_markdown(index=False)
 
 
-def page(audit: Audit, results: Results) -> str:
-    """The audit in Markdown, to be read in the results folder."""
+def page(audit: Audit, results: Results, folded_numbers: bool = True) -> str:
+    """The audit in Markdown, to be read in the results folder; with every number, by place, unless told not to."""
     numbers = audit.numbers
     parts = [
         "# Audit of the paper's numbers and claims",
@@ -93,13 +99,55 @@ def page(audit: Audit, results: Results) -> str:
         COUNTED,
         _claims(audit.claims, results),
         _open(numbers),
-        "## Every number",
-        *(
+    ]
+    if folded_numbers:
+        parts += ["## Every number"]
+        parts += [
             folded(f"{place} ({len(rows)})", numbers_table(rows))
             for place, rows in numbers.groupby("place", sort=False)
-        ),
-    ]
+        ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def every_number(audit: Audit, results: Results) -> Shown:
+    """All numbers in the paper's order as one table, each with its stored table, script, settings and figure."""
+    numbers = audit.numbers
+    source = numbers["source"].fillna("").astype(str)
+    section = source.str.partition("/")[0]
+    figure = numbers["place"].map(_figures()).fillna("").str.partition(";")[0]
+    here = results.folder
+    links = {
+        "table": [_there(here, name) for name in source],
+        "script": [_there(here, f"../{_script(name)}") if name else "" for name in section],
+        "settings": [_there(here, f"../conf/{name}.yaml") if name else "" for name in section],
+        "figure": [_there(here, f"../figures/{name}") if name else "" for name in figure],
+    }
+    frame = numbers[["place", *SHOWN]].drop(columns=["low", "high", "draws"]).copy()
+    frame["ours"] = [_text(value) for value in frame["ours"]]
+    marked = numbers["surrogate"].to_numpy(bool)
+    frame.loc[marked, "ours"] += " (surrogate)"
+    frame = frame.fillna({"reason": ""}).astype({"verdict": str})
+    for name, addresses in links.items():
+        frame[name] = [Path(to).name if to else "" for to in addresses]
+    return shown("every-number", "Every number", frame, links=links, precise={"difference": 4})
+
+
+@cache
+def _figures() -> dict[str, str]:
+    table = items()
+    return dict(zip(table["item"], table["figures"], strict=True))
+
+
+@cache
+def _script(section: str) -> str:
+    try:
+        return script_of(section).relative_to(ROOT).as_posix()
+    except ConfigError:
+        return ""
+
+
+def _there(folder: Path, name: str) -> str:
+    return name if name and (folder / name).is_file() else ""
 
 
 def _links(names: tuple[str, ...] | list[str], results: Results) -> str:
