@@ -22,17 +22,17 @@ MODULES = {
 }
 NEVER = {"replication", "experiments", "hydra", "omegaconf", "joblib"}
 # what a wheel brings, and what an extra brings to the modules named, which others import within functions only
-CORE = {"numpy", "scipy", "pandas", "typer", "markdown", "tabulate", "judgerank", *sys.stdlib_module_names}
+CORE = {"numpy", "scipy", "pandas", "typer", "jinja2", "markupsafe", "itables", "judgerank", *sys.stdlib_module_names}
 EXTRAS = {
     "judgerank.plots": {"matplotlib", "textalloc"},
+    "judgerank.pages": {"vl_convert"},
+    "judgerank.leaderboard": {"altair"},
     "judgerank.collecting": {"openai", "pydantic", "yaml", "tenacity", "filelock", "tqdm"},
 }
 # each may import those before it and those beside it; modules that are not named are beside their package
 WHEN_ASKED = {  # imported by the function that needs it, and not before; nothing that a study's numbers depend on
     ("judgerank.cli.collect", "judgerank.collecting.run"),
     ("judgerank.cli.collect", "judgerank.collecting.settings"),
-    ("judgerank.leaderboard.writing", "judgerank.plots.own"),
-    ("judgerank.leaderboard.writing", "judgerank.plots.style"),
     ("judgerank.presentation", "judgerank.leaderboard.standings"),
     ("judgerank.presentation", "judgerank.plots.own"),
     ("judgerank.storing", "judgerank.result"),

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from experiments.audit import whole
-from judgerank.pages import whole_page
 from replication import published
 from replication.auditing.audit import OTHERS, RESULTS, Verdict, audit, judged, totals
 from replication.auditing.claim import CHECKS, Outcome, against, tables_of
@@ -26,6 +25,7 @@ from replication.auditing.registry import KINDS, causes, registry
 from replication.auditing.results import Missing, Results
 from replication.auditing.shown import blocks, markdown_in, with_block
 from replication.config import ROOT
+from replication.pages import whole_page
 
 STORED = Results(ROOT / "results")
 LABELS = {"printed_name", "unit", "place", "statement"}

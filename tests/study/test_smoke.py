@@ -6,7 +6,6 @@ import runpy
 import pytest
 from omegaconf import OmegaConf
 
-from judgerank.pages import whole_page
 from replication.auditing.audit import Verdict
 from replication.auditing.registry import items
 from replication.auditing.smoke import HERE, STORED, Layered, compared, places_of, smoke_page

@@ -73,7 +73,7 @@ def test_the_wheel_ranks_outside_the_checkout(installed, tmp_path):
     assert "the page: rankings/mine/index.html" in done.stdout
     folder = tmp_path / "rankings/mine"
     page = (folder / "index.html").read_text()
-    assert "judgerank[plot]" in page  # figures take an extra, and the page says which
+    assert "judgerank[page]" in page  # charts take an extra, and the page says which
     assert sorted(path.name for path in folder.iterdir()) == sorted(
         ["index.html", "run.json", *(f"{name}.csv" for name in ("leaderboard", "judges", "pairs", "next"))]
     )

@@ -104,7 +104,7 @@ const from = byId("duel-from"), kind = byId("duel-kind");
 for (let start = 0; start < data.models.length; start += AT_ONCE) {
   from.append(new Option(`${start + 1} to ${Math.min(start + AT_ONCE, data.models.length)}`, start));
 }
-from.closest("label").hidden = data.models.length <= AT_ONCE;
+from.parentElement.hidden = data.models.length <= AT_ONCE;
 function cellOf(i, j) {
   if (kind.value === "count") return { text: String(record(i, j).count), tint: null };
   const value = kind.value === "chance" ? chance(i, j) : record(i, j).won;

@@ -59,14 +59,17 @@ function filtersOf(table, element) {
   bar.className = "controls";
   for (const head of element.querySelectorAll("thead th[data-filter]")) {
     const column = table.column(`${head.dataset.name}:name`);
-    const label = document.createElement("label"), select = document.createElement("select");
-    label.append(head.textContent.trim(), select);
+    const [box, label, select] = ["div", "label", "select"].map((tag) => document.createElement(tag));
+    select.id = `${element.id}-${head.dataset.name}`;
+    label.htmlFor = select.id;
+    label.textContent = head.textContent.trim();
+    box.append(label, select);
     select.append(new Option("all", ""));
     for (const text of [...new Set(column.nodes().toArray().map((cell) => cell.textContent))].sort()) {
       select.append(new Option(text || "(none)", text));
     }
     select.addEventListener("change", () => column.search(select.value, { exact: select.value !== "" }).draw());
-    bar.append(label);
+    bar.append(box);
   }
   if (bar.children.length) element.closest(".dt-container").before(bar);
 }

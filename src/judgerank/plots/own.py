@@ -1,4 +1,4 @@
-"""One ranking: where the models stand, and what the judges do."""
+"""One ranking: where the models stand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from judgerank.arrays import FloatArray, ObjectArray
 from judgerank.plots.style import COLOURS, PAGE, canvas
 
 MOST = 60  # rows in a figure
-CENTRE = {"discrimination": 1.0}  # where a judge is like any other
 LONGEST = 44  # characters of a name beside it
 
 
@@ -27,34 +26,6 @@ def standings(frame: pd.DataFrame, title: str) -> Figure:
     panels[1].set_xlabel("rank, with the ranks it may have")
     panels[1].set_xlim(0.5, len(frame) + 0.5)
     panels[1].xaxis.get_major_locator().set_params(integer=True)
-    return figure
-
-
-def judges(frame: pd.DataFrame, title: str) -> Figure:
-    """Discrimination and leaning of every judge, those fitted, with intervals; a cross where there is none."""
-    shown = [name for name in ("discrimination", "position", "slope", "tie") if name in frame]
-    rows = frame.head(MOST)
-    figure, panels = _panels(rows["judge"], max(len(shown), 1), title)
-    if not shown:
-        panels[0].plot(rows["share_tie"], -np.arange(len(rows)), "o", color=COLOURS["judge_aware"])
-        panels[0].set_xlabel("share of ties")
-    labels = {
-        "discrimination": "discrimination\n(geometric mean one)",
-        "position": "leaning towards\nthe model shown first, log-odds",
-        "slope": "slope in length",
-        "tie": "tie propensity",
-    }
-    for axes, name in zip(panels, shown, strict=False):
-        bounded = ~rows["status"].isin(["unbounded", "no maximum"]).to_numpy()
-        value = rows[name].where(bounded)  # where the search stopped says nothing
-        _intervals(axes, value, rows[f"low_{name}"], rows[f"high_{name}"], "position_aware")
-        axes.axvline(CENTRE.get(name, 0.0), color=COLOURS["reference"], linewidth=0.6)
-        if not bounded.any():
-            axes.set_xlim(*((0, 2) if name == "discrimination" else (-1, 1)))
-        for y in np.flatnonzero(~bounded):
-            at = ("axes fraction", "data")
-            axes.annotate(rows["status"].iloc[y], (0.98, -y), xycoords=at, ha="right", va="center")
-        axes.set_xlabel(labels[name])
     return figure
 
 

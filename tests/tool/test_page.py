@@ -1,0 +1,299 @@
+"""The pages in a real browser: what a reader does with them, what leaves them, and whom they shut out."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgerank import rank
+from judgerank.leaderboard import standings
+from judgerank.leaderboard.ranking import Ranking
+from replication.config import ROOT
+from tests.tool.test_panel import panel_of
+
+sync_api = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="could not find a browser (apt-get install chromium)")
+HOSTILE = "<script>document.title='caught'</script>"
+NAMES = {"m0": HOSTILE, "m1": "a&b \"c\" 'd'", "m2": "</script><b>bold", "m3": "llama_3 *x*|y"}
+
+
+@dataclass
+class Seen:
+    """A page that is open, with what it said and asked for."""
+
+    page: sync_api.Page
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[sync_api.Browser]:
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(chromium):
+    """Open a file; afterwards nothing must have gone wrong, and nothing have left."""
+    seen: list[Seen] = []
+
+    def open_(path: Path, width: int = 1280, scheme: str = "light") -> sync_api.Page:
+        page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        one = Seen(page)
+        page.on("console", lambda said: one.errors.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: one.errors.append(str(error)))
+        page.on("request", lambda asked: one.requests.append(asked.url))
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-complete]", state="attached")
+        seen.append(one)
+        return page
+
+    yield open_
+    for one in seen:
+        assert one.errors == []
+        assert {url.partition(":")[0] for url in one.requests} <= {"file", "blob", "data"}
+        one.page.close()
+
+
+@pytest.fixture(scope="module")
+def ranking() -> Ranking:
+    frame = panel_of([2.0, 1.5, 1.0, 0.1, 1.0], position=[0, 0, 1.5, 0, 0], n_questions=200, copy=False)
+    frame["category"] = np.where(frame["question"] % 2 == 0, "code", "prose")
+    frame["reply"] = "I say <b>" + frame["winner"] + "</b>"
+    renamed = {side: frame[side].replace(NAMES) for side in ("model_a", "model_b")}
+    return rank(frame.assign(**renamed, judge=frame["judge"].replace({"j0": HOSTILE})))
+
+
+@pytest.fixture(scope="module")
+def written(ranking, tmp_path_factory) -> Path:
+    return ranking.write(tmp_path_factory.mktemp("page") / "ranking")
+
+
+def column(page: sync_api.Page, table: str, name: str) -> list[str]:
+    """Cells of a column, as shown."""
+    heads = page.locator(f"#{table} thead th").all()
+    (place,) = (n for n, head in enumerate(heads, 1) if head.get_attribute("data-name") == name)
+    return page.locator(f"#{table} tbody tr td:nth-child({place})").all_inner_texts()
+
+
+def test_tables_sort_search_filter_and_show_columns(opened, written, ranking):
+    page, board = opened(written), ranking.tables["leaderboard"]
+    assert column(page, "leaderboard", "model") == list(board["model"])
+    head = page.locator("#leaderboard thead th[data-name=score]")
+    head.click()
+    assert column(page, "leaderboard", "model") == list(board["model"])[::-1]
+    head.click()
+    assert column(page, "leaderboard", "model") == list(board["model"])
+    search = page.locator("#leaderboard_wrapper").get_by_label("Search")
+    search.fill("llama_3")
+    assert column(page, "leaderboard", "model") == ["llama_3 *x*|y"]
+    search.fill("")
+    page.get_by_label("verdict", exact=True).select_option("weak")
+    judges = ranking.tables["judges"].set_index("judge")["verdict"]
+    assert column(page, "judges", "judge") == list(judges.index[judges == "weak"]) != []
+    assert "unparsed" not in page.locator("#judges thead").inner_text()
+    page.get_by_role("button", name="Columns of: Judges").click()
+    page.locator(".dt-button-collection").get_by_text("unparsed").click()
+    assert "unparsed" in page.locator("#judges thead").inner_text()
+
+
+def test_a_rival_is_chosen_and_the_probabilities_are_those_of_the_fit(opened, written, ranking):
+    page, board = opened(written), ranking.tables["leaderboard"]
+    rival = board["model"].iloc[3]
+    page.get_by_label("Win probability against").select_option(rival)
+    found = dict(zip(column(page, "leaderboard", "model"), column(page, "leaderboard", "versus"), strict=True))
+    scores = ranking.fitted.scores
+    for name in board["model"].drop(3):
+        chance = float(ranking.fitted.win_probability(np.array(scores[name] - scores[rival])))
+        assert float(found[name]) == pytest.approx(chance, abs=0.0051)
+    assert found[rival] == "--"
+
+
+def test_a_pair_opens_the_judgments_behind_it(opened, written, ranking):
+    page = opened(written)
+    first, second = ranking.tables["leaderboard"]["model"].iloc[[0, 2]]
+    cell = page.locator("#matrix tbody tr").nth(0).locator("td").nth(2).get_by_role("button")
+    assert cell.get_attribute("aria-label").startswith(f"{first} against {second}: 0.")
+    cell.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    assert dialog.get_by_role("heading").inner_text() == f"{first} against {second}"
+    frame = ranking.judgments.frame
+    mine = frame[frame["model_a"].isin([first, second]) & frame["model_b"].isin([first, second])]
+    said = dialog.inner_text()
+    won = ((mine["model_a"] == first) == (mine["judge_preferred_model"] == "a")).mean()
+    assert f"{len(mine)} comparisons, of which {first} won {100 * won:.1f}%" in said
+    assert f"{len(mine)} records are listed." in said
+    pair = ranking.tables["pairs"].query("first == @first and second == @second").iloc[0]
+    assert f"Difference of scores {pair['difference']:.3f}" in said
+    assert dialog.locator("tbody tr").count() == min(len(mine), 100)
+    dialog.locator("details summary").first.click()
+    assert re.fullmatch(r"I say <b>[ab]</b>", dialog.locator("pre").first.inner_text())
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+
+
+def test_a_judge_opens_its_judgments_in_portions(opened, written, ranking):
+    page = opened(written)
+    page.locator("#judges").get_by_role("button", name=f"{HOSTILE}: its judgments").click()
+    dialog = page.get_by_role("dialog")
+    assert dialog.get_by_role("heading").inner_text() == f"Judgments by {HOSTILE}"
+    assert dialog.locator("tbody tr").count() == 100
+    dialog.get_by_role("button", name="Show more").click()
+    assert dialog.locator("tbody tr").count() == 200
+    assert not dialog.get_by_role("button", name="Show more").is_visible()
+
+
+def test_the_matrix_shows_counts_and_shares_too(opened, written, ranking):
+    page = opened(written)
+    page.get_by_label("Shown", exact=True).select_option("count")
+    cells = [int(text) for text in page.locator("#matrix td button").all_inner_texts()]
+    assert sum(cells) == 2 * ranking.judgments.comparisons.n_comparisons
+    page.get_by_label("Shown", exact=True).select_option("won")
+    shares = np.array([float(text) for text in page.locator("#matrix td button").all_inner_texts()])
+    assert shares.sum() == pytest.approx(15, abs=0.2)
+
+
+def test_categories_are_tabs_that_arrows_move_between(opened, written):
+    page = opened(written)
+    assert page.locator("#panel-1").is_visible()
+    assert not page.locator("#panel-2").is_visible()
+    page.get_by_role("tab", name="code").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_role("tab", name="prose").get_attribute("aria-selected") == "true"
+    assert page.locator("#panel-2").is_visible()
+    assert not page.locator("#panel-1").is_visible()
+
+
+def test_names_and_replies_stay_text(opened, written):
+    page = opened(written)
+    assert page.title().startswith("Ranking of 6 models")
+    assert page.locator("b").count() == 0
+    assert HOSTILE in page.locator("#verdict").inner_text()
+
+
+def test_the_charts_are_drawn_told_in_words_and_can_be_saved(opened, written):
+    page = opened(written)
+    assert page.locator(".chart svg.marks").count() == 2
+    assert page.locator("figcaption").first.inner_text().startswith("Scores of 6 models with 95% intervals")
+    page.locator(".chart summary").first.click()
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Save as SVG").first.click()
+    assert saved.value.suggested_filename == "scores.svg"
+    assert "<svg" in Path(saved.value.path()).read_text()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (320, "dark")])
+def test_the_page_meets_wcag_aa_and_fits_the_screen(opened, written, width, scheme):
+    page = opened(written, width, scheme)
+    assert page.evaluate("document.documentElement.dataset.theme") == scheme
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("parseFloat(getComputedStyle(document.querySelector('td')).fontSize)") >= 13
+    page.locator("details.explained").evaluate_all("all => all.forEach((one) => { one.open = true; })")
+    assert violations(page) == []
+    page.locator("#matrix button").first.click()
+    assert violations(page) == []
+
+
+def violations(page: sync_api.Page) -> list[str]:
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+    found = axe.Axe().run(page, options={"runOnly": {"type": "tag", "values": tags}}).response["violations"]
+    return [f"{one['id']}: {[node['html'] for node in one['nodes'][:3]]}" for one in found]
+
+
+def test_a_theme_is_chosen_and_kept(opened, written):
+    page = opened(written)
+    button = page.locator("#theme")
+    for name, theme in (("light", "light"), ("dark", "dark")):
+        button.click()
+        assert button.inner_text() == f"Theme: {name}"
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+    page.reload()
+    page.wait_for_selector("html[data-complete]", state="attached")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_without_scripts_the_tables_are_there_and_nothing_that_would_do_nothing(chromium, written, ranking):
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(written.as_uri())
+    for name in ranking.tables["leaderboard"]["model"]:
+        assert page.locator("#leaderboard").get_by_text(name, exact=True).is_visible()
+    assert not page.locator("#rival").is_visible()
+    assert not page.locator("#theme").is_visible()
+    context.close()
+
+
+def test_components_and_fits_without_intervals_have_a_page(opened, tmp_path):
+    one = panel_of([1.0, 1.0], n_questions=80)
+    other = one.assign(model_a="n" + one["model_a"], model_b="n" + one["model_b"])
+    page = opened(rank(pd.concat([one, other])).write(tmp_path / "two"))
+    assert page.locator("#leaderboard tbody tr").count() == 12
+    assert page.locator("#matrix td button").first.inner_text() != ""
+    assert "–" in page.locator("#matrix td button").all_inner_texts()  # of different components
+    rows = [("x", "y", "a"), ("y", "z", "a"), ("x", "z", "a"), ("x", "y", "a"), ("y", "z", "b"), ("x", "y", "b")]
+    few = pd.DataFrame(rows, columns=["model_a", "model_b", "winner"])
+    opened(rank(few, solver="penalised").write(tmp_path / "few"))
+
+
+def test_a_thousand_models_are_searched_in_less_than_ten_megabytes(opened, tmp_path, monkeypatch):
+    """The ranking's tables are made up: the page is what is tried."""
+    n, rng = 1000, np.random.default_rng(0)
+    s = np.sort(rng.normal(size=n))[::-1]
+    i, j = rng.integers(n, size=(2, 60_000))
+    i, j = i[i != j], j[i != j]
+    first = rng.random(len(i)) < 1 / (1 + np.exp(s[j] - s[i]))
+    names = np.array([f"maker-{k % 37}/model-{k}-instruct" for k in range(n)], object)
+    frame = pd.DataFrame({"model_a": names[i], "model_b": names[j], "judge": rng.integers(20, size=len(i)).astype(str)})
+    frame = frame.assign(winner=np.where(first, "a", "b"), question=rng.integers(5000, size=len(i)))
+    monkeypatch.setattr(standings, "orders_of", lambda fitted: None)
+    bare = rank(frame, model="btl")
+    board = bare.tables["leaderboard"]
+    full = board.assign(low=board["score"] - 0.2, high=board["score"] + 0.2, rank_low=1, rank_high=n)
+    full["band"] = np.arange(n) // 10 + 1
+    pairs = bare.tables["pairs"].assign(low=-0.1, high=0.1, p_value=0.5, p_holm=1.0, separated=False)
+    path = tmp_path / "index.html"
+    path.write_text(replace(bare, tables=bare.tables | {"leaderboard": full, "pairs": pairs}).to_html())
+    assert path.stat().st_size < 10e6
+    page = opened(path)
+    page.locator("#leaderboard_wrapper").get_by_label("Search").fill("model-777-")
+    assert column(page, "leaderboard", "model") == ["maker-0/model-777-instruct"]
+    page.get_by_label("Models", exact=True).select_option("26 to 50")
+    assert page.locator("#matrix tbody tr").count() == 25
+    height = page.evaluate("document.documentElement.scrollHeight")
+    assert height < 12_000
+
+
+def test_the_audit_is_one_table_to_filter_with_links_that_lead_somewhere(opened):
+    page = opened(ROOT / "results/audit.html")
+    numbers = pd.read_csv(ROOT / "results/audit.csv")
+    info = page.locator("#every-number_wrapper .dt-info")
+    assert info.inner_text() == f"{len(numbers)} of {len(numbers)} rows"
+    page.get_by_label("verdict", exact=True).select_option("differs, cause not established")
+    page.get_by_label("place", exact=True).select_option("Table A.9")
+    left = numbers[(numbers["verdict"] == "differs, cause not established") & (numbers["place"] == "Table A.9")]
+    assert info.inner_text() == f"{len(left)} of {len(numbers)} rows"
+    assert len(left) > 0
+    links = page.locator("#every-number tbody a").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
+    assert {Path(link).suffix for link in links} >= {".csv", ".py", ".yaml"}
+    assert all((ROOT / "results" / link).resolve().is_file() for link in links)
+    assert violations(page) == []
+
+
+def test_data_in_a_page_cannot_end_its_script(written):
+    text = written.read_text()
+    (block,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert HOSTILE in json.loads(block)["models"]

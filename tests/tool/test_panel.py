@@ -1,0 +1,236 @@
+"""What a ranking says of bands, of its judges and in its verdict, against counts by hand and simulated panels."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit
+
+from judgerank import Comparisons, fit, rank
+from judgerank.leaderboard import evidence as evidence_of
+from judgerank.leaderboard import panel
+from judgerank.leaderboard.bands import bands_of
+from judgerank.leaderboard.copies import excess_agreement, same_judges
+from judgerank.leaderboard.verdict import verdict
+from judgerank.reading import judgments_of, read_judgments
+from judgerank.simulate import generator
+from replication.datasets import find_file
+from tests.real_data import FILES, IN_HOUSE, needs_data, needs_in_house
+
+SCORES = np.linspace(1.5, -1.5, 6)
+
+
+def panel_of(gamma, position=(), n_questions: int = 150, copy: bool = False, seed: str = "panel") -> pd.DataFrame:
+    """Every question asked of all judges; with a copy, the last judge repeats the first but for one answer in 50."""
+    rng, rows = generator(0, seed), []
+    b = np.array(position) if len(position) else np.zeros(len(gamma))
+    for question in range(n_questions):
+        i, j = rng.choice(len(SCORES), 2, replace=False)
+        said = rng.random(len(gamma)) < expit(np.array(gamma) * (SCORES[i] - SCORES[j]) + b)
+        if copy and rng.random() > 0.02:
+            said[-1] = said[0]
+        for judge, first in enumerate(said):
+            rows.append((question, f"m{i}", f"m{j}", f"j{judge}", "a" if first else "b"))
+    return pd.DataFrame(rows, columns=["question", "model_a", "model_b", "judge", "winner"])
+
+
+@pytest.mark.parametrize(
+    ("apart", "bands"),
+    [
+        ([], [1, 1, 1, 1]),
+        ([("a", "b")], [1, 2, 2, 2]),
+        ([("a", "c"), ("a", "d")], [1, 1, 2, 2]),
+        ([("a", "c"), ("b", "d"), ("a", "d")], [1, 1, 2, 2]),
+        ([("b", "c")], [1, 1, 2, 2]),  # though a is not separated from c
+        ([(x, y) for x in "abcd" for y in "abcd" if x < y], [1, 2, 3, 4]),
+    ],
+)
+def test_a_band_ends_before_the_first_model_separated_from_one_of_its_own(apart, bands):
+    pairs = pd.DataFrame([(x, y, (x, y) in apart) for x in "abcd" for y in "abcd" if x < y])
+    assert bands_of(list("abcd"), pairs.set_axis(["first", "second", "separated"], axis=1)) == bands
+
+
+def test_agreement_is_with_the_majority_of_the_others_on_the_same_models():
+    rows = [("x", "y", "j", "a")] * 3 + [("x", "y", "k", "a")] * 2 + [("y", "x", "l", "a")] * 2
+    rows += [("x", "z", "j", "b"), ("y", "z", "k", "c"), ("y", "z", "l", "a")]
+    frame = pd.DataFrame(rows, columns=["model_a", "model_b", "judge_model", "judge_preferred_model"])
+    found = panel.agreement(Comparisons.from_frame(frame).aggregate())
+    # j: x over y thrice, the others are split 2 : 2, so half; alone on x, z. k: x over y twice, the others lean to x
+    # by 3 : 2; a tie on y, z counts half. l: against the others' 5 : 0 twice; on y, z the other one tied.
+    assert_allclose(found, [0.5, (2 + 0.5) / 3, (0 + 0.5) / 3])
+    alone = Comparisons.from_frame(frame[frame["judge_model"] == "j"]).aggregate()
+    assert panel.agreement(alone).isna().all()
+
+
+def test_shares_of_the_information_are_what_each_judge_takes_off_the_variance():
+    judgments = judgments_of(panel_of([2.0, 1.0, 0.5]))
+    fitted = fit(judgments.comparisons, "judge_aware")
+    share = panel.information_share(fitted)
+    assert share.sum() == pytest.approx(1)
+    assert share["j0"] > share["j1"] > share["j2"] > 0
+    # the trace of L_k L^+ over N - 1, by dense matrices
+    c, s, gamma = fitted.comparisons, fitted.scores.to_numpy(), fitted.discrimination.to_numpy()
+    by_judge = np.zeros((3, 6, 6))
+    for i, j, k, n in zip(c.first, c.second, c.judge, c.count, strict=True):
+        p = expit(gamma[k] * (s[i] - s[j]))
+        e = np.eye(6)[i] - np.eye(6)[j]
+        by_judge[k] += n * gamma[k] ** 2 * p * (1 - p) * np.outer(e, e)
+    total = np.linalg.pinv(by_judge.sum(axis=0))
+    assert_allclose(share, [np.trace(one @ total) / 5 for one in by_judge], rtol=1e-9)
+    assert panel.effective_judges([0.25] * 4) == pytest.approx(4)
+    assert panel.effective_judges([1, 0, 0]) == pytest.approx(1)
+
+
+def test_a_copy_is_found_and_judges_who_err_apart_are_not():
+    for gamma in ([3.0, 2.5, 2.0, 1.0], [1.0, 1.0, 0.5, 0.3]):  # easy items, on which all agree, and hard ones
+        apart, copied = (judgments_of(panel_of(gamma, copy=copy, seed=str(gamma))) for copy in (False, True))
+        fits = [fit(one.comparisons, "judge_aware") for one in (apart, copied)]
+        excess = excess_agreement(fits[0], apart)
+        assert len(excess) == 6
+        assert excess["excess"].abs().max() < 0.5
+        assert same_judges(fits[0], apart, 0.95) == {}
+        assert same_judges(fits[1], copied, 0.95) == {"j3": "j0"}
+    leaning = judgments_of(panel_of([0.1, 0.1, 1.0], position=[5.0, 5.0, 0.0]))  # alike, since both pick the first
+    fitted = fit(leaning.comparisons, "position_aware", "penalised")
+    assert same_judges(fitted, leaning, 0.95) == {}
+
+
+def test_excess_agreement_is_observed_less_expected_over_what_is_left():
+    judgments = judgments_of(panel_of([1.0, 0.5], n_questions=60))
+    fitted = fit(judgments.comparisons, "judge_aware")
+    (row,) = excess_agreement(fitted, judgments).itertuples()
+    wide = judgments.frame.pivot(index=["question_id", "model_a", "model_b"], columns="judge_model")
+    answers = wide["judge_preferred_model"]
+    p = [fitted.predict(*zip(*[(a, b) for _, a, b in wide.index], strict=True), judge=k) for k in ("j0", "j1")]
+    assert row.shared == 60
+    assert row.agreement == pytest.approx((answers["j0"] == answers["j1"]).mean())
+    assert row.expected == pytest.approx(np.mean(p[0] * p[1] + (1 - p[0]) * (1 - p[1])))
+    assert row.excess == pytest.approx((row.agreement - row.expected) / (1 - row.expected))
+    assert excess_agreement(fitted, judgments, fewest=61).empty
+
+
+FOUR = {"kimi-k2-0905-preview", "kimi-k2-thinking-turbo", "moonshot-v1-32k", "moonshot-v1-128k"}
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        pytest.param(FILES["mt_bench"], FOUR, marks=needs_data),
+        pytest.param(FILES["chatbot_arena"], set(), marks=needs_data),  # it has one of them
+        pytest.param(IN_HOUSE, FOUR, marks=needs_in_house),
+    ],
+)
+def test_the_four_names_of_one_endpoint_are_found_on_real_data_and_no_others(file, expected):
+    judgments = read_judgments(find_file(file))
+    same = same_judges(fit(judgments.comparisons, "position_aware"), judgments, 0.95)
+    assert {*same, *same.values()} == expected
+
+
+def test_each_judge_gets_the_verdict_of_its_kind():
+    frame = panel_of([2.0, 2.0, 1.5, 1.0, 0.1, 2.0], position=[0, 0, 2.5, -2.5, 0, 0], n_questions=400, copy=True)
+    few = frame[frame["judge"] == "j1"].head(9).assign(judge="new")
+    contrary = frame[frame["judge"] == "j0"].assign(judge="contrary")
+    contrary["winner"] = contrary["winner"].map({"a": "b", "b": "a"})
+    ranking = rank(pd.concat([frame, few, contrary]), model="position_aware")
+    verdicts = ranking.tables["judges"].set_index("judge")["verdict"]
+    assert verdicts["j2"] == "leans to the first shown"
+    assert verdicts["j3"] == "leans to the second shown"
+    assert verdicts["j4"] == "weak"
+    assert verdicts["contrary"] == "silent"
+    assert (verdicts["j0"], verdicts["j5"]) == ("trust", "same as j0")
+    assert verdicts["j1"] == "trust"
+    assert verdicts["new"] in ("unsure", "never wrong")
+    told = dict(verdict(ranking))
+    assert "j4" in told["Judges"]
+    assert "answer as one judge, and are counted as 2" in told["To worry about"]
+
+
+def test_the_verdict_names_first_second_and_how_surely():
+    clear = rank(panel_of([3.0, 3.0, 2.0], n_questions=400))
+    told = dict(verdict(clear))
+    board = clear.tables["leaderboard"]
+    chance = clear.fitted.win_probability(np.array(board["score"][0] - board["score"][1]))
+    assert told["First"].startswith(f"m0 is first. A judge of this panel prefers it to m1, the second, with probability {chance:.2f}.")
+    assert "Its rank is 1 (95% confidence" in told["First"]
+    assert "separated from every other model" in told["First"]
+    assert told["To worry about"] == "Nothing that stands out."
+    coins = panel_of([0.0001, 0.0001, 0.0001], n_questions=100, seed="coins")
+    tossed = rank(coins, solver="penalised")
+    lost = dict(verdict(tossed))
+    assert "lies between 1 and 6" in lost["First"]
+    assert "not separated from 5 others" in lost["First"]
+    assert "No two models of one of these bands are: {" in lost["Told apart"]
+    assert (tossed.tables["leaderboard"]["band"] == 1).all()
+
+
+def test_the_verdict_worries_about_components_and_records_without_questions():
+    one = panel_of([1.0, 1.0])
+    other = one.assign(model_a="n" + one["model_a"], model_b="n" + one["model_b"])
+    told = dict(verdict(rank(pd.concat([one, other]).drop(columns="question"))))
+    assert "2 groups of models, each ranked apart" in told["To worry about"]
+    assert "taken as independent" in told["To worry about"]
+
+
+@pytest.mark.parametrize("model", ["judge_aware", "position_aware", "position_aware_ties"])
+def test_win_probabilities_are_the_mean_of_both_orders_over_the_panel(model):
+    frame = panel_of([1.0, 0.5, 2.0], position=[0.5, 0, -1])
+    frame.loc[::10, "winner"] = "c"
+    judgments = judgments_of(frame)
+    fitted = fit(judgments.comparisons, model, "penalised")
+    s, k = fitted.scores, np.arange(3)
+    names = (("m0", "m3"), fitted.comparisons.judges)
+    forth, back = (
+        fitted.probability(Comparisons(*names, np.full(3, first), np.full(3, 1 - first), k, np.ones(3)))
+        for first in (0, 1)
+    )
+    found = fitted.win_probability(np.array([s["m0"] - s["m3"], 0.0, s["m3"] - s["m0"]]))
+    assert_allclose(found, [(forth + 1 - back).mean() / 2, 0.5, (back + 1 - forth).mean() / 2])
+
+
+def test_evidence_counts_every_pair_and_keeps_the_first_records_of_each(monkeypatch):
+    judgments = judgments_of(panel_of([1.0, 0.5]).assign(reply=lambda x: "because " + x["winner"]))
+    models, judges = [f"m{k}" for k in range(6)], ["j0", "j1"]
+    whole = evidence_of.evidence(judgments, models, judges)
+    json.dumps(whole, allow_nan=False)
+    assert sum(whole["pairs"]["count"]) == len(judgments.frame) == len(whole["records"]["first"]) == whole["all"]
+    frame = judgments.frame
+    mine = frame[frame["model_a"].isin(["m0", "m1"]) & frame["model_b"].isin(["m0", "m1"])]
+    won = ((mine["model_a"] == "m0") == (mine["judge_preferred_model"] == "a")).mean()
+    row = next(n for n in range(15) if (whole["pairs"]["first"][n], whole["pairs"]["second"][n]) == (0, 1))
+    assert whole["pairs"]["count"][row] == len(mine)
+    assert whole["pairs"]["won"][row] == pytest.approx(won, abs=1e-4)
+    monkeypatch.setattr(evidence_of, "MOST_RECORDS", 100)
+    monkeypatch.setattr(evidence_of, "LONGEST_REPLY", 4)
+    some = evidence_of.evidence(judgments, models, judges)["records"]
+    pairs = pd.DataFrame({"i": np.minimum(some["first"], some["second"]), "j": np.maximum(some["first"], some["second"])})
+    assert 85 <= len(pairs) <= 100
+    assert len(pairs.drop_duplicates()) == 15
+    assert set(some["reply"]) == {"beca [cut]"}
+
+
+def test_categories_are_ranked_by_their_own_judgments():
+    one, other = panel_of([1.5, 1.0], seed="one"), panel_of([1.5, 1.0], seed="other")
+    turned = other.assign(winner=other["winner"].map({"a": "b", "b": "a"}))
+    thin = one.head(2).assign(category="thin")
+    frame = pd.concat([one.assign(category="code"), turned.assign(category="prose"), thin], ignore_index=True)
+    ranking = rank(frame)
+    table = ranking.tables["categories"]
+    alone = rank(one).tables["leaderboard"]
+    of_code = table[table["category"] == "code"].reset_index(drop=True).drop(columns="category")
+    pd.testing.assert_frame_equal(of_code, alone)
+    assert table[table["category"] == "prose"]["model"].iloc[0] == "m5"
+    assert "thin" not in set(table["category"])
+    assert any(remark.startswith("Category thin is not ranked by itself") for remark in ranking.remarks)
+    assert "categories" not in rank(one.assign(category="only")).tables
+
+
+def test_a_table_without_a_maximum_has_no_shares():
+    judgments = judgments_of(panel_of([1.0, 0.5]))
+    fitted = fit(judgments.comparisons, "judge_aware")
+    unfinished = replace(fitted, solution=replace(fitted.solution, status=type(fitted.status).ITERATION_LIMIT))
+    assert panel.information_share(unfinished).isna().all()
