@@ -22,7 +22,17 @@ MODULES = {
 }
 NEVER = {"replication", "experiments", "hydra", "omegaconf", "joblib"}
 # what a wheel brings, and what an extra brings to the modules named, which others import within functions only
-CORE = {"numpy", "scipy", "pandas", "typer", "jinja2", "markupsafe", "itables", "judgerank", *sys.stdlib_module_names}
+CORE = {
+    "numpy",
+    "scipy",
+    "pandas",
+    "typer",
+    "jinja2",
+    "markupsafe",
+    "itables",
+    "judgerank",
+    *sys.stdlib_module_names,
+}
 EXTRAS = {
     "judgerank.plots": {"matplotlib", "textalloc"},
     "judgerank.pages": {"vl_convert"},

@@ -200,8 +200,8 @@ class Estimates:
     def win_probability(self, difference: FloatArray) -> FloatArray:
         """P(a model is preferred to another), by how much higher its score is, as float array of the same shape.
 
-        By a judge drawn from the panel, in an order drawn at random, at covariate zero; a tie counts half. So it is
-        one half for equals, and P(i) + P(j) = 1.
+        By a judge drawn from the panel, in an order drawn at random, at covariate zero; a tie counts half. So it
+        is one half for equals, and P(i) + P(j) = 1.
         """
         d = np.asarray(difference, float)[..., None]
         gamma, b = self.discrimination.to_numpy(), self.position.to_numpy()

@@ -88,14 +88,14 @@ def figure(fitted: FitResult, level: float) -> Figure:
     ConfigError
         If the extra ``plot`` is not installed.
     """
-    from judgerank.leaderboard.standings import leaderboard, pairs
+    from judgerank.leaderboard.standings import leaderboard
 
     try:
         from judgerank.plots.own import standings
     except ImportError as error:
         told = f"a figure takes the extra 'plot' (pip install 'judgerank[plot]'): there is no {error.name}"
         raise ConfigError(told) from None
-    return standings(leaderboard(fitted, pairs(fitted, level), level), f"{fitted.model.name}, {_percent(level)} intervals")
+    return standings(leaderboard(fitted, level), f"{fitted.model.name}, {_percent(level)} intervals")
 
 
 def _percent(level: float) -> str:

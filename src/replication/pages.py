@@ -36,7 +36,9 @@ def whole_page(
     OSError
         If a figure cannot be read.
     """
-    parser = markdown.Markdown(extensions=["tables", "md_in_html", "toc"], extension_configs={"toc": {"toc_depth": "2"}})
+    parser = markdown.Markdown(
+        extensions=["tables", "md_in_html", "toc"], extension_configs={"toc": {"toc_depth": "2"}}
+    )
     body = parser.convert(re.sub(r"\A# .*\n", "", text))
 
     def embedded(match: re.Match[str]) -> str:

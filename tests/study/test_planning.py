@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 from experiments.beyond.plan import assumed_panel, panel_of
 from judgerank import fit, rank
 from judgerank.errors import ConfigError, DisconnectedError, NoIntervalError, NotIdentifiedError
-from judgerank.leaderboard.standings import leaderboard, pairs
+from judgerank.leaderboard.standings import leaderboard
 from judgerank.model import POSITION_AWARE, Parameters
 from judgerank.planning.panels import Panel, drawn, sub_panels
 from judgerank.planning.plans import WANTED as PLANNED

@@ -10,6 +10,7 @@ from replication.auditing.audit import Verdict
 from replication.auditing.registry import items
 from replication.auditing.smoke import HERE, STORED, Layered, compared, places_of, smoke_page
 from replication.config import ROOT
+from replication.pages import whole_page
 from tests.study.test_config import composed
 
 SMOKE = runpy.run_path(str(ROOT / "experiments" / "smoke.py"))

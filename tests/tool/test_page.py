@@ -243,7 +243,7 @@ def test_components_and_fits_without_intervals_have_a_page(opened, tmp_path):
     page = opened(rank(pd.concat([one, other])).write(tmp_path / "two"))
     assert page.locator("#leaderboard tbody tr").count() == 12
     assert page.locator("#matrix td button").first.inner_text() != ""
-    assert "–" in page.locator("#matrix td button").all_inner_texts()  # of different components
+    assert "-" in page.locator("#matrix td button").all_inner_texts()  # of different components
     rows = [("x", "y", "a"), ("y", "z", "a"), ("x", "z", "a"), ("x", "y", "a"), ("y", "z", "b"), ("x", "y", "b")]
     few = pd.DataFrame(rows, columns=["model_a", "model_b", "winner"])
     opened(rank(few, solver="penalised").write(tmp_path / "few"))
@@ -257,7 +257,9 @@ def test_a_thousand_models_are_searched_in_less_than_ten_megabytes(opened, tmp_p
     i, j = i[i != j], j[i != j]
     first = rng.random(len(i)) < 1 / (1 + np.exp(s[j] - s[i]))
     names = np.array([f"maker-{k % 37}/model-{k}-instruct" for k in range(n)], object)
-    frame = pd.DataFrame({"model_a": names[i], "model_b": names[j], "judge": rng.integers(20, size=len(i)).astype(str)})
+    frame = pd.DataFrame(
+        {"model_a": names[i], "model_b": names[j], "judge": rng.integers(20, size=len(i)).astype(str)}
+    )
     frame = frame.assign(winner=np.where(first, "a", "b"), question=rng.integers(5000, size=len(i)))
     monkeypatch.setattr(standings, "orders_of", lambda fitted: None)
     bare = rank(frame, model="btl")

@@ -26,7 +26,7 @@ SCORES = np.linspace(1.5, -1.5, 6)
 
 
 def panel_of(gamma, position=(), n_questions: int = 150, copy: bool = False, seed: str = "panel") -> pd.DataFrame:
-    """Every question asked of all judges; with a copy, the last judge repeats the first but for one answer in 50."""
+    """Every question asked of all judges; as a copy, the last repeats the first but for one in 50."""
     rng, rows = generator(0, seed), []
     b = np.array(position) if len(position) else np.zeros(len(gamma))
     for question in range(n_questions):
@@ -60,8 +60,8 @@ def test_agreement_is_with_the_majority_of_the_others_on_the_same_models():
     rows += [("x", "z", "j", "b"), ("y", "z", "k", "c"), ("y", "z", "l", "a")]
     frame = pd.DataFrame(rows, columns=["model_a", "model_b", "judge_model", "judge_preferred_model"])
     found = panel.agreement(Comparisons.from_frame(frame).aggregate())
-    # j: x over y thrice, the others are split 2 : 2, so half; alone on x, z. k: x over y twice, the others lean to x
-    # by 3 : 2; a tie on y, z counts half. l: against the others' 5 : 0 twice; on y, z the other one tied.
+    # j: x over y thrice, the others are split 2 : 2, so half; alone on x, z. k: x over y twice, the others lean to
+    # x by 3 : 2; a tie on y, z counts half. l: against the others' 5 : 0 twice; on y, z the other one tied.
     assert_allclose(found, [0.5, (2 + 0.5) / 3, (0 + 0.5) / 3])
     alone = Comparisons.from_frame(frame[frame["judge_model"] == "j"]).aggregate()
     assert panel.agreement(alone).isna().all()
@@ -155,7 +155,8 @@ def test_the_verdict_names_first_second_and_how_surely():
     told = dict(verdict(clear))
     board = clear.tables["leaderboard"]
     chance = clear.fitted.win_probability(np.array(board["score"][0] - board["score"][1]))
-    assert told["First"].startswith(f"m0 is first. A judge of this panel prefers it to m1, the second, with probability {chance:.2f}.")
+    said = f"m0 is first. A judge of this panel prefers it to m1, the second, with probability {chance:.2f}."
+    assert told["First"].startswith(said)
     assert "Its rank is 1 (95% confidence" in told["First"]
     assert "separated from every other model" in told["First"]
     assert told["To worry about"] == "Nothing that stands out."
@@ -207,7 +208,7 @@ def test_evidence_counts_every_pair_and_keeps_the_first_records_of_each(monkeypa
     monkeypatch.setattr(evidence_of, "MOST_RECORDS", 100)
     monkeypatch.setattr(evidence_of, "LONGEST_REPLY", 4)
     some = evidence_of.evidence(judgments, models, judges)["records"]
-    pairs = pd.DataFrame({"i": np.minimum(some["first"], some["second"]), "j": np.maximum(some["first"], some["second"])})
+    pairs = pd.DataFrame(np.sort([some["first"], some["second"]], axis=0).T)
     assert 85 <= len(pairs) <= 100
     assert len(pairs.drop_duplicates()) == 15
     assert set(some["reply"]) == {"beca [cut]"}

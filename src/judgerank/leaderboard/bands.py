@@ -13,7 +13,7 @@ from judgerank.arrays import BoolArray
 def separated_matrix(models: Sequence[str], pairs: pd.DataFrame) -> BoolArray:
     """Which models are separated, from a table of pairs; bool array, shape (N, N), symmetric."""
     place = pd.Index(models)
-    i, j = place.get_indexer(pairs["first"]), place.get_indexer(pairs["second"])
+    i, j = place.get_indexer(pd.Index(pairs["first"])), place.get_indexer(pd.Index(pairs["second"]))
     apart = np.zeros((len(models), len(models)), bool)
     apart[i, j] = apart[j, i] = pairs["separated"].fillna(False).to_numpy(bool)
     return apart
@@ -34,7 +34,8 @@ def bands_of(models: Sequence[str], pairs: pd.DataFrame) -> list[int]:
         ``first, second, separated``, as `ranks.pairwise` gives them.
     """
     apart = separated_matrix(models, pairs)
-    found, start = [], 0
+    found: list[int] = []
+    start = 0
     for place in range(len(models)):
         if apart[place, start:place].any():
             start = place

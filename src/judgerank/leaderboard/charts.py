@@ -100,8 +100,8 @@ def _judges(judges: pd.DataFrame, level: float) -> Chart:
     more = f", the first {NAMED} of {len(judges)}" if len(judges) > len(rows) else ""
     says = (
         f"Discrimination of {len(rows)} judges with {level:.0%} intervals{more}: from {best['judge']} at "
-        f"{best['discrimination']:.2f} down to {worst['judge']} at {worst['discrimination']:.2f}. The table below has "
-        "the numbers."
+        f"{best['discrimination']:.2f} down to {worst['judge']} at {worst['discrimination']:.2f}. The table "
+        "has the numbers."
     )
     chart = alt.layer(*panels).properties(width="container", height=alt.Step(20), description=says)
     return Chart(chart.to_dict(), says)

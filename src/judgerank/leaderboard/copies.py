@@ -35,8 +35,8 @@ def excess_agreement(fitted: FitResult, judgments: Judgments, fewest: int = FEWE
     frame = frame[frame["model_a"].isin(c.models) & frame["model_b"].isin(c.models)]
     once = frame.drop_duplicates([*ITEM, "judge_model"])
     item = once.groupby(ITEM, sort=False).ngroup().to_numpy()
-    judge = pd.Index(c.judges).get_indexer(once["judge_model"])
-    first = (once["judge_preferred_model"] == "a").to_numpy(float)
+    judge = pd.Index(c.judges).get_indexer(pd.Index(once["judge_model"]))
+    first = np.where(once["judge_preferred_model"] == "a", 1.0, 0.0)
     shape = (int(item.max(initial=-1)) + 1, len(c.judges))
 
     def spread(values: FloatArray) -> csr_array:
@@ -79,12 +79,10 @@ def same_judges(fitted: FitResult, judgments: Judgments, level: float) -> dict[s
     pairs = pairs[pairs["excess"] >= EXCESS]
     judges = list(fitted.comparisons.judges)
     place = pd.Index(judges)
-    edges = []
-    for row in pairs.itertuples():
-        low, _ = wilson(round(row.agreement * row.shared), row.shared, level)
-        if (low - row.expected) / (1 - row.expected) > SURE:
-            edges.append((place.get_loc(row.judge_1), place.get_loc(row.judge_2)))
-    one, other = np.array(edges, int).reshape(-1, 2).T
+    alike = (pairs["agreement"] * pairs["shared"]).round().astype(int)
+    low = np.array([wilson(k, n, level)[0] for k, n in zip(alike, pairs["shared"], strict=True)])
+    sure = low - pairs["expected"].to_numpy() > SURE * (1 - pairs["expected"].to_numpy())
+    one, other = (place.get_indexer(pd.Index(pairs[name][sure])) for name in ("judge_1", "judge_2"))
     graph = coo_array((np.ones(len(one)), (one, other)), shape=(len(judges), len(judges)))
     _, group = connected_components(graph, directed=False)
     leader = {number: judges[place] for place, number in reversed(list(enumerate(group)))}

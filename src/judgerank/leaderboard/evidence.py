@@ -60,8 +60,8 @@ def _pairs(i: IntArray, j: IntArray, count: FloatArray, outcome: FloatArray, n: 
 
 def _records(judgments: Judgments, models: pd.Index, judges: pd.Index) -> dict[str, list[Any]]:
     frame = judgments.frame
-    first, second = (models.get_indexer(frame[name]) for name in ("model_a", "model_b"))
-    judge = judges.get_indexer(frame["judge_model"])
+    first, second = (models.get_indexer(pd.Index(frame[name])) for name in ("model_a", "model_b"))
+    judge = judges.get_indexer(pd.Index(frame["judge_model"]))
     rows = _kept(np.minimum(first, second), np.maximum(first, second), (first >= 0) & (second >= 0) & (judge >= 0))
     answer = frame["judge_preferred_model"].map(LETTERS).fillna("not read")
     question = frame["question_id"].astype(str).tolist() if "question_id" in frame else None

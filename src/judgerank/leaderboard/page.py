@@ -1,4 +1,4 @@
-"""A ranking as one page: verdict, leaderboard, duels, judges, what to collect next, and the judgments behind them."""
+"""A ranking as one page: verdict, leaderboard, duels, judges, what to collect next, the judgments behind them."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ ABOUT = {
     "tie": "tie propensity: odds of a tie between equals against either win",
     "agreement": "share of its answers that go with the majority of the others on the same two models",
     "information": "its share in what is known of the scores, given the discriminations",
-    "status": "how its estimate ended: interior is an ordinary maximum, zero one at discrimination zero, unbounded "
-    "none at all, shrunk a penalised one, slope_bound one on the slope's bound",
+    "status": "how its estimate ended: interior is an ordinary maximum, zero one at discrimination zero, "
+    "unbounded none at all, shrunk a penalised one, slope_bound one on the slope's bound",
     "verdict": "what to make of it: see the list below",
     "p_holm": "p-value, Holm's adjustment for all pairs",
     "p_value": "p-value by itself",
@@ -75,8 +75,8 @@ ABOUT = {
     "difference": "of scores",
     "width": "of the interval of the difference of the two now",
     "width_after": "of the same interval once the line is collected",
-    "to_separate": f"comparisons of the two, spread over the judges, that separate them with a chance of {CHANCE:.0%} "
-    "if they differ as estimated; none where they are too close or the judges known too badly",
+    "to_separate": f"comparisons of the two, spread over the judges, that separate them with a chance of "
+    f"{CHANCE:.0%} if they differ as estimated; none where they are too close or the judges known too badly",
 }
 HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
 
@@ -158,7 +158,7 @@ def _tested(pairs: pd.DataFrame, models: list[str]) -> dict[str, list[Any]]:
     if "separated" not in pairs:
         return {}
     pairs, place = pairs[pairs["comparable"].astype(bool)], pd.Index(models)
-    first, second = place.get_indexer(pairs["first"]), place.get_indexer(pairs["second"])
+    first, second = (place.get_indexer(pd.Index(pairs[name])) for name in ("first", "second"))
     near = np.sort(np.argsort(np.abs(first - second), kind="stable")[:MOST_PAIRS])
     found: dict[str, list[Any]] = {"first": first[near].tolist(), "second": second[near].tolist()}
     for name in ("difference", "low", "high", "p_holm"):

@@ -110,9 +110,7 @@ def verdicts(fitted: FitResult, few: int, level: float, same: dict[str, str]) ->
     return pd.Series(found, judges, name="verdict")
 
 
-def _verdict(
-    judge: str, ends: pd.DataFrame | None, middle: float, fitted: FitResult, same: dict[str, str]
-) -> str:
+def _verdict(judge: str, ends: pd.DataFrame | None, middle: float, fitted: FitResult, same: dict[str, str]) -> str:
     if judge in fitted.judges_at_zero:
         return SILENT
     if judge in same:
@@ -132,5 +130,5 @@ def _ends(ends: pd.DataFrame | None, parameter: str, judge: str) -> tuple[float,
     """Of an interval; NaN where there is none."""
     if ends is None or (parameter, judge) not in ends.index:
         return np.nan, np.nan
-    row = ends.loc[(parameter, judge)]
-    return float(row["low"]), float(row["high"])
+    low, high = ends[["low", "high"]].to_numpy(float)[ends.index.get_loc((parameter, judge))]
+    return float(low), float(high)

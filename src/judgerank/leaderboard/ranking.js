@@ -123,7 +123,7 @@ function duel() {
       const cell = line.insertCell();
       if (i === j) continue;
       const { text, tint } = cellOf(i, j);
-      const button = made("button", text || "–", { type: "button", "aria-label": `${data.models[i]} against ${data.models[j]}: ${text || "none"}` });
+      const button = made("button", text || "-", { type: "button", "aria-label": `${data.models[i]} against ${data.models[j]}: ${text || "none"}` });
       if (tint !== null) {
         const colour = tint >= 0.5 ? "#0072B2" : "#D55E00";
         cell.style.background = `color-mix(in srgb, ${colour} ${Math.round(50 * Math.abs(2 * tint - 1))}%, var(--paper))`;
@@ -142,14 +142,14 @@ const rival = byId("rival");
 for (const name of data.models) rival.append(new Option(name));
 function against() {
   const table = tables.leaderboard, j = place.get(rival.value);
-  const [name, versus] = ["model", "versus"].map((column) => table.column(`${column}:name`).index());
-  table.rows().every(function fill() {
-    const cells = table.cells(this.index(), [name, versus]).nodes().toArray();
-    const p = chance(place.get(cells[0].textContent), j);
-    cells[1].textContent = p === null ? "--" : p.toFixed(2);
-    cells[1].dataset.order = p ?? -1;
+  const [names, versus] = ["model", "versus"].map((name) => table.column(`${name}:name`).nodes().toArray());
+  versus.forEach((cell, row) => {
+    const p = chance(place.get(names[row].textContent), j);
+    cell.textContent = p === null ? "--" : p.toFixed(2);
+    cell.dataset.order = p ?? -1;
   });
-  table.rows().invalidate().draw(false);
+  table.cells(null, "versus:name").invalidate();
+  table.draw(false);
 }
 rival.addEventListener("change", () => { against(); announce(`Win probabilities against ${rival.value}`); });
 

@@ -18,9 +18,9 @@ from judgerank.judgments import Judgments
 from judgerank.leaderboard import remarks, standings
 from judgerank.leaderboard.categories import categories_of
 from judgerank.leaderboard.members import default_member, on_rivals
+from judgerank.leaderboard.page import to_html
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
 from judgerank.leaderboard.suggestions import bounding_comparisons, first_links, next_comparisons
-from judgerank.leaderboard.page import to_html
 from judgerank.leaderboard.writing import write
 from judgerank.model import MODELS
 from judgerank.reading import judgments_of, read_judgments
@@ -255,7 +255,7 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
         plan = next_comparisons(fitted, settings.next, settings.next_size, level, few)
     pairs = standings.pairs(fitted, level)
     tables = {
-        "leaderboard": standings.leaderboard(fitted, pairs, level),
+        "leaderboard": standings.with_bands(standings.leaderboard(fitted, level), pairs),
         "judges": standings.judges(fitted, judgments, level, few),
         "pairs": pairs,
         "next": plan,
@@ -285,7 +285,8 @@ def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd
         except (DataError, NoMaximumError, NotIdentifiedError) as error:
             said.append(f"Category {category} is not ranked by itself: {error}.")
             continue
-        board = standings.leaderboard(fitted, standings.pairs(fitted, settings.level), settings.level)
+        board = standings.leaderboard(fitted, settings.level)
+        board = standings.with_bands(board, standings.pairs(fitted, settings.level))
         boards.append(board.assign(category=category)[["category", *board.columns]])
     return (pd.concat(boards, ignore_index=True) if boards else None), said
 

@@ -26,29 +26,33 @@ def orders_of(fitted: FitResult) -> list[Order] | None:
         return None
 
 
-def leaderboard(fitted: FitResult, pairs: pd.DataFrame, level: float) -> pd.DataFrame:
-    """``rank, model, score, low, high, rank_low, rank_high, band, comparisons``, best first.
+def leaderboard(fitted: FitResult, level: float) -> pd.DataFrame:
+    """``rank, model, score, low, high, rank_low, rank_high, comparisons``, best first.
 
     Intervals of scores are on the scale at which they are known best (`ranks.at_best_known_scale`), those of ranks
-    hold for all models at once; bands are those of `bands.bands_of`. They are missing where the fit has no
-    intervals.
+    hold for all models at once. Ends are missing where the fit has no intervals.
     """
     cells, scores = fitted.comparisons, fitted.scores
     n, missing = len(scores), pd.Series(pd.NA, scores.index, "Int64")
     compared = np.bincount(cells.first, cells.count, n) + np.bincount(cells.second, cells.count, n)
     frame = pd.DataFrame({"rank": fitted.ranks, "score": scores, "low": np.nan, "high": np.nan})
-    frame = frame.assign(rank_low=missing, rank_high=missing, band=missing, comparisons=compared.astype(int))
+    frame = frame.assign(rank_low=missing, rank_high=missing, comparisons=compared.astype(int))
     found = orders_of(fitted)
     if found is not None:
         v = at_best_known_scale(scores.to_numpy(), fitted.covariance, fitted.n_free_discriminations)
         frame["low"], frame["high"] = wald(scores.to_numpy(), np.sqrt(np.diag(v)), level)
         ranks = rank_intervals(found, level).set_index("model")
         frame["rank_low"], frame["rank_high"] = ranks["low"], ranks["high"]
+    frame = frame.astype({"rank_low": "Int64", "rank_high": "Int64"})
     frame = frame.sort_values("rank").rename_axis("model").reset_index()
-    if found is not None:
-        frame["band"] = bands_of(list(frame["model"]), pairs)
-    frame = frame.astype({"rank_low": "Int64", "rank_high": "Int64", "band": "Int64"})
     return frame[["rank", "model", *frame.columns.drop(["rank", "model"])]]
+
+
+def with_bands(board: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """A leaderboard with ``band`` (`bands.bands_of`), missing where the pairs say nothing of being separated."""
+    known = "separated" in pairs
+    bands = pd.Series(bands_of(list(board["model"]), pairs) if known else pd.NA, board.index, "Int64")
+    return board.assign(band=bands)[[*board.columns.drop("comparisons"), "band", "comparisons"]]
 
 
 def judges(fitted: FitResult, judgments: Judgments, level: float, few: int) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The verdict of a ranking in words: who is first, who cannot be told apart, who judges, what to worry about, next."""
+"""The verdict of a ranking in words: who is first, who cannot be told apart, who judges, what to worry about."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def _panel(judges: pd.DataFrame) -> Told:
     share = judges["information"]
     if share.isna().any() or len(judges) < 2:
         return
-    worth, heaviest = panel.effective_judges(share), judges.loc[share.idxmax()]
+    worth, heaviest = panel.effective_judges(share), judges["judge"].iloc[share.argmax()]
     told = (
         f"What is known of the scores comes from the {len(judges)} judges as unevenly as from {worth:.1f} that "
-        f"give the same; {heaviest['judge']} gives most, {share.max():.0%}."
+        f"give the same; {heaviest} gives most, {share.max():.0%}."
     )
     flagged = judges[judges["verdict"] != panel.TRUST]
     by = [f"{verdict}: {listed(rows['judge'])}" for verdict, rows in flagged.groupby("verdict", sort=True)]
@@ -104,7 +104,7 @@ def _worries(ranking: Ranking, judges: pd.DataFrame) -> Told:
         found.append(f"These answer as one judge, and are counted as {len(group) + 1}: {listed([one, *group])}.")
     share = judges["information"]
     if len(judges) > 1 and share.notna().all() and panel.effective_judges(share) < FEW_JUDGES:
-        found.append(f"The ranking all but hangs on one judge, {judges.loc[share.idxmax(), 'judge']}.")
+        found.append(f"The ranking all but hangs on one judge, {judges['judge'].iloc[share.argmax()]}.")
     c = ranking.judgments.comparisons
     dropped = sum(c.dropped.values())
     if dropped > MANY_DROPPED * (dropped + c.n_comparisons):

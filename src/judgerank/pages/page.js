@@ -92,6 +92,7 @@ async function enliven() {
       language: { search: "Search", info: "_TOTAL_ of _MAX_ rows", infoFiltered: "", infoEmpty: "no rows" },
     });
     tables[element.id] = table;
+    element.closest(".dt-container").querySelector("nav")?.setAttribute("aria-label", `Pages of: ${name}`);
     filtersOf(table, element);
   }
 }
