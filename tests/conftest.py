@@ -18,7 +18,7 @@ settings.load_profile("core")
 # Files that take more than five seconds of a processor, which `make quick` leaves out
 SLOW_BY_PART = {
     "library": "length localized localized_regressions",
-    "study": "audit config dependence docs faults method_comparison model_comparison one_set planning plots "
+    "study": "audit cluster config dependence docs faults method_comparison model_comparison one_set planning plots "
     "replicate sections simulation slots smoke stored_simulations torture validity verify",
     "tool": "collecting command faults layouts members page panel publishing rank suggestions wheel",
 }
@@ -40,7 +40,7 @@ UNSKIPPED_BY = {
     "JUDGERANK_DATA": "JUDGERANK_DATA=FOLDER with the paper's data",
     "JUDGERANK_PAPER": "JUDGERANK_PAPER=FILE, the paper's TeX",
     "could not find a browser": "Chromium (apt-get install chromium)",
-    "could not import": "the optional extras (pip install -e '.[dask,collect,methods,bench]')",
+    "could not import": "the optional extras (pip install -e '.[cluster,collect,methods,bench]')",
 }
 
 

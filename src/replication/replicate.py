@@ -160,6 +160,6 @@ def _backend(parallel: Parallel) -> Iterator[None]:
     try:
         from distributed import Client
     except ImportError:
-        raise ConfigError("the dask backend needs the optional extra 'dask'") from None
+        raise ConfigError("the dask backend needs the optional extra 'cluster'") from None
     with Client(**parallel.options), joblib.parallel_config("dask"):
         yield
