@@ -151,6 +151,37 @@ def test_a_plan_from_a_file_is_for_the_panel_that_ranks_it(tmp_path, simulated):
     assert fit(data).converged
 
 
+def test_a_plan_is_for_all_the_files_that_are_named(tmp_path, simulated):
+    frame = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600).to_frame()
+    for name, rows in {"all": frame, "part1": frame[:300], "part2": frame[300:]}.items():
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    words = ["--winner-values", "a=a", "b=b"]  # the second of these stands among the files
+    plans = [
+        judgerank("plan", *files, "--model", "judge_aware", "--want", "score_width=0.1", cwd=tmp_path)
+        for files in (["all.csv"], ["part1.csv", "part2.csv"], ["part?.csv", *words], ["part1.csv"])
+    ]
+    assert plans[0].returncode == 0, plans[0].stderr
+    assert plans[0].stdout == plans[1].stdout == plans[2].stdout
+    assert plans[0].stdout != plans[3].stdout
+
+
+def test_a_baseline_is_handed_on_by_the_doctor(tmp_path):
+    games = [{"score": "A>B"}, {"score": "A>>B"}], [{"score": "B>A"}, {"score": "A>B"}]
+    records = [
+        {"question_id": turn, "model": model, "judge": "j", "games": pair}
+        for turn, pair in enumerate(games)
+        for model in "xy"
+    ]
+    (tmp_path / "m.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    done = judgerank("doctor", "m.jsonl", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "baseline=gpt-4-0314 names that of version 0.1" in done.stderr
+    done = judgerank("doctor", "m.jsonl", "--baseline", "gpt-4-0314", cwd=tmp_path)
+    command = shlex.split(lines(done)["run next"][0])
+    assert command[:5] == ["judgerank", "rank", "m.jsonl", "--baseline", "gpt-4-0314"]
+    assert judgerank(*command[1:], cwd=tmp_path).returncode == 0
+
+
 # settings of collecting
 
 

@@ -157,6 +157,25 @@ def test_arena_hards_verdicts_are_in_both_orders_and_strong_ones_count_once(tmp_
     assert ">> counts as >" in found.remarks[0]
 
 
+def test_a_baseline_that_the_records_do_not_name_is_told(tmp_path):
+    named = [record | {"baseline": "gpt-4-0314"} for record in ARENA_HARD]
+    path = written(tmp_path, "jsonl", without(ARENA_HARD, "baseline"))  # as version 0.1 writes them
+    found = read(path, baseline="gpt-4-0314")
+    same(found.comparisons, judgments_of(pd.DataFrame(named)).comparisons)
+    told = rank(pd.DataFrame(without(ARENA_HARD, "baseline")), baseline="gpt-4-0314", solver="penalised")
+    assert "gpt-4-0314" in set(told.tables["leaderboard"]["model"])
+    with pytest.raises(DataError, match="record 1 compares 'x' with itself"):
+        read(path, baseline="x")
+    with pytest.raises(DataError, match="record 1 has '' as 'baseline', not a name"):
+        read(path, baseline="")
+
+
+@pytest.mark.parametrize("records", [ARENA_HARD, NAMES, FASTCHAT])
+def test_a_baseline_is_not_told_twice_nor_where_there_is_none(records):
+    with pytest.raises(ConfigError, match=r"a baseline is told, and .* do not lack one: leave it out"):
+        judgments_of(pd.DataFrame(records), baseline="gpt-4-0314")
+
+
 # weights
 
 
@@ -262,7 +281,7 @@ REFUSED = [
         changed(ARENA_HARD, 0, games=[{"score": "A>B"}, {"score": "A>>>B"}]),
         "record 1 has the unknown score of game 2",
     ),
-    (without(ARENA_HARD, "baseline"), "the records do not name the baseline"),
+    (without(ARENA_HARD, "baseline"), "the records do not name the baseline, .* .baseline=gpt-4-0314 names that"),
     (changed(LLMFAO, 1, winner="middle"), "record 2 has the unknown winner 'middle'"),
     (changed(LLMFAO, 1, right="z"), "record 2 compares 'z' with itself"),
     (without(LLMFAO, "right"), "the table has no column 'right'"),

@@ -10,6 +10,7 @@ import typer
 
 from judgerank.cli.options import (
     NEWTON,
+    BaselineOption,
     ColumnOption,
     FilesArgument,
     FormatOption,
@@ -38,6 +39,7 @@ def rank(
     format: FormatOption = None,
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
+    baseline: BaselineOption = None,
     model: ModelOption = None,
     solver: SolverOption = NEWTON,
     level: LevelOption = 0.95,
@@ -67,7 +69,7 @@ def rank(
     paths = paths_of(files)
     target = output or Path("rankings", title_of(paths))
     require_own_folder(target, place_of(paths))  # before anything is computed
-    judgments = read_judgments(paths, format and format.value, columns_of(column), words)
+    judgments = read_judgments(paths, format and format.value, columns_of(column), words, baseline)
     ranking = ranked(judgments, settings)
     page = ranking.write(target)
     typer.echo(repr(ranking))

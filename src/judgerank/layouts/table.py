@@ -43,6 +43,8 @@ class Table:
         The file they are from.
     label : str
         What that file is called in a sentence.
+    baseline : str, optional
+        The model that all others were compared with, where the records do not name it.
     """
 
     frame: pd.DataFrame
@@ -50,6 +52,7 @@ class Table:
     words: Mapping[str, str] = field(default_factory=dict)
     path: Path | None = None
     label: str = ""
+    baseline: str | None = None
 
     @property
     def said(self) -> dict[str, str | None]:
@@ -77,6 +80,8 @@ class Layout:
         What to know of how it is read.
     of_scores : bool
         Whether its records are scores of one model.
+    lacks_baseline : callable
+        Whether a `Table` leaves open which model all others were compared with.
     """
 
     name: str
@@ -86,6 +91,7 @@ class Layout:
     also: Callable[[frozenset[str], Table], bool] = lambda columns, sample: True
     remark: str = ""
     of_scores: bool = False
+    lacks_baseline: Callable[[Table], bool] = lambda table: False
 
     def matches(self, columns: frozenset[str], sample: Table) -> bool:
         """Whether records with these columns are in this layout."""

@@ -30,13 +30,14 @@ def examine(
     form: str | None = None,
     columns: Mapping[str, str | None] | None = None,
     winner_values: Mapping[str, str] | None = None,
+    baseline: str | None = None,
 ) -> Found:
     """Look at files, one thing after the other, up to the first that keeps them from being ranked.
 
     Parameters
     ----------
     files : path, or several
-    form, columns, winner_values
+    form, columns, winner_values, baseline
         As of `read_judgments`.
 
     Yields
@@ -54,7 +55,7 @@ def examine(
     paths, words, tables = paths_of(files), meanings(winner_values), []
     for path, label in zip(paths, labels_of(paths), strict=True):
         with named(label):
-            table = Table(read_table(path, form), columns or {}, words, path, label)
+            table = Table(read_table(path, form), columns or {}, words, path, label, baseline)
             name = f"{label}: " if len(paths) > 1 else ""
             yield "file", f"{name}{form_of(path, form)}, {len(table.frame)} records"
             layout = recognised(table)
@@ -66,7 +67,7 @@ def examine(
         yield "read", remark
     yield from on_answers(judgments)
     yield from on_design(judgments)
-    yield from on_ranking(judgments, _command(files, form, columns, winner_values))
+    yield from on_ranking(judgments, _command(files, form, columns, winner_values, baseline))
 
 
 def on_answers(judgments: Judgments) -> Found:
@@ -173,6 +174,7 @@ def _command(
     form: str | None,
     columns: Mapping[str, str | None] | None,
     winner_values: Mapping[str, str] | None,
+    baseline: str | None,
 ) -> str:
     listed = [files] if isinstance(files, str | Path) else files
     words = ["judgerank", "rank", *map(str, listed), *(["--format", form] if form else [])]
@@ -180,4 +182,4 @@ def _command(
         words += ["--column", f"{key}={'null' if name is None else name}"]
     for key, value in (winner_values or {}).items():
         words += ["--winner-values", f"{key}={value}"]
-    return shlex.join(words)
+    return shlex.join([*words, *(["--baseline", baseline] if baseline else [])])

@@ -12,20 +12,18 @@ import pandas as pd
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, DataError, NoMaximumError
-from judgerank.files import Files
 from judgerank.fitting import fit
 from judgerank.judgments import Judgments
 from judgerank.leaderboard import remarks, standings
 from judgerank.leaderboard.members import default_member, on_rivals
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
+from judgerank.leaderboard.sources import Source, loaded
 from judgerank.leaderboard.suggestions import bounding_comparisons, first_links, next_comparisons
 from judgerank.leaderboard.writing import to_html, write
 from judgerank.model import MODELS
-from judgerank.reading import judgments_of, read_judgments
 from judgerank.result import FitResult
 from judgerank.solvers.settings import SOLVERS
 
-Source = Files | pd.DataFrame | Judgments
 CLUSTERS = ("question", "none")
 FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
 
@@ -137,6 +135,7 @@ def rank(
     columns: Mapping[str, str | None] | None = None,
     form: str | None = None,
     winner_values: Mapping[str, str] | None = None,
+    baseline: str | None = None,
 ) -> Ranking:
     """Rank models from judgments of one's own.
 
@@ -162,6 +161,8 @@ def rank(
         Of a file; by default what its name ends in.
     winner_values : mapping of str to str, optional
         Words for the winner, and what they mean, as in `read_judgments`.
+    baseline : str, optional
+        The model that all others were compared with, as in `read_judgments`.
 
     Raises
     ------
@@ -173,25 +174,7 @@ def rank(
         If no component of the comparison graph can be ranked; it says what would make it possible.
     """
     settings = Settings(model, solver, level, cluster, few, next, next_size)
-    return ranked(loaded(source, columns, form, winner_values), settings)
-
-
-def loaded(
-    source: Source,
-    columns: Mapping[str, str | None] | None = None,
-    form: str | None = None,
-    winner_values: Mapping[str, str] | None = None,
-) -> Judgments:
-    """Judgments out of any of the sources of `rank`, which says what is raised."""
-    if isinstance(source, Judgments | pd.DataFrame) and form is not None:
-        raise ConfigError("a form is that of a file, and this source is none")
-    if isinstance(source, Judgments):
-        if columns or winner_values:
-            raise ConfigError("columns are those of a file or a table, and this source has its own")
-        return source
-    if isinstance(source, pd.DataFrame):
-        return judgments_of(source, columns, winner_values=winner_values)
-    return read_judgments(source, form, columns, winner_values)
+    return ranked(loaded(source, columns, form, winner_values, baseline), settings)
 
 
 def ranked(judgments: Judgments, settings: Settings) -> Ranking:
