@@ -14,7 +14,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, DataError, NoMaximumError
 from judgerank.fitting import fit
 from judgerank.judgments import Judgments
-from judgerank.leaderboard import remarks, standings
+from judgerank.leaderboard import exports, remarks, standings
 from judgerank.leaderboard.members import default_member, on_rivals
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
 from judgerank.leaderboard.sources import Source, loaded
@@ -115,6 +115,33 @@ class Ranking:
             If the folder holds anything but an earlier ranking of the same source, or cannot be written to.
         """
         return write(self, Path(folder))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The leaderboard."""
+        return self.tables["leaderboard"].copy()
+
+    def export(self, path: str | Path, table: str = "leaderboard", form: str | None = None) -> Path:
+        """Write one table into a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+        table : str
+            One of `tables`, or ``lmarena``: the leaderboard in the columns of LMArena's (`exports.lmarena`).
+        form : {"csv", "tsv", "parquet", "json", "jsonl", "tex", "md"}, optional
+            By default what the file's name ends in.
+
+        Raises
+        ------
+        ConfigError
+            If table or form is unknown, or the file cannot be written or is the one that the judgments are from.
+        DataError
+            If LMArena's table is asked for, and not all models are on one scale.
+        """
+        one = exports.export_to(path, table, form)
+        exports.require_apart([one], self.judgments.files)
+        exports.put(exports.contents(self, [one]))
+        return one.path
 
     def __repr__(self) -> str:
         board = self.tables["leaderboard"].astype(object).fillna("--")
