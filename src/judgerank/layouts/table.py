@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.errors import DataError
-from judgerank.frames import codes, question_name, refuse_itself
+from judgerank.frames import codes, numbers_in, question_name, refuse_itself
 
 # column: the name of ours it becomes, and the names it is known by
 COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -167,8 +167,8 @@ def _refuse_unspoken_counts(table: pd.DataFrame, used: set[str]) -> None:
     for name in table.columns:
         if not (isinstance(name, str) and name.lower() in COUNTS) or name in used:
             continue
-        times = pd.to_numeric(values(table, name), errors="coerce")
-        if times.notna().any() and not (times == 1).all():
+        times = numbers_in(values(table, name))
+        if not np.isnan(times).all() and not (times == 1).all():
             raise DataError(
                 f"column {name!r} looks like one of counts (column count={name} counts records so often; "
                 "column count=null counts each once)"
