@@ -18,7 +18,8 @@ from judgerank.errors import ConfigError, DataError, DataUnavailableError
 COMPRESSED = (".gz", ".zst", ".zstd")
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 DELIMITERS = (",", ";", "\t")
-LOG = {"eval", "samples"}  # a whole log of inspect_ai is one object
+# keys of files that are one object: a log of inspect_ai, a run of evaluatorq, a report of JudgeArena
+WHOLE = ({"eval", "samples"}, {"judging", "entries"}, {"model_A", "model_B", "preferences"})
 
 
 def read_table(path: Path, form: str | None = None) -> pd.DataFrame:
@@ -127,7 +128,7 @@ def _json(content: bytes) -> pd.DataFrame:
         records = _loads(_text(content))
     except (json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"this is not JSON: {error} (format jsonl reads one record a line)") from None
-    if isinstance(records, dict) and records.keys() >= LOG:
+    if isinstance(records, dict) and any(records.keys() >= keys for keys in WHOLE):
         records = [records]
     if not isinstance(records, list):
         raise DataError("this is not a JSON list of records")
