@@ -85,7 +85,7 @@ def _unpacked(content: bytes) -> bytes:
     try:
         import zstandard
     except ImportError:
-        raise ConfigError("reading zstd takes the package zstandard (pip install zstandard)") from None
+        raise ConfigError("reading zstd takes the extra 'zstd' (pip install 'judgerank[zstd]')") from None
     parts = []
     while content:
         frame = zstandard.ZstdDecompressor().decompressobj()
@@ -112,7 +112,14 @@ def _text(content: bytes) -> str:
 
 def _loads(text: str) -> object:
     """JSON in which no object has a key twice: the standard reader keeps the last one, and says nothing."""
-    return json.loads(text, object_pairs_hook=_distinct)
+    return json.loads(text, object_pairs_hook=_distinct, parse_int=_whole)
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python's limit, so that a file cannot keep it busy
+        raise DataError(f"a number has {len(digits)} digits") from None
 
 
 def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -313,3 +313,9 @@ def test_a_number_too_large_to_be_one_is_refused_where_it_stands(tmp_path):
         path = written(tmp_path, "json", records)
         with pytest.raises(DataError, match=f"record 2 has 1000.* as '{name}', {said}"):
             read_judgments(path, columns={name: name})
+
+
+def test_a_number_with_more_digits_than_python_reads_is_refused(tmp_path):
+    (tmp_path / "m.json").write_text('[{"model_a": "x", "n": ' + "1" * 5000 + "}]")
+    with pytest.raises(DataError, match=r"^m.json: a number has 5000 digits$"):
+        read_judgments(tmp_path / "m.json")
