@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import subprocess
+from dataclasses import replace
 
 import pytest
 import typer
@@ -14,10 +15,12 @@ from judgerank import fit, rank
 from judgerank.cli import app
 from judgerank.collecting.prompts import PAIRWISE
 from judgerank.collecting.settings import Collection, Panel, Prompt, checked, read_settings
-from judgerank.errors import ConfigError
+from judgerank.errors import ConfigError, DataError
+from judgerank.leaderboard.examination import on_answers
 from judgerank.planning.panels import assumed
 from judgerank.planning.plans import pair_of, panels_by_size
 from judgerank.planning.precision import needed, precision_of, whole
+from judgerank.reading import judgments_of
 from replication.config import ROOT
 from tests.tool.command import RUN, environment, judgerank
 
@@ -107,6 +110,37 @@ def test_what_a_doctor_says_next_works_where_there_is_no_maximum(tmp_path):
     command = shlex.split(told["run next"][0])
     assert command[-2:] == ["--solver", "penalised"]
     assert judgerank(*command[1:], cwd=tmp_path).returncode == 0
+
+
+def test_a_doctor_says_all_that_a_file_supports(tmp_path):
+    rows = [("x", "y", "j", "aabc"), ("y", "x", "k", "bbac"), ("y", "z", "j", "aba"), ("z", "y", "k", "bab")]
+    records = [json.loads(line) for line in written(tmp_path / "m.jsonl", *rows).read_text().splitlines()]
+    (tmp_path / "m.json").write_text(
+        json.dumps([record | {"question": f"q{n % 7}", "length": 10 + n} for n, record in enumerate(records)])
+    )
+    bare, full = (lines(judgerank("doctor", tmp_path / name)) for name in ("m.jsonl", "m.json"))
+    for topic in ("order", "ties", "questions", "judges", "lengths", "categories", "connected", "run next"):
+        assert len(bare[topic]) == len(full[topic]) == 1, topic
+    assert bare["ties"][0].startswith("14% of what was read, half a win for either (an outcome of their own with")
+    assert bare["lengths"][0].startswith("no column, so that model=length, position_length is refused")
+    assert full["lengths"] == ["there, for model=length, position_length"]
+    assert full["questions"][0].startswith("7, 2.0 comparisons each")
+    assert bare["categories"][0].startswith("no column")
+
+
+@pytest.mark.parametrize("name", ["category", "criterion"])
+def test_a_doctor_counts_the_records_of_categories(name, simulated):
+    judgments = judgments_of(simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 60).to_frame())
+    told = replace(judgments, frame=judgments.frame.assign(**{name: ["code"] * 20 + ["prose"] * 40}))
+    assert dict(on_answers(told))["categories"] == "2, with their records: prose (40), code (20)"
+
+
+def test_the_members_that_a_doctor_says_are_refused_are(tmp_path):
+    path = written(tmp_path / "m.jsonl", *ROWS)
+    (said,) = lines(judgerank("doctor", path))["lengths"]
+    for member in said.split("model=")[1].split(" is refused")[0].split(", "):
+        with pytest.raises(DataError, match="needs a column of lengths"):
+            rank(path, model=member)
 
 
 def test_components_and_slots_that_follow_names_are_told(tmp_path):

@@ -29,4 +29,4 @@ def doctor(
     """
     files, words = words_of(winner_values, files)
     for topic, said in examine(files, format and format.value, columns_of(column), words, baseline):
-        typer.echo(f"{topic + ':':<11}{said}")
+        typer.echo(f"{topic + ':':<12}{said}")
