@@ -168,6 +168,7 @@ def test_the_ratings_of_lmarena_are_on_its_scale(ranking):
     board, found = ranking.tables["leaderboard"], lmarena(ranking)
     assert list(found) == LMARENA_COLUMNS
     assert list(found["model_name"]) == list(board["model"])
+    assert found["rank"].tolist() == [1, 2, 3, 4, 5, 6]
     assert list(found["vote_count"]) == list(board["comparisons"])
     assert set(found["category"]) == {"overall"}
     assert found[["organization", "license", "leaderboard_publish_date"]].isna().all(axis=None)
