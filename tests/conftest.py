@@ -40,7 +40,7 @@ UNSKIPPED_BY = {
     "JUDGERANK_DATA": "JUDGERANK_DATA=FOLDER with the paper's data",
     "JUDGERANK_PAPER": "JUDGERANK_PAPER=FILE, the paper's TeX",
     "could not find a browser": "Chromium (apt-get install chromium)",
-    "could not import": "the optional extras (pip install -e '.[cluster,collect,methods,bench]')",
+    "could not import": "the optional extras (pip install -e '.[cluster,collect,methods,bench,zstd]')",
 }
 
 

@@ -18,7 +18,8 @@ from judgerank.errors import ConfigError, DataError, DataUnavailableError
 COMPRESSED = (".gz", ".zst", ".zstd")
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 DELIMITERS = (",", ";", "\t")
-LOG = {"eval", "samples"}  # a whole log of inspect_ai is one object
+# keys of files that are one object: a log of inspect_ai, a run of evaluatorq, a report of JudgeArena
+WHOLE = ({"eval", "samples"}, {"judging", "entries"}, {"model_A", "model_B", "preferences"})
 
 
 def read_table(path: Path, form: str | None = None) -> pd.DataFrame:
@@ -84,7 +85,7 @@ def _unpacked(content: bytes) -> bytes:
     try:
         import zstandard
     except ImportError:
-        raise ConfigError("reading zstd takes the package zstandard (pip install zstandard)") from None
+        raise ConfigError("reading zstd takes the extra 'zstd' (pip install 'judgerank[zstd]')") from None
     parts = []
     while content:
         frame = zstandard.ZstdDecompressor().decompressobj()
@@ -111,7 +112,14 @@ def _text(content: bytes) -> str:
 
 def _loads(text: str) -> object:
     """JSON in which no object has a key twice: the standard reader keeps the last one, and says nothing."""
-    return json.loads(text, object_pairs_hook=_distinct)
+    return json.loads(text, object_pairs_hook=_distinct, parse_int=_whole)
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python's limit, so that a file cannot keep it busy
+        raise DataError(f"a number has {len(digits)} digits") from None
 
 
 def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -127,7 +135,7 @@ def _json(content: bytes) -> pd.DataFrame:
         records = _loads(_text(content))
     except (json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"this is not JSON: {error} (format jsonl reads one record a line)") from None
-    if isinstance(records, dict) and records.keys() >= LOG:
+    if isinstance(records, dict) and any(records.keys() >= keys for keys in WHOLE):
         records = [records]
     if not isinstance(records, list):
         raise DataError("this is not a JSON list of records")

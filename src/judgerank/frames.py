@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 import numpy as np
@@ -15,6 +16,7 @@ COLUMNS = ("question_id", "model_a", "model_b", "judge_model", "judge_preferred_
 NEEDED = ("model_a", "model_b", "judge_model", "judge_preferred_model")
 OUTCOMES = {"a": 1.0, "b": 0.0, "c": 0.5}
 UNPARSED = "unknown"
+LARGEST = sys.float_info.max
 LARGEST_COUNT = 1e12  # judgments in a record; sums of them stay exact in double precision
 
 
@@ -50,7 +52,7 @@ def outcomes(frame: pd.DataFrame, times: FloatArray | None = None) -> tuple[Floa
 
 def counts(column: pd.Series) -> FloatArray:
     """How many judgments each record stands for: whole numbers from one up, shape (T,)."""
-    values = pd.to_numeric(column, errors="coerce").to_numpy(float)
+    values = numbers_in(column)
     bad = ~((values >= 1) & (values <= LARGEST_COUNT) & (values == np.round(values)))
     if bad.any():
         row = int(bad.argmax())
@@ -80,12 +82,22 @@ def codes(frame: pd.DataFrame, columns: list[str]) -> tuple[NDArray[np.int32], t
 
 def finite(column: pd.Series, used: BoolArray) -> FloatArray:
     """The numbers of the records that are used, which must be finite."""
-    values = pd.to_numeric(column, errors="coerce").to_numpy(float)
+    values = numbers_in(column)
     bad = used & ~np.isfinite(values)
     if bad.any():
         row = int(bad.argmax())
         raise DataError(f"record {row + 1} has {column.iloc[row]!r} as {column.name!r}, not a finite number")
     return values[used]
+
+
+def numbers_in(column: pd.Series) -> FloatArray:
+    """A column as numbers, shape (T,); NaN for what is none, infinite for what is too large to be one."""
+    try:
+        return pd.to_numeric(column, errors="coerce").to_numpy(float)
+    except OverflowError:  # of whole numbers as long as JSON allows
+        return numbers_in(
+            column.map(lambda value: np.inf if isinstance(value, int) and abs(value) > LARGEST else value)
+        )
 
 
 def places(name: str, values: IntArray, size: int, below: int) -> NDArray[np.int32]:

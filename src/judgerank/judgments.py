@@ -50,6 +50,12 @@ class Judgments:
         return bool(self.source.get("surrogate", False))
 
     @property
+    def files(self) -> list[str]:
+        """Paths of the files that the records are from."""
+        told = self.source.get("files", [self.source])
+        return [one["path"] for one in told if "path" in one]
+
+    @property
     def _parsed(self) -> pd.Series:
         return self.frame["judge_preferred_model"].isin(list(OUTCOMES))
 

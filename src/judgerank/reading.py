@@ -28,6 +28,7 @@ def read_judgments(
     form: str | None = None,
     columns: Mapping[str, str | None] | None = None,
     winner_values: Mapping[str, str] | None = None,
+    baseline: str | None = None,
 ) -> Judgments:
     """Read judgments from files, each in one of the layouts that are known by their columns.
 
@@ -46,6 +47,8 @@ def read_judgments(
     winner_values : mapping of str to str, optional
         Words for the winner, and what they mean: ``a``, ``b``, ``tie`` or ``unknown``. Where a record holds two
         games by name, as FastChat's do, ``a`` is the model in the first of its columns.
+    baseline : str, optional
+        The model that all others were compared with, where the records do not name it.
 
     Returns
     -------
@@ -60,7 +63,8 @@ def read_judgments(
     DataError
         Naming the file, and the record or line (counted from 1), the column or the judge at fault.
     ConfigError
-        If the form is not known, or the file's name does not tell it; if an answer is to mean something else.
+        If the form is not known, or the file's name does not tell it; if an answer is to mean something else;
+        if a baseline is told that is not wanted.
     """
     paths, words = paths_of(path), meanings(winner_values)
     tables, told = [], []
@@ -69,7 +73,7 @@ def read_judgments(
         digest = hashlib.sha256(content).hexdigest()
         told.append({"file": one.name, "path": str(one.absolute()), "sha256": digest})
         with named(label):
-            tables.append(Table(read(content), columns or {}, words, one, label))
+            tables.append(Table(read(content), columns or {}, words, one, label, baseline))
     source: dict[str, object] = {**told[0]}
     if len(paths) > 1:
         source = {"file": f"{len(paths)} files", "path": place_of(paths), "files": told}
@@ -82,9 +86,11 @@ def judgments_of(
     name: str = "judgments",
     source: Mapping[str, object] | None = None,
     winner_values: Mapping[str, str] | None = None,
+    baseline: str | None = None,
 ) -> Judgments:
     """Judgments in a table, in the columns of `read_judgments`, which says what is raised."""
-    return judgments_from([Table(table, columns or {}, meanings(winner_values))], name, source)
+    one = Table(table, columns or {}, meanings(winner_values), baseline=baseline)
+    return judgments_from([one], name, source)
 
 
 def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, object] | None = None) -> Judgments:
@@ -123,6 +129,8 @@ def _read(table: Table, alone: bool) -> tuple[Layout, pd.DataFrame]:
         layout = recognised(table)
         if layout.of_scores and (any(table.said.values()) or table.words):
             raise ConfigError(f"columns and winner values are not those of {layout.name}, which holds scores")
+        if table.baseline is not None and not layout.lacks_baseline(table):
+            raise ConfigError(f"a baseline is told, and records in {layout.name} do not lack one: leave it out")
         frame = layout.to_frame(table)
         if not alone and not layout.of_scores:
             require_models(frame)

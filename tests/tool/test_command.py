@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import subprocess
+from dataclasses import replace
 
 import pytest
 import typer
@@ -14,10 +15,12 @@ from judgerank import fit, rank
 from judgerank.cli import app
 from judgerank.collecting.prompts import PAIRWISE
 from judgerank.collecting.settings import Collection, Panel, Prompt, checked, read_settings
-from judgerank.errors import ConfigError
+from judgerank.errors import ConfigError, DataError
+from judgerank.leaderboard.examination import on_answers
 from judgerank.planning.panels import assumed
 from judgerank.planning.plans import pair_of, panels_by_size
 from judgerank.planning.precision import needed, precision_of, whole
+from judgerank.reading import judgments_of
 from replication.config import ROOT
 from tests.tool.command import RUN, environment, judgerank
 
@@ -109,6 +112,37 @@ def test_what_a_doctor_says_next_works_where_there_is_no_maximum(tmp_path):
     assert judgerank(*command[1:], cwd=tmp_path).returncode == 0
 
 
+def test_a_doctor_says_all_that_a_file_supports(tmp_path):
+    rows = [("x", "y", "j", "aabc"), ("y", "x", "k", "bbac"), ("y", "z", "j", "aba"), ("z", "y", "k", "bab")]
+    records = [json.loads(line) for line in written(tmp_path / "m.jsonl", *rows).read_text().splitlines()]
+    (tmp_path / "m.json").write_text(
+        json.dumps([record | {"question": f"q{n % 7}", "length": 10 + n} for n, record in enumerate(records)])
+    )
+    bare, full = (lines(judgerank("doctor", tmp_path / name)) for name in ("m.jsonl", "m.json"))
+    for topic in ("order", "ties", "questions", "judges", "lengths", "categories", "connected", "run next"):
+        assert len(bare[topic]) == len(full[topic]) == 1, topic
+    assert bare["ties"][0].startswith("14% of what was read, half a win for either (an outcome of their own with")
+    assert bare["lengths"][0].startswith("no column, so that model=length, position_length is refused")
+    assert full["lengths"] == ["there, for model=length, position_length"]
+    assert full["questions"][0].startswith("7, 2.0 comparisons each")
+    assert bare["categories"][0].startswith("no column")
+
+
+@pytest.mark.parametrize("name", ["category", "criterion"])
+def test_a_doctor_counts_the_records_of_categories(name, simulated):
+    judgments = judgments_of(simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 60).to_frame())
+    told = replace(judgments, frame=judgments.frame.assign(**{name: ["code"] * 20 + ["prose"] * 40}))
+    assert dict(on_answers(told))["categories"] == "2, with their records: prose (40), code (20)"
+
+
+def test_the_members_that_a_doctor_says_are_refused_are(tmp_path):
+    path = written(tmp_path / "m.jsonl", *ROWS)
+    (said,) = lines(judgerank("doctor", path))["lengths"]
+    for member in said.split("model=")[1].split(" is refused")[0].split(", "):
+        with pytest.raises(DataError, match="needs a column of lengths"):
+            rank(path, model=member)
+
+
 def test_components_and_slots_that_follow_names_are_told(tmp_path):
     rows = [("x", "y", "j", "aab"), ("u", "v", "j", "abb"), ("x", "y", "k", "ab"), ("u", "v", "k", "ab")]
     done = judgerank("doctor", written(tmp_path / "m.jsonl", *rows))
@@ -149,6 +183,37 @@ def test_a_plan_from_a_file_is_for_the_panel_that_ranks_it(tmp_path, simulated):
     width = (board["high"] - board["low"]).mean() * (600 / planned) ** 0.5
     assert width == pytest.approx(0.2, rel=0.03)
     assert fit(data).converged
+
+
+def test_a_plan_is_for_all_the_files_that_are_named(tmp_path, simulated):
+    frame = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600).to_frame()
+    for name, rows in {"all": frame, "part1": frame[:300], "part2": frame[300:]}.items():
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    words = ["--winner-values", "a=a", "b=b"]  # the second of these stands among the files
+    plans = [
+        judgerank("plan", *files, "--model", "judge_aware", "--want", "score_width=0.1", cwd=tmp_path)
+        for files in (["all.csv"], ["part1.csv", "part2.csv"], ["part?.csv", *words], ["part1.csv"])
+    ]
+    assert plans[0].returncode == 0, plans[0].stderr
+    assert plans[0].stdout == plans[1].stdout == plans[2].stdout
+    assert plans[0].stdout != plans[3].stdout
+
+
+def test_a_baseline_is_handed_on_by_the_doctor(tmp_path):
+    games = [{"score": "A>B"}, {"score": "A>>B"}], [{"score": "B>A"}, {"score": "A>B"}]
+    records = [
+        {"question_id": turn, "model": model, "judge": "j", "games": pair}
+        for turn, pair in enumerate(games)
+        for model in "xy"
+    ]
+    (tmp_path / "m.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    done = judgerank("doctor", "m.jsonl", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "baseline=gpt-4-0314 names that of version 0.1" in done.stderr
+    done = judgerank("doctor", "m.jsonl", "--baseline", "gpt-4-0314", cwd=tmp_path)
+    command = shlex.split(lines(done)["run next"][0])
+    assert command[:5] == ["judgerank", "rank", "m.jsonl", "--baseline", "gpt-4-0314"]
+    assert judgerank(*command[1:], cwd=tmp_path).returncode == 0
 
 
 # settings of collecting

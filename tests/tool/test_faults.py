@@ -172,9 +172,9 @@ def test_what_is_read_of_a_file_at_fault_is_told_before(tmp_path):
     done = judgerank("doctor", path, "--column", "model_a=left", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
-        "file:      csv, 2 records",
-        "layout:    the columns that are named.",
-        "columns:   model_a from 'left', model_b, winner",
+        "file:       csv, 2 records",
+        "layout:     the columns that are named.",
+        "columns:    model_a from 'left', model_b, winner",
     ]
     (line,) = done.stderr.splitlines()
     assert line.startswith("judgerank doctor: m.csv: record 2 has the unknown winner 'd'")

@@ -9,9 +9,7 @@ import shutil
 import sys
 import zipfile
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -77,6 +75,66 @@ WIDE = [
     {"question": "q3", "model_a": "x", "model_b": "z", "kim": None, "gpt": "x", "note": None, "turn": 1},
 ]
 
+BATTLES = [
+    {"model_a": a, "model_b": b, "winner": winner, "pref": pref, "source": source, "judge_model": judge}
+    for a, b, winner, pref, source, judge in [
+        ("x", "y", "model_a", 0.2, "llm-judge", "j"),
+        ("x", "y", "model_b", 1.0, "llm-judge", "j"),
+        ("z", "x", "tie", 0.5, "llm-judge", "j"),
+        ("z", "x", "tie", None, "llm-judge", "j"),  # could not be parsed
+        ("y", "z", "model_a", 0.0, "human", None),
+    ]
+]
+BATTLES = [
+    record | {"question_id": question, "orientation": orientation}
+    for record, question, orientation in zip(
+        BATTLES,
+        ("q1", "q1", "q2", "q2", "q3"),
+        ("direct", "reversed", "direct", "reversed", "single"),
+        strict=True,
+    )
+]
+REPORT = {
+    "schema_version": "1",
+    "report_type": "BattleReport",
+    "task": "alpaca-eval",
+    "model_A": "x",
+    "model_B": "y",
+    "judge_model": "j",
+    "swap_mode": "both",
+    "metadata": {"baseline_assignment": "flat"},
+    "preferences": [0.2, 0.5, None, 1.0, 0.5, 0.0],
+}
+
+
+def vote(judge: str, *observations: tuple[str, str | None], reconciled: str | None = None) -> dict:
+    kept = [{"ordering": order, "repetition": 0, "verdict": verdict} for order, verdict in observations]
+    return {"model": judge, "vote": reconciled, "flipped": False, "observations": kept}
+
+
+def run_of(*entries: tuple[str, list[dict]], **own: object) -> dict:
+    told = [{"question": question, "comparison": {"winner": "A", "votes": votes}} for question, votes in entries]
+    return {
+        "judging": "pairwise",
+        "run_name": "r",
+        "label_a": "x",
+        "label_b": "y",
+        "swap": True,
+        "entries": told,
+        **own,
+    }
+
+
+RUN = run_of(
+    ("q1", [vote("j", ("ab", "A"), ("ba", "A")), vote("k", ("ab", "A"), ("ba", "B"))]),
+    ("q2", [vote("j", ("ab", "tie"), ("ba", None)), vote("old", reconciled="B"), vote("k")]),
+)
+JUDGED = [
+    {"judge": "j", "item_a": "x", "item_b": "y", "p_a": 1.0, "weight": 3.0},
+    {"judge": "j", "item_a": "y", "item_b": "z", "p_a": 0.0, "weight": 1.0},
+    {"judge": "k", "item_a": "x", "item_b": "z", "p_a": 0.5, "weight": 2.0},
+]
+
 # layout, records; then won by the first, by the second, ties and not read
 SAMPLES = {
     "the paper's columns": (RECORDS, 2, 1, 1, 2),
@@ -87,7 +145,14 @@ SAMPLES = {
     "FastChat's pairwise judgments": (FASTCHAT, 2, 2, 1, 1),
     "arena-hard-auto's verdicts": (ARENA_HARD, 3, 3, 1, 1),
     "AlpacaEval's annotations": (ALPACA_EVAL, 1, 1, 1, 2),
+    "evaluatorq's judged comparisons": (JUDGED, 1, 1, 1, 0),
+    "evaluatorq's runs": ([RUN], 4, 2, 1, 3),
+    "JudgeArena's battles": (BATTLES, 3, 0, 1, 1),
+    "JudgeArena's reports": ([REPORT], 2, 1, 2, 1),
 }
+
+
+NESTED = ("arena-hard-auto's verdicts", "evaluatorq's runs", "JudgeArena's reports")  # which are in JSON only
 
 
 def rows(found) -> list[tuple]:
@@ -108,7 +173,7 @@ def test_every_layout_is_told_and_read(name, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-@pytest.mark.parametrize("name", [name for name in SAMPLES if name not in ("arena-hard-auto's verdicts",)])
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name not in NESTED])
 def test_every_layout_reads_the_same_out_of_a_table(name, form, tmp_path):
     records = SAMPLES[name][0]
     if "judge" in records[0] and isinstance(records[0]["judge"], list):
@@ -155,6 +220,103 @@ def test_arena_hards_verdicts_are_in_both_orders_and_strong_ones_count_once(tmp_
     ]
     assert found.comparisons.n_comparisons == 7
     assert ">> counts as >" in found.remarks[0]
+
+
+def test_a_baseline_that_the_records_do_not_name_is_told(tmp_path):
+    named = [record | {"baseline": "gpt-4-0314"} for record in ARENA_HARD]
+    path = written(tmp_path, "jsonl", without(ARENA_HARD, "baseline"))  # as version 0.1 writes them
+    found = read(path, baseline="gpt-4-0314")
+    same(found.comparisons, judgments_of(pd.DataFrame(named)).comparisons)
+    told = rank(pd.DataFrame(without(ARENA_HARD, "baseline")), baseline="gpt-4-0314", solver="penalised")
+    assert "gpt-4-0314" in set(told.to_frame()["model"])
+    with pytest.raises(DataError, match="record 1 compares 'x' with itself"):
+        read(path, baseline="x")
+    with pytest.raises(DataError, match="record 1 has '' as 'baseline', not a name"):
+        read(path, baseline="")
+
+
+@pytest.mark.parametrize("records", [ARENA_HARD, NAMES, FASTCHAT])
+def test_a_baseline_is_not_told_twice_nor_where_there_is_none(records):
+    with pytest.raises(ConfigError, match=r"a baseline is told, and .* do not lack one: leave it out"):
+        judgments_of(pd.DataFrame(records), baseline="gpt-4-0314")
+
+
+# runs, whose answers came from which order is told
+
+
+def test_a_reversed_battle_of_judgearena_showed_the_second_model_first(tmp_path):
+    found = read(written(tmp_path, "parquet", BATTLES))
+    assert rows(found) == [
+        ("x", "y", "j", 1.0),
+        ("y", "x", "j", 1.0),
+        ("z", "x", "j", 0.5),
+        ("y", "z", "human", 1.0),
+    ]
+    assert found.comparisons.dropped == {"unknown": 0, "null": 1}  # the tie that is none
+    assert_array_equal(found.question, [0, 0, 1, 2])
+    without_orders = judgments_of(pd.DataFrame(without(BATTLES, "orientation")))
+    assert rows(without_orders)[1] == ("x", "y", "j", 0.0)
+    unasked = judgments_of(pd.DataFrame([record | {"question_id": None} for record in BATTLES]))
+    assert "question_id" not in unasked.frame
+
+
+def test_the_second_half_of_judgearenas_preferences_is_in_the_other_order(tmp_path):
+    (tmp_path / "results-x.json").write_text(json.dumps(REPORT))  # one object, as it is saved
+    found = read(tmp_path / "results-x.json")
+    assert rows(found) == [
+        ("x", "y", "j", 1.0),
+        ("x", "y", "j", 0.5),
+        ("y", "x", "j", 1.0),
+        ("y", "x", "j", 0.5),
+        ("y", "x", "j", 0.0),
+    ]
+    assert list(found.frame["question_id"]) == [f"alpaca-eval/{n}" for n in (0, 1, 2, 0, 1, 2)]
+    fixed = judgments_of(pd.DataFrame([REPORT | {"swap_mode": "fixed"}]))
+    assert [row[:2] for row in rows(fixed)] == [("x", "y")] * 5
+    assert fixed.frame["question_id"].nunique() == 6
+
+
+def test_evaluatorqs_answers_are_in_the_order_they_were_given_in(tmp_path):
+    (tmp_path / "run.json").write_text(json.dumps(RUN))
+    found = read(tmp_path / "run.json")
+    assert rows(found) == [
+        ("x", "y", "j", 1.0),
+        ("y", "x", "j", 0.0),
+        ("x", "y", "k", 1.0),
+        ("y", "x", "k", 1.0),
+        ("x", "y", "j", 0.5),
+        ("x", "y", "old", 0.0),
+        ("y", "x", "old", 1.0),
+    ]
+    assert set(found.frame["question_id"]) == {"q1", "q2"}
+    one_order = run_of(("q", [vote("j", reconciled="A")]), swap=False)
+    assert rows(judgments_of(pd.DataFrame([one_order]))) == [("x", "y", "j", 1.0)]
+
+
+def test_what_evaluatorq_itself_saves_is_read(tmp_path):
+    runs = pytest.importorskip("evaluatorq.pairwise_run")
+    pairwise = pytest.importorskip("evaluatorq.pairwise")
+    ranking = pytest.importorskip("evaluatorq.ranking")
+    run = runs.new_run(run_name="mine", label_a="x", label_b="y", judges=["j"])
+    seen = [
+        pairwise.RepetitionObservation(ordering=order, repetition=0, verdict=verdict)
+        for order, verdict in (("ab", "A"), ("ba", "B"))
+    ]
+    voted = pairwise.PairwiseVote(model="j", vote=None, flipped=True, observations=seen)
+    comparison = pairwise.PairwiseComparison(winner="inconclusive", votes=[voted])
+    run.add(comparison, question="Why?", response_a="Because.", response_b="So.")
+    path = run.save(tmp_path / "run.json")
+    assert rows(read(path)) == [("x", "y", "j", 1.0), ("y", "x", "j", 1.0)]
+    records = [ranking.JudgedComparison(**record).model_dump() for record in JUDGED]
+    assert records == JUDGED
+
+
+def test_a_weight_of_evaluatorqs_is_a_number_of_judgments():
+    found = judgments_of(pd.DataFrame(JUDGED))
+    assert_array_equal(found.comparisons.count, [3, 1, 2])
+    assert_array_equal(judgments_of(pd.DataFrame(JUDGED), {"count": None}).comparisons.count, [1, 1, 1])
+    soft = judgments_of(pd.DataFrame(changed(JUDGED, 0, p_a=0.8)))
+    assert_array_equal(soft.comparisons.outcome, [0.8, 0, 0.5])
 
 
 # weights
@@ -262,7 +424,30 @@ REFUSED = [
         changed(ARENA_HARD, 0, games=[{"score": "A>B"}, {"score": "A>>>B"}]),
         "record 1 has the unknown score of game 2",
     ),
-    (without(ARENA_HARD, "baseline"), "the records do not name the baseline"),
+    (without(ARENA_HARD, "baseline"), "the records do not name the baseline, .* .baseline=gpt-4-0314 names that"),
+    (changed(BATTLES, 0, pref=0.7), "record 1 has one winner as 'winner' and another as 'pref'"),
+    (changed(BATTLES, 1, pref=1.5), "record 2 has 1.5 as its preference, not a number from 0 to 1"),
+    (
+        changed(BATTLES, 1, orientation="sideways"),
+        "record 2 has the unknown orientation 'sideways' .known: direct",
+    ),
+    (changed(BATTLES, 0, judge_model=None), "record 1 has no 'judge_model'"),
+    (changed(BATTLES, 0, model_b="x"), "record 1 compares 'x' with itself"),
+    ([REPORT | {"preferences": []}], "report 1 has no preferences"),
+    ([REPORT | {"preferences": [0, 1, "x", 0]}], "report 1: preference 3 has 'x' as its preference"),
+    ([REPORT | {"preferences": [0, 1, 0]}], "report 1 has 3 preferences, an odd number, for two orders"),
+    ([REPORT | {"swap_mode": "never"}], "report 1 has the unknown swap_mode 'never' .known: fixed, random, both"),
+    (without([REPORT], "swap_mode"), "report 1 does not say in which order answers were shown .swap_mode., like"),
+    ([REPORT | {"metadata": {"baseline_assignment": "per-row"}}], "report 1 is of several baselines"),
+    ([RUN | {"label_a": "A", "label_b": "B"}], "run 1 does not name what it compares: write both names into it"),
+    ([RUN | {"entries": []}], "run 1 has no entries"),
+    ([RUN | {"label_b": "x"}], "record 1 compares 'x' with itself"),
+    ([run_of(("q", []))], "there are no answers"),
+    ([run_of(("q", [vote("j", ("ab", "C"))]))], "run 1, entry 1 has the unknown verdict 'C' .known: A, B, tie"),
+    ([run_of(("q", [vote("j", ("aa", "A"))]))], "run 1, entry 1 has the unknown ordering 'aa' .known: ab, ba"),
+    ([run_of((None, [vote("j", ("ab", "A"))]))], "None is no question"),
+    (changed(JUDGED, 1, p_a=2), "record 2 has 2 as 'p_a', not a probability from 0 to 1"),
+    (changed(JUDGED, 1, weight=0.5), "record 2 has 0.5 as 'count', not a whole number of judgments"),
     (changed(LLMFAO, 1, winner="middle"), "record 2 has the unknown winner 'middle'"),
     (changed(LLMFAO, 1, right="z"), "record 2 compares 'z' with itself"),
     (without(LLMFAO, "right"), "the table has no column 'right'"),
@@ -447,35 +632,12 @@ def test_scores_have_no_words_and_no_columns(tmp_path):
 # forms
 
 
-class ByArrow:
-    """What is used of zstandard, by another library: for where it is not installed."""
-
-    eof, unused_data = False, b""
-
-    def decompressobj(self):
-        return self
-
-    def decompress(self, content):
-        try:
-            found = pa.CompressedInputStream(pa.BufferReader(content), "zstd").read()
-        except OSError:
-            return b""
-        self.eof = True
-        return found
-
-
-def provide_zstandard(monkeypatch) -> None:
-    if find_spec("zstandard") is None:
-        module = ModuleType("zstandard")
-        module.ZstdDecompressor, module.ZstdError = ByArrow, OSError
-        monkeypatch.setitem(sys.modules, "zstandard", module)
-
-
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv", "parquet"])
 @pytest.mark.parametrize("ending", ["gz", "zst"])
-def test_compressed_files_read_to_the_same(form, ending, tmp_path, monkeypatch):
+def test_compressed_files_read_to_the_same(form, ending, tmp_path):
+    if ending == "zst":
+        pytest.importorskip("zstandard")
     path = written(tmp_path, form, RECORDS)
-    provide_zstandard(monkeypatch)  # after pandas has looked for the real one
     plain = read(path)
     squeeze = gzip.compress if ending == "gz" else lambda content: pa.compress(content, "zstd", asbytes=True)
     packed = tmp_path / f"mine.{form}.{ending}"
@@ -491,7 +653,9 @@ def test_compressed_files_read_to_the_same(form, ending, tmp_path, monkeypatch):
 def test_zstd_takes_a_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zstandard", None)
     (tmp_path / "m.csv.zst").write_bytes(pa.compress(b"model_a,model_b,winner\n", "zstd", asbytes=True))
-    with pytest.raises(ConfigError, match=r"reading zstd takes the package zstandard \(pip install zstandard\)"):
+    with pytest.raises(
+        ConfigError, match=r"reading zstd takes the extra 'zstd' \(pip install 'judgerank\[zstd\]'\)"
+    ):
         read(tmp_path / "m.csv.zst")
 
 

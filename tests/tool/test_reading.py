@@ -304,3 +304,18 @@ def test_paths_that_cannot_be_read_end_in_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "read_bytes", refused)
     with pytest.raises(DataUnavailableError, match=r"mine.csv' cannot be read: Permission denied"):
         read_judgments(path)
+
+
+def test_a_number_too_large_to_be_one_is_refused_where_it_stands(tmp_path):
+    for name, said in (("count", "not a whole number of judgments"), ("length", "not a finite number")):
+        records = [record | {name: number} for number, record in enumerate(RECORDS[:3], 1)]
+        records[1][name] = 10**400
+        path = written(tmp_path, "json", records)
+        with pytest.raises(DataError, match=f"record 2 has 1000.* as '{name}', {said}"):
+            read_judgments(path, columns={name: name})
+
+
+def test_a_number_with_more_digits_than_python_reads_is_refused(tmp_path):
+    (tmp_path / "m.json").write_text('[{"model_a": "x", "n": ' + "1" * 5000 + "}]")
+    with pytest.raises(DataError, match=r"^m.json: a number has 5000 digits$"):
+        read_judgments(tmp_path / "m.json")

@@ -113,6 +113,15 @@ WinnerValuesOption = Annotated[
         help="What a word for the winner means: VALUE is a, b, tie or unknown. Can be given several times.",
     ),
 ]
+BaselineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="MODEL",
+        help="The model that all others were compared with, where the records do not name it, as in those of "
+        "arena-hard-auto's version 0.1 (there, gpt-4-0314).",
+    ),
+]
 ModelOption = Annotated[
     Member | None,
     typer.Option(

@@ -12,6 +12,7 @@ import typer
 
 from judgerank.cli.options import (
     NEWTON,
+    BaselineOption,
     ColumnOption,
     FormatOption,
     LevelOption,
@@ -24,7 +25,7 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.errors import ConfigError
-from judgerank.leaderboard.ranking import fitted_member
+from judgerank.leaderboard.fits import fitted_member
 from judgerank.planning.panels import assumed
 from judgerank.planning.plans import (
     DRAWS,
@@ -49,15 +50,17 @@ Number = TypeVar("Number", int, float)
 
 
 def plan(
-    file: Annotated[
-        Path | None,
+    files: Annotated[
+        list[Path] | None,
         typer.Argument(
-            metavar="FILE", help="File of judgments whose fitted panel is planned for; by default one is assumed."
+            metavar="FILE",
+            help="Files of judgments, or patterns, whose fitted panel is planned for; by default one is assumed.",
         ),
     ] = None,
     format: FormatOption = None,
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
+    baseline: BaselineOption = None,
     model: ModelOption = None,
     solver: SolverOption = NEWTON,
     models: Annotated[int | None, typer.Option(min=2, max=1000, help="Models of an assumed panel (20).")] = None,
@@ -117,7 +120,8 @@ def plan(
     The numbers are formulas of what a design is expected to tell; widths are those that a ranking states.
     """
     goals = _goals(want) or WANTED
-    if file is None:
+    files, words = words_of(winner_values, files or [])
+    if not files:
         panel = assumed(
             _or(models, MODELS),
             _or(judges, JUDGES),
@@ -127,8 +131,7 @@ def plan(
         found = INDEPENDENT
     else:
         _refuse(models=models, judges=judges, sigma_scores=sigma_scores, sigma_discrimination=sigma_discrimination)
-        _, words = words_of(winner_values, [])
-        judgments = read_judgments(file, format and format.value, columns_of(column), words)
+        judgments = read_judgments(files, format and format.value, columns_of(column), words, baseline)
         refit = partial(fitted_member, judgments.comparisons, solver=solver.value)
         panel, fitted = fitted_panel(judgments, refit, model and model.value)
         found = questions_like(panel, fitted, judgments)

@@ -10,6 +10,7 @@ import typer
 
 from judgerank.cli.options import (
     NEWTON,
+    BaselineOption,
     ColumnOption,
     FilesArgument,
     FormatOption,
@@ -20,8 +21,11 @@ from judgerank.cli.options import (
     columns_of,
     words_of,
 )
+from judgerank.errors import ConfigError
 from judgerank.files import paths_of, place_of, title_of
-from judgerank.leaderboard.ranking import Settings, ranked
+from judgerank.leaderboard.exports import FORMS, TABLES, Export, contents, export_of, put, require_apart
+from judgerank.leaderboard.ranking import ranked
+from judgerank.leaderboard.settings import Settings
 from judgerank.leaderboard.writing import require_own_folder
 from judgerank.reading import read_judgments
 
@@ -38,6 +42,7 @@ def rank(
     format: FormatOption = None,
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
+    baseline: BaselineOption = None,
     model: ModelOption = None,
     solver: SolverOption = NEWTON,
     level: LevelOption = 0.95,
@@ -55,6 +60,16 @@ def rank(
         Path | None,
         typer.Option("--output", "-o", help="Folder to write to; by default rankings/ and the first file's name."),
     ] = None,
+    export: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--export",
+            metavar="[TABLE=]FILE",
+            help=f"File to write a table to as well, in the form that its name ends in: {', '.join(FORMS)}. TABLE "
+            f"is one of {', '.join(TABLES)} (the leaderboard in LMArena's columns); by default {TABLES[0]}. Can "
+            "be given several times.",
+        ),
+    ] = None,
 ) -> None:
     """Rank models: scores and ranks with intervals, the judges, pairs separated, what to collect next.
 
@@ -66,9 +81,22 @@ def rank(
     files, words = words_of(winner_values, files)
     paths = paths_of(files)
     target = output or Path("rankings", title_of(paths))
-    require_own_folder(target, place_of(paths))  # before anything is computed
-    judgments = read_judgments(paths, format and format.value, columns_of(column), words)
+    require_own_folder(target, place_of(paths))  # before anything is computed, as are exports
+    exports = [_export(said) for said in export or ()]
+    require_apart(exports, paths, target)
+    judgments = read_judgments(paths, format and format.value, columns_of(column), words, baseline)
     ranking = ranked(judgments, settings)
+    beside = contents(ranking, exports)
     page = ranking.write(target)
+    put(beside)
     typer.echo(repr(ranking))
+    for one in exports:
+        typer.echo(f"{one.table}: {one.path}")
     typer.echo(f"the page: {page}")
+
+
+def _export(said: str) -> Export:
+    try:
+        return export_of(said)
+    except ConfigError as error:
+        raise typer.BadParameter(f"{error}.", param_hint="'--export'") from None

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from judgerank.errors import DataError
 from judgerank.layouts.games import GAMES
-from judgerank.layouts.preferences import ALPACA_EVAL
+from judgerank.layouts.preferences import PREFERENCES
+from judgerank.layouts.runs import OF_RUNS
 from judgerank.layouts.scores import SCORED
 from judgerank.layouts.table import Layout, Table
 from judgerank.layouts.tables import ARENA, NAMED, PAPER, TABLES
 
-LAYOUTS: tuple[Layout, ...] = (*TABLES, *GAMES, ALPACA_EVAL, *SCORED)
+LAYOUTS: tuple[Layout, ...] = (*TABLES, *GAMES, *PREFERENCES, *OF_RUNS, *SCORED)
 __all__ = ["LAYOUTS", "Layout", "Table", "recognised"]
 
 

@@ -4,12 +4,14 @@ FastChat: ``play_a_match_pair`` in https://github.com/lm-sys/FastChat (fastchat/
 ``data/mt_bench/model_judgment/*_pair.jsonl``. The second game shows ``model_2`` first; both winners are by name.
 
 arena-hard-auto: ``gen_judgment.py`` in https://github.com/lmarena/arena-hard-auto, files
-``model_judgment/<judge>/<model>.jsonl``. The first game shows the baseline as A, and the second the model.
+``model_judgment/<judge>/<model>.jsonl``. The first game shows the baseline as A, and the second the model. Records
+of version 0.1 do not name the baseline; its ``config/judge_config.yaml`` does (``baseline_model: gpt-4-0314``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,12 +58,12 @@ def _refuse_grades(table: Table) -> None:
 
 
 def _arena_hard(table: Table) -> pd.DataFrame:
-    if "baseline" not in table.frame.columns and not table.said.get("model_a"):
+    if _lacks_baseline(table) and table.baseline is None:
         raise DataError(
-            "the records do not name the baseline, as those of arena-hard-auto do from version 2 on: add it to "
-            "each as 'baseline' (for version 0.1 as published, that is gpt-4-0314)"
+            "the records do not name the baseline, as those of arena-hard-auto do from version 2 on "
+            "(baseline=gpt-4-0314 names that of version 0.1 as published)"
         )
-    frame = records(table, AGAINST, PAIR)
+    frame = records(_with_baseline(table), AGAINST, PAIR)
     require_models(frame, ("baseline", "model"))
     both = [_two_scores(number, games) for number, games in enumerate(values(table.frame, "games"), 1)]
     words = VERDICTS | dict(table.words)
@@ -69,6 +71,14 @@ def _arena_hard(table: Table) -> pd.DataFrame:
     one = answers([pair[0] for pair in both], baseline, model, words, "score of game 1")
     other = answers([pair[1] for pair in both], model, baseline, words, "score of game 2")
     return _in_both_orders(frame, one, other)
+
+
+def _lacks_baseline(table: Table) -> bool:
+    return "baseline" not in table.frame.columns and not table.said.get("model_a")
+
+
+def _with_baseline(table: Table) -> Table:
+    return table if table.baseline is None else replace(table, frame=table.frame.assign(baseline=table.baseline))
 
 
 def _two_scores(number: int, value: Any) -> list[object]:
@@ -108,5 +118,6 @@ ARENA_HARD = Layout(
     _arena_hard,
     lambda table: _used(table, AGAINST, ("games",)),
     remark="Each record is two games, one in each order; >> counts as >.",
+    lacks_baseline=_lacks_baseline,
 )
 GAMES = (FASTCHAT, ARENA_HARD)

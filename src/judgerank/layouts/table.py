@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.errors import DataError
-from judgerank.frames import codes, question_name, refuse_itself
+from judgerank.frames import codes, numbers_in, question_name, refuse_itself
 
 # column: the name of ours it becomes, and the names it is known by
 COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -45,6 +45,8 @@ class Table:
         The file they are from.
     label : str
         What that file is called in a sentence.
+    baseline : str, optional
+        The model that all others were compared with, where the records do not name it.
     """
 
     frame: pd.DataFrame
@@ -52,6 +54,7 @@ class Table:
     words: Mapping[str, str] = field(default_factory=dict)
     path: Path | None = None
     label: str = ""
+    baseline: str | None = None
 
     @property
     def said(self) -> dict[str, str | None]:
@@ -79,6 +82,8 @@ class Layout:
         What to know of how it is read.
     of_scores : bool
         Whether its records are scores of one model.
+    lacks_baseline : callable
+        Whether a `Table` leaves open which model all others were compared with.
     """
 
     name: str
@@ -88,6 +93,7 @@ class Layout:
     also: Callable[[frozenset[str], Table], bool] = lambda columns, sample: True
     remark: str = ""
     of_scores: bool = False
+    lacks_baseline: Callable[[Table], bool] = lambda table: False
 
     def matches(self, columns: frozenset[str], sample: Table) -> bool:
         """Whether records with these columns are in this layout."""
@@ -163,8 +169,8 @@ def _refuse_unspoken_counts(table: pd.DataFrame, used: set[str]) -> None:
     for name in table.columns:
         if not (isinstance(name, str) and name.lower() in COUNTS) or name in used:
             continue
-        times = pd.to_numeric(values(table, name), errors="coerce")
-        if times.notna().any() and not (times == 1).all():
+        times = numbers_in(values(table, name))
+        if not np.isnan(times).all() and not (times == 1).all():
             raise DataError(
                 f"column {name!r} looks like one of counts (column count={name} counts records so often; "
                 "column count=null counts each once)"

@@ -32,6 +32,7 @@ WINNERS = COLUMNS["winner"][1]
 SIDES = known_as(model_a=("left",), model_b=("right",), winner=("winner",), question=("question_id", "prompt"))
 SIDES["judge"] = ("judge", "worker")
 ONE_HOT = {"winner_model_a": "a", "winner_model_b": "b", "winner_tie": "c"}
+OF_JUDGEARENA = ("pref", "source", "judge_model", "question_id")  # what its battles have beside the arena's
 FEWEST_JUDGES = 2  # one column of answers could be anything: it is told as the winner's
 
 
@@ -145,7 +146,7 @@ ARENA = Layout(
     (*PAIR, WINNERS[1]),
     _flat,
     _used,
-    also=lambda columns, sample: WINNERS[0] not in columns,
+    also=lambda columns, sample: WINNERS[0] not in columns and not columns.issuperset(OF_JUDGEARENA),
 )
 NAMED = Layout("the columns that are named", (), _flat, _used)
 LLMFAO = Layout(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
@@ -15,13 +16,17 @@ from judgerank.files import Files, labels_of, named, paths_of, title_of
 from judgerank.forms import form_of, read_table
 from judgerank.judgments import Judgments
 from judgerank.layouts import Layout, Table, recognised
+from judgerank.layouts.table import COLUMNS
 from judgerank.layouts.words import meanings
 from judgerank.leaderboard import remarks
+from judgerank.leaderboard.fits import fitted_member
 from judgerank.leaderboard.members import default_member
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
-from judgerank.leaderboard.ranking import Settings, fitted_member
+from judgerank.leaderboard.settings import Settings
+from judgerank.model import MODELS
 from judgerank.reading import judgments_from
 
+CATEGORIES = ("category", "criterion")  # names of their column
 Found = Iterator[tuple[str, str]]  # what it is about, and a sentence
 
 
@@ -30,13 +35,14 @@ def examine(
     form: str | None = None,
     columns: Mapping[str, str | None] | None = None,
     winner_values: Mapping[str, str] | None = None,
+    baseline: str | None = None,
 ) -> Found:
     """Look at files, one thing after the other, up to the first that keeps them from being ranked.
 
     Parameters
     ----------
     files : path, or several
-    form, columns, winner_values
+    form, columns, winner_values, baseline
         As of `read_judgments`.
 
     Yields
@@ -54,7 +60,7 @@ def examine(
     paths, words, tables = paths_of(files), meanings(winner_values), []
     for path, label in zip(paths, labels_of(paths), strict=True):
         with named(label):
-            table = Table(read_table(path, form), columns or {}, words, path, label)
+            table = Table(read_table(path, form), columns or {}, words, path, label, baseline)
             name = f"{label}: " if len(paths) > 1 else ""
             yield "file", f"{name}{form_of(path, form)}, {len(table.frame)} records"
             layout = recognised(table)
@@ -66,11 +72,11 @@ def examine(
         yield "read", remark
     yield from on_answers(judgments)
     yield from on_design(judgments)
-    yield from on_ranking(judgments, _command(files, form, columns, winner_values))
+    yield from on_ranking(judgments, _command(files, form, columns, winner_values, baseline))
 
 
 def on_answers(judgments: Judgments) -> Found:
-    """Answers read and not read, models, judges, questions, lengths, counts."""
+    """Answers read and not read, ties, models, judges, questions, categories, lengths, counts."""
     c, frame = judgments.comparisons, judgments.frame
     shares = {"first": c.outcome == 1, "second": c.outcome == 0, "tie": c.outcome == 0.5}
     won = {name: float(c.count[rows].sum()) for name, rows in shares.items()}
@@ -81,6 +87,7 @@ def on_answers(judgments: Judgments) -> Found:
         f"second, {won['tie']:.0f} ties{f', {between:.0f} between' if between else ''}; not read, and left out: "
         + (", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"),
     )
+    yield "ties", _ties(won["tie"] / c.n_comparisons)
     n = len(c.models)
     shown = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
     yield "models", _counted(c.models, shown)
@@ -92,9 +99,31 @@ def on_answers(judgments: Judgments) -> Found:
         if many
         else "no column, so comparisons are taken as independent (column question=NAME names one)",
     )
-    yield "lengths", "there, for model=length" if "length" in frame else "no column (column length=NAME names one)"
+    yield "categories", _categories(frame)
+    yield "lengths", _lengths("length" in frame)
     if "count" in frame:
         yield "counts", f"a record stands for up to {c.count.max():.0f} judgments"
+
+
+def _ties(share: float) -> str:
+    members = ", ".join(name for name, member in MODELS.items() if member.has_ties)
+    return f"{share:.0%} of what was read, half a win for either (an outcome of their own with model={members})"
+
+
+def _categories(frame: pd.DataFrame) -> str:
+    name = next((name for name in CATEGORIES if name in frame), None)
+    if name is None:
+        return "no column" + (" (column category=NAME names one)" if CATEGORIES[0] in COLUMNS else "")
+    many = frame[name].value_counts()
+    told = [f"{category} ({times})" for category, times in many.items()]
+    return f"{len(many)}, with their records: {remarks.listed(told)}"
+
+
+def _lengths(there: bool) -> str:
+    members = ", ".join(name for name, member in MODELS.items() if member.has_slope)
+    if there:
+        return f"there, for model={members}"
+    return f"no column, so that model={members} is refused (column length=NAME names one)"
 
 
 def on_design(judgments: Judgments) -> Found:
@@ -173,6 +202,7 @@ def _command(
     form: str | None,
     columns: Mapping[str, str | None] | None,
     winner_values: Mapping[str, str] | None,
+    baseline: str | None,
 ) -> str:
     listed = [files] if isinstance(files, str | Path) else files
     words = ["judgerank", "rank", *map(str, listed), *(["--format", form] if form else [])]
@@ -180,4 +210,4 @@ def _command(
         words += ["--column", f"{key}={'null' if name is None else name}"]
     for key, value in (winner_values or {}).items():
         words += ["--winner-values", f"{key}={value}"]
-    return shlex.join(words)
+    return shlex.join([*words, *(["--baseline", baseline] if baseline else [])])

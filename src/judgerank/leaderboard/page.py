@@ -12,6 +12,7 @@ from judgerank.judgments import Judgments
 from judgerank.leaderboard import panel
 from judgerank.leaderboard.charts import charts_of
 from judgerank.leaderboard.evidence import evidence
+from judgerank.leaderboard.exports import ELO_MEAN, ELO_POINTS
 from judgerank.leaderboard.suggestions import CHANCE
 from judgerank.leaderboard.verdict import verdict
 from judgerank.pages import Shown, render, shown
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from judgerank.leaderboard.ranking import Ranking
 
 TEMPLATE = Path(__file__).parent / "ranking.html"
-ELO, ELO_MEAN = 400 / np.log(10), 1000.0  # points for a log-odds, and the mean of the models
 POINTS = 400  # of the curve from differences of scores to win probabilities
 MOST_PAIRS = 5_000  # pairs whose interval is on the page; of more, those nearest in rank
 MEMBERS = {
@@ -92,7 +92,7 @@ def to_html(ranking: Ranking, beside: bool = False) -> str:
     """
     tables, level = ranking.tables, ranking.settings.level
     board = tables["leaderboard"]
-    listed = board.assign(elo=ELO_MEAN + ELO * board["score"], versus=np.nan)
+    listed = board.assign(elo=ELO_MEAN + ELO_POINTS * board["score"], versus=np.nan)
     listed = listed[[*(name for name in listed if name != "comparisons"), "comparisons"]]
     charts = charts_of(ranking)
     return render(

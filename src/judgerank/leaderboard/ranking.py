@@ -4,65 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
-from judgerank.files import Files
-from judgerank.fitting import fit
+from judgerank.errors import NoMaximumError
 from judgerank.judgments import Judgments
-from judgerank.leaderboard import remarks, standings
-from judgerank.leaderboard.categories import categories_of
-from judgerank.leaderboard.members import default_member, on_rivals
+from judgerank.leaderboard import exports, remarks, standings
+from judgerank.leaderboard.fits import by_category, ranked_part
+from judgerank.leaderboard.members import default_member
 from judgerank.leaderboard.page import to_html
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
-from judgerank.leaderboard.suggestions import bounding_comparisons, first_links, next_comparisons
+from judgerank.leaderboard.settings import Settings
+from judgerank.leaderboard.sources import Source, loaded
 from judgerank.leaderboard.writing import write
-from judgerank.model import MODELS
-from judgerank.reading import judgments_of, read_judgments
 from judgerank.result import FitResult
-from judgerank.solvers.settings import SOLVERS
-
-Source = Files | pd.DataFrame | Judgments
-CLUSTERS = ("question", "none")
-FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How judgments are ranked; see `rank`.
-
-    Raises
-    ------
-    ConfigError
-        Naming the setting that is unknown or out of range.
-    """
-
-    model: str | None = None
-    solver: str = "newton"
-    level: float = 0.95
-    cluster: str = "question"
-    few: int = 30
-    next: int = 10
-    next_size: int = 10
-
-    def __post_init__(self) -> None:
-        choices = {"model": (None, *MODELS), "solver": tuple(SOLVERS), "cluster": CLUSTERS}
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                listed = ", ".join(str(one) for one in known if one is not None)
-                raise ConfigError(f"there is no {name} {getattr(self, name)!r} (known: {listed})")
-        if not 0 < self.level < 1:
-            raise ConfigError(f"level={self.level:g} is out of range: it must lie between 0 and 1")
-        for name, low, high in (("few", 0, FEWEST), ("next", 1, MOST_NEXT), ("next_size", 1, MOST_SIZE)):
-            if not low <= getattr(self, name) <= high:
-                raise ConfigError(
-                    f"{name}={getattr(self, name)} is out of range: it must lie from {low} to {high}"
-                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +77,33 @@ class Ranking:
         """
         return write(self, Path(folder))
 
+    def to_frame(self) -> pd.DataFrame:
+        """The leaderboard."""
+        return self.tables["leaderboard"].copy()
+
+    def export(self, path: str | Path, table: str = "leaderboard", form: str | None = None) -> Path:
+        """Write one table into a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+        table : str
+            One of `tables`, or ``lmarena``: the leaderboard in the columns of LMArena's (`exports.lmarena`).
+        form : {"csv", "tsv", "parquet", "json", "jsonl", "tex", "md"}, optional
+            By default what the file's name ends in.
+
+        Raises
+        ------
+        ConfigError
+            If table or form is unknown, or the file cannot be written or is the one that the judgments are from.
+        DataError
+            If LMArena's table is asked for, and not all models are on one scale.
+        """
+        one = exports.export_to(path, table, form)
+        exports.require_apart([one], self.judgments.files)
+        exports.put(exports.contents(self, [one]))
+        return one.path
+
     def __repr__(self) -> str:
         board = self.tables["leaderboard"].astype(object).fillna("--")
         shown = board.to_string(index=False, float_format="{:.3f}".format)
@@ -140,6 +123,7 @@ def rank(
     columns: Mapping[str, str | None] | None = None,
     form: str | None = None,
     winner_values: Mapping[str, str] | None = None,
+    baseline: str | None = None,
 ) -> Ranking:
     """Rank models from judgments of one's own.
 
@@ -165,6 +149,8 @@ def rank(
         Of a file; by default what its name ends in.
     winner_values : mapping of str to str, optional
         Words for the winner, and what they mean, as in `read_judgments`.
+    baseline : str, optional
+        The model that all others were compared with, as in `read_judgments`.
 
     Raises
     ------
@@ -176,25 +162,7 @@ def rank(
         If no component of the comparison graph can be ranked; it says what would make it possible.
     """
     settings = Settings(model, solver, level, cluster, few, next, next_size)
-    return ranked(loaded(source, columns, form, winner_values), settings)
-
-
-def loaded(
-    source: Source,
-    columns: Mapping[str, str | None] | None = None,
-    form: str | None = None,
-    winner_values: Mapping[str, str] | None = None,
-) -> Judgments:
-    """Judgments out of any of the sources of `rank`, which says what is raised."""
-    if isinstance(source, Judgments | pd.DataFrame) and form is not None:
-        raise ConfigError("a form is that of a file, and this source is none")
-    if isinstance(source, Judgments):
-        if columns or winner_values:
-            raise ConfigError("columns are those of a file or a table, and this source has its own")
-        return source
-    if isinstance(source, pd.DataFrame):
-        return judgments_of(source, columns, winner_values=winner_values)
-    return read_judgments(source, form, columns, winner_values)
+    return ranked(loaded(source, columns, form, winner_values, baseline), settings)
 
 
 def ranked(judgments: Judgments, settings: Settings) -> Ranking:
@@ -227,86 +195,3 @@ def ranked(judgments: Judgments, settings: Settings) -> Ranking:
     if categories is not None:
         tables["categories"] = categories
     return Ranking(judgments, settings, [one.fitted for one in done], said, tables)
-
-
-class RankedPart(NamedTuple):
-    """One component: its fit, what to know of it, and its tables."""
-
-    fitted: FitResult
-    remarks: list[str]
-    tables: dict[str, pd.DataFrame]
-
-
-def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPart:
-    """A component of the comparison graph by one member of the family."""
-    comparisons, level, few = judgments.comparisons, settings.level, settings.few
-    refit = partial(fitted_member, comparisons, solver=settings.solver)
-    fitted = refit(name)
-    said = []
-    if name in remarks.WITH_POSITIONS or name in remarks.WITHOUT_POSITIONS:
-        test = remarks.leaning(fitted, refit, level)
-        said += remarks.on_positions(test, level, fitted.model.has_position)
-    said += on_rivals(fitted, refit) + remarks.on_fit(fitted) + remarks.on_design(comparisons, few)
-    fitted, too_few = clustered(fitted, judgments, settings)
-    said += too_few
-    if standings.orders_of(fitted) is None:
-        plan = bounding_comparisons(fitted, settings.next, settings.next_size)
-    else:
-        plan = next_comparisons(fitted, settings.next, settings.next_size, level, few)
-    pairs = standings.pairs(fitted, level)
-    tables = {
-        "leaderboard": standings.with_bands(standings.leaderboard(fitted, level), pairs),
-        "judges": standings.judges(fitted, judgments, level, few),
-        "pairs": pairs,
-        "next": plan,
-    }
-    return RankedPart(fitted, said, tables)
-
-
-def clustered(fitted: FitResult, judgments: Judgments, settings: Settings) -> tuple[FitResult, list[str]]:
-    """The fit with errors that allow for dependence within questions, or why they do not."""
-    wanted = settings.cluster == "question" and "question_id" in judgments.frame
-    if not wanted or standings.orders_of(fitted) is None:
-        return fitted, []
-    too_few = remarks.on_questions(fitted, judgments.question)
-    return fitted if too_few else fitted.clustered(judgments.comparisons, judgments.question), too_few
-
-
-def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd.DataFrame | None, list[str]]:
-    """The leaderboard of each category, fitted to its judgments alone, and what to know of it.
-
-    Of a category whose comparisons fall apart, the largest component.
-    """
-    boards, said = [], []
-    for category, within in categories_of(judgments).items():
-        try:
-            part = parts_of(within)[0]
-            fitted, _ = clustered(fitted_member(part.comparisons, name, settings.solver), part, settings)
-        except (DataError, NoMaximumError, NotIdentifiedError) as error:
-            said.append(f"Category {category} is not ranked by itself: {error}.")
-            continue
-        board = standings.leaderboard(fitted, settings.level)
-        board = standings.with_bands(board, standings.pairs(fitted, settings.level))
-        boards.append(board.assign(category=category)[["category", *board.columns]])
-    return (pd.concat(boards, ignore_index=True) if boards else None), said
-
-
-def fitted_member(comparisons: Comparisons, name: str, solver: str = "newton") -> FitResult:
-    """A member of the family, or a refusal that says what would make it possible.
-
-    Raises
-    ------
-    DataError
-        If the member needs lengths, and there are none.
-    NoMaximumError
-        With the pairs to compare first.
-    """
-    if MODELS[name].has_slope and comparisons.covariate is None:
-        raise DataError(f"model {name!r} needs a column of lengths (column length=NAME names it)")
-    try:
-        return fit(comparisons, name, solver)
-    except NoMaximumError as error:
-        links = "; ".join(f"{a} with {b}" for a, b in first_links(comparisons, error))
-        shrunk = "solver=penalised ranks them all the same, by shrinking scores toward each other"
-        advice = f" (to begin with, compare {links}; {shrunk})" if links else ""
-        raise type(error)(f"{error}{advice}", error.models) from None

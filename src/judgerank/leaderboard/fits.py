@@ -1,0 +1,104 @@
+"""Fits of members of the family to judgments of one's own: a component, a category, and what to know of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import pandas as pd
+
+from judgerank.comparisons import Comparisons
+from judgerank.errors import DataError, NoMaximumError, NotIdentifiedError
+from judgerank.fitting import fit
+from judgerank.judgments import Judgments
+from judgerank.leaderboard import remarks, standings
+from judgerank.leaderboard.categories import categories_of
+from judgerank.leaderboard.members import on_rivals
+from judgerank.leaderboard.parts import parts_of
+from judgerank.leaderboard.settings import Settings
+from judgerank.leaderboard.suggestions import bounding_comparisons, first_links, next_comparisons
+from judgerank.model import MODELS
+from judgerank.result import FitResult
+
+
+class RankedPart(NamedTuple):
+    """One component: its fit, what to know of it, and its tables."""
+
+    fitted: FitResult
+    remarks: list[str]
+    tables: dict[str, pd.DataFrame]
+
+
+def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPart:
+    """A component of the comparison graph by one member of the family."""
+    comparisons, level, few = judgments.comparisons, settings.level, settings.few
+    refit = partial(fitted_member, comparisons, solver=settings.solver)
+    fitted = refit(name)
+    said = []
+    if name in remarks.WITH_POSITIONS or name in remarks.WITHOUT_POSITIONS:
+        test = remarks.leaning(fitted, refit, level)
+        said += remarks.on_positions(test, level, fitted.model.has_position)
+    said += on_rivals(fitted, refit) + remarks.on_fit(fitted) + remarks.on_design(comparisons, few)
+    fitted, too_few = clustered(fitted, judgments, settings)
+    said += too_few
+    if standings.orders_of(fitted) is None:
+        plan = bounding_comparisons(fitted, settings.next, settings.next_size)
+    else:
+        plan = next_comparisons(fitted, settings.next, settings.next_size, level, few)
+    pairs = standings.pairs(fitted, level)
+    tables = {
+        "leaderboard": standings.with_bands(standings.leaderboard(fitted, level), pairs),
+        "judges": standings.judges(fitted, judgments, level, few),
+        "pairs": pairs,
+        "next": plan,
+    }
+    return RankedPart(fitted, said, tables)
+
+
+def clustered(fitted: FitResult, judgments: Judgments, settings: Settings) -> tuple[FitResult, list[str]]:
+    """The fit with errors that allow for dependence within questions, or why they do not."""
+    wanted = settings.cluster == "question" and "question_id" in judgments.frame
+    if not wanted or standings.orders_of(fitted) is None:
+        return fitted, []
+    too_few = remarks.on_questions(fitted, judgments.question)
+    return fitted if too_few else fitted.clustered(judgments.comparisons, judgments.question), too_few
+
+
+def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd.DataFrame | None, list[str]]:
+    """The leaderboard of each category, fitted to its judgments alone, and what to know of it.
+
+    Of a category whose comparisons fall apart, the largest component.
+    """
+    boards, said = [], []
+    for category, within in categories_of(judgments).items():
+        try:
+            part = parts_of(within)[0]
+            fitted, _ = clustered(fitted_member(part.comparisons, name, settings.solver), part, settings)
+        except (DataError, NoMaximumError, NotIdentifiedError) as error:
+            said.append(f"Category {category} is not ranked by itself: {error}.")
+            continue
+        board = standings.leaderboard(fitted, settings.level)
+        board = standings.with_bands(board, standings.pairs(fitted, settings.level))
+        boards.append(board.assign(category=category)[["category", *board.columns]])
+    return (pd.concat(boards, ignore_index=True) if boards else None), said
+
+
+def fitted_member(comparisons: Comparisons, name: str, solver: str = "newton") -> FitResult:
+    """A member of the family, or a refusal that says what would make it possible.
+
+    Raises
+    ------
+    DataError
+        If the member needs lengths, and there are none.
+    NoMaximumError
+        With the pairs to compare first.
+    """
+    if MODELS[name].has_slope and comparisons.covariate is None:
+        raise DataError(f"model {name!r} needs a column of lengths (column length=NAME names it)")
+    try:
+        return fit(comparisons, name, solver)
+    except NoMaximumError as error:
+        links = "; ".join(f"{a} with {b}" for a, b in first_links(comparisons, error))
+        shrunk = "solver=penalised ranks them all the same, by shrinking scores toward each other"
+        advice = f" (to begin with, compare {links}; {shrunk})" if links else ""
+        raise type(error)(f"{error}{advice}", error.models) from None

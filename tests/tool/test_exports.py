@@ -1,0 +1,298 @@
+"""A ranking's tables in other forms: read back to what they were, refused before anything is replaced."""
+
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from markdown import markdown
+from numpy.testing import assert_allclose
+
+from judgerank import rank
+from judgerank.errors import ConfigError, DataError
+from judgerank.leaderboard import exports
+from judgerank.leaderboard.exports import ELO_MEAN, ELO_POINTS, FORMS, TABLES, lmarena
+from tests.tool.command import judgerank, usage_text
+
+ODD = ["a_b & 100% #1", "[x]|y", "<b>*bold*</b>", "back\\slash {$m^2$}", "~tilde", "naïve 模型"]
+FORMS_OF_TEXT = ("csv", "tsv", "json", "jsonl")
+# in the order of https://huggingface.co/datasets/lmarena-ai/leaderboard-dataset
+LMARENA_COLUMNS = [
+    "model_name", "organization", "license", "rating", "rating_lower", "rating_upper", "variance", "vote_count",
+    "rank", "category", "leaderboard_publish_date",
+]  # fmt: skip
+
+
+def judgments(names: list[str]) -> pd.DataFrame:
+    """Every pair of models ten times by each of two judges, of which the better one wins seven."""
+    rows = [
+        {"model_a": a, "model_b": b, "judge": judge, "winner": "model_a" if (turn < 7) == (i < j) else "model_b"}
+        for i, a in enumerate(names)
+        for j, b in enumerate(names)
+        if i != j
+        for judge in ("j", "k")
+        for turn in range(10)
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def ranking():
+    return rank(judgments(ODD))
+
+
+@pytest.fixture(scope="module")
+def apart():
+    """Two components, whose pairs with each other have only names."""
+    return rank(pd.concat([judgments(ODD[:3]), judgments(ODD[3:])]))
+
+
+def read_back(path: Path, form: str) -> pd.DataFrame:
+    readers = {
+        "csv": lambda: pd.read_csv(path),
+        "tsv": lambda: pd.read_csv(path, sep="\t"),
+        "parquet": lambda: pd.read_parquet(path),
+        "json": lambda: pd.DataFrame(json.loads(path.read_text())),
+        "jsonl": lambda: pd.DataFrame([json.loads(line) for line in path.read_text().splitlines()]),
+    }
+    return readers[form]()
+
+
+# what is in the files
+
+
+@pytest.mark.parametrize("form", [*FORMS_OF_TEXT, "parquet"])
+@pytest.mark.parametrize("name", ["leaderboard", "judges", "pairs", "next"])
+@pytest.mark.parametrize("which", ["ranking", "apart"])
+def test_a_table_is_read_back_as_it_was(which, name, form, request, tmp_path):
+    ranked = request.getfixturevalue(which)
+    expected = ranked.tables[name]
+    found = read_back(ranked.export(tmp_path / f"t.{form}", name), form)
+    assert list(found) == list(expected)
+    assert len(found) == len(expected) > 0
+    for column in expected:
+        there = expected[column].notna().to_numpy()
+        assert (found[column].notna().to_numpy() == there).all(), column
+        one, other = (table[column].to_numpy(object)[there] for table in (found, expected))
+        if pd.api.types.is_numeric_dtype(expected[column]) and expected[column].dtype != bool:
+            assert_allclose(one.astype(float), other.astype(float), rtol=1e-8, err_msg=column)
+        else:
+            assert list(one) == list(other), column
+
+
+def test_a_form_may_be_named_and_the_frame_is_the_leaderboard(ranking, tmp_path):
+    path = ranking.export(tmp_path / "board.txt", form="tsv")
+    assert path == tmp_path / "board.txt"
+    frame = ranking.to_frame()
+    assert list(pd.read_csv(path, sep="\t")["model"]) == list(frame["model"])
+    pd.testing.assert_frame_equal(frame, ranking.tables["leaderboard"])
+    frame["rank"] = 0
+    assert ranking.tables["leaderboard"]["rank"].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_json_has_null_for_what_is_missing_or_infinite_and_nothing_that_is_not_json(ranking, tmp_path):
+    table = pd.DataFrame({
+        "name": ["x", None, "z"], "number": [1.5, np.nan, np.inf], "count": pd.array([1, None, 3], "Int64"),
+        "flag": pd.Series([True, None, False], dtype=object),
+    })  # fmt: skip
+    odd = replace(ranking, tables={"leaderboard": table})
+    path = odd.export(tmp_path / "t.json")
+    found = json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(word))
+    assert found == [
+        {"name": "x", "number": 1.5, "count": 1, "flag": True},
+        {"name": None, "number": None, "count": None, "flag": None},
+        {"name": "z", "number": None, "count": 3, "flag": False},
+    ]
+    lines = odd.export(tmp_path / "t.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == found
+
+
+def test_small_numbers_keep_their_digits(ranking, tmp_path):
+    tiny = replace(ranking, tables={"pairs": pd.DataFrame({"p_value": [1.23456789012e-15]})})
+    assert json.loads(tiny.export(tmp_path / "p.json", "pairs").read_text()) == [{"p_value": 1.23456789e-15}]
+
+
+def tex_cells(text: str) -> list[list[str]]:
+    """Cells of a table in LaTeX with the escapes undone."""
+    body = text.split("\\midrule\n")[1].split("\\bottomrule")[0]
+    undone = {
+        "\\textbackslash{}": "\0", "\\textasciitilde{}": "~", "\\^{}": "^", "\\ensuremath{<}": "<",
+        "\\ensuremath{>}": ">", **{f"\\{sign}": sign for sign in "&%$#_{}"},
+    }  # fmt: skip
+    rows = []
+    for line in body.splitlines():
+        assert line.endswith("\\\\")
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)&", line.removesuffix("\\\\"))]
+        for escape, sign in undone.items():
+            cells = [cell.replace(escape, sign) for cell in cells]
+        rows.append([cell.replace("\0", "\\") for cell in cells])
+    return rows
+
+
+def test_latex_has_rules_of_booktabs_and_no_name_is_a_command(ranking, tmp_path):
+    text = ranking.export(tmp_path / "board.tex").read_text()
+    assert text.startswith("% \\usepackage{booktabs}\n\\begin{tabular}{rl")
+    assert [rule for rule in ("top", "mid", "bottom") if f"\\{rule}rule\n" in text] == ["top", "mid", "bottom"]
+    assert text.rstrip().endswith("\\end{tabular}")
+    board = ranking.tables["leaderboard"]
+    assert [row[1] for row in tex_cells(text)] == list(board["model"])
+    assert {len(row) for row in tex_cells(text)} == {len(board.columns)}
+    assert [float(row[2]) for row in tex_cells(text)] == pytest.approx(list(board["score"]), rel=1e-3)
+
+
+def test_a_line_of_latex_does_not_begin_with_what_the_line_before_would_take(ranking, tmp_path):
+    text = ranking.export(tmp_path / "pairs.tex", "pairs").read_text()
+    assert "{}[x]|y" in text
+    assert not re.search(r"^\s*[\[*]", text, re.MULTILINE)
+
+
+def test_markdown_shows_every_name_as_it_is(ranking, tmp_path):
+    text = ranking.export(tmp_path / "board.md").read_text()
+    page = markdown(text, extensions=["tables"])
+    cells = [re.sub(r"&lt;", "<", cell).replace("&gt;", ">").replace("&amp;", "&") for cell in
+             re.findall(r"<td[^>]*>(.*?)</td>", page)]  # fmt: skip
+    width = len(ranking.tables["leaderboard"].columns)
+    shown = [re.sub(r"\\(?=[~$&|<>])", "", cell) for cell in cells[1::width]]  # it keeps these
+    assert shown == list(ranking.tables["leaderboard"]["model"])
+    assert "<b>" not in page and "<em>" not in page
+
+
+# LMArena's form
+
+
+def test_the_ratings_of_lmarena_are_on_its_scale(ranking):
+    board, found = ranking.tables["leaderboard"], lmarena(ranking)
+    assert list(found) == LMARENA_COLUMNS
+    assert list(found["model_name"]) == list(board["model"])
+    assert found["rank"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert list(found["vote_count"]) == list(board["comparisons"])
+    assert set(found["category"]) == {"overall"}
+    assert found[["organization", "license", "leaderboard_publish_date"]].isna().all(axis=None)
+    assert found["rating"].mean() == pytest.approx(ELO_MEAN)  # scores have mean zero
+    # a lead of 400 is odds of ten to one
+    s, r = board["score"], found["rating"]
+    assert_allclose(10 ** ((r[0] - r) / 400), np.exp(s[0] - s))
+    # the interval is that of the variance
+    assert_allclose(found["rating_upper"] - found["rating"], 1.959963985 * np.sqrt(found["variance"]), rtol=1e-8)
+    assert_allclose(ELO_POINTS * (board["high"] - s), found["rating_upper"] - r)
+
+
+def test_the_variance_does_not_depend_on_the_level(ranking):
+    other = rank(ranking.judgments, level=0.5)
+    assert_allclose(lmarena(other)["variance"], lmarena(ranking)["variance"])
+    assert (lmarena(other)["rating_upper"] < lmarena(ranking)["rating_upper"]).all()
+
+
+def test_categories_follow_if_there_are_any(ranking):
+    board = ranking.tables["leaderboard"]
+    within = pd.concat([board.assign(category=name) for name in ("code", "prose")], ignore_index=True)
+    found = lmarena(replace(ranking, tables={**ranking.tables, "categories": within}))
+    assert list(found["category"]) == [name for name in ("overall", "code", "prose") for _ in ODD]
+    assert_allclose(found["rating"].to_numpy().reshape(3, -1), np.tile(lmarena(ranking)["rating"], (3, 1)))
+
+
+def test_models_on_several_scales_are_no_table_of_lmarenas(apart, tmp_path):
+    with pytest.raises(DataError, match="has one scale, and this ranking 2 components"):
+        apart.export(tmp_path / "x.csv", "lmarena")
+    assert not list(tmp_path.iterdir())
+
+
+# refusals
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("board.xls", r"board.xls: 'xls' is not a form that can be written \(known: csv, tsv, parquet, json"),
+        ("board", "board: '' is not a form"),
+        ("board.CSV.gz", "'gz' is not a form"),
+        ("scores=b.csv", r"there is no table 'scores' to export \(known: leaderboard, judges, pairs, next"),
+        ("nowhere/b.csv", r"nowhere/b.csv cannot be written: it lies in a folder that is not there"),
+        ("folder.csv", r"folder.csv cannot be written: it is a folder"),
+    ],
+)
+def test_what_cannot_be_written_is_told_in_one_sentence(said, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ConfigError, match=sentence):
+        exports.export_of(said)
+
+
+def test_parquet_takes_an_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ConfigError, match=r"writing Parquet takes the extra 'parquet' \(pip install"):
+        exports.export_of("b.parquet")
+
+
+def test_a_table_that_this_ranking_does_not_have(ranking, tmp_path):
+    with pytest.raises(ConfigError, match=r"has no table 'categories' \(it has: leaderboard, judges,"):
+        ranking.export(tmp_path / "c.csv", "categories")
+    assert {*ranking.tables, "categories", "lmarena"} == set(TABLES)
+
+
+def test_the_judgments_themselves_are_never_replaced(tmp_path):
+    path = tmp_path / "mine.csv"
+    judgments(ODD).to_csv(path, index=False)
+    before = path.read_bytes()
+    (tmp_path / "link.csv").symlink_to(path)
+    ranked = rank([path])
+    for name in ("mine.csv", "link.csv"):
+        with pytest.raises(ConfigError, match=f"{name} holds the judgments, and would be replaced"):
+            ranked.export(tmp_path / name)
+    assert path.read_bytes() == before
+
+
+def test_all_files_are_written_or_none(ranking, tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("before")
+    monkeypatch.setattr(exports, "FORMS", {**FORMS, "md": lambda table: 1 / 0})
+    two = [exports.export_to(tmp_path / name) for name in ("a.csv", "b.md")]
+    with pytest.raises(ZeroDivisionError):
+        exports.put(exports.contents(ranking, two))
+    with pytest.raises(ConfigError, match=r"gone/b.md cannot be written: No such file or directory"):
+        exports.put({tmp_path / "a.csv": b"after", tmp_path / "gone" / "b.md": b"after"})
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+    assert (tmp_path / "a.csv").read_text() == "before"
+
+
+# the command
+
+
+def test_the_command_writes_what_is_asked_for(tmp_path):
+    judgments(ODD).to_csv(tmp_path / "m.csv", index=False)
+    asked = ["--export", "board.tex", "--export", "pairs=pairs.parquet", "--export", "lmarena=arena.csv"]
+    done = judgerank("rank", "m.csv", *asked, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "pairs: pairs.parquet\nlmarena: arena.csv\nthe page: " in done.stdout
+    expected = rank(tmp_path / "m.csv")
+    assert len(pd.read_parquet(tmp_path / "pairs.parquet")) == len(expected.tables["pairs"])
+    assert_allclose(pd.read_csv(tmp_path / "arena.csv")["rating"], lmarena(expected)["rating"], rtol=1e-8)
+    assert (tmp_path / "board.tex").is_file()
+    again = judgerank("rank", "m.csv", *asked, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "sentence"),
+    [
+        (["board.xls"], 2, "'xls' is not a form that can be written"),
+        (["scores=board.csv"], 2, "there is no table 'scores' to export"),
+        (["gone/board.csv"], 2, "lies in a folder that is not there"),
+        (["m.csv"], 1, "m.csv holds the judgments, and would be replaced (name another file)"),
+        (["b.csv", "pairs=./b.csv"], 1, "two exports go to b.csv (name another file for one of them)"),
+        (["rankings/m/run.json"], 2, "lies in a folder that is not there"),
+        (["out/run.json"], 1, "out/run.json lies in out, where the ranking keeps its own files"),
+    ],
+)
+def test_the_command_refuses_before_it_reads(asked, code, sentence, tmp_path):
+    (tmp_path / "m.csv").write_text("no judgments")
+    (tmp_path / "out").mkdir()
+    words = [word for one in asked for word in ("--export", one)]
+    done = judgerank("rank", "m.csv", "--output", "out", *words, cwd=tmp_path)
+    assert done.returncode == code
+    assert sentence in usage_text(done.stderr)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["m.csv", "out"]
+    assert (tmp_path / "m.csv").read_text() == "no judgments"
