@@ -30,6 +30,7 @@ CORE = {
     "jinja2",
     "markupsafe",
     "itables",
+    "tabulate",
     "judgerank",
     *sys.stdlib_module_names,
 }
