@@ -226,6 +226,16 @@ def test_a_theme_is_chosen_and_kept(opened, written):
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
+def test_on_paper_it_is_black_on_white_without_controls(opened, written):
+    page = opened(written, scheme="dark")
+    page.emulate_media(media="print")
+    for name, place, colour in (("backgroundColor", "body", 255), ("color", "body", 0), ("color", "td", 0)):
+        shown = page.evaluate(f"getComputedStyle(document.querySelector('{place}')).{name}")
+        assert shown == f"rgb({colour}, {colour}, {colour})"
+    assert not page.locator("#theme").is_visible()
+    assert page.locator("#matrix table").is_visible()
+
+
 def test_without_scripts_the_tables_are_there_and_nothing_that_would_do_nothing(chromium, written, ranking):
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()

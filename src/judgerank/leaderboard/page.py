@@ -254,7 +254,7 @@ def _fit_of(fitted: FitResult, judgments: Judgments) -> str:
         )
     ties = "ties an outcome of their own" if fitted.model.has_ties else "ties as half a win for either"
     return (
-        f"Model `{fitted.model.name}`: `{MEMBERS[fitted.model.name]}`, {fitting}, {ties}. "
+        f"Model {fitted.model.name}: {MEMBERS[fitted.model.name]}; {fitting}, {ties}. "
         f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
         f"{_count(fitted.n_parameters, 'free parameter')}. {spread}"
     )
