@@ -165,7 +165,7 @@ def test_the_verdict_names_first_second_and_how_surely():
     lost = dict(verdict(tossed))
     assert "lies between 1 and 6" in lost["First"]
     assert "not separated from 5 others" in lost["First"]
-    assert "No two models of one of these bands are: {" in lost["Told apart"]
+    assert "Within each of these bands no two are: {" in lost["Told apart"]
     assert (tossed.tables["leaderboard"]["band"] == 1).all()
 
 

@@ -70,11 +70,11 @@ def _groups(ranking: Ranking, board: pd.DataFrame, pairs: pd.DataFrame) -> Told:
     told = f"{apart} of {int(known.sum())} pairs of models are separated. "
     groups = [list(names) for _, names in board.groupby("band")["model"] if len(names) > 1]
     if not groups:
-        yield "Told apart", f"{told}No two neighbours share a band: the order is that of the models, surely."
+        yield "Told apart", f"{told}Every model is separated from the next."
         return
     shown = "; ".join("{" + listed(group) + "}" for group in groups[:4])
     more = f"; and {len(groups) - 4} more bands" if len(groups) > 4 else ""
-    yield "Told apart", f"{told}No two models of one of these bands are: {shown}{more}."
+    yield "Told apart", f"{told}Within each of these bands no two are: {shown}{more}."
 
 
 def _panel(judges: pd.DataFrame) -> Told:
