@@ -122,7 +122,7 @@ def assert_stationary(cells: Comparisons, at: Parameters) -> None:
     assert np.abs(models).max() <= 1e-8 * size
     if len(at.judges):
         assert np.abs(judges * gamma).max() <= 1e-8 * size
-        # at zero eta vanishes, so this derivative is the slope at zero of DESIGN.md; of a judge whose answers
+        # at zero eta vanishes, so this derivative is the slope at zero; of a judge whose answers
         # cancel it is zero but for rounding, on either side
         assert judges[gamma == 0].max(initial=0.0) <= 1e-14 * size
     if len(at.judges) > 1:
