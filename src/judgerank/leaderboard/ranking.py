@@ -241,11 +241,10 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
         said += remarks.on_positions(test, level, fitted.model.has_position)
     said += on_rivals(fitted, refit) + remarks.on_fit(fitted) + remarks.on_design(comparisons, few)
     plan = bounding_comparisons(fitted, settings.next, settings.next_size)
-    if standings.orders_of(fitted) is not None:
-        if settings.cluster == "question" and "question_id" in judgments.frame:
-            too_few = remarks.on_questions(fitted, judgments.question)
-            said += too_few
-            fitted = fitted if too_few else fitted.clustered(comparisons, judgments.question)
+    with_questions, too_few = for_questions(fitted, judgments, settings)
+    if standings.orders_of(with_questions) is not None:
+        fitted = with_questions
+        said += too_few
         plan = next_comparisons(fitted, settings.next, settings.next_size, level, few)
     tables = {
         "leaderboard": standings.leaderboard(fitted, level),
@@ -254,6 +253,14 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
         "next": plan,
     }
     return RankedPart(fitted, said, tables)
+
+
+def for_questions(fitted: FitResult, judgments: Judgments, settings: Settings) -> tuple[FitResult, list[str]]:
+    """The fit with errors that allow for dependence within questions, where that is asked for; or why not."""
+    if settings.cluster != "question" or "question_id" not in judgments.frame or not standings.has_errors(fitted):
+        return fitted, []
+    too_few = remarks.on_questions(fitted, judgments.question)
+    return (fitted if too_few else fitted.clustered(judgments.comparisons, judgments.question)), too_few
 
 
 def fitted_member(comparisons: Comparisons, name: str, solver: str = "newton") -> FitResult:

@@ -181,14 +181,14 @@ def on_design(comparisons: Comparisons, few: int) -> list[str]:
     c, said = comparisons, []
     n = len(c.models)
     low, high = np.minimum(c.first, c.second), np.maximum(c.first, c.second)
-    met = np.zeros((n, n), bool)
-    met[low, high] = True
-    i, j = np.triu_indices(n, 1)
-    never = [f"{c.models[a]} and {c.models[b]}" for a, b in zip(i, j, strict=True) if not met[a, b]]
-    if never:
+    never = np.triu(np.ones((n, n), bool), 1)
+    never[low, high] = False
+    many, pairs = int(never.sum()), np.argwhere(never)[: LISTED + 1]
+    if many:
+        named = [f"{c.models[a]} and {c.models[b]}" for a, b in pairs]
         said.append(
-            f"{len(never)} of {len(i)} pairs of models were never compared; their order rests on comparisons "
-            f"with others: {listed(never)}."
+            f"{many} of {n * (n - 1) // 2} pairs of models were never compared; their order rests on comparisons "
+            f"with others: {listed(named, many)}."
         )
     compared = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
     by_judge = np.bincount(c.judge, c.count, len(c.judges))
@@ -213,10 +213,11 @@ def on_questions(fitted: FitResult, question: IntArray) -> list[str]:
     ]
 
 
-def listed(names: Iterable[str]) -> str:
-    """The first few of some names."""
+def listed(names: Iterable[str], many: int | None = None) -> str:
+    """The first few of some names, of which there are so `many` if not all are given."""
     names = list(names)
-    rest = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    many = len(names) if many is None else many
+    rest = f" and {many - LISTED} more" if many > LISTED else ""
     return ", ".join(names[:LISTED]) + rest
 
 
