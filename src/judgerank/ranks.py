@@ -21,7 +21,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.special import ndtr, stdtr
 
-from judgerank.arrays import FloatArray, IntArray, ObjectArray
+from judgerank.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from judgerank.comparisons import Comparisons
 from judgerank.connectivity import components
 from judgerank.errors import NoIntervalError
@@ -218,7 +218,7 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     found = list(orders(result))
     frame = pd.concat([_pairs(order, level) for order in found], ignore_index=True)
     frame["p_holm"] = holm(frame["p_value"].to_numpy())
-    frame["separated"] = frame["p_holm"] <= 1 - level
+    frame["separated"] = frame["p_holm"] <= 1 - level  # as `separated` has it
     across = [
         (one, other)
         for number, order in enumerate(found)
@@ -230,6 +230,13 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     columns = ["first", "second", "comparable", "difference", "standard_error", "low", "high", "p_value", "p_holm"]
     both = frame if apart.empty else pd.concat([frame, apart], ignore_index=True)
     return both[[*columns, "separated", "test"]]
+
+
+def separated(found: Sequence[Order], level: float) -> BoolArray:
+    """Whether the pairs i < j of every order, one after the other, are separated, as in `pairwise`."""
+    p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in found])
+    apart: BoolArray = holm(p) <= 1 - level
+    return apart
 
 
 def _pairs(order: Order, level: float) -> pd.DataFrame:

@@ -32,6 +32,7 @@ from judgerank.model import Model, Parameters
 from judgerank.separation import LEAST, ROUNDS, SPREAD, Rows
 
 PRIOR = 1 / SPREAD**2
+Pairs = tuple[IntArray, IntArray]  # places i < j
 
 
 @dataclass(frozen=True)
@@ -190,15 +191,11 @@ class Panel:
         summed = by_cluster @ coo_array((values, (rows, columns)), shape).tocsr()
         on_offsets = -(results.slopes * self.gamma[:, None, None]).reshape(-1, n) @ self.whole
         weights = np.concatenate([self.whole, on_offsets, -self.moves])
+        square = summed.T @ summed
+        square = square.toarray() if len(weights) <= 3 * n else square  # all but full, or not
         many = by_cluster.shape[0]
-        meat = weights.T @ ((summed.T @ summed) @ weights) * (many / (many - 1))
+        meat = weights.T @ (square @ weights) * (many / (many - 1))
         return meat + PRIOR * self.moves.T @ self.moves
-
-
-def contrasts(matrix: FloatArray) -> FloatArray:
-    """c'M c of every pair's contrast, shape (N, N), for any square matrix."""
-    own = np.diag(matrix)
-    return own[:, None] + own[None, :] - matrix - matrix.T
 
 
 def differences_of_many(
@@ -220,48 +217,49 @@ def differences_of_many(
         If the net results do not determine every difference.
     """
     panel = Panel.of(results)
-    variance = contrasts(panel.whole)
-    np.fill_diagonal(variance, 1.0)
-    estimate, own, fitted = _sums_over_judges(panel)
-    for sums in (own, fitted):
-        np.fill_diagonal(sums, 1.0)
+    pairs = np.triu_indices(len(chosen), 1)
+    variance = contrasts(panel.whole, pairs)
+    estimate, own, fitted = _sums_over_judges(panel, pairs)
     share, scale = variance / own, fitted / own
     scale = np.where(scale > 0, scale, 1.0)
-    errors = []
-    for of in by_cluster:
-        spread = variance if of is None else contrasts(panel.clustered(of, chosen, n_models))
-        error = np.sqrt(np.maximum(share * spread, 0.0)) / scale
-        np.fill_diagonal(error, np.inf)
-        errors.append(error)
-    return share * estimate / scale, np.array(errors)
+    difference, error = np.zeros((len(chosen),) * 2), np.full((len(by_cluster), *(len(chosen),) * 2), np.inf)
+    difference[pairs] = share * estimate / scale
+    for number, of in enumerate(by_cluster):
+        spread = variance if of is None else contrasts(panel.clustered(of, chosen, n_models), pairs)
+        error[number][pairs] = error[number].T[pairs] = np.sqrt(np.maximum(share * spread, 0.0)) / scale
+    return difference - difference.T, error
 
 
-def _sums_over_judges(panel: Panel) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """For T c in place of t: sum a_k'U_k, sum gamma_k t'L_k a_k, and the same with the fit's gamma; all (N, N)."""
+def contrasts(matrix: FloatArray, pairs: Pairs) -> FloatArray:
+    """c'M c of the pairs' contrasts c = e_i - e_j, shape (P,), for any square matrix."""
+    own, (i, j) = np.diag(matrix), pairs
+    return own[i] + own[j] - matrix[pairs] - matrix.T[pairs]
+
+
+def _sums_over_judges(panel: Panel, pairs: Pairs) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """For T c in place of t: sum a_k'U_k, sum gamma_k t'L_k a_k, and the same with the fit's gamma; (P,) each."""
     results, f, plain, rest, core = panel.results, panel.scores, panel.plain, panel.rest, panel.core
-    distance = contrasts(plain)
-    np.fill_diagonal(distance, 1.0)
-    pull = np.subtract.outer(f, f) / distance  # of the contrast on the scores: v = f - pull G c
-    image = results.image(f)
+    (i, j), image = pairs, results.image(f)
+    pull = (f[i] - f[j]) / contrasts(plain, pairs)  # of the contrast on the scores: v = f - pull G c
     by_net, by_scores = results.net @ plain, image @ plain
     net_t, scores_t = by_net + results.net @ rest @ core @ rest.T, by_scores + image @ rest @ core @ rest.T
-    estimate, own, fitted = np.zeros((3, *plain.shape))
+    estimate, own, fitted = np.zeros((3, len(i)))
     for k, (laplacian, cross, slopes) in enumerate(results.by_judge()):
         half = laplacian @ plain - cross.T @ (slopes @ plain)  # L_k G
         seen, on_rest = plain @ half, half.T @ rest @ core
         square = core @ (rest.T @ (laplacian @ rest - cross.T @ (slopes @ rest))) @ core
-        told = contrasts(seen + (2 * on_rest + rest @ square) @ rest.T)  # t'L_k t
-        net_v = f @ results.net[k] - pull * np.subtract.outer(by_net[k], by_net[k])
-        gamma, moved, less = np.ones((1, 1)), np.zeros((1, 1)), 0.0
+        told = contrasts(seen + (2 * on_rest + rest @ square) @ rest.T, pairs)  # t'L_k t
+        net_v = f @ results.net[k] - pull * (by_net[k, i] - by_net[k, j])
         if results.weighted:
-            known = image[k] @ f - 2 * pull * np.subtract.outer(by_scores[k], by_scores[k])
-            known += pull**2 * contrasts(seen) + PRIOR
+            known = image[k] @ f - 2 * pull * (by_scores[k, i] - by_scores[k, j])
+            known += pull**2 * contrasts(seen, pairs) + PRIOR
             gamma = np.maximum((net_v + PRIOR) / known, LEAST)
-            on_v = np.subtract.outer(scores_t[k], scores_t[k]) - pull * contrasts(seen + on_rest @ rest.T)
+            on_v = scores_t[k, i] - scores_t[k, j] - pull * contrasts(seen + on_rest @ rest.T, pairs)  # v'L_k t
             moved = gamma * on_v / known
-            less = moved * on_v
-        told = gamma * told - less
-        estimate += gamma * np.subtract.outer(net_t[k], net_t[k]) - moved * (net_v + PRIOR)
+            told = gamma * told - moved * on_v
+        else:
+            gamma, moved = np.ones(1), np.zeros(1)
+        estimate += gamma * (net_t[k, i] - net_t[k, j]) - moved * (net_v + PRIOR)
         own += gamma * told
         fitted += results.discrimination[k] * told
     return estimate, own, fitted

@@ -25,7 +25,7 @@ from judgerank.comparisons import POOLED_JUDGE, Comparisons
 from judgerank.errors import ConfigError, DisconnectedError, NoMaximumError
 from judgerank.inference import normal_quantile
 from judgerank.leaderboard.candidates import Candidates
-from judgerank.ranks import best_known_scale, pairwise
+from judgerank.ranks import best_known_scale, orders, separated
 from judgerank.result import FitResult
 
 COLUMNS = ["model_a", "model_b", "judge_model", "comparisons", "first", "second", "width", "width_after"]
@@ -148,12 +148,16 @@ def bounding_comparisons(result: FitResult, picks: int = 10, size: int = 10) -> 
 
 def _open_pairs(result: FitResult, level: float) -> tuple[IntArray, IntArray, int]:
     """The pairs of models that are not separated, or all, if they are; and how many are not, at least one."""
-    pairs = pairwise(result, level)
-    open_pairs = pairs[~pairs["separated"].astype(bool)]
-    chosen = pairs if open_pairs.empty else open_pairs
     place = {name: number for number, name in enumerate(result.comparisons.models)}
-    i, j = (np.asarray(chosen[side].map(place), np.intp) for side in ("first", "second"))
-    return i, j, max(1, len(open_pairs))
+    found = list(orders(result))
+    i, j = np.concatenate([_pairs_of([place[name] for name in order.models]) for order in found], axis=1)
+    open_pairs = ~separated(found, level)
+    chosen = open_pairs if open_pairs.any() else np.ones_like(open_pairs)
+    return i[chosen], j[chosen], max(1, int(open_pairs.sum()))
+
+
+def _pairs_of(places: list[int]) -> IntArray:
+    return np.array(places)[np.array(np.triu_indices(len(places), 1))]
 
 
 def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[str, str]]:
