@@ -13,27 +13,21 @@ Models that no chain of comparisons connects are never ranked against each other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
 from scipy.special import ndtr, stdtr
 
-from judgerank.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from judgerank.comparisons import Comparisons
+from judgerank.arrays import BoolArray, FloatArray, ObjectArray
 from judgerank.connectivity import components
 from judgerank.errors import NoIntervalError
 from judgerank.inference import wald, zero_sum_basis
-from judgerank.model import Model, Parameters
 from judgerank.remembering import remembered
 from judgerank.result import FitResult
-from judgerank.separation import NetResults, differences_under_equality
-from judgerank.separation_at_scale import ManyResults, differences_of_many
+from judgerank.separation_at_scale import tests_of_equality
 from judgerank.simultaneous import quantile_of_largest
-
-WORK = 5e10  # operations of the test under equality, pair by pair, up to which that is done: some five seconds
 
 
 def best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
@@ -165,7 +159,7 @@ def orders_by_errors(*results: FitResult) -> list[list[Order]]:
     covariances = [_covariance(each) for each in results]
     cells, at = result.comparisons, result.solution.parameters
     pooled = cells if result.model.judge_blocks else cells.pool_judges()
-    test = _tests_under_equality(pooled, result.model, at, [each.by_cluster for each in results])
+    test = tests_of_equality(pooled, result.model, at, [each.by_cluster for each in results])
     for group in sorted(components(cells), key=len, reverse=True):
         chosen = np.flatnonzero(np.isin(names, group))
         chosen = chosen[np.argsort(-s[chosen], kind="stable")]
@@ -184,17 +178,6 @@ def orders_by_errors(*results: FitResult) -> list[list[Order]]:
             error = np.array([errors[number], equal_errors[number]])
             found[number].append(Order(names[chosen], difference, error, among[number], each.degrees_of_freedom))
     return found
-
-
-def _tests_under_equality(
-    cells: Comparisons, model: Model, at: Parameters, by_cluster: list[csr_array | None]
-) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
-    """From places of models to the differences of `separation` and their errors by every kind of residuals."""
-    n, k = len(cells.models), len(cells.judges) if model.judge_blocks else 1
-    if n**4 * (n + 10.0 * k) <= WORK:
-        net = NetResults.of(cells, model, at).with_clusters(*by_cluster)
-        return lambda chosen: differences_under_equality(net.of_models(chosen))
-    return lambda chosen: differences_of_many(ManyResults.of(cells, model, at, chosen), by_cluster, chosen, n)
 
 
 def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:

@@ -6,7 +6,8 @@ have together, G = A^-1 and T = A_s^-1 in
     A = sum gamma_k^2 L_k,
     A_s = A - sum gamma_k^2 L_k f f'L_k / (f'L_k f + 1 / tau^2) + A f f'A / f'A f,
 
-f the scores fitted with these weights; the last term is there since a pair's own v has c'v = 0, and f has not. What belongs to the pair i, j, whose contrast is c = e_i - e_j, is then
+f the scores fitted with these weights. (The last term is there since a pair's own v has c'v = 0, and f has not.)
+What belongs to the pair i, j, whose contrast is c = e_i - e_j, is then
 
     v = f - (c'f / c'G c) G c,    gamma_k = (v'U_k + 1 / tau^2) / (v'L_k v + 1 / tau^2),    t = lambda T c,
 
@@ -19,9 +20,10 @@ The residuals' covariance within clusters is taken at the weights of all pairs, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -29,10 +31,32 @@ from scipy.sparse import coo_array, csr_array
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.model import Model, Parameters
-from judgerank.separation import LEAST, ROUNDS, SPREAD, Rows
+from judgerank.separation import (
+    LEAST,
+    ROUNDS,
+    SPREAD,
+    NetResults,
+    Rows,
+    differences_under_equality,
+)
 
+WORK = 5e10  # operations of the test pair by pair up to which that is done: some five seconds
 PRIOR = 1 / SPREAD**2
 Pairs = tuple[IntArray, IntArray]  # places i < j
+
+
+def tests_of_equality(
+    cells: Comparisons, model: Model, at: Parameters, by_cluster: Sequence[csr_array | None]
+) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
+    """From places of models to their differences and errors, as of `separation.differences_under_equality`.
+
+    Pair by pair, or, where there are too many models and judges for that, as it is here.
+    """
+    n, k = len(cells.models), len(cells.judges) if model.judge_blocks else 1
+    if n**4 * (n + 10.0 * k) <= WORK:
+        net = NetResults.of(cells, model, at).with_clusters(*by_cluster)
+        return lambda chosen: differences_under_equality(net.of_models(chosen))
+    return lambda chosen: differences_of_many(ManyResults.of(cells, model, at, chosen), by_cluster, chosen, n)
 
 
 @dataclass(frozen=True)
@@ -107,7 +131,7 @@ class ManyResults:
         """Of every judge the Laplacian, sparse of shape (N, N), and the rows that offsets take from it twice."""
         n = self.net.shape[1]
         ends = np.searchsorted(self.judge, np.arange(len(self.net) + 1))
-        for k, (start, end) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+        for k, (start, end) in enumerate(pairwise(ends)):
             i, j, w = self.first[start:end], self.second[start:end], self.variance[start:end]
             place = (np.r_[i, j, i, j], np.r_[j, i, i, j])
             yield coo_array((np.r_[-w, -w, w, w], place), (n, n)).tocsr(), self.cross[k], self.slopes[k]
@@ -150,13 +174,14 @@ class Panel:
         """
         gamma = np.ones(len(results.net))
         total = results.total(gamma)
-        f = np.linalg.solve(total, gamma @ results.net)
+        f = np.asarray(np.linalg.solve(total, gamma @ results.net), float)
         for _ in range(ROUNDS if results.weighted else 0):
             known = results.image(f) @ f
             gamma = np.maximum((results.net @ f + PRIOR) / (known + PRIOR), LEAST)
             total = results.total(gamma)
-            f = np.linalg.solve(total, gamma @ results.net)
-        plain, image = np.linalg.inv(total), results.image(f)
+            f = np.asarray(np.linalg.solve(total, gamma @ results.net), float)
+        plain = np.asarray(np.linalg.inv(total), float)
+        image = results.image(f)
         if not results.weighted:
             return cls(results, gamma, f, plain, np.zeros((len(f), 0)), np.zeros((0, 0)), np.zeros_like(image))
         known, whole = image @ f + PRIOR, gamma**2 @ image

@@ -37,7 +37,9 @@ def quantile_of_largest(
         half = vectors * np.sqrt(np.maximum(values, 0.0))
         for start in range(0, DRAWS * (len(values) > 1), CHUNK):
             draws = rng.standard_normal((CHUNK, len(values)))
-            here = _of_every_pair(draws, half, error) if len(values) <= FEW else _of_likely_pairs(draws, half, error)
+            here = (
+                _of_every_pair(draws, half, error) if len(values) <= FEW else _of_likely_pairs(draws, half, error)
+            )
             largest[start : start + CHUNK] = np.maximum(largest[start : start + CHUNK], here)
     if np.isfinite(degrees_of_freedom):
         largest /= np.sqrt(rng.chisquare(degrees_of_freedom, DRAWS) / degrees_of_freedom)

@@ -116,7 +116,10 @@ class Candidates:
         b, nu = result.position.to_numpy()[k], result.tie.to_numpy()[k]
         half = _half_covariance(g * d + b, nu, result.model)
         nothing = np.zeros_like(d)
-        of_predictor = {"log_discrimination": g * d, "position": nothing + 1}  # and of the slope, at covariate zero
+        of_predictor = {
+            "log_discrimination": g * d,
+            "position": nothing + 1,
+        }  # and of the slope, at covariate zero
         index, gradient = [i, j], [(g, nothing), (-g, nothing)]
         for row, block in enumerate(result.model.judge_blocks):
             index.append(self._place[row, k])

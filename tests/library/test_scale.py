@@ -1,0 +1,204 @@
+"""Many models, and comparisons that grow: what is quick there against what is exact."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from judgerank import Comparisons, FitResult, fit, ranks, separation_at_scale, simultaneous
+from judgerank.errors import DataError
+from judgerank.likelihood import evaluate
+from judgerank.resuming import bar, beginning
+
+N, K, T = 60, 8, 9_000
+MEMBERS = ("btl", "judge_aware", "position_aware")
+
+
+def panel(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and discriminations at random."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=n), np.exp(rng.normal(scale=0.5, size=K))
+
+
+@pytest.fixture(scope="module")
+def raw(simulated) -> Comparisons:
+    return simulated(19, *panel(19, N), T, ties=0.1)
+
+
+@pytest.fixture(scope="module", params=MEMBERS)
+def kinds(raw, request) -> tuple[FitResult, FitResult]:
+    fitted = fit(raw, request.param)
+    return fitted, fitted.clustered(raw, np.random.default_rng(0).integers(600, size=T))
+
+
+# weights under equality
+
+
+def statistics(order: ranks.Order) -> np.ndarray:
+    return (order.difference[1] / order.error[1])[np.triu_indices(N, 1)]
+
+
+def test_the_weights_of_all_pairs_are_all_but_those_of_each(kinds, monkeypatch):
+    exact = ranks.orders_by_errors(*kinds)
+    monkeypatch.setattr(separation_at_scale, "WORK", 0.0)
+    quick = ranks.orders_by_errors(*kinds)
+    one_weight = kinds[0].model.name == "btl"
+    for number, limit in enumerate((2e-3, 6e-2)):  # of the model's errors, and those by clusters
+        (one,), (other,) = exact[number], quick[number]
+        assert_allclose(other.error[0], one.error[0])
+        i, j = np.triu_indices(N, 1)
+        change = other.error[1][i, j] / one.error[1][i, j] - 1
+        assert np.abs(change).max() < (1e-9 if one_weight else limit)
+        near = np.abs(statistics(one)) < 4  # beyond, either says that the two differ
+        assert np.abs(statistics(other) - statistics(one))[near].max() < (1e-9 if one_weight else 0.15)
+        assert_allclose(other.difference[1], -other.difference[1].T)
+
+
+def test_the_approximation_is_the_better_the_more_models(simulated, monkeypatch):
+    worst = []
+    for n in (10, 60):
+        result = fit(simulated(20, *panel(20, n), 150 * n))
+        (exact,) = next(iter(ranks.orders_by_errors(result)))
+        with monkeypatch.context() as patched:
+            patched.setattr(separation_at_scale, "WORK", 0.0)
+            (quick,) = next(iter(ranks.orders_by_errors(result)))
+        i, j = np.triu_indices(n, 1)
+        worst.append(np.abs(quick.error[1][i, j] / exact.error[1][i, j] - 1).max())
+    assert worst[1] < worst[0] / 2
+
+
+def test_components_are_tested_apart_at_scale_too(raw, monkeypatch):
+    monkeypatch.setattr(separation_at_scale, "WORK", 0.0)
+    one, two = raw.take(np.arange(2000)), raw.take(np.arange(2000, 3000))
+    apart = {name: np.r_[getattr(one, name), getattr(two, name) + N] for name in ("first", "second")}
+    models = tuple(f"m{i:03d}" for i in range(2 * N))
+    both = Comparisons(
+        models, raw.judges, **apart, judge=np.r_[one.judge, two.judge], outcome=np.r_[one.outcome, two.outcome]
+    )
+    result = fit(both, solver="penalised")
+    found = list(ranks.orders(result))
+    assert [len(order.models) for order in found] == [N, N]
+    assert all(np.isfinite(order.difference).all() for order in found)
+
+
+# the largest statistic
+
+
+@pytest.mark.parametrize("shape", ["independent", "alike", "uneven"])
+def test_the_largest_statistic_is_among_the_likely_pairs(shape):
+    rng = np.random.default_rng(3)
+    n = simultaneous.FEW + 20
+    half = {
+        "independent": np.eye(n),
+        "alike": rng.normal(size=(n, 3)) @ rng.normal(size=(3, n)) + 0.1 * np.eye(n),
+        "uneven": np.diag(rng.lognormal(sigma=2.0, size=n)),
+    }[shape]
+    variance = half @ half.T
+    own = np.diag(variance)
+    error = np.sqrt(np.add.outer(own, own) - 2 * variance)
+    np.fill_diagonal(error, np.inf)
+    draws = rng.standard_normal((300, n))
+    found = simultaneous._of_likely_pairs(draws, half, error)
+    assert_allclose(found, simultaneous._of_every_pair(draws, half, error), rtol=1e-12)
+
+
+def test_results_of_an_order_are_computed_once(raw, monkeypatch):
+    result = fit(raw)
+    first = ranks.pairwise(result)
+    monkeypatch.setattr(ranks, "orders_by_errors", None)
+    assert ranks.pairwise(result).equals(first)
+    with pytest.raises(TypeError):
+        ranks.pairwise(replace(result))
+
+
+# comparisons that grow
+
+
+@pytest.fixture(scope="module")
+def frame(raw) -> pd.DataFrame:
+    return raw.to_frame()
+
+
+def test_extended_comparisons_are_those_of_both_tables(frame):
+    early = frame[(frame["model_a"] != "m7") & (frame["model_b"] != "m7") & (frame["judge_model"] != "j3")]
+    late = frame.drop(early.index)
+    grown = Comparisons.from_frame(early).extended(late)
+    whole = Comparisons.from_frame(frame)
+    assert (grown.models, grown.judges) == (whole.models, whole.judges)
+    for columns in ("first", "second", "judge", "outcome", "count"):
+        assert_allclose(getattr(grown.aggregate(), columns), getattr(whole.aggregate(), columns))
+    cells = Comparisons.from_frame(early).aggregate().extended(late).aggregate()
+    assert_allclose(cells.count, whole.aggregate().count)
+
+
+def test_answers_dropped_are_counted_on_and_only_new_judges_must_be_heard(frame):
+    start = Comparisons.from_frame(frame.iloc[:500])
+    silent = frame.iloc[500:502].assign(judge_preferred_model=["unknown", "a"], judge_model=["j0", "j1"])
+    grown = start.extended(silent).extended(silent)
+    assert (len(grown), grown.dropped["unknown"]) == (502, 2)
+    with pytest.raises(DataError, match="judge 'new' has no usable record"):
+        start.extended(silent.assign(judge_model=["new", "j1"]))
+
+
+def test_counts_ties_and_covariates_are_kept(frame):
+    counted = frame.assign(times=3, z=np.linspace(-1, 1, len(frame)))
+    start = Comparisons.from_frame(counted.iloc[:500], "z", "times")
+    grown = start.extended(counted.iloc[500:600], "z", "times")
+    assert grown.n_comparisons == 1800
+    assert grown.tied is not None
+    assert_allclose(grown.covariate, counted["z"].iloc[:600])
+    with pytest.raises(DataError, match="name the column"):
+        start.extended(counted.iloc[500:600])
+
+
+@pytest.mark.parametrize("member", [*MEMBERS, "position_aware_ties"])
+def test_a_fit_of_a_part_leads_to_the_fit_of_the_whole(frame, member):
+    """New models and judges among the further ones."""
+    early = frame[(frame["model_a"] != "m7") & (frame["model_b"] != "m7") & (frame["judge_model"] != "j3")]
+    part = Comparisons.from_frame(early)
+    whole = part.extended(frame.drop(early.index))
+    cold, warm = fit(whole, member), fit(whole, member, start=fit(part, member))
+    assert_allclose(warm.scores, cold.scores, atol=1e-7)
+    assert_allclose(warm.discrimination, cold.discrimination, atol=1e-7)
+    assert warm.status == cold.status
+    few = fit(part.extended(frame.drop(early.index)).extended(frame.iloc[:90]), member, start=cold)
+    assert few.solution.iterations <= 3
+
+
+def test_a_start_of_another_member_or_of_other_comparisons_is_no_bar(raw, frame):
+    part = raw.take(np.arange(T // 2))
+    before, cells = fit(part), raw.aggregate()
+    model = before.model
+    assert bar(before, cells, fit(raw, "position_aware").model) == np.inf
+    assert bar(before, raw.take(np.arange(T // 4, T)).aggregate(), model) == np.inf
+    start = beginning(fit(part, "position_aware"), cells, model)
+    assert start.judges.shape == (1, K)
+    assert_allclose(fit(raw, start=fit(part, "position_aware")).scores, fit(raw).scores, atol=1e-7)
+
+
+def test_when_another_maximum_becomes_the_higher_it_is_found(cells_of):
+    """Two judges of one mind, one of the other; further answers of the one turn the balance."""
+    rows = [("a", "b"), ("b", "c"), ("a", "c")]
+    strong = [(*pair, judge, 9, 3) for pair in rows for judge in ("x", "y")]
+    weak = [(*pair, "z", 3, 9) for pair in rows]
+    before = fit(cells_of(*strong, *weak))
+    more = pd.DataFrame(
+        [(a, b, "z", "b") for a, b in rows for _ in range(150)],
+        columns=["model_a", "model_b", "judge_model", "judge_preferred_model"],
+    )
+    whole = before.comparisons.extended(more)
+    cold, warm = fit(whole), fit(whole, start=before)
+    assert before.scores["a"] > before.scores["c"]
+    assert cold.scores["a"] < cold.scores["c"]
+    assert_allclose(warm.scores, cold.scores, atol=1e-7)
+    local = fit(whole, start=beginning(before, whole.aggregate(), before.model))
+    assert local.log_likelihood < cold.log_likelihood - 1.0  # the one climb alone does not find it
+
+
+def test_the_bar_is_no_lower_than_what_any_other_maximum_reaches(raw):
+    """Further comparisons lower the log-likelihood wherever it is taken."""
+    part = fit(raw.take(np.arange(T // 2)))
+    at = part.solution.parameters
+    assert evaluate(raw.aggregate(), part.model, at).log_likelihood < part.log_likelihood
