@@ -13,7 +13,8 @@ What belongs to the pair i, j, whose contrast is c = e_i - e_j, is then
 
 with the lambda for which t has the variance c't under the pair's own weights. All that is needed of v and t are
 v'L_k v, v'L_k t and t'L_k t, which for all pairs are entries of three matrices for each judge. What is left out is
-of second order in the change of the weights, which falls as 1 / N: `docs/performance_models.md` has it measured.
+of second order in the change of the weights, which is small where no model has much of the comparisons:
+`docs/performance_models.md` has it measured.
 
 The residuals' covariance within clusters is taken at the weights of all pairs, and times lambda.
 """

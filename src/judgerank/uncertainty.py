@@ -17,7 +17,8 @@ from judgerank.estimates import Estimates
 from judgerank.inference import cluster_gradients, covariance, for_few_clusters, information
 from judgerank.likelihood import Curvature, evaluate
 from judgerank.separation import residuals_by_cluster
-from judgerank.solvers.penalised import Penalised, penalty
+from judgerank.solvers.penalised import Penalised
+from judgerank.solvers.penalty import penalty
 from judgerank.solvers.runaway import penalty_alone
 from judgerank.solvers.solution import Status
 from judgerank.solvers.spreads import mixture

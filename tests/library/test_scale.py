@@ -56,19 +56,6 @@ def test_the_weights_of_all_pairs_are_all_but_those_of_each(kinds, monkeypatch):
         assert_allclose(other.difference[1], -other.difference[1].T)
 
 
-def test_the_approximation_is_the_better_the_more_models(simulated, monkeypatch):
-    worst = []
-    for n in (10, 60):
-        result = fit(simulated(20, *panel(20, n), 150 * n))
-        (exact,) = next(iter(ranks.orders_by_errors(result)))
-        with monkeypatch.context() as patched:
-            patched.setattr(separation_at_scale, "WORK", 0.0)
-            (quick,) = next(iter(ranks.orders_by_errors(result)))
-        i, j = np.triu_indices(n, 1)
-        worst.append(np.abs(quick.error[1][i, j] / exact.error[1][i, j] - 1).max())
-    assert worst[1] < worst[0] / 2
-
-
 def test_components_are_tested_apart_at_scale_too(raw, monkeypatch):
     monkeypatch.setattr(separation_at_scale, "WORK", 0.0)
     one, two = raw.take(np.arange(2000)), raw.take(np.arange(2000, 3000))

@@ -58,8 +58,8 @@ def _directions(rows: Rows, wanted: int) -> Iterator[np.ndarray]:
     yield one_step(rows, net, np.ones((1, rows.k)))
     leading = np.linalg.svd(net, full_matrices=False)[2][:3].T
     yield np.hstack([leading, -leading])
-    single = np.eye(rows.k)
-    own = one_step(rows, net, single[:wanted])
+    single = np.eye(min(wanted, rows.k), rows.k)
+    own = one_step(rows, net, single)
     yield own
     yield -own
     several = 1.0 - single
@@ -70,7 +70,7 @@ def _directions(rows: Rows, wanted: int) -> Iterator[np.ndarray]:
 
 def one_step(rows: Rows, net: np.ndarray, panels: np.ndarray) -> np.ndarray:
     """Scores one Newton step from zero by panels of judges, each a row of weights; shape (N, panels)."""
-    weight = (panels @ np.eye(rows.k))[:, rows.judge].T * rows.count[:, None] / 4
+    weight = panels[:, rows.judge].T * rows.count[:, None] / 4
     sides, many = (panels @ net)[:, :, None], max(1, AT_ONCE // rows.n**2)
     for part in (slice(start, start + many) for start in range(0, len(panels), many)):
         sides[part] = _solved(rows.laplacian(weight[:, part]) + RIDGE * np.eye(rows.n), sides[part])
