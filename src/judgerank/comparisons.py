@@ -259,9 +259,9 @@ class Comparisons:
 
     def with_judges(self, names: Iterable[str]) -> Comparisons:
         """Keep the comparisons of these judges, who must be among them; models stay as they are."""
-        chosen = dict.fromkeys(names)
+        chosen, known = dict.fromkeys(names), {*self.judges}
         for name in chosen:
-            if name not in self.judges:
+            if name not in known:
                 raise DataError(f"there is no judge {name!r} among {', '.join(self.judges)}")
         kept = [k for k, name in enumerate(self.judges) if name in chosen]
         new_index = np.full(len(self.judges), -1, np.int32)

@@ -1,4 +1,4 @@
-"""Many models, and comparisons that grow: what is quick there against what is exact."""
+"""Many models, many judges, and comparisons that grow: what is quick there against what is exact."""
 
 from dataclasses import replace
 
@@ -7,10 +7,14 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from judgerank import Comparisons, FitResult, fit, ranks, separation_at_scale, simultaneous
+from judgerank import Comparisons, FitResult, Status, fit, ranks, separation_at_scale, simultaneous
 from judgerank.errors import DataError
 from judgerank.likelihood import evaluate
+from judgerank.model import JUDGE_AWARE, MODELS
 from judgerank.resuming import bar, beginning
+from judgerank.solvers import penalised
+from judgerank.solvers.penalised import BlockProblem, Problem, _ascent
+from judgerank.solvers.penalty import arrow
 
 N, K, T = 60, 8, 9_000
 MEMBERS = ("btl", "judge_aware", "position_aware")
@@ -189,3 +193,62 @@ def test_the_bar_is_no_lower_than_what_any_other_maximum_reaches(raw):
     part = fit(raw.take(np.arange(T // 2)))
     at = part.solution.parameters
     assert evaluate(raw.aggregate(), part.model, at).log_likelihood < part.log_likelihood
+
+
+# many judges
+
+
+GIVEN = {"scores": 0.8, "log_discrimination": 0.5, "slope": 0.3, "position": 0.7, "log_tie": 0.6}
+
+
+@pytest.fixture(scope="module")
+def many_judges(simulated) -> Comparisons:
+    rng = np.random.default_rng(5)
+    return simulated(
+        5, rng.normal(size=9), np.exp(rng.normal(scale=0.4, size=50)), 400, slope=np.zeros(50), ties=0.2
+    )
+
+
+@pytest.mark.parametrize("member", MODELS)
+def test_blocks_say_what_one_matrix_says(many_judges, member, monkeypatch):
+    model = MODELS[member]
+    cells = (many_judges.with_ties() if model.has_ties else many_judges).aggregate()
+    whole, blocks = Problem(cells, model), BlockProblem(cells, model)
+    x = np.random.default_rng(1).normal(scale=0.02, size=len(whole.coordinates.kept))
+    for curvature in ("observed", "expected"):
+        one, other = whole.look(x, GIVEN, curvature), blocks.look(x, GIVEN, curvature)
+        assert_allclose(other[0], one[0])
+        assert_allclose(other[1], one[1], atol=1e-10)
+        assert np.linalg.eigvalsh(one[2])[0] > 0
+        kept = whole.coordinates.kept
+        assert_allclose(_ascent(other[2], other[1], kept), _ascent(one[2], one[1], kept), atol=1e-9)
+    assert_allclose(blocks.marginal(x, GIVEN), whole.marginal(x, GIVEN))
+
+
+def test_blocks_know_when_the_likelihood_curves_upward(many_judges):
+    """Far from the maximum, where observed information has a negative eigenvalue: the step is then another's."""
+    cells, told = many_judges.aggregate(), []
+    whole, blocks = Problem(cells, JUDGE_AWARE), BlockProblem(cells, JUDGE_AWARE)
+    for seed in range(30):
+        x = np.random.default_rng(seed).normal(scale=0.1 + 0.1 * seed, size=len(whole.coordinates.kept))
+        least = np.linalg.eigvalsh(whole.look(x, GIVEN, "observed")[2])[0]
+        at, full = whole.parameters(x), whole._evaluated(x, whole.parameters(x), "observed")
+        found = arrow(JUDGE_AWARE, at, whole._logarithmic(full), GIVEN, True)
+        told.append(found.is_positive)
+        assert least > 0 or not found.is_positive  # a step that is taken goes up
+        assert blocks.look(x, GIVEN, "observed")[2].is_positive
+    assert True in told
+    assert False in told
+
+
+@pytest.mark.parametrize("member", ["judge_aware", "position_aware"])
+def test_a_fit_by_blocks_is_the_fit_and_is_a_maximum(many_judges, member, monkeypatch):
+    expected = fit(many_judges, member, "penalised")
+    monkeypatch.setattr(penalised, "LARGE", 0)
+    found = fit(many_judges, member, "penalised")
+    assert found.status == expected.status == Status.SHRUNK
+    assert_allclose(found.scores, expected.scores, atol=1e-6)
+    assert_allclose(found.discrimination, expected.discrimination, atol=1e-6)
+    problem = BlockProblem(found.comparisons, found.model)
+    height, gradient, _ = problem.look(problem.at(found.solution.parameters), found.solution.spread)
+    assert np.abs(gradient).max() <= 1e-9 * abs(height)

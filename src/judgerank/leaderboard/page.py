@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from judgerank.judgments import Judgments
+from judgerank.leaderboard import kept
 from judgerank.leaderboard.suggestions import CHANCE
 from judgerank.result import FitResult
 
@@ -56,7 +57,8 @@ def page(ranking: Ranking, figures: bool = True, beside: bool = True) -> str:
         f"{c.n_comparisons:.0f} comparisons of {len(c.models)} models by {_count(len(c.judges), 'judge')}, from "
         f"{plain(judgments.source.get('file', 'a table'))} ({_count(len(judgments.frame), 'record')})."
     )
-    tables = " Beside this page: " + ", ".join(f"[{name}.csv]({name}.csv)" for name in ranking.tables)
+    files = kept.file_names(ranking.tables).values()
+    tables = f" Beside this page: {', '.join(f'[{file}]({file})' for file in files)}.{kept.told(ranking.tables)}"
     parts = [
         f"# {plain(ranking.title)}",
         told + (tables if beside else ""),

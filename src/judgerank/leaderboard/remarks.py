@@ -14,6 +14,7 @@ from judgerank.errors import JudgerankError, NoIntervalError, NotIdentifiedError
 from judgerank.inference import likelihood_ratio
 from judgerank.result import FitResult
 from judgerank.solvers.solution import Status
+from judgerank.uncertainty import MOST_PARAMETERS
 
 # member: the one that adds a leaning of every judge towards the model shown first
 WITH_POSITIONS = {"btl": "position_only", "judge_aware": "position_aware", "length": "position_length"}
@@ -61,8 +62,10 @@ def leaning(fitted: FitResult, refit: Callable[[str], FitResult], level: float) 
     name = fitted.model.name
     try:
         larger = fitted if fitted.model.has_position else refit(WITH_POSITIONS[name])
-        smaller = refit(WITHOUT_POSITIONS[name]) if fitted.model.has_position else fitted
-        test = _of_maxima(smaller, larger) if larger.solution.spread is None else _of_shrunk(larger)
+        if larger.solution.spread is not None:
+            test = _of_shrunk(larger)
+        else:
+            test = _of_maxima(refit(WITHOUT_POSITIONS[name]) if fitted.model.has_position else fitted, larger)
     except NotIdentifiedError:
         return "the order in which models were shown follows the models, so a leaning cannot be told from scores"
     except JudgerankError as error:
@@ -142,6 +145,11 @@ def on_fit(fitted: FitResult) -> list[str]:
             f"The likelihood has no maximum: {listed(fitted.unbounded_judges)} never answered against the order "
             f"of the models{sided}, so a parameter runs off to infinity. {held} More comparisons of close models "
             "by that judge help, or model=btl."
+        )
+    if fitted.has_many_parameters:
+        said.append(
+            f"No intervals: {len(fitted.scores):,} models and {len(fitted.comparisons.judges):,} judges have more "
+            f"parameters together than the {MOST_PARAMETERS:,} of which a covariance is kept."
         )
     if fitted.judges_at_zero:
         told = (

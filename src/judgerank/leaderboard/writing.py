@@ -9,9 +9,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from judgerank.errors import ConfigError
+from judgerank.leaderboard.kept import write_tables
 from judgerank.leaderboard.page import page
 from judgerank.pages import whole_page
-from judgerank.publishing import STORED_FORMAT, replaceable, staged, versions
+from judgerank.publishing import replaceable, staged, versions
 
 if TYPE_CHECKING:
     from judgerank.leaderboard.ranking import Ranking
@@ -32,8 +33,7 @@ def write(ranking: Ranking, target: Path) -> Path:
     require_own_folder(target, ranking.judgments.source.get("path"))
     try:
         with staged(target) as folder:
-            for name, table in ranking.tables.items():
-                table.to_csv(folder / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
+            write_tables(ranking.tables, folder)
             text = whole_page(page(ranking, draw(ranking, folder)), ranking.title, folder)
             (folder / "index.html").write_text(text, encoding="utf-8")
             (folder / "run.json").write_text(json.dumps(record(ranking), indent=2) + "\n")
