@@ -12,7 +12,7 @@ from judgerank.errors import DataError
 from judgerank.likelihood import evaluate
 from judgerank.model import JUDGE_AWARE, MODELS
 from judgerank.resuming import bar, beginning
-from judgerank.solvers import penalised
+from judgerank.solvers import basins, penalised, search
 from judgerank.solvers.penalised import BlockProblem, Penalised, Problem, _ascent
 from judgerank.solvers.penalty import arrow
 
@@ -253,3 +253,18 @@ def test_a_fit_by_blocks_is_the_fit_and_is_a_maximum(many_judges, member, monkey
     problem = BlockProblem(found.comparisons, found.model)
     height, gradient, _ = problem.look(problem.at(found.solution.parameters), found.solution.spread)
     assert np.abs(gradient).max() <= 1e-9 * abs(height)
+
+
+# sparse systems
+
+
+@pytest.mark.parametrize("member", ["judge_aware", "position_aware"])
+def test_rough_climbs_by_conjugate_gradients_end_where_others_do(raw, member, monkeypatch):
+    cells, model = raw.aggregate(), MODELS[member]
+    expected = search.rough_ends(cells, model, search.BOX)
+    monkeypatch.setattr(basins, "SPARSE", 0)
+    monkeypatch.setattr(basins, "_solved", None)  # no matrix is formed
+    found = search.rough_ends(cells, model, search.BOX)
+    assert_allclose(found.heights, expected.heights, rtol=1e-8)
+    for one, other in zip(found.parameters, expected.parameters, strict=True):
+        assert_allclose(one.scores, other.scores, atol=1e-4)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from judgerank.model import Parameters
 from judgerank.solvers.newton import SUFFICIENT, positive_solve
@@ -31,6 +32,8 @@ ALIKE = 0.05  # root mean square difference in any judge's predicted probabiliti
 HALVINGS = 6
 MOST_FILLED = 0.8  # share of the box that a start may take
 AT_ONCE = 1_000_000  # numbers in the matrices of the starts worked on at a time
+SPARSE = 1_500  # models from which conjugate gradients are quicker: a rough climb has no need of exact steps
+ACCURATE, MOST_GRADIENTS = 1e-8, 500  # relative size of what they leave, in the diagonal's norm; their steps
 LARGE = 200  # models from which Cholesky's half of the work outweighs one call for all starts
 
 
@@ -72,6 +75,14 @@ def one_step(rows: Rows, net: np.ndarray, panels: np.ndarray) -> np.ndarray:
     """Scores one Newton step from zero by panels of judges, each a row of weights; shape (N, panels)."""
     weight = panels[:, rows.judge].T * rows.count[:, None] / 4
     sides, many = (panels @ net)[:, :, None], max(1, AT_ONCE // rows.n**2)
+    if rows.n >= SPARSE:
+        nothing = np.zeros((0, rows.n))
+        ridge = np.full(rows.n, RIDGE)
+        found = [
+            _by_gradients(rows.sparse_laplacian(column), ridge, nothing, nothing, side)
+            for column, side in zip(weight.T, sides, strict=True)
+        ]
+        return np.hstack(found)
     for part in (slice(start, start + many) for start in range(0, len(panels), many)):
         sides[part] = _solved(rows.laplacian(weight[:, part]) + RIDGE * np.eye(rows.n), sides[part])
     return sides[:, :, 0].T
@@ -82,6 +93,32 @@ def _solved(matrices: np.ndarray, sides: np.ndarray) -> np.ndarray:
     if len(matrices[0]) < LARGE:
         return np.linalg.solve(matrices, sides)
     return np.array([positive_solve(matrix, side) for matrix, side in zip(matrices, sides, strict=True)])
+
+
+def _by_gradients(
+    graph: csr_array, fence: np.ndarray, flat: np.ndarray, scaled: np.ndarray, sides: np.ndarray
+) -> np.ndarray:
+    """Solutions x of (graph + diag(fence) - flat' scaled) x = sides by conjugate gradients, shape (N, R).
+
+    The matrix is never formed. Its diagonal is the preconditioner, which is a good one where models meet others at
+    random: the number of steps then does not grow with the models.
+    """
+    own = graph.diagonal() + fence
+    diagonal = own - np.einsum("bn,bn->n", flat, scaled)
+    x, r = np.zeros_like(sides), sides.copy()
+    z = r / diagonal[:, None]
+    p, size = z.copy(), (r * z).sum(axis=0)
+    goal = size * ACCURATE**2
+    for _ in range(MOST_GRADIENTS):
+        image = graph @ p + fence[:, None] * p - flat.T @ (scaled @ p)
+        step = size / np.maximum((p * image).sum(axis=0), np.finfo(float).tiny)
+        x, r = x + step * p, r - step * image
+        z = r / diagonal[:, None]
+        before, size = size, (r * z).sum(axis=0)
+        if np.all(size <= goal):
+            break
+        p = z + size / np.maximum(before, np.finfo(float).tiny) * p
+    return x
 
 
 def rough_discrimination(rows: Rows, scores: np.ndarray) -> np.ndarray:
@@ -230,8 +267,14 @@ def _direction(
     scaled = (cross / own if many == 1 else np.linalg.solve(own, cross)).reshape(size, -1, n)
     flat = cross.reshape(size, -1, n)
     top -= np.matmul(scaled.transpose(0, 2, 1), low.reshape(size, -1, 3))
-    many = max(1, AT_ONCE // n**2)
+    many = max(1, AT_ONCE // n**2) if n < SPARSE else 1
     for part in (slice(start, start + many) for start in range(0, size, many)):
+        if n >= SPARSE:
+            graph = rows.sparse_laplacian(wg[:, part.start] * g[:, part.start])
+            top[part] = _by_gradients(
+                graph, fence[:n, part.start], flat[part.start], scaled[part.start], top[part.start]
+            )
+            continue
         info = rows.laplacian(wg[:, part] * g[:, part])
         info[:, np.arange(n), np.arange(n)] += fence[:n, part].T
         info -= np.matmul(flat[part].transpose(0, 2, 1), scaled[part])
