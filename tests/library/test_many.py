@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from judgerank import Comparisons, FitResult, Status, fit, ranks, separation_at_scale, simultaneous
+from judgerank import Comparisons, FitResult, Status, connectivity, fit, ranks, separation_at_scale, simultaneous
 from judgerank.errors import DataError
 from judgerank.likelihood import evaluate
 from judgerank.model import JUDGE_AWARE, MODELS
@@ -268,3 +268,11 @@ def test_rough_climbs_by_conjugate_gradients_end_where_others_do(raw, member, mo
     assert_allclose(found.heights, expected.heights, rtol=1e-8)
     for one, other in zip(found.parameters, expected.parameters, strict=True):
         assert_allclose(one.scores, other.scores, atol=1e-4)
+
+
+def test_the_share_of_a_position_is_that_of_the_decomposition(raw, monkeypatch):
+    uneven = raw.take(np.flatnonzero((raw.first < raw.second) | (raw.judge == 0)))
+    expected = connectivity.position_share(uneven)
+    assert 0.01 < expected < 0.99
+    monkeypatch.setattr(connectivity, "LARGE", 0)
+    assert_allclose(connectivity.position_share(uneven), expected, rtol=1e-6)
