@@ -3,11 +3,15 @@
 python experiments/bench.py [solver.tolerance=1e-8] ...
 """
 
+import subprocess
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 import choix
 import evalica
@@ -22,6 +26,8 @@ from judgerank import Comparisons, fit
 from judgerank.errors import MethodUnavailableError
 from judgerank.likelihood import evaluate
 from judgerank.model import BTL, JUDGE_AWARE, Parameters
+from judgerank.separation import NetResults, differences_under_equality
+from judgerank.separation_at_scale import ManyResults, differences_of_many
 from judgerank.simulate import draw_outcomes, draw_truth, generator, uniform_triples
 from replication.config import main, solver_settings
 from replication.methods.bt_sigma import by_evaluatorq
@@ -190,6 +196,61 @@ def seconds_a_replication(run: Callable, settings: dict, cell: str, many: int, s
     return (time.perf_counter() - start) / many
 
 
+RANK = """
+import resource, sys, time
+import judgerank
+start = time.perf_counter()
+ranking = judgerank.rank(sys.argv[1], solver=sys.argv[2])
+assert ranking.fitted.converged and len(ranking.tables["pairs"]) > 0
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def whole_rank(rows: Comparisons, solver: str, questions: int) -> tuple[float, float]:
+    """Seconds of `judgerank.rank` from a file, in a process of its own, and the peak memory of that in bytes."""
+    question = generator(0, "bench", "questions", len(rows)).integers(questions, size=len(rows))
+    frame = rows.to_frame().rename(columns={"judge_preferred_model": "winner"}).assign(question_id=question)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "judgments.csv"
+        frame.to_csv(path, index=False)
+        done = subprocess.run(
+            [sys.executable, "-c", RANK, str(path), solver], capture_output=True, text=True, check=True
+        )
+    seconds_taken, peak = map(float, done.stdout.split())
+    return seconds_taken, peak
+
+
+def against_many(cfg: DictConfig) -> Iterator[tuple]:
+    """Many models, and many judges with ten votes each; beside limits in seconds and bytes."""
+    models, _ = simulated(cfg.seed, 1000, 20, 100_000)
+    taken, peak = whole_rank(models, "newton", 5000)
+    yield "seconds of rank from a file, N=1,000 K=20 T=100,000 / 20 s", taken, 20.0, "at most 1"
+    yield "peak memory of that process (bytes) / 1 GB", peak, 1e9, "at most 1"
+    judges, _ = simulated(cfg.seed, 100, 10_000, 100_000)
+    for member in ("judge_aware", "position_aware"):
+        whole = seconds(lambda member=member: fit(judges, member, "penalised"), 1)
+        yield f"seconds of shrinkage, {member}, N=100 K=10,000 T=100,000 / 30 s", whole, 30.0, "at most 1"
+    cells = simulated(cfg.seed, 100, 20, 20_000)[0]
+    fitted = fit(cells)
+    chosen, parts = np.arange(100), (fitted.comparisons, fitted.model, fitted.solution.parameters)
+    exact = seconds(lambda: differences_under_equality(NetResults.of(*parts)), 1)
+    quick = seconds(lambda: differences_of_many(ManyResults.of(*parts, chosen), [None], chosen, 100), 5)
+    yield "test under equality pair by pair / for all pairs at once, N=100 K=20", exact, quick, "at least 20"
+
+
+def against_growing(comparisons: Comparisons, title: str) -> Iterator[tuple]:
+    """The last hundredth of the judgments appended: from the fit of the others, and from nothing."""
+    frame = comparisons.to_frame().sample(frac=1, random_state=0)
+    cut = len(frame) - len(frame) // 100
+    for member in ("judge_aware", "position_aware"):
+        before = fit(Comparisons.from_frame(frame.iloc[:cut]), member)
+        late = frame.iloc[cut:]
+        warm = seconds(lambda b=before, m=member: fit(b.comparisons.extended(late), m, start=b), 21)  # noqa: B023
+        cold = seconds(lambda b=before, m=member: fit(b.comparisons.extended(late), m), 21)  # noqa: B023
+        yield f"1% appended: fit from that of the rest / from nothing, {member}, {title}", warm, cold, "at most 1"
+        yield f"1% appended, seconds of the first / 50 ms, {member}, {title}", warm, 0.05, "at most 1"
+
+
 @main("bench")
 def run(cfg: DictConfig) -> None:
     threadpool_limits(1)
@@ -203,6 +264,9 @@ def run(cfg: DictConfig) -> None:
         against_libraries(cfg, arena.comparisons, arena.title),
         against_methods(arena.comparisons, arena.title),
         at_scale(cfg),
+        against_many(cfg),
+        against_growing(arena.comparisons, arena.title),
+        against_growing(mt_bench.comparisons, mt_bench.title),
         against_drawing(cfg),
     )
     print("| measure | first | second | ratio | goal |\n|:--|--:|--:|--:|--:|")

@@ -13,7 +13,7 @@ import pandas as pd
 from judgerank import frames
 from judgerank.arrays import AnyArray, FloatArray, IntArray
 from judgerank.errors import DataError
-from judgerank.frames import NEEDED, OUTCOMES
+from judgerank.frames import OUTCOMES
 
 POOLED_JUDGE = "all judges"
 
@@ -104,27 +104,32 @@ class Comparisons:
         DataError
             Naming the record (counted from 1) or the judge at fault.
         """
-        frames.require_columns(frame, [*NEEDED, *(name for name in (covariate, count) if name is not None)])
-        size = len(frame)
-        if size == 0:
-            raise DataError("there are no comparisons: the set is empty")
-        times = None if count is None else frames.counts(frame[count])
-        outcome, dropped = frames.outcomes(frame, times)
-        pair, models = frames.codes(frame, ["model_a", "model_b"])
-        judge, judges = frames.codes(frame, ["judge_model"])
-        first, second = pair[:size], pair[size:]
-        frames.refuse_itself(models, first, second)
-        parsed = ~np.isnan(outcome)
-        silent = np.bincount(judge[parsed], minlength=len(judges)) == 0
-        if silent.any():
-            name = judges[int(silent.argmax())]
-            raise DataError(f"judge {name!r} has no usable record: none of its answers could be parsed")
-        z = None if covariate is None else frames.finite(frame[covariate], parsed)
-        rows = first[parsed], second[parsed], judge[parsed], outcome[parsed]
-        if times is None:
-            return cls(models, judges, *rows, covariate=z, dropped=dropped)
-        tied = (outcome[parsed] == OUTCOMES["c"]).astype(float)  # a record of many has one answer: it is known
-        return cls(models, judges, *rows, times[parsed], z, dropped, tied)
+        read = frames.parsed(frame, covariate, count)
+        frames.refuse_silent(read.silent)
+        rows = read.first, read.second, read.judge, read.outcome
+        if read.count is None:
+            return cls(read.models, read.judges, *rows, covariate=read.covariate, dropped=read.dropped)
+        tied = read.tied  # a record of many has one answer: it is known
+        return cls(read.models, read.judges, *rows, read.count, read.covariate, read.dropped, tied)
+
+    def extended(self, frame: pd.DataFrame, covariate: str | None = None, count: str | None = None) -> Comparisons:
+        """These and further judgments, of these and other models and judges; raw rows or aggregated ones.
+
+        ``fit(longer, start=fitted)`` then begins where the fit of these ended.
+
+        Parameters
+        ----------
+        frame, covariate, count
+            As of `from_frame`.
+
+        Raises
+        ------
+        DataError
+            As `from_frame`, and if these have a covariate, and the further ones have none.
+        """
+        from judgerank.growing import extended
+
+        return extended(self, frame, covariate, count)
 
     @property
     def known_covariate(self) -> FloatArray:
@@ -253,16 +258,10 @@ class Comparisons:
         return part.with_judges(name for name, there in zip(self.judges, seen, strict=True) if there)
 
     def with_judges(self, names: Iterable[str]) -> Comparisons:
-        """Keep the comparisons of these judges; models stay as they are.
-
-        Raises
-        ------
-        DataError
-            If a name is not among the judges.
-        """
-        chosen = dict.fromkeys(names)
+        """Keep the comparisons of these judges, who must be among them; models stay as they are."""
+        chosen, known = dict.fromkeys(names), {*self.judges}
         for name in chosen:
-            if name not in self.judges:
+            if name not in known:
                 raise DataError(f"there is no judge {name!r} among {', '.join(self.judges)}")
         kept = [k for k, name in enumerate(self.judges) if name in chosen]
         new_index = np.full(len(self.judges), -1, np.int32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
 from judgerank.arrays import IntArray
@@ -13,6 +13,7 @@ from judgerank.comparisons import Comparisons
 from judgerank.errors import DisconnectedError, NoMaximumError
 from judgerank.remembering import remembered
 
+LARGE = 1_000  # models beyond which a matrix of all pairs is not decomposed
 Groups = tuple[tuple[str, ...], ...]
 
 
@@ -75,11 +76,25 @@ def position_share(cells: Comparisons) -> float:
     the share is zero; in a balanced order it is one. It is one minus the R-squared of ones regressed on scores.
     """
     n = len(cells.models)
+    if n > LARGE:
+        return max(0.0, 1.0 - _imitated_by_many(cells) / cells.n_comparisons)
     pair = np.bincount(cells.first.astype(np.intp) * n + cells.second, cells.count, n * n).reshape(n, n)
     laplacian = np.diag((pair + pair.T).sum(axis=1)) - pair - pair.T
     net = pair.sum(axis=1) - pair.sum(axis=0)
     imitated = float(net @ np.linalg.pinv(laplacian, hermitian=True) @ net)
     return max(0.0, 1.0 - imitated / cells.n_comparisons)
+
+
+def _imitated_by_many(cells: Comparisons) -> float:
+    """What scores can imitate of a position, by conjugate gradients on the sparse Laplacian."""
+    from scipy.sparse.linalg import cg  # loads slowly, and few sets are so large
+
+    n, (i, j), w = len(cells.models), (cells.first, cells.second), cells.count
+    place = (np.r_[i, j, i, j], np.r_[j, i, i, j])
+    laplacian = coo_array((np.r_[-w, -w, w, w], place), (n, n)).tocsr()
+    net = np.bincount(i, w, n) - np.bincount(j, w, n)  # sums to zero in every component, so there is a solution
+    own = np.maximum(laplacian.diagonal(), np.finfo(float).tiny)
+    return float(net @ cg(laplacian, net, rtol=1e-8, maxiter=10 * n, M=diags_array(1 / own))[0])
 
 
 def positions_are_imitated(cells: Comparisons) -> bool:

@@ -12,11 +12,14 @@ from judgerank.errors import DataError, NoMaximumError, NotIdentifiedError
 from judgerank.model import Model, Parameters, get_model
 from judgerank.recession import near_maximum, rising_direction
 from judgerank.result import FitResult
+from judgerank.resuming import bar, beginning
 from judgerank.solvers import runaway
 from judgerank.solvers.localized import Localized
+from judgerank.solvers.newton import Newton
 from judgerank.solvers.penalised import Penalised
+from judgerank.solvers.search import resumed
 from judgerank.solvers.settings import Settings, maximise, settings_of
-from judgerank.solvers.solution import Status
+from judgerank.solvers.solution import Solution, Status
 
 MOVES = 1e-6  # entry of a direction, the largest being one, that counts as moving
 
@@ -25,7 +28,7 @@ def fit(
     comparisons: Comparisons,
     model: str = "judge_aware",
     solver: str | Settings = "newton",
-    start: Parameters | None = None,
+    start: Parameters | FitResult | None = None,
 ) -> FitResult:
     """Maximum likelihood, penalised or not, of a member of the family.
 
@@ -38,9 +41,11 @@ def fit(
         The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, the exact solver over a
         box (for the judge-aware model), or shrinkage toward the panel; the last two always have an estimate.
         A name takes its default settings, for Adam the published ones; ``Newton(tolerance=1e-9)`` sets others.
-    start : Parameters, optional
-        Where the climb begins, such as the fit of data that these are a resample of: the maximum is then the one
-        reached from there. The penalised fit takes none.
+    start : Parameters or FitResult, optional
+        Where the climb begins. Parameters are those of data that these are a resample of: the maximum is then the
+        one reached from there. A fit is that of a part of these comparisons, of some of their models and judges
+        (`Comparisons.extended`): the maximum is then the highest, and found quickly where few are new. The
+        penalised fit takes none.
 
     Raises
     ------
@@ -66,7 +71,7 @@ def fit(
     if silent.size:
         raise DataError(f"judge {cells.judges[silent[0]]!r} has no comparison")
     if isinstance(settings, Localized | Penalised):  # there is a maximum whatever the data
-        return FitResult(cells, member, settings, maximise(cells, member, settings, start))
+        return FitResult(cells, member, settings, _maximum(cells, member, settings, start))
     pooled = cells.pool_judges()
     require_maximum(pooled)
     if member.has_position and positions_are_imitated(cells):
@@ -75,14 +80,26 @@ def fit(
             "shown first and the other in every comparison (show some pairs in the other order)"
         )
     if member.judge_blocks:
-        found = runaway.shrunk_alone(cells, member, maximise(cells, member, settings, start))
+        found = runaway.shrunk_alone(cells, member, _maximum(cells, member, settings, start))
         result = FitResult(cells, member, settings, found)
         _require_maximum_in_play(result)
         return result
     # judges do not matter: the pooled cells have the same likelihood, and there are fewer of them
-    solution = maximise(pooled, member, settings, start)
+    solution = _maximum(pooled, member, settings, start)
     parameters = Parameters(solution.parameters.scores, np.zeros((0, len(cells.judges))))
     return FitResult(cells, member, settings, replace(solution, parameters=parameters))
+
+
+def _maximum(
+    cells: Comparisons, member: Model, settings: Settings, start: Parameters | FitResult | None
+) -> Solution:
+    """Where the solver ends, from a start or from what was fitted before."""
+    if not isinstance(start, FitResult):
+        return maximise(cells, member, settings, start)
+    at = beginning(start, cells, member)
+    if isinstance(settings, Newton):
+        return resumed(cells, member, settings, at, bar(start, cells, member))
+    return maximise(cells, member, settings, at)
 
 
 def _require_offsets(cells: Comparisons, member: Model, at: Parameters) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,58 @@ def require_columns(frame: pd.DataFrame, columns: Iterable[str]) -> None:
     if missing:
         found = ", ".join(map(str, frame.columns))
         raise DataError(f"the table has no column {missing[0]!r} (it has: {found})")
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Judgments as columns of numbers; see `judgerank.comparisons.Comparisons`.
+
+    Attributes
+    ----------
+    models, judges : tuple of str
+        In alphabetical order.
+    first, second, judge, outcome, count, covariate
+        Of the records that could be read; no counts or covariates where no column holds them.
+    dropped : dict of str to int
+    silent : list of str
+        Judges none of whose answers could be read.
+    """
+
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    first: IntArray
+    second: IntArray
+    judge: IntArray
+    outcome: FloatArray
+    count: FloatArray | None
+    covariate: FloatArray | None
+    dropped: dict[str, int]
+    silent: list[str]
+
+    @property
+    def tied(self) -> FloatArray:
+        """One where the answer is a tie, else zero."""
+        return (self.outcome == OUTCOMES["c"]).astype(float)
+
+
+def parsed(frame: pd.DataFrame, covariate: str | None = None, count: str | None = None) -> Parsed:
+    """Judgments, one row each, as numbers; `Comparisons.from_frame` says what the columns are."""
+    require_columns(frame, [*NEEDED, *(name for name in (covariate, count) if name is not None)])
+    size = len(frame)
+    if size == 0:
+        raise DataError("there are no comparisons: the set is empty")
+    times = None if count is None else counts(frame[count])
+    outcome, dropped = outcomes(frame, times)
+    pair, models = codes(frame, ["model_a", "model_b"])
+    judge, judges = codes(frame, ["judge_model"])
+    first, second = pair[:size], pair[size:]
+    refuse_itself(models, first, second)
+    read = ~np.isnan(outcome)
+    silent = [judges[k] for k in np.flatnonzero(np.bincount(judge[read], minlength=len(judges)) == 0)]
+    z = None if covariate is None else finite(frame[covariate], read)
+    rows = first[read], second[read], judge[read], outcome[read]
+    times = None if times is None else times[read]
+    return Parsed(models, judges, *rows, times, z, dropped, silent)
 
 
 def outcomes(frame: pd.DataFrame, times: FloatArray | None = None) -> tuple[FloatArray, dict[str, int]]:
@@ -127,6 +180,12 @@ def refuse_itself(models: tuple[str, ...], first: IntArray, second: IntArray) ->
         raise DataError(f"record {row + 1} compares {models[first[row]]!r} with itself")
 
 
+def refuse_silent(judges: list[str]) -> None:
+    """Refuse judges none of whose answers could be read."""
+    if judges:
+        raise DataError(f"judge {judges[0]!r} has no usable record: none of its answers could be parsed")
+
+
 def question_name(question: object) -> str:
     """A question's id as one string (in-house ones are lists of mixed types)."""
     return "/".join(map(str, question)) if isinstance(question, list) else str(question)
@@ -157,3 +216,11 @@ def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[IntArray, pd.I
         column, position = divmod(row, len(frame))
         value = values.iloc[row]
         raise DataError(f"record {position + 1} has {value!r} as {columns[column]!r}, not a name") from None
+
+
+def union(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[tuple[str, ...], IntArray, IntArray]:
+    """Labels of two sets in alphabetical order, if there is a new one, and the places of the old and the new."""
+    labels = old if {*new} <= {*old} else tuple(sorted({*old, *new}))
+    place = {label: number for number, label in enumerate(labels)}
+    old_places, new_places = (np.array([place[label] for label in some], np.int32) for some in (old, new))
+    return labels, old_places, new_places

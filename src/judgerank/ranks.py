@@ -20,16 +20,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, stdtr
 
-from judgerank.arrays import FloatArray, ObjectArray
+from judgerank.arrays import BoolArray, FloatArray, ObjectArray
 from judgerank.connectivity import components
 from judgerank.errors import NoIntervalError
-from judgerank.inference import require_level, wald, zero_sum_basis
+from judgerank.inference import wald, zero_sum_basis
+from judgerank.remembering import remembered
 from judgerank.result import FitResult
-from judgerank.separation import NetResults, differences_under_equality
-from judgerank.simulate import generator
-
-DRAWS = 20_000  # of the largest of all pairs' statistics
-CHUNK = 500  # draws held at a time
+from judgerank.separation_at_scale import tests_of_equality
+from judgerank.simultaneous import quantile_of_largest
 
 
 def best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
@@ -133,17 +131,22 @@ def orders(result: Fitted) -> Iterator[Order]:
         If the fit has no intervals.
     """
     if isinstance(result, FitResult):
-        (found,) = orders_by_errors(result)
-        yield from found
+        yield from _own_orders(result)
         return
     for part in result:
         yield from [part] if isinstance(part, Order) else orders(part)
 
 
+@remembered
+def _own_orders(result: FitResult) -> list[Order]:
+    return orders_by_errors(result)[0]
+
+
 def orders_by_errors(*results: FitResult) -> list[list[Order]]:
     """The orders of one fit by each of several kinds of error, such as its own and those by `FitResult.clustered`.
 
-    What does not depend on the errors is computed once.
+    What does not depend on the errors is computed once. Judges' weights under equality are found pair by pair, or,
+    where there are too many models and judges for that, as `separation_at_scale` has it.
 
     Raises
     ------
@@ -156,7 +159,7 @@ def orders_by_errors(*results: FitResult) -> list[list[Order]]:
     covariances = [_covariance(each) for each in results]
     cells, at = result.comparisons, result.solution.parameters
     pooled = cells if result.model.judge_blocks else cells.pool_judges()
-    net = NetResults.of(pooled, result.model, at).with_clusters(*(each.by_cluster for each in results))
+    test = tests_of_equality(pooled, result.model, at, [each.by_cluster for each in results])
     for group in sorted(components(cells), key=len, reverse=True):
         chosen = np.flatnonzero(np.isin(names, group))
         chosen = chosen[np.argsort(-s[chosen], kind="stable")]
@@ -167,7 +170,7 @@ def orders_by_errors(*results: FitResult) -> list[list[Order]]:
         if not (errors > 0).all():
             raise NoIntervalError("there are no intervals: some differences have no standard error")
         try:
-            equal, equal_errors = differences_under_equality(net.of_models(chosen))
+            equal, equal_errors = test(chosen)
         except np.linalg.LinAlgError:
             raise NoIntervalError("there are no intervals: some differences are not determined") from None
         difference = np.array([np.subtract.outer(s[chosen], s[chosen]), equal])
@@ -198,7 +201,7 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     found = list(orders(result))
     frame = pd.concat([_pairs(order, level) for order in found], ignore_index=True)
     frame["p_holm"] = holm(frame["p_value"].to_numpy())
-    frame["separated"] = frame["p_holm"] <= 1 - level
+    frame["separated"] = frame["p_holm"] <= 1 - level  # as `separated` has it
     across = [
         (one, other)
         for number, order in enumerate(found)
@@ -210,6 +213,13 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     columns = ["first", "second", "comparable", "difference", "standard_error", "low", "high", "p_value", "p_holm"]
     both = frame if apart.empty else pd.concat([frame, apart], ignore_index=True)
     return both[[*columns, "separated", "test"]]
+
+
+def separated(found: Sequence[Order], level: float) -> BoolArray:
+    """Whether the pairs i < j of every order, one after the other, are separated, as in `pairwise`."""
+    p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in found])
+    apart: BoolArray = holm(p) <= 1 - level
+    return apart
 
 
 def _pairs(order: Order, level: float) -> pd.DataFrame:
@@ -272,19 +282,5 @@ def _covariance(result: FitResult) -> FloatArray:
 
 def simultaneous_quantile(found: Sequence[Order], level: float) -> float:
     """Quantile of the largest |difference| over its standard error, were all scores equal; by simulation."""
-    dof = found[0].degrees_of_freedom
-    require_level(level)
-    rng = generator(0, "ranks", sum(len(order.models) for order in found))
-    largest = np.zeros(DRAWS)
-    for order in found:
-        values, vectors = np.linalg.eigh(order.covariance)
-        half = vectors * np.sqrt(np.maximum(values, 0.0))
-        i, j = np.triu_indices(len(values), 1)
-        contrasts = (half[i] - half[j]) / order.error[0, i, j, None]
-        for start in range(0, DRAWS * (len(i) > 0), CHUNK):
-            z = contrasts @ rng.standard_normal((CHUNK, len(values))).T
-            here = np.abs(z, out=z).max(axis=0)
-            largest[start : start + CHUNK] = np.maximum(largest[start : start + CHUNK], here)
-    if np.isfinite(dof):
-        largest /= np.sqrt(rng.chisquare(dof, DRAWS) / dof)
-    return float(np.quantile(largest, level))
+    parts = [(order.covariance, order.error[0]) for order in found]
+    return quantile_of_largest(parts, level, found[0].degrees_of_freedom)

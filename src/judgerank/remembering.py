@@ -1,4 +1,4 @@
-"""What is computed once for as long as some comparisons live."""
+"""What is computed once for as long as some comparisons, or a fit, live."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from functools import wraps
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from judgerank.comparisons import Comparisons
-
 Found = TypeVar("Found")
 
 
 def remembered(function: Callable[..., Found]) -> Callable[..., Found]:
-    """The same function of comparisons and hashable arguments, computed once for as long as the comparisons live.
+    """The same function of comparisons (or a fit) and hashable arguments, computed once for as long as these live.
 
-    What it gives must not refer to the comparisons, and nobody may change it.
+    What it gives must not refer to them, and nobody may change it.
     """
-    known: WeakKeyDictionary[Comparisons, dict[tuple[Any, ...], Found]] = WeakKeyDictionary()
+    known: WeakKeyDictionary[Any, dict[tuple[Any, ...], Found]] = WeakKeyDictionary()
 
     @wraps(function)
-    def recalled(comparisons: Comparisons, *arguments: Any) -> Found:
-        found = known.setdefault(comparisons, {})
+    def recalled(of: Any, *arguments: Any) -> Found:
+        found = known.setdefault(of, {})
         if arguments not in found:
-            found[arguments] = function(comparisons, *arguments)
+            found[arguments] = function(of, *arguments)
         return found[arguments]
 
     return recalled

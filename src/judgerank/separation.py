@@ -38,7 +38,7 @@ AT_ONCE = 4_000_000  # numbers held for the pairs worked on at a time
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """Comparisons seen from the fit: judge, counted variance and residual of every outcome, counted signal."""
 
     cells: Comparisons
@@ -52,7 +52,7 @@ class _Rows:
     own: tuple[tuple[FloatArray, ...], ...]  # information of those among themselves
 
     @classmethod
-    def at(cls, cells: Comparisons, model: Model, at: Parameters) -> _Rows:
+    def at(cls, cells: Comparisons, model: Model, at: Parameters) -> Rows:
         pooled = not model.judge_blocks
         k = np.zeros(len(cells), np.intp) if pooled else cells.judge.astype(np.intp)
         eta = predictor(cells, model, at)
@@ -69,6 +69,23 @@ class _Rows:
             offsets.append((shared, n * (cells.known_ties - law.tie)))
             own.append((*([shared] if model.has_position else []), n * law.tie * (1 - law.tie)))
         return cls(cells, k, variance, residual, signal, tuple(offsets), tuple(own))
+
+    def net_results(self, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """U_k, shape (K, N), and covariance with and regression on the offsets, both of shape (K, B, N)."""
+        n = len(self.cells.models)
+        i, j = self.judge * n + self.cells.first, self.judge * n + self.cells.second
+
+        def net(values: FloatArray) -> FloatArray:
+            first, second = (np.asarray(np.bincount(end, values, k * n), float) for end in (i, j))
+            return (first - second).reshape(k, n)
+
+        results = net(self.residual + self.variance * self.signal)
+        if not self.offsets:
+            return results, np.zeros((k, 0, n)), np.zeros((k, 0, n))
+        cross = np.array([net(shared) for shared, _ in self.offsets]).transpose(1, 0, 2)
+        working = [np.bincount(self.judge, r + x * self.signal, k) for x, r in self.offsets]
+        slopes = np.linalg.solve(_offset_information(self, k), cross)
+        return results - np.einsum("kba,bk->ka", slopes, np.array(working)), cross, slopes
 
 
 @dataclass(frozen=True)
@@ -102,25 +119,15 @@ class NetResults:
     @classmethod
     def of(cls, cells: Comparisons, model: Model, at: Parameters) -> NetResults:
         """Those of aggregated comparisons at a point."""
-        rows = _Rows.at(cells, model, at)
+        rows = Rows.at(cells, model, at)
         n, k = len(cells.models), len(cells.judges) if model.judge_blocks else 1
-        i, j = rows.judge * n + cells.first, rows.judge * n + cells.second
-
-        def net(values: FloatArray) -> FloatArray:
-            first, second = (np.asarray(np.bincount(end, values, k * n), float) for end in (i, j))
-            return (first - second).reshape(k, n)
-
+        i = rows.judge * n + cells.first
         pairs = np.asarray(np.bincount(i * n + cells.second, rows.variance, k * n * n), float).reshape(k, n, n)
         information = -(pairs + pairs.transpose(0, 2, 1))
         information[:, range(n), range(n)] -= information.sum(axis=2)
-        results = net(rows.residual + rows.variance * rows.signal)
-        slopes = np.zeros((k, 0, n))
+        results, cross, slopes = rows.net_results(k)
         if rows.offsets:
-            cross = np.array([net(shared) for shared, _ in rows.offsets]).transpose(1, 0, 2)
-            working = [np.bincount(rows.judge, r + x * rows.signal, k) for x, r in rows.offsets]
-            slopes = np.linalg.solve(_offset_information(rows, k), cross)
             information -= np.einsum("kba,kbc->kac", cross, slopes)
-            results -= np.einsum("kba,bk->ka", slopes, np.array(working))
         gamma = np.exp(at.judges[0]) if model.judge_blocks else np.ones(1)
         weighted = bool(model.judge_blocks) and not model.fixed_scale and k > 1
         return cls(results, information, gamma, weighted, slopes)
@@ -157,7 +164,7 @@ class NetResults:
         return (gamma**2 @ self._flat).reshape(-1, n, n) + size / n
 
 
-def _offset_information(rows: _Rows, n_judges: int) -> FloatArray:
+def _offset_information(rows: Rows, n_judges: int) -> FloatArray:
     """Information of every judge's offsets among themselves, shape (K, B, B); one where there is none."""
     b = len(rows.offsets)
     found = np.zeros((n_judges, b, b))
@@ -172,7 +179,7 @@ def _offset_information(rows: _Rows, n_judges: int) -> FloatArray:
 
 def residuals_by_cluster(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> csr_array:
     """Residuals of raw comparisons by cluster, as `NetResults` takes them; shape (Q, K (N + B))."""
-    rows = _Rows.at(comparisons, model, at)
+    rows = Rows.at(comparisons, model, at)
     n, k = len(comparisons.models), len(comparisons.judges) if model.judge_blocks else 1
     names, q = np.unique(cluster, return_inverse=True)
     columns = [rows.judge * n + comparisons.first, rows.judge * n + comparisons.second]

@@ -17,10 +17,13 @@ from judgerank.estimates import Estimates
 from judgerank.inference import cluster_gradients, covariance, for_few_clusters, information
 from judgerank.likelihood import Curvature, evaluate
 from judgerank.separation import residuals_by_cluster
-from judgerank.solvers.penalised import Penalised, penalty
+from judgerank.solvers.penalised import Penalised
+from judgerank.solvers.penalty import penalty
 from judgerank.solvers.runaway import penalty_alone
 from judgerank.solvers.solution import Status
 from judgerank.solvers.spreads import mixture
+
+MOST_PARAMETERS = 3_000  # of which a covariance is kept: its inverse takes seconds, and time grows as their cube
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +71,26 @@ class Uncertainty(Estimates):
         Raises
         ------
         NoIntervalError
-            If a discrimination is unbounded and nothing holds it, or the information is singular.
+            If a discrimination is unbounded and nothing holds it, the information is singular, or there are too
+            many parameters.
         """
         if self.robust is not None:
             return self.robust
+        self._require_few_parameters()
         return self._over_spreads(lambda fitted: fitted._inverse("expected"))
+
+    @property
+    def has_many_parameters(self) -> bool:
+        """Whether there are more than `MOST_PARAMETERS`, so that there are no intervals."""
+        return len(self.comparisons.models) + int(self.free.sum()) > MOST_PARAMETERS
+
+    def _require_few_parameters(self) -> None:
+        if self.has_many_parameters:
+            many = len(self.comparisons.models) + int(self.free.sum())
+            raise NoIntervalError(
+                f"there are no intervals: {many:,} parameters are more than the {MOST_PARAMETERS:,} of which a "
+                "covariance is kept (rank fewer models, or the judges in groups)"
+            )
 
     def _over_spreads(self, variance: Callable[[Self], FloatArray]) -> FloatArray:
         """A covariance, shape (D, D), that allows for what is not known of the penalty's standard deviations."""
@@ -154,6 +172,7 @@ class Uncertainty(Estimates):
         NoIntervalError
             If the fit has no intervals.
         """
+        self._require_few_parameters()
         c = self.comparisons
         if (comparisons.models, comparisons.judges, comparisons.n_comparisons) != (
             c.models,

@@ -14,7 +14,8 @@ from judgerank.inference import for_few_clusters, information, zero_sum_basis
 from judgerank.likelihood import evaluate
 from judgerank.model import BTL, MODELS, Parameters
 from judgerank.simulate import draw_comparisons, draw_truth, generator
-from judgerank.solvers.penalised import WIDE, Penalised, Problem, penalty
+from judgerank.solvers.penalised import Penalised, Problem
+from judgerank.solvers.penalty import WIDE, penalty
 
 SCORES, GAMMA = (1.0, 0.2, -0.3, -0.9), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)

@@ -39,11 +39,11 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
         test = remarks.leaning(fitted, refit, level)
         said += remarks.on_positions(test, level, fitted.model.has_position)
     said += on_rivals(fitted, refit) + remarks.on_fit(fitted) + remarks.on_design(comparisons, few)
-    fitted, too_few = clustered(fitted, judgments, settings)
-    said += too_few
-    if standings.orders_of(fitted) is None:
-        plan = bounding_comparisons(fitted, settings.next, settings.next_size)
-    else:
+    plan = bounding_comparisons(fitted, settings.next, settings.next_size)
+    with_questions, too_few = clustered(fitted, judgments, settings)
+    if standings.orders_of(with_questions) is not None:
+        fitted = with_questions
+        said += too_few
         plan = next_comparisons(fitted, settings.next, settings.next_size, level, few)
     pairs = standings.pairs(fitted, level)
     tables = {
@@ -56,12 +56,12 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
 
 
 def clustered(fitted: FitResult, judgments: Judgments, settings: Settings) -> tuple[FitResult, list[str]]:
-    """The fit with errors that allow for dependence within questions, or why they do not."""
+    """The fit with errors that allow for dependence within questions, where that is asked for; or why not."""
     wanted = settings.cluster == "question" and "question_id" in judgments.frame
-    if not wanted or standings.orders_of(fitted) is None:
+    if not wanted or not standings.has_errors(fitted):
         return fitted, []
     too_few = remarks.on_questions(fitted, judgments.question)
-    return fitted if too_few else fitted.clustered(judgments.comparisons, judgments.question), too_few
+    return (fitted if too_few else fitted.clustered(judgments.comparisons, judgments.question)), too_few
 
 
 def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd.DataFrame | None, list[str]]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.judgments import Judgments
-from judgerank.leaderboard import panel
+from judgerank.leaderboard import kept, panel
 from judgerank.leaderboard.charts import charts_of
 from judgerank.leaderboard.evidence import evidence
 from judgerank.leaderboard.exports import ELO_MEAN, ELO_POINTS
@@ -103,7 +103,8 @@ def to_html(ranking: Ranking, beside: bool = False) -> str:
         verdict=verdict(ranking),
         remarks=ranking.remarks,
         level=f"{level:.0%}",
-        links=[*(f"{name}.csv" for name in tables), "run.json"] if beside else [],
+        links=[*kept.file_names(tables).values(), "run.json"] if beside else [],
+        kept_told=kept.told(tables) if beside else "",
         board=_shown("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}),
         several=len(ranking.fits) > 1,
         judges=_shown("judges", "Judges, most discriminating first", tables["judges"]),

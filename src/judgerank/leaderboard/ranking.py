@@ -63,7 +63,9 @@ class Ranking:
         return to_html(self)
 
     def write(self, folder: str | Path) -> Path:
-        """Write the page, the tables as CSV and ``run.json`` into a folder: all of them, or none.
+        """Write the page, the tables and ``run.json`` into a folder: all of them, or none.
+
+        Tables are CSV; beyond 100,000 rows Parquet, where the extra ``parquet`` is installed.
 
         Returns
         -------

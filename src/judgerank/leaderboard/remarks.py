@@ -14,6 +14,7 @@ from judgerank.errors import JudgerankError, NoIntervalError, NotIdentifiedError
 from judgerank.inference import likelihood_ratio
 from judgerank.result import FitResult
 from judgerank.solvers.solution import Status
+from judgerank.uncertainty import MOST_PARAMETERS
 
 # member: the one that adds a leaning of every judge towards the model shown first
 WITH_POSITIONS = {"btl": "position_only", "judge_aware": "position_aware", "length": "position_length"}
@@ -61,8 +62,10 @@ def leaning(fitted: FitResult, refit: Callable[[str], FitResult], level: float) 
     name = fitted.model.name
     try:
         larger = fitted if fitted.model.has_position else refit(WITH_POSITIONS[name])
-        smaller = refit(WITHOUT_POSITIONS[name]) if fitted.model.has_position else fitted
-        test = _of_maxima(smaller, larger) if larger.solution.spread is None else _of_shrunk(larger)
+        if larger.solution.spread is not None:
+            test = _of_shrunk(larger)
+        else:
+            test = _of_maxima(refit(WITHOUT_POSITIONS[name]) if fitted.model.has_position else fitted, larger)
     except NotIdentifiedError:
         return "the order in which models were shown follows the models, so a leaning cannot be told from scores"
     except JudgerankError as error:
@@ -143,6 +146,11 @@ def on_fit(fitted: FitResult) -> list[str]:
             f"of the models{sided}, so a parameter runs off to infinity. {held} More comparisons of close models "
             "by that judge help, or model=btl."
         )
+    if fitted.has_many_parameters:
+        said.append(
+            f"No intervals: {len(fitted.scores):,} models and {len(fitted.comparisons.judges):,} judges have more "
+            f"parameters together than the {MOST_PARAMETERS:,} of which a covariance is kept."
+        )
     if fitted.judges_at_zero:
         told = (
             f"At zero discrimination: {listed(fitted.judges_at_zero)}. These answers do not rise with the scores "
@@ -181,14 +189,14 @@ def on_design(comparisons: Comparisons, few: int) -> list[str]:
     c, said = comparisons, []
     n = len(c.models)
     low, high = np.minimum(c.first, c.second), np.maximum(c.first, c.second)
-    met = np.zeros((n, n), bool)
-    met[low, high] = True
-    i, j = np.triu_indices(n, 1)
-    never = [f"{c.models[a]} and {c.models[b]}" for a, b in zip(i, j, strict=True) if not met[a, b]]
-    if never:
+    never = np.triu(np.ones((n, n), bool), 1)
+    never[low, high] = False
+    many, pairs = int(never.sum()), np.argwhere(never)[: LISTED + 1]
+    if many:
+        named = [f"{c.models[a]} and {c.models[b]}" for a, b in pairs]
         said.append(
-            f"{len(never)} of {len(i)} pairs of models were never compared; their order rests on comparisons "
-            f"with others: {listed(never)}."
+            f"{many} of {n * (n - 1) // 2} pairs of models were never compared; their order rests on comparisons "
+            f"with others: {listed(named, many)}."
         )
     compared = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
     by_judge = np.bincount(c.judge, c.count, len(c.judges))
@@ -213,10 +221,11 @@ def on_questions(fitted: FitResult, question: IntArray) -> list[str]:
     ]
 
 
-def listed(names: Iterable[str]) -> str:
-    """The first few of some names."""
+def listed(names: Iterable[str], many: int | None = None) -> str:
+    """The first few of some names, of which there are so `many` if not all are given."""
     names = list(names)
-    rest = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    many = len(names) if many is None else many
+    rest = f" and {many - LISTED} more" if many > LISTED else ""
     return ", ".join(names[:LISTED]) + rest
 
 

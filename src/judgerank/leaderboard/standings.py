@@ -18,6 +18,14 @@ from judgerank.ranks import Order, at_best_known_scale, orders, pairwise, rank_i
 from judgerank.result import FitResult
 
 
+def has_errors(fitted: FitResult) -> bool:
+    """Whether the fit has a covariance."""
+    try:
+        return len(fitted.covariance) > 0
+    except NoIntervalError:
+        return False
+
+
 def orders_of(fitted: FitResult) -> list[Order] | None:
     """`ranks.orders`, or None where the fit has no covariance, or a difference of scores no standard error."""
     try:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgerank.errors import ConfigError
+from judgerank.leaderboard.kept import write_tables
 from judgerank.leaderboard.page import to_html
-from judgerank.publishing import STORED_FORMAT, replaceable, staged, versions
+from judgerank.publishing import replaceable, staged, versions
 
 if TYPE_CHECKING:
     from judgerank.leaderboard.ranking import Ranking
@@ -23,8 +24,7 @@ def write(ranking: Ranking, target: Path) -> Path:
     require_own_folder(target, ranking.judgments.source.get("path"))
     try:
         with staged(target) as folder:
-            for name, table in ranking.tables.items():
-                table.to_csv(folder / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
+            write_tables(ranking.tables, folder)
             (folder / "index.html").write_text(to_html(ranking, beside=True), encoding="utf-8")
             (folder / "run.json").write_text(json.dumps(record(ranking), indent=2) + "\n")
     except OSError as error:  # no right to write there, no room, or a file where a folder should be

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from judgerank.model import Parameters
-from judgerank.solvers.newton import SUFFICIENT
+from judgerank.solvers.newton import SUFFICIENT, positive_solve
 from judgerank.solvers.starts import Look, Rows, apart, shares
 
 FEW_JUDGES = 5  # up to so many, every subset of the judges gives a start
@@ -30,6 +31,10 @@ DONE = 1e-2  # rise of the log-likelihood below which a stage ends
 ALIKE = 0.05  # root mean square difference in any judge's predicted probabilities below which two points are one
 HALVINGS = 6
 MOST_FILLED = 0.8  # share of the box that a start may take
+AT_ONCE = 1_000_000  # numbers in the matrices of the starts worked on at a time
+SPARSE = 1_500  # models from which conjugate gradients are quicker: a rough climb has no need of exact steps
+ACCURATE, MOST_GRADIENTS = 1e-8, 500  # relative size of what they leave, in the diagonal's norm; their steps
+LARGE = 200  # models from which Cholesky's half of the work outweighs one call for all starts
 
 
 def directions(rows: Rows) -> np.ndarray:
@@ -56,8 +61,8 @@ def _directions(rows: Rows, wanted: int) -> Iterator[np.ndarray]:
     yield one_step(rows, net, np.ones((1, rows.k)))
     leading = np.linalg.svd(net, full_matrices=False)[2][:3].T
     yield np.hstack([leading, -leading])
-    single = np.eye(rows.k)
-    own = one_step(rows, net, single[:wanted])
+    single = np.eye(min(wanted, rows.k), rows.k)
+    own = one_step(rows, net, single)
     yield own
     yield -own
     several = 1.0 - single
@@ -68,9 +73,52 @@ def _directions(rows: Rows, wanted: int) -> Iterator[np.ndarray]:
 
 def one_step(rows: Rows, net: np.ndarray, panels: np.ndarray) -> np.ndarray:
     """Scores one Newton step from zero by panels of judges, each a row of weights; shape (N, panels)."""
-    weight = (panels @ np.eye(rows.k))[:, rows.judge].T * rows.count[:, None] / 4
-    info = rows.laplacian(weight) + RIDGE * np.eye(rows.n)
-    return np.linalg.solve(info, (panels @ net)[:, :, None])[:, :, 0].T
+    weight = panels[:, rows.judge].T * rows.count[:, None] / 4
+    sides, many = (panels @ net)[:, :, None], max(1, AT_ONCE // rows.n**2)
+    if rows.n >= SPARSE:
+        nothing = np.zeros((0, rows.n))
+        ridge = np.full(rows.n, RIDGE)
+        found = [
+            _by_gradients(rows.sparse_laplacian(column), ridge, nothing, nothing, side)
+            for column, side in zip(weight.T, sides, strict=True)
+        ]
+        return np.hstack(found)
+    for part in (slice(start, start + many) for start in range(0, len(panels), many)):
+        sides[part] = _solved(rows.laplacian(weight[:, part]) + RIDGE * np.eye(rows.n), sides[part])
+    return sides[:, :, 0].T
+
+
+def _solved(matrices: np.ndarray, sides: np.ndarray) -> np.ndarray:
+    """Solutions of positive definite systems, shape (S, N, R)."""
+    if len(matrices[0]) < LARGE:
+        return np.linalg.solve(matrices, sides)
+    return np.array([positive_solve(matrix, side) for matrix, side in zip(matrices, sides, strict=True)])
+
+
+def _by_gradients(
+    graph: csr_array, fence: np.ndarray, flat: np.ndarray, scaled: np.ndarray, sides: np.ndarray
+) -> np.ndarray:
+    """Solutions x of (graph + diag(fence) - flat' scaled) x = sides by conjugate gradients, shape (N, R).
+
+    The matrix is never formed. Its diagonal is the preconditioner, which is a good one where models meet others at
+    random: the number of steps then does not grow with the models.
+    """
+    own = graph.diagonal() + fence
+    diagonal = own - np.einsum("bn,bn->n", flat, scaled)
+    x, r = np.zeros_like(sides), sides.copy()
+    z = r / diagonal[:, None]
+    p, size = z.copy(), (r * z).sum(axis=0)
+    goal = size * ACCURATE**2
+    for _ in range(MOST_GRADIENTS):
+        image = graph @ p + fence[:, None] * p - flat.T @ (scaled @ p)
+        step = size / np.maximum((p * image).sum(axis=0), np.finfo(float).tiny)
+        x, r = x + step * p, r - step * image
+        z = r / diagonal[:, None]
+        before, size = size, (r * z).sum(axis=0)
+        if np.all(size <= goal):
+            break
+        p = z + size / np.maximum(before, np.finfo(float).tiny) * p
+    return x
 
 
 def rough_discrimination(rows: Rows, scores: np.ndarray) -> np.ndarray:
@@ -205,8 +253,6 @@ def _direction(
     gradient = np.concatenate([rows.by_model(r * g), *by_block]) - weight * 2 * x / room
     fence = weight * 2 * (bound**2 + x**2) / room**2
     wg = w * g
-    info = rows.laplacian(wg * g)
-    info[:, np.arange(n), np.arange(n)] += fence[:n].T
     own, cross = np.zeros((size, k, many, many)), np.zeros((size, k, many, n))
     for b in range(many):
         cross[:, :, b] = rows.by_both(wg * share[b])
@@ -220,8 +266,19 @@ def _direction(
     low[..., 0], low[:, :, 0, 2] = gradient[n:].reshape(many, k, size).transpose(2, 1, 0), 1.0
     scaled = (cross / own if many == 1 else np.linalg.solve(own, cross)).reshape(size, -1, n)
     flat = cross.reshape(size, -1, n)
-    schur = info - np.matmul(flat.transpose(0, 2, 1), scaled)
-    top = np.linalg.solve(schur, top - np.matmul(scaled.transpose(0, 2, 1), low.reshape(size, -1, 3)))
+    top -= np.matmul(scaled.transpose(0, 2, 1), low.reshape(size, -1, 3))
+    many = max(1, AT_ONCE // n**2) if n < SPARSE else 1
+    for part in (slice(start, start + many) for start in range(0, size, many)):
+        if n >= SPARSE:
+            graph = rows.sparse_laplacian(wg[:, part.start] * g[:, part.start])
+            top[part] = _by_gradients(
+                graph, fence[:n, part.start], flat[part.start], scaled[part.start], top[part.start]
+            )
+            continue
+        info = rows.laplacian(wg[:, part] * g[:, part])
+        info[:, np.arange(n), np.arange(n)] += fence[:n, part].T
+        info -= np.matmul(flat[part].transpose(0, 2, 1), scaled[part])
+        top[part] = _solved(info, top[part])
     low = np.linalg.solve(own, low - np.matmul(flat, top).reshape(low.shape))
     sums = np.stack([top.sum(axis=1), low[:, :, 0].sum(axis=1)], axis=1)  # (S, 2, 3)
     multipliers = np.linalg.solve(sums[:, :, 1:], sums[:, :, :1])

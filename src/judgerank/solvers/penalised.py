@@ -24,16 +24,28 @@ from judgerank.comparisons import Comparisons
 from judgerank.inference import information
 from judgerank.likelihood import Curvature, Evaluation, evaluate
 from judgerank.model import Model, Parameters
+from judgerank.solvers.arrow import Arrow
 from judgerank.solvers.coordinates import Coordinates
 from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve
+from judgerank.solvers.penalty import (
+    apart,
+    apart_times,
+    arrow,
+    free_blocks,
+    log_prior_determinant,
+    penalty,
+    scale,
+)
 from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges
 
 FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
 LARGEST_STEP = 3.0  # of any parameter, in one iteration
-WIDE = 10.0  # standard deviation of a block's mean, where it is free: it stays finite and moves freely
 NARROWEST, WIDEST = 0.05, 5.0  # standard deviations tried, in log-odds and log gamma
 CLOSE, SLOPE = 1e-9, 0.9  # relative difference of log-likelihoods that may be rounding; slope left, on either side
+LARGE = 1_000  # parameters up to which one matrix is quicker than blocks
 DIFFERENCE = 1e-4  # of log tau, for the slope of the marginal likelihood
+
+Information = np.ndarray | Arrow
 
 
 @dataclass(frozen=True)
@@ -65,57 +77,6 @@ class Penalised:
         require_positive(self, *(name for name in blocks if getattr(self, name) is not None))
 
 
-def penalty(model: Model, at: Parameters, spread: Mapping[str, float]) -> np.ndarray:
-    """Precision matrix at a point of the free parameters (s, judges' blocks), of which the first two sum to zero.
-
-    Parameters
-    ----------
-    at : Parameters
-        The precision depends on it, since the prior is of the scores times the mean discrimination.
-    spread : mapping of str to float
-        Standard deviation by block, ``scores`` among them.
-
-    Returns
-    -------
-    float array, shape (D, D)
-    """
-    n_models = len(at.scores)
-    mean_gamma, share = _scale(model, at)
-    precision = _apart(model, n_models, at.judges.shape[1], spread)
-    # J'J of the scaled scores' derivatives J = (I, s share') over their scale
-    square, by_judge = (mean_gamma / spread["scores"]) ** 2, slice(n_models, n_models + len(share))
-    np.fill_diagonal(precision[:n_models, :n_models], square)
-    precision[:n_models, by_judge] += square * np.outer(at.scores, share)
-    precision[by_judge, :n_models] += square * np.outer(share, at.scores)
-    precision[by_judge, by_judge] += square * (at.scores @ at.scores) * np.outer(share, share)
-    return precision
-
-
-def _scale(model: Model, at: Parameters) -> tuple[float, np.ndarray]:
-    """Mean discrimination, and each judge's share of their sum; one and nothing where there is none to fit."""
-    if "log_discrimination" not in _free_blocks(model):
-        return 1.0, np.empty(0)
-    gamma = np.exp(at.judges[0])
-    return gamma.mean(), gamma / gamma.sum()
-
-
-def _apart(model: Model, n_models: int, n_judges: int, spread: Mapping[str, float]) -> np.ndarray:
-    """Precision matrix of the judges' blocks; that of the scores is left zero."""
-    names = _free_blocks(model)
-    precision = np.zeros((n_models + len(names) * n_judges,) * 2)
-    for number, name in enumerate(names):
-        square, place = spread[name] ** 2, n_models + number * n_judges
-        block = precision[place : place + n_judges, place : place + n_judges]
-        if name != "log_discrimination":  # their mean is free, or nearly so
-            block += (1 / (square + n_judges * WIDE**2) - 1 / square) / n_judges
-        block[np.diag_indices(n_judges)] += 1 / square
-    return precision
-
-
-def _free_blocks(model: Model) -> tuple[str, ...]:
-    return model.judge_blocks[model.fixed_scale :]
-
-
 class Problem:
     """The penalised log-likelihood of one set of cells, in zero-sum coordinates.
 
@@ -133,7 +94,7 @@ class Problem:
         self.free[: model.fixed_scale] = False
         blocks = [(self.n, True)]
         free_by_block = self.free[model.fixed_scale :].sum(axis=1).tolist()
-        for name, many in zip(_free_blocks(model), free_by_block, strict=True):
+        for name, many in zip(free_blocks(model), free_by_block, strict=True):
             blocks.append((many, name == "log_discrimination"))
         self.coordinates = Coordinates(blocks)
         self._last: dict[str | None, tuple[np.ndarray, Evaluation]] = {}  # by curvature
@@ -150,30 +111,51 @@ class Problem:
 
     def look(
         self, x: np.ndarray, spread: Mapping[str, float], curvature: Curvature | None = None
-    ) -> tuple[float, np.ndarray, np.ndarray]:
+    ) -> tuple[float, np.ndarray, Information]:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
         at, full = self.parameters(x), self.coordinates.full(x)
         here = self._evaluated(x, at, curvature)
-        mean_gamma, share = _scale(self.model, at) if self.alone is None else (0.0, np.empty(0))
-        apart = _apart(self.model, self.n, self.k, spread) if self.alone is None else self.alone
+        mean_gamma, share = scale(self.model, at) if self.alone is None else (0.0, np.empty(0))
+        image = self._apart_times(full, spread)
         pull = (mean_gamma / spread["scores"]) ** 2 * at.scores
-        size, by_judge = pull @ at.scores, slice(self.n, self.n + len(share))
-        gradient = np.r_[here.score_gradient, here.judge_gradient[self.free]] - apart @ full
+        size = pull @ at.scores
+        gradient = np.r_[here.score_gradient, here.judge_gradient[self.free]] - image
         gradient[: self.n] -= pull
-        gradient[by_judge] -= size * share
-        height = here.log_likelihood - 0.5 * (size + full @ apart @ full)
-        if curvature is None:
-            return height, self.coordinates.gradient(gradient), np.empty((0, 0))
-        precision = penalty(self.model, at, spread) if self.alone is None else apart.copy()
-        if curvature == "observed" and not self.model.fixed_scale and len(self.free):
-            own = here.judge_information.copy()
-            own[:, 0, 0] -= here.judge_gradient[0]  # from gamma to its logarithm
-            here = replace(here, judge_information=own)
-            precision[: self.n, by_judge] += np.outer(pull, share)
-            precision[by_judge, : self.n] += np.outer(share, pull)
-            precision[by_judge, by_judge] += size * np.diag(share)
-        info = self.coordinates.reduced(information(here, self.free) + precision)
+        gradient[self.n : self.n + len(share)] -= size * share
+        height = here.log_likelihood - 0.5 * (size + full @ image)
+        info = np.empty((0, 0)) if curvature is None else self._second(at, spread, here, curvature)
         return height, self.coordinates.gradient(gradient), info
+
+    def _apart_times(self, full: np.ndarray, spread: Mapping[str, float]) -> np.ndarray:
+        """The precision matrix of what has no part in the scores' scale, times the parameters."""
+        precision = apart(self.model, self.n, self.k, spread) if self.alone is None else self.alone
+        return precision @ full
+
+    def _second(
+        self, at: Parameters, spread: Mapping[str, float], here: Evaluation, curvature: Curvature
+    ) -> Information:
+        """Minus the second derivatives in the coordinates, or the expected ones, shape (D', D')."""
+        precision = penalty(self.model, at, spread) if self.alone is None else self.alone.copy()
+        if curvature == "observed":
+            here = self._logarithmic(here)
+            if self.alone is None and not self.model.fixed_scale and len(self.free):
+                mean_gamma, share = scale(self.model, at)
+                pull, by_judge = (
+                    (mean_gamma / spread["scores"]) ** 2 * at.scores,
+                    slice(self.n, self.n + len(share)),
+                )
+                precision[: self.n, by_judge] += np.outer(pull, share)
+                precision[by_judge, : self.n] += np.outer(share, pull)
+                precision[by_judge, by_judge] += (pull @ at.scores) * np.diag(share)
+        return self.coordinates.reduced(information(here, self.free) + precision)
+
+    def _logarithmic(self, here: Evaluation) -> Evaluation:
+        """The same with minus the second derivatives in the logarithm of gamma, no longer in gamma."""
+        if self.model.fixed_scale or not len(self.free):
+            return here
+        own = here.judge_information.copy()
+        own[:, 0, 0] -= here.judge_gradient[0]
+        return replace(here, judge_information=own)
 
     def _evaluated(self, x: np.ndarray, at: Parameters, curvature: Curvature | None) -> Evaluation:
         """The likelihood's part, which standard deviations do not change; they are often tried at one point."""
@@ -190,7 +172,7 @@ class Problem:
         """
         height, gradient, info = self.look(x, spread, "observed")
         for steps in range(settings.max_iterations + 1):
-            step, slack = _ascent(info, gradient), ROUNDING * max(1.0, abs(height))
+            step, slack = _ascent(info, gradient, self.coordinates.kept), ROUNDING * max(1.0, abs(height))
             rise = gradient @ step
             small = np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height))
             if small or rise <= slack:
@@ -211,20 +193,60 @@ class Problem:
     def near(self, x: np.ndarray, spread: Mapping[str, float]) -> np.ndarray:
         """The mode for standard deviations next to those of the mode x, to first order: one Newton step."""
         _, gradient, info = self.look(x, spread, "observed")
-        return x + _ascent(info, gradient)
+        return x + _ascent(info, gradient, self.coordinates.kept)
 
     def marginal(self, x: np.ndarray, spread: Mapping[str, float]) -> float:
         """Log marginal likelihood in Laplace's approximation at the mode x."""
         height, _, info = self.look(x, spread, "expected")
-        prior = _apart(self.model, self.n, self.k, spread)
+        prior, posterior = self._log_determinants(spread, info)
+        to_scaled = (self.n - 1) * np.log(scale(self.model, self.parameters(x))[0])  # from scores to scaled ones
+        return height + 0.5 * (prior - posterior) + to_scaled
+
+    def _log_determinants(self, spread: Mapping[str, float], info: Information) -> tuple[float, float]:
+        """Of the prior's precision of scaled scores and judges' parameters, and of the information."""
+        assert not isinstance(info, Arrow)
+        prior = apart(self.model, self.n, self.k, spread)
         prior[: self.n, : self.n] = np.eye(self.n) / spread["scores"] ** 2
         both = [np.linalg.slogdet(matrix)[1] for matrix in (self.coordinates.reduced(prior), info)]
-        to_scaled = (self.n - 1) * np.log(_scale(self.model, self.parameters(x))[0])  # from scores to scaled ones
-        return height + 0.5 * (both[0] - both[1]) + to_scaled
+        return both[0], both[1]
 
 
-def _ascent(info: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+class BlockProblem(Problem):
+    """The same for so many judges that their information must not become one matrix (`solvers.arrow`)."""
+
+    def _apart_times(self, full: np.ndarray, spread: Mapping[str, float]) -> np.ndarray:
+        return apart_times(self.model, full, self.n, spread)
+
+    def _second(
+        self, at: Parameters, spread: Mapping[str, float], here: Evaluation, curvature: Curvature
+    ) -> Information:
+        """The expected ones where the log-likelihood curves upward."""
+        if curvature == "observed":
+            found = arrow(self.model, at, self._logarithmic(here), spread, True)
+            if found.is_positive:
+                return found
+            here = evaluate(self.cells, self.model, at, "expected")
+        return arrow(self.model, at, here, spread, False)
+
+    def _log_determinants(self, spread: Mapping[str, float], info: Information) -> tuple[float, float]:
+        prior = log_prior_determinant(self.model, self.n, self.k, spread)
+        assert isinstance(info, Arrow)
+        blocks = [self.n] + [self.k] * (len(info.sums.T) - 1)  # from orthonormal coordinates to these
+        return prior, info.log_determinant() + float(np.log(blocks).sum())
+
+
+def problem_of(cells: Comparisons, model: Model) -> Problem:
+    """The problem, by blocks where one matrix would be large."""
+    size = len(cells.models) + len(free_blocks(model)) * len(cells.judges)
+    return Problem(cells, model) if size <= LARGE else BlockProblem(cells, model)
+
+
+def _ascent(info: Information, gradient: np.ndarray, kept: np.ndarray) -> np.ndarray:
     """Newton's step; where the log-likelihood curves upward, as if it curved downward as much."""
+    if isinstance(info, Arrow):
+        whole = np.zeros(len(info.sums))
+        whole[kept] = gradient
+        return info.solve(whole)[kept]
     try:
         return positive_solve(info, gradient)
     except LinAlgError:
@@ -240,7 +262,7 @@ class _Marginal:
 
     def __init__(self, problem: Problem, settings: Penalised):
         self.problem, self.settings = problem, settings
-        names = ("scores", *_free_blocks(problem.model))
+        names = ("scores", *free_blocks(problem.model))
         self.spread = {name: getattr(settings, name) or 1.0 for name in names}
         self.unknown = [name for name in names if getattr(settings, name) is None]
         self.x, self.steps, self.done = np.zeros(len(problem.coordinates.kept)), 0, False
@@ -266,7 +288,7 @@ class _Marginal:
 
 def maximise(cells: Comparisons, model: Model, settings: Penalised) -> Solution:
     """The penalised maximum, with standard deviations given or found; they are the solution's `spread`."""
-    problem = Problem(cells, model)
+    problem = problem_of(cells, model)
     marginal = _Marginal(problem, settings)
     log_tau = np.zeros(len(marginal.unknown))
     if marginal.unknown:

@@ -17,6 +17,7 @@ from judgerank.solvers.penalised import Penalised, Problem
 from judgerank.solvers.solution import Solution, Status, unbounded_judges, unerring_judges
 
 ALONE = 1.0  # standard deviation of an unbounded judge's parameters about the mean of the others
+MOST_PARAMETERS = 3_000  # of one matrix
 NOTHING = 1e-6  # log-odds of a typical pair under one judge, below which that judge counts as at zero
 
 
@@ -46,9 +47,9 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
     judges in play with standard deviation one; judges at zero stay there. Who is unbounded stays on record, and so
     does the status. Judges that run off once the first are held join them. Judges that fall to zero then are put
     there: their log-discrimination would drag the mean down without end. With slopes nothing changes: those have
-    bounds, which this does not know.
+    bounds, which this does not know; nor for more parameters than fit one matrix.
     """
-    if found.status is not Status.UNBOUNDED or model.has_slope:
+    if found.status is not Status.UNBOUNDED or model.has_slope or has_many_parameters(cells, model):
         return found
     at, unbounded, steps = found.parameters, found.unbounded_judges, found.iterations
     play = np.flatnonzero(at.in_play)
@@ -73,6 +74,11 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
     here = Parameters(here.scores, judges)
     status = Status.UNBOUNDED if done else Status.ITERATION_LIMIT
     return Solution(here, evaluate(cells, model, here), status, steps, unbounded, alone=ALONE)
+
+
+def has_many_parameters(cells: Comparisons, model: Model) -> bool:
+    """Whether there are more than `MOST_PARAMETERS`."""
+    return len(cells.models) + len(model.judge_blocks) * len(cells.judges) > MOST_PARAMETERS
 
 
 def _alone(part: Comparisons, model: Model, at: Parameters, away: np.ndarray) -> tuple[Problem, np.ndarray]:

@@ -42,11 +42,12 @@ def maximise(
     settings: Newton,
     start: Parameters | None = None,
     rough: Ends | None = None,
+    known: tuple[Solution, ...] = (),
 ) -> Solution:
     """Maximise the likelihood of aggregated comparisons.
 
     With a `start`, by the one climb from there. If the highest climb runs off, there is no maximum. `rough` saves
-    the rough climbs, where they were made before.
+    the rough climbs, where they were made before; `known` are ends of other climbs.
     """
     if start is not None:
         return climb(cells, model, settings, start)
@@ -63,13 +64,33 @@ def maximise(
         ends = followed(cells, model, starts, lambda near: climb(cells, model, settings, near), *ends)
         return ends, highest(ends, unweighted)
 
-    ends, best = more([first], worth_climbing(cells, model, rough))
+    ends, best = more([first, *known], worth_climbing(cells, model, rough))
     for _ in range(ROUNDS * model.has_slope):
         last = best
         ends, best = more(ends, elsewhere(cells, model, best.parameters, settings))
         if best.parameters is last.parameters:
             break
     return best
+
+
+def resumed(cells: Comparisons, model: Model, settings: Newton, start: Parameters, bar: float) -> Solution:
+    """The maximum of comparisons of which a part was fitted before.
+
+    By one climb from there, if it can hardly have become another maximum's turn: there can hardly be a higher one
+    whatever was known before, or this one is above the `bar` that the others stay below. Else by a search.
+
+    Parameters
+    ----------
+    start : Parameters
+        Of the fit before.
+    bar : float
+        Log-likelihood that no other maximum which the search for that fit met can exceed now.
+    """
+    first = climb(cells, model, settings, start)
+    alone = not model.judge_blocks or model.fixed_scale
+    if first.status.converged and (alone or first.evaluation.log_likelihood > bar or is_sure(cells, model, first)):
+        return first
+    return maximise(cells, model, settings, known=(first,))
 
 
 def followed(

@@ -20,7 +20,7 @@ import numpy as np
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import evaluate
 from judgerank.model import Model
-from judgerank.solvers.penalised import Penalised, Problem
+from judgerank.solvers.penalised import Penalised, problem_of
 from judgerank.solvers.solution import Solution
 
 STEP = 0.1  # of log tau, for the curvature of its log posterior
@@ -49,7 +49,7 @@ def mixture(
     if found.spread is None:  # no penalty
         return ((1.0, found),)
     known = found.spread
-    problem = Problem(cells, model)
+    problem = problem_of(cells, model)
     start = problem.at(found.parameters)
     fitted = [name for name in known if getattr(settings, name) is None]
     if not fitted:

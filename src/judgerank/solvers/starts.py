@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from judgerank.comparisons import Comparisons
 from judgerank.model import Model
@@ -90,6 +90,12 @@ class Rows:
         diagonal = np.arange(n)
         laplacian[:, diagonal, diagonal] = -laplacian.sum(axis=2)
         return laplacian
+
+    def sparse_laplacian(self, weight: np.ndarray) -> csr_array:
+        """The same for the weights of one start, shape (C,), as a sparse matrix of shape (N, N)."""
+        ends = self.i, self.j
+        values, place = np.r_[-weight, -weight, weight, weight], (np.r_[*ends, *ends], np.r_[*ends[::-1], *ends])
+        return coo_array((values, place), (self.n, self.n)).tocsr()
 
     def by_judge(self, values: np.ndarray) -> np.ndarray:
         return self._by_judge @ values
