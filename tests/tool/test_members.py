@@ -11,7 +11,7 @@ from scipy.special import expit
 from judgerank import Comparisons, fit, rank
 from judgerank.errors import NoMaximumError
 from judgerank.leaderboard.members import DEFAULT, FALLBACK, default_member, on_rivals, rival
-from judgerank.leaderboard.page import page
+from judgerank.leaderboard.page import to_html
 from judgerank.leaderboard.remarks import leaning, on_positions
 from judgerank.reading import read_judgments
 from judgerank.simulate import generator
@@ -168,7 +168,7 @@ def test_components_are_ranked_apart_and_never_against_each_other(solver, tmp_pa
     said = [text for text in ranking.remarks if "not comparable" in text]
     assert len(said) == 1
     assert "{u, v, w}; {x, y} (to connect them, compare v with " in said[0]
-    assert "6 pairs of models of different components are not comparable" in page(ranking)
+    assert "6 pairs of models of different components are not comparable" in to_html(ranking)
     assert set(ranking.tables["judges"].query("component == 1")["judge"]) == {"j", "k"}
 
 
