@@ -18,8 +18,8 @@ settings.load_profile("core")
 # Files that take more than five seconds of a processor, which `make quick` leaves out
 SLOW_BY_PART = {
     "library": "length localized localized_regressions",
-    "study": "audit config dependence docs faults growing method_comparison model_comparison one_set planning plots "
-    "replicate sections simulation slots smoke stored_simulations torture validity verify",
+    "study": "audit config dependence docs faults growing method_comparison model_comparison one_set planning "
+    "plots replicate sections simulation slots smoke stored_simulations torture validity verify",
     "tool": "collecting command faults layouts members publishing rank suggestions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
