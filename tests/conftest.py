@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(config, items):
 UNSKIPPED_BY = {
     "JUDGERANK_DATA": "JUDGERANK_DATA=FOLDER with the paper's data",
     "JUDGERANK_PAPER": "JUDGERANK_PAPER=FILE, the paper's TeX",
-    "could not import": "the optional extras (pip install -e '.[dask,collect,methods,bench]')",
+    "could not import": "the optional extras (pip install -e '.[dask,collect,methods,bench,scale]')",
 }
 
 

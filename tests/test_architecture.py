@@ -46,7 +46,7 @@ LAYERS = [
     ["inference", "recession", "separation", "solvers"],
     ["estimates", "uncertainty"],
     ["presentation", "result", "storing"],
-    ["fitting", "ranks", "apart", "crossvalidation", "__init__"],
+    ["fitting", "ranks", "apart", "crossvalidation", "scale", "__init__"],
     ["leaderboard", "planning", "collecting"],
     ["cli", "__main__"],
 ]
