@@ -20,7 +20,7 @@ SLOW_BY_PART = {
     "library": "length localized localized_regressions",
     "study": "audit config dependence docs faults method_comparison model_comparison one_set planning plots "
     "replicate sections simulation slots smoke stored_simulations torture validity verify",
-    "tool": "collecting command faults layouts members publishing rank suggestions wheel",
+    "tool": "collecting command faults layouts members publishing rank scale suggestions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,9 @@ def session(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
             raise ConfigError(
                 f"memory {memory!r} does not suffice, spilling to disk included: allow more"
             ) from None
-        except duckdb.InterruptException:
+        except RuntimeError as error:
+            if "interrupted" not in str(error):
+                raise
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise said(error) from None
@@ -87,7 +89,8 @@ def said(error: Exception) -> DataError | DataUnavailableError:
             return DataError(f"{place} has {fields[2]} fields, and the header {fields[1]}")
         return DataError(f"{place} is not CSV: {found['why'].strip()}")
     if found := JSON.search(text):
-        return DataError(f"{_name(found['file'])}: {found['unit']} {found['number']} is not JSON: {found['why']}")
+        number = int(found["number"]) - ("Malformed JSON" in text)  # there the engine counts one too many
+        return DataError(f"{_name(found['file'])}: {found['unit']} {number} is not JSON: {found['why'].strip()}")
     first = text.strip().split("\n")[0].removeprefix("Invalid Input Error: ").removeprefix("IO Error: ")
     if "extension" in first or first.startswith("HTTP"):
         return DataUnavailableError(f"the engine does not reach this address: {first.rstrip(':')}")
@@ -98,23 +101,25 @@ def _name(path: str) -> str:
     return path.strip().rsplit("/", 1)[-1]
 
 
-def batches(db: DuckDBPyConnection, query: str) -> Iterator[Batch]:
+def batches(db: DuckDBPyConnection, query: str) -> Generator[Batch]:
     """The rows of a query as they come, column by column."""
-    for batch in db.sql(query).to_arrow_reader(BATCH):
-        if batch.num_rows:
-            yield {
-                name: column.to_numpy(zero_copy_only=False)
-                for name, column in zip(batch.schema.names, batch.columns, strict=True)
-            }
+    reader = db.sql(query).to_arrow_reader(BATCH)
+    try:
+        for batch in reader:
+            columns = zip(batch.schema.names, batch.columns, strict=True)
+            if batch.num_rows:
+                yield {name: column.to_numpy(zero_copy_only=False) for name, column in columns}
+    finally:
+        reader.close()  # the engine takes no other query before
 
 
 def fetched(db: DuckDBPyConnection, query: str) -> Batch:
     """All rows of a query, column by column, no column held twice but the one that is being put together."""
-    parts: dict[str, list[NDArray[Any]]] = {}
+    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in db.sql(query).columns}
     for batch in batches(db, query):
         for name, column in batch.items():
-            parts.setdefault(name, []).append(column)
-    return {name: np.concatenate(parts.pop(name)) for name in list(parts)}
+            parts[name].append(column)
+    return {name: np.concatenate(parts.pop(name) or [np.zeros(0)]) for name in list(parts)}
 
 
 def literal(text: object) -> str:

@@ -103,10 +103,12 @@ def _by_question(db: DuckDBPyConnection, rows: Rows, fitted: FitResult) -> Itera
     """Residuals of whole questions, sparse float arrays, and how many comparisons came with them."""
     query = f"SELECT question, cell, answer, times FROM ({rows.query(also=', r.question')}) ORDER BY question"
     waiting, last = None, None  # of the question that the next rows may go on with
-    for batch in batches(db, query):
+    stream = batches(db, query)
+    for batch in stream:
         cell = batch["cell"]
         if cell.min() < 0:
             if cell.min() == FAULT:
+                stream.close()
                 refuse(db, rows)
             batch = {name: column[cell >= 0] for name, column in batch.items()}
             if not len(batch["cell"]):
@@ -175,7 +177,7 @@ def resampled(
         beside = fetched(
             db, "SELECT cell, sum(times) AS count FROM kept WHERE cell < 0 GROUP BY cell ORDER BY cell"
         )
-        dropped = checked(db, rows, beside["cell"], beside["count"]) if beside else {}
+        dropped = checked(db, rows, beside["cell"], beside["count"])
         db.execute("CREATE TEMP TABLE questions AS SELECT DISTINCT question FROM kept WHERE cell >= 0")
         for replicate in range(replicates):
             drawn = (

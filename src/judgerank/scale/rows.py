@@ -118,7 +118,7 @@ def rows_of(
     read = [_columns(Table(one.sample(db), said, words, None, one.label), one, further) for one in sources]
     used = read[0]
     for one, source in zip(read, sources, strict=True):
-        if one != used or (source.columns != sources[0].columns and not source.of_json):
+        if one != used:
             raise DataError(f"{sources[0].label} and {source.label} have different columns: use judgerank.read")
     with named(*(source.label for source in sources)):
         _refuse_what_comes_late(db, sources, used)

@@ -93,7 +93,7 @@ def sources_of(db: DuckDBPyConnection, files: Files, form: str | None) -> list[S
     ConfigError
         If no engine reads that form, or files are in several.
     DataError
-        If a header cannot be read.
+        If a header cannot be read, or headers differ.
     """
     listed = [files] if isinstance(files, str | Path) else list(files)
     remote = [str(one) for one in listed if "://" in str(one)]
@@ -104,10 +104,13 @@ def sources_of(db: DuckDBPyConnection, files: Files, form: str | None) -> list[S
     for address, label in places:
         with named(label):
             sources.append(_source(db, address, label, form))
-    kinds = list(dict.fromkeys((source.reader, source.form) for source in sources))
-    if len(kinds) > 1:
-        one, other = (next(s for s in sources if (s.reader, s.form) == kind) for kind in kinds[:2])
-        raise ConfigError(f"{one.label} and {other.label} are in different forms: an engine reads one at a time")
+    one = sources[0]
+    for other in sources[1:]:
+        both = f"{one.label} and {other.label}"
+        if one.form == other.form and one.columns != other.columns and not one.of_json:
+            raise DataError(f"{both} have different columns: use judgerank.read")
+        if (one.form, one.reader) != (other.form, other.reader):
+            raise ConfigError(f"{both} are in different forms, or packed in different ways: use judgerank.read")
     return sources
 
 
