@@ -20,7 +20,8 @@ from judgerank.scale.rows import FAULT, Columns, Rows, rows_of
 if TYPE_CHECKING:  # an optional extra
     from duckdb import DuckDBPyConnection
 
-SUMS = "sum(times) AS count, sum(0.5 * answer * times) AS wins"
+ALIKE = "count(*) AS count, sum(answer::DOUBLE) AS wins"  # of records that count once, which takes a quarter less time
+SUMS = "sum(times) AS count, sum(answer * times) AS wins"
 TIES = ", sum(times) FILTER (answer = 1) AS ties"
 
 
@@ -61,16 +62,16 @@ def aggregate(
     """
     with session(memory) as db:
         rows = rows_of(db, files, form, columns, winner_values)
-        found = fetched(db, cells_of(rows, rows.query(), ties))
+        found = fetched(db, cells_of(rows.query(), ties or rows.counted, not rows.counted))
         dropped = checked(db, rows, found["cell"], found["count"])
     with named(*rows.labels):
         cells = comparisons_of(rows.names, found, whole=True)
     return replace(cells, dropped=dropped)
 
 
-def cells_of(rows: Rows, query: str, ties: bool) -> str:
-    """A query for cells, sorted, of a query for ``cell, answer, times``."""
-    sums = SUMS + (TIES if ties or "count" in rows.used else "")  # a record of many has one answer: it is known
+def cells_of(query: str, ties: bool, alike: bool) -> str:
+    """A query for cells, sorted, of a query for ``cell, answer, times``; alike are times that are all one."""
+    sums = (ALIKE if alike else SUMS) + (TIES if ties else "")
     return f"SELECT cell, {sums} FROM ({query}) GROUP BY cell ORDER BY cell"
 
 
@@ -116,8 +117,9 @@ def comparisons_of(names: Names, found: Batch, whole: bool) -> Comparisons:
     if whole and len(silent):
         name = names.judges[silent[0]]
         raise DataError(f"judge {name!r} has no usable record: none of its answers could be parsed")
-    count, outcome = found.pop("count")[usable], found.pop("wins")[usable]
-    outcome /= count
+    count = found.pop("count")[usable].astype(float, copy=False)
+    outcome = found.pop("wins")[usable]
+    outcome /= 2 * count
     tied = None
     if "ties" in found:
         tied = np.nan_to_num(found.pop("ties")[usable]) / count

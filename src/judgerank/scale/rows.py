@@ -49,6 +49,11 @@ class Rows:
         """What the files are called in a sentence."""
         return [source.label for source in self.sources]
 
+    @property
+    def counted(self) -> bool:
+        """Whether records stand for several judgments: each has one answer, so that ties are known."""
+        return "count" in self.used
+
     def texts(self, sources: Sequence[Source]) -> str:
         """A query for the columns that are used, as texts, by their keys."""
         columns = (f"CAST({sources[0].expression(name)} AS VARCHAR) AS {key}" for key, name in self.used.items())
@@ -75,7 +80,7 @@ class Rows:
             judge = "j.code"
             wrong.append("j.code IS NULL")
             joins.append("LEFT JOIN judges j ON r.judge = j.text")
-        if "count" in self.used:
+        if self.counted:
             times = kind
             wrong.append(
                 f"NOT coalesce({kind} BETWEEN 1 AND {LARGEST_COUNT:.0f} AND {kind} = round({kind}), false)"
