@@ -17,6 +17,9 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
+from judgerank import aggregate, fit
+from judgerank.scale.engine import session
+from judgerank.scale.questions import clustered
 from judgerank.simulate import draw_truth, generator, uniform_triples
 
 N_MODELS, N_JUDGES, ASKED = 1000, 100, 10  # comparisons of a question, on average
@@ -59,8 +62,6 @@ def write_judgments(folder: Path, rows: int, seed: int, forms: tuple[str, ...]) 
 
 
 def by_duckdb(path: str, memory: str) -> int:
-    from judgerank.scale.engine import session
-
     wins = f"sum(CASE {ANSWER} WHEN 'a' THEN 1.0 WHEN 'c' THEN 0.5 ELSE 0.0 END)"
     with session(memory) as db:
         grouped = f"SELECT {', '.join(KEYS)}, count(*) AS n, {wins} AS w FROM '{path}' GROUP BY ALL"
@@ -99,21 +100,14 @@ def by_acero(path: str, memory: str) -> int:
 
 
 def to_cells(path: str, memory: str) -> int:
-    from judgerank import aggregate
-
     return len(aggregate(path, memory=memory))
 
 
 def to_fit(path: str, memory: str) -> int:
-    from judgerank import aggregate, fit
-
     return len(fit(aggregate(path, memory=memory)).comparisons)
 
 
 def to_questions(path: str, memory: str) -> int:
-    from judgerank import aggregate, fit
-    from judgerank.scale.questions import clustered
-
     return int(clustered(fit(aggregate(path, memory=memory)), path, memory=memory).degrees_of_freedom + 1)
 
 

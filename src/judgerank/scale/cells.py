@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from judgerank.scale.rows import FAULT, Columns, Rows, rows_of
 if TYPE_CHECKING:  # an optional extra
     from duckdb import DuckDBPyConnection
 
-ALIKE = "count(*) AS count, sum(answer::DOUBLE) AS wins"  # of records that count once, which takes a quarter less time
-SUMS = "sum(times) AS count, sum(answer * times) AS wins"
+ALIKE = "count(*) AS many, sum(answer::DOUBLE) AS wins"  # of records that count once: a quarter less time
+SUMS = "sum(times) AS many, sum(answer * times) AS wins"
 TIES = ", sum(times) FILTER (answer = 1) AS ties"
 
 
@@ -62,21 +62,38 @@ def aggregate(
     """
     with session(memory) as db:
         rows = rows_of(db, files, form, columns, winner_values)
-        found = fetched(db, cells_of(rows.query(), ties or rows.counted, not rows.counted))
-        dropped = checked(db, rows, found["cell"], found["count"])
+        found = fetched(db, cells_of(rows.names, rows.query(), ties or rows.counted, not rows.counted))
+        dropped = checked(db, rows, found["first"], found["count"])
     with named(*rows.labels):
         cells = comparisons_of(rows.names, found, whole=True)
     return replace(cells, dropped=dropped)
 
 
-def cells_of(query: str, ties: bool, alike: bool) -> str:
-    """A query for cells, sorted, of a query for ``cell, answer, times``; alike are times that are all one."""
+def cells_of(names: Names, query: str, ties: bool, alike: bool) -> str:
+    """A query for the columns of `Comparisons` in cells, sorted, of a query for ``cell, answer, times``.
+
+    What stands in the place of a cell comes first, as the model shown first.
+
+    Parameters
+    ----------
+    ties, alike : bool
+        Whether ties are wanted; whether times are all one.
+    """
     sums = (ALIKE if alike else SUMS) + (TIES if ties else "")
-    return f"SELECT cell, {sums} FROM ({query}) GROUP BY cell ORDER BY cell"
+    n, k = len(names.models), len(names.judges)
+    columns = [
+        f"(CASE WHEN cell < 0 THEN cell ELSE cell // {n * k} END)::INTEGER AS first",
+        f"(cell // {k} % {n})::INTEGER AS second, (cell % {k})::INTEGER AS judge",
+        "wins / (2 * many) AS outcome, many::DOUBLE AS count",
+    ]
+    if ties:  # as in `Comparisons.aggregate`, where rounding may take them too far
+        columns.append("least(coalesce(ties, 0) / many, 2 * least(outcome, 1 - outcome)) AS tied")
+    # the order first, of fewer bytes a cell
+    return f"SELECT {', '.join(columns)} FROM (SELECT cell, {sums} FROM ({query}) GROUP BY cell ORDER BY cell)"
 
 
 def checked(db: DuckDBPyConnection, rows: Rows, cell: IntArray, count: FloatArray) -> dict[str, int]:
-    """Records that were dropped, by reason, from what stands in the place of cells, sorted.
+    """Records that were dropped, by reason, from the start of what stands in the place of cells.
 
     Raises
     ------
@@ -100,28 +117,17 @@ def places_of(names: Names, cell: IntArray) -> tuple[IntArray, IntArray, IntArra
 
 
 def comparisons_of(names: Names, found: Batch, whole: bool) -> Comparisons:
-    """Cells, sorted, with the sums in `SUMS` and `TIES`; what stands in the place of cells is left out.
-
-    The columns are taken out of `found` as they are used up, lest they be held twice.
+    """The cells that `cells_of` gives; what stands in the place of cells is left out.
 
     Raises
     ------
     DataError
         If there are no cells; where they are of whole files, naming a judge that has none.
     """
-    cell = found.pop("cell")
-    usable = slice(int(np.searchsorted(cell, 0)), None)
-    first, second, judge = places_of(names, cell[usable])
-    del cell
-    silent = np.flatnonzero(np.bincount(judge, minlength=len(names.judges)) == 0)
+    start = int(np.searchsorted(found["first"], 0))
+    columns: dict[str, Any] = {name: column[start:] for name, column in found.items()}
+    silent = np.flatnonzero(np.bincount(columns["judge"], minlength=len(names.judges)) == 0)
     if whole and len(silent):
         name = names.judges[silent[0]]
         raise DataError(f"judge {name!r} has no usable record: none of its answers could be parsed")
-    count = found.pop("count")[usable].astype(float, copy=False)
-    outcome = found.pop("wins")[usable]
-    outcome /= 2 * count
-    tied = None
-    if "ties" in found:
-        tied = np.nan_to_num(found.pop("ties")[usable]) / count
-        tied = np.minimum(tied, 2 * np.minimum(outcome, 1 - outcome))  # rounding, as in `Comparisons.aggregate`
-    return Comparisons(names.models, names.judges, first, second, judge, outcome, count, tied=tied)
+    return Comparisons(names.models, names.judges, **columns)

@@ -185,7 +185,9 @@ def resampled(
                 f"JOIN ({_weights(seed, replicate)}) USING (question) WHERE weight > 0 AND cell >= 0"
             )
             found = comparisons_of(
-                rows.names, fetched(db, cells_of(drawn, ties or rows.counted, alike=False)), whole=False
+                rows.names,
+                fetched(db, cells_of(rows.names, drawn, ties or rows.counted, alike=False)),
+                whole=False,
             )
             yield replace(found.take(np.arange(len(found))), dropped=dropped)
 
