@@ -79,7 +79,9 @@ def table(sources: Sequence[Source], columns: Sequence[str]) -> str:
 
 
 def _plain(address: str) -> str:
-    """An address that means itself: the engine would take a name with a star for a pattern."""
+    """A path that means itself: the engine would take a name with a star for a pattern, as it may an address."""
+    if "://" in address:
+        return address
     return "".join(f"[{one}]" if one in "*?[" else one for one in address)
 
 
