@@ -118,7 +118,7 @@ def fetched(db: DuckDBPyConnection, query: str) -> Batch:
     parts: dict[str, list[NDArray[Any]]] = {name: [] for name in db.sql(query).columns}
     for batch in batches(db, query):
         for name, column in batch.items():
-            parts[name].append(column)
+            parts[name].append(column.copy())  # the engine frees all columns of a batch together
     return {name: np.concatenate(parts.pop(name) or [np.zeros(0)]) for name in list(parts)}
 
 
