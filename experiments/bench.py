@@ -33,6 +33,7 @@ from replication.config import main, solver_settings
 from replication.methods.bt_sigma import by_evaluatorq
 from replication.methods.study import method_of
 from replication.outputs import load_section_data
+from replication.scaling import measures
 from replication.simulation import drawn, interval_coverage, squared_error, study_of
 
 
@@ -256,7 +257,7 @@ def run(cfg: DictConfig) -> None:
     threadpool_limits(1)
     data, _ = load_section_data(cfg)
     arena, mt_bench = data["chatbot_arena"], data["mt_bench"]
-    measures = (
+    every = (
         against_passes(cfg),
         against_adam(cfg, mt_bench.comparisons, mt_bench.title, 40),
         against_adam(cfg, arena.comparisons, arena.title, 500),
@@ -267,10 +268,11 @@ def run(cfg: DictConfig) -> None:
         against_many(cfg),
         against_growing(arena.comparisons, arena.title),
         against_growing(mt_bench.comparisons, mt_bench.title),
+        measures(cfg.engine_rows, cfg.engine_memory, cfg.seed) if cfg.engine_rows else (),
         against_drawing(cfg),
     )
     print("| measure | first | second | ratio | goal |\n|:--|--:|--:|--:|--:|")
-    for rows in measures:
+    for rows in every:
         for label, first, second, goal in rows:
             print(f"| {label} | {first:.4g} | {second:.4g} | {first / second:.3g} | {goal} |", flush=True)
 

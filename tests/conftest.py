@@ -20,7 +20,7 @@ SLOW_BY_PART = {
     "library": "length localized localized_regressions",
     "study": "audit cluster config dependence docs faults growing method_comparison model_comparison one_set "
     "planning plots replicate sections simulation slots smoke stored_simulations torture validity verify",
-    "tool": "collecting command faults layouts members page panel publishing rank suggestions wheel",
+    "tool": "collecting command faults layouts members page panel publishing rank scale suggestions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
 
@@ -40,7 +40,7 @@ UNSKIPPED_BY = {
     "JUDGERANK_DATA": "JUDGERANK_DATA=FOLDER with the paper's data",
     "JUDGERANK_PAPER": "JUDGERANK_PAPER=FILE, the paper's TeX",
     "could not find a browser": "Chromium (apt-get install chromium)",
-    "could not import": "the optional extras (pip install -e '.[cluster,collect,methods,bench,zstd]')",
+    "could not import": "the optional extras (pip install -e '.[cluster,collect,methods,bench,scale,zstd]')",
 }
 
 

@@ -59,7 +59,7 @@ LAYERS = [
     ["estimates", "uncertainty"],
     ["presentation", "result", "storing"],
     ["resuming"],
-    ["fitting", "ranks", "apart", "crossvalidation", "__init__"],
+    ["fitting", "ranks", "apart", "crossvalidation", "scale", "__init__"],
     ["leaderboard", "planning", "collecting"],
     ["cli", "__main__"],
 ]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.ranks import pairwise, rank_intervals
     from judgerank.reading import read_judgments as read
     from judgerank.result import FitResult
+    from judgerank.scale.cells import aggregate
     from judgerank.solvers.adam import Adam
     from judgerank.solvers.localized import Localized
     from judgerank.solvers.newton import Newton
@@ -51,6 +52,7 @@ _FROM = {
     "ranks": ["pairwise", "rank_intervals"],
     "reading": ["read"],
     "result": ["FitResult"],
+    "scale.cells": ["aggregate"],
     "solvers.adam": ["Adam"],
     "solvers.localized": ["Localized"],
     "solvers.newton": ["Newton"],
@@ -81,6 +83,7 @@ __all__ = [
     "Penalised",
     "Status",
     "__version__",
+    "aggregate",
     "fit",
     "load",
     "pairwise",

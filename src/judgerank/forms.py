@@ -165,7 +165,7 @@ def _csv(content: bytes, delimiter: str = ",") -> pd.DataFrame:
     # the standard reader, since pandas fills up rows that are cut short
     csv.field_size_limit(max(csv.field_size_limit(), len(content)))  # whole conversations may stand beside
     text = _text(content)
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=_delimiter(text, delimiter))
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter_of(text, delimiter))
     try:
         header = next(rows, [])
         records = []
@@ -179,7 +179,7 @@ def _csv(content: bytes, delimiter: str = ",") -> pd.DataFrame:
     return pd.DataFrame(records, columns=header, dtype=object)
 
 
-def _delimiter(text: str, usual: str) -> str:
+def delimiter_of(text: str, usual: str) -> str:
     """What separates the fields of the header: the usual character, unless another does and that one does not."""
     header = text[: text.find("\n")] if "\n" in text else text
     if usual in header:

@@ -64,8 +64,8 @@ def heading(fitted: FitResult) -> list[str]:
     if found.spread is not None:
         spreads = ", ".join(f"{block} {spread:.3g}" for block, spread in found.spread.items())
         lines.append(f"standard deviations of the penalty: {spreads}")
-    if fitted.by_cluster is not None:
-        lines.append(f"standard errors allow for dependence within {fitted.by_cluster.shape[0]} clusters")
+    if fitted.robust is not None:
+        lines.append(f"standard errors allow for dependence within {fitted.degrees_of_freedom + 1:.0f} clusters")
     return lines
 
 

@@ -153,6 +153,8 @@ def orders_by_errors(*results: FitResult) -> list[list[Order]]:
     NoIntervalError
         If the fit has no intervals.
     """
+    if any(each.robust is not None and each.by_cluster is None for each in results):
+        raise NoIntervalError("pairs and ranks take every cluster's residuals, and these were not kept")
     result = results[0]
     found: list[list[Order]] = [[] for _ in results]
     names, s = np.asarray(result.comparisons.models, object), result.scores.to_numpy()

@@ -29,7 +29,7 @@ class FitResult(Uncertainty):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, robust, by_cluster
+    comparisons, model, settings, solution, robust, by_cluster, n_clusters
         Those of `Uncertainty`.
     """
 

@@ -38,10 +38,13 @@ class Uncertainty(Estimates):
         Covariance in place of the plug-in one; see `clustered`.
     by_cluster : sparse float array, shape (Q, K (N + B)), optional
         Residuals of every cluster, for the tests of `ranks`.
+    n_clusters : int, optional
+        Number of clusters behind `robust`, whether or not their residuals were kept.
     """
 
     robust: FloatArray | None = None
     by_cluster: csr_array | None = None
+    n_clusters: int | None = None
 
     @cached_property
     def free(self) -> BoolArray:
@@ -141,13 +144,14 @@ class Uncertainty(Estimates):
         if self.solution.alone is None:
             return 0.0
         unbounded = np.isin(np.arange(len(self.comparisons.judges)), self.solution.unbounded_judges)
-        chosen = np.r_[np.ones(n, bool), self.free.ravel()]
-        return penalty_alone(at.judges, n, unbounded)[np.ix_(chosen, chosen)]
+        return penalty_alone(at.judges, n, unbounded)[np.ix_(self.chosen, self.chosen)]
 
     @property
     def degrees_of_freedom(self) -> float:
         """Of the standard errors: infinite, or one less than the number of clusters."""
-        return np.inf if self.by_cluster is None else self.by_cluster.shape[0] - 1.0
+        if self.n_clusters is not None:
+            return self.n_clusters - 1.0
+        return np.inf if self.by_cluster is None else self.by_cluster.shape[0] - 1.0  # of a fit saved before
 
     def clustered(self, comparisons: Comparisons, cluster: IntArray) -> Self:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
@@ -173,28 +177,56 @@ class Uncertainty(Estimates):
             If the fit has no intervals.
         """
         self._require_few_parameters()
-        c = self.comparisons
-        if (comparisons.models, comparisons.judges, comparisons.n_comparisons) != (
-            c.models,
-            c.judges,
-            c.n_comparisons,
-        ):
-            raise DataError("clusters are of the comparisons that were fitted, and these are others")
+        self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
         if self.model.has_ties:
             comparisons = comparisons.with_ties()
-        by_cluster = cluster_gradients(comparisons, self.model, self.solution.parameters, cluster)
-        free = np.r_[np.ones(len(c.models), bool), self.free.ravel()]
-        chosen = by_cluster[:, free]
-        meat = chosen.T @ chosen * (len(chosen) / (len(chosen) - 1))
+        chosen = cluster_gradients(comparisons, self.model, self.solution.parameters, cluster)[:, self.chosen]
+        residuals = residuals_by_cluster(comparisons, self.model, self.solution.parameters, cluster)
+        return self.sandwiched(chosen.T @ chosen, len(chosen), residuals)
+
+    def require_fitted(self, models: tuple[str, ...], judges: tuple[str, ...], n_comparisons: float) -> None:
+        """Refuse comparisons that are not those that were fitted, as far as names and numbers tell.
+
+        Raises
+        ------
+        DataError
+            If they are not.
+        """
+        c = self.comparisons
+        if (models, judges, n_comparisons) != (c.models, c.judges, c.n_comparisons):
+            raise DataError("clusters are of the comparisons that were fitted, and these are others")
+
+    @property
+    def chosen(self) -> BoolArray:
+        """Which of scores and judges' parameters are free, shape (N + B K,)."""
+        return np.r_[np.ones(len(self.comparisons.models), bool), self.free.ravel()]
+
+    def sandwiched(self, squares: FloatArray, n_clusters: int, by_cluster: csr_array | None = None) -> Self:
+        """The same fit with the covariance of `clustered`.
+
+        Parameters
+        ----------
+        squares : float array, shape (D, D)
+            Sum of u u' over the clusters' gradients u of the free parameters.
+        n_clusters : int
+            Q.
+        by_cluster : sparse float array, shape (Q, K (N + B)), optional
+            Their residuals.
+
+        Raises
+        ------
+        NoIntervalError
+            If the fit has no intervals.
+        """
+        meat = squares * (n_clusters / (n_clusters - 1))
         if self.solution.spread is not None:
-            meat += for_few_clusters(meat, self._information("expected"), self._inverse("expected"), len(chosen))
+            meat += for_few_clusters(meat, self._information("expected"), self._inverse("expected"), n_clusters)
 
         def sandwich(fitted: Self) -> FloatArray:
             bread = fitted._inverse("observed")
             return bread @ (meat + fitted._penalty) @ bread
 
-        residuals = residuals_by_cluster(comparisons, self.model, self.solution.parameters, cluster)
-        return replace(self, robust=self._over_spreads(sandwich), by_cluster=residuals)
+        return replace(self, robust=self._over_spreads(sandwich), by_cluster=by_cluster, n_clusters=n_clusters)
 
     @cached_property
     def covariance_discrimination(self) -> FloatArray:

@@ -83,7 +83,7 @@ def answers(
     """
     said = list(said)
     spoken = [value if type(value) is str else word(value) for value in said]
-    known: Mapping[str, str] = {**_shares(set(spoken)), **words}
+    known: Mapping[str, str] = {**shares(set(spoken)), **words}
     letters: list[str | None] = []
     for row, (text, a, b) in enumerate(zip(spoken, first, second, strict=True)):
         letter = None if text is None else known.get(text)
@@ -105,7 +105,7 @@ def answers(
     return letters
 
 
-def _shares(spoken: set[str | None]) -> dict[str, str]:
+def shares(spoken: set[str | None]) -> dict[str, str]:
     """Letters of numbers, if all that is said are numbers: a number among words could mean anything."""
     found = {text: number(text) for text in spoken if text is not None}
     if None in found.values():

@@ -139,6 +139,8 @@ class Kernels:
 @dataclass
 class Bench(RealData):
     study_share: float = within(0, 1)
+    engine_rows: int = at_least(0)
+    engine_memory: str = MISSING
 
 
 @dataclass

@@ -1,0 +1,132 @@
+"""The engine (DuckDB): how much memory it may take, where it spills, and what it says, in our words."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgerank.errors import ConfigError, DataError, DataUnavailableError
+
+if TYPE_CHECKING:  # an optional extra
+    from duckdb import DuckDBPyConnection
+
+AS_WRITTEN = "join_order,build_side_probe_side"  # it takes a CSV for 42 rows, and would hash it, not the names
+Batch = dict[str, NDArray[Any]]  # columns by name
+MEMORY = "25%"  # of the machine's, or of what its container may take
+BATCH = 1 << 20  # rows that come over at a time
+LINE = re.compile(r"CSV Error on Line: (\d+)\n.*?\n(?P<why>[^\n]*(?:Found|found|detected)[^\n]*)", re.DOTALL)
+FIELDS = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
+FILE = re.compile(r"^\s*file = (.*)$", re.MULTILINE)
+JSON = re.compile(r'in file "(?P<file>.*?)",.*? in (?P<unit>line|\w+(?:/\w+)*) (?P<number>\d+): (?P<why>[^\n]*)')
+
+
+@contextmanager
+def session(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
+    """An engine of its own, which spills to a temporary directory that is gone afterwards.
+
+    Parameters
+    ----------
+    memory : str
+        How much the engine may hold before it spills: ``"25%"`` of the machine, or ``"4GB"``. The directory is
+        that of `tempfile`, which the variable ``TMPDIR`` names.
+
+    Raises
+    ------
+    ConfigError
+        If DuckDB is not installed, the memory is no amount, or it does not suffice.
+    DataUnavailableError, DataError
+        If a file cannot be read, naming it, and the line or record.
+    """
+    try:
+        import duckdb
+        import pyarrow  # noqa: F401  # what rows come over as
+    except ImportError:
+        raise ConfigError(
+            "reading by an engine takes the extra 'scale' (pip install 'judgerank[scale]')"
+        ) from None
+    with tempfile.TemporaryDirectory(prefix="judgerank-") as folder:
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": memory,
+            "temp_directory": folder,
+        }
+        try:
+            db = duckdb.connect(config=settings)
+            db.execute(f"SET disabled_optimizers = '{AS_WRITTEN}'")
+        except duckdb.Error:
+            raise ConfigError(f"memory {memory!r} is no amount (such as 25% or 4GB)") from None
+        watched = sys.stdout.isatty()  # where the engine draws its bar
+        db.execute(f"SET enable_progress_bar = {watched}; SET enable_progress_bar_print = {watched}")
+        try:
+            yield db
+        except duckdb.OutOfMemoryException:
+            raise ConfigError(
+                f"memory {memory!r} does not suffice, spilling to disk included: allow more"
+            ) from None
+        except RuntimeError as error:
+            if "interrupted" not in str(error):
+                raise
+            raise KeyboardInterrupt from None
+        except duckdb.Error as error:
+            raise said(error) from None
+        finally:
+            db.close()
+
+
+def said(error: Exception) -> DataError | DataUnavailableError:
+    """What the engine says of a file, in one sentence that names the file, and the line or record."""
+    text = str(error)
+    if found := LINE.search(text):
+        file = FILE.search(text)
+        place = f"{_name(file[1])}: line {found[1]}" if file else f"line {found[1]}"
+        if fields := FIELDS.search(found["why"]):
+            return DataError(f"{place} has {fields[2]} fields, and the header {fields[1]}")
+        return DataError(f"{place} is not CSV: {found['why'].strip()}")
+    if found := JSON.search(text):
+        number = int(found["number"]) - ("Malformed JSON" in text)  # there the engine counts one too many
+        return DataError(f"{_name(found['file'])}: {found['unit']} {number} is not JSON: {found['why'].strip()}")
+    first = text.strip().split("\n")[0].removeprefix("Invalid Input Error: ").removeprefix("IO Error: ")
+    if "extension" in first or first.startswith("HTTP"):
+        return DataUnavailableError(f"the engine does not reach this address: {first.rstrip(':')}")
+    return DataError(f"the engine cannot read this: {first}")
+
+
+def _name(path: str) -> str:
+    return path.strip().rsplit("/", 1)[-1]
+
+
+def batches(db: DuckDBPyConnection, query: str) -> Generator[Batch]:
+    """The rows of a query as they come, column by column."""
+    reader = db.sql(query).to_arrow_reader(BATCH)
+    try:
+        for batch in reader:
+            columns = zip(batch.schema.names, batch.columns, strict=True)
+            if batch.num_rows:
+                yield {name: column.to_numpy(zero_copy_only=False) for name, column in columns}
+    finally:
+        reader.close()  # the engine takes no other query before
+
+
+def fetched(db: DuckDBPyConnection, query: str) -> Batch:
+    """All rows of a query, column by column, no column held twice but the one that is being put together."""
+    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in db.sql(query).columns}
+    for batch in batches(db, query):
+        for name, column in batch.items():
+            parts[name].append(column.copy())  # the engine frees all columns of a batch together
+    return {name: np.concatenate(parts.pop(name) or [np.zeros(0)]) for name in list(parts)}
+
+
+def literal(text: object) -> str:
+    """A text as SQL says it."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def quoted(name: object) -> str:
+    """The name of a column as SQL says it."""
+    return '"' + str(name).replace('"', '""') + '"'

@@ -1,0 +1,54 @@
+"""The record at fault, found in its file, and refused in the words of whoever reads files without an engine."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from judgerank.errors import DataError
+from judgerank.files import named
+from judgerank.layouts import Table
+from judgerank.reading import judgments_from
+from judgerank.scale.names import value_of
+from judgerank.scale.rows import FAULT, Rows
+from judgerank.scale.sources import Source, table
+
+if TYPE_CHECKING:  # an optional extra
+    from duckdb import DuckDBPyConnection
+
+
+def refuse(db: DuckDBPyConnection, rows: Rows) -> None:
+    """Refuse the first record at fault of the first file that has one; there is one.
+
+    Raises
+    ------
+    DataError
+        Naming the file, and the record, counted from 1.
+    """
+    source, record = next((one, found) for one in rows.sources if (found := _first_fault(db, rows, one)))
+    values = _record(db, rows, source, record)
+    # beside it the other answers, since what a number means depends on them
+    winners = [values[rows.used["winner"]], *rows.names.spoken]
+    frame = pd.DataFrame([values | {rows.used["winner"]: said} for said in winners], dtype=object)
+    try:
+        judgments_from([Table(frame, rows.said, rows.words, None, source.label)], "")
+    except DataError as error:
+        raise DataError(re.sub(r"\brecord 1\b", f"record {record}", str(error), count=1)) from None
+    with named(source.label):
+        raise DataError(f"record {record} cannot be read as a comparison")
+
+
+def _first_fault(db: DuckDBPyConnection, rows: Rows, source: Source) -> int | None:
+    counted = f"SELECT row_number() OVER () AS record, * FROM ({rows.texts([source])})"
+    query = f"SELECT min(record) FROM ({rows.query(counted, ', r.record')}) WHERE cell = {FAULT}"
+    return db.execute(query).fetchall()[0][0]
+
+
+def _record(db: DuckDBPyConnection, rows: Rows, source: Source, record: int) -> dict[str, object]:
+    """The values of a record, by the names of their columns."""
+    columns = ", ".join(f"{source.expression(name)} AS {key}" for key, name in rows.used.items())
+    counted = f"SELECT row_number() OVER () AS record, {columns} FROM {table([source], list(rows.used.values()))}"
+    (found,) = db.execute(f"SELECT * EXCLUDE (record) FROM ({counted}) WHERE record = {record}").fetchall()
+    return {name: value_of(value, source) for name, value in zip(rows.used.values(), found, strict=True)}
