@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import signal
+import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -64,19 +67,49 @@ def session(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
         watched = sys.stdout.isatty()  # where the engine draws its bar
         db.execute(f"SET enable_progress_bar = {watched}; SET enable_progress_bar_print = {watched}")
         try:
-            yield db
+            with _interruptible(db):
+                yield db
         except duckdb.OutOfMemoryException:
             raise ConfigError(
                 f"memory {memory!r} does not suffice, spilling to disk included: allow more"
             ) from None
-        except RuntimeError as error:
-            if "interrupted" not in str(error):
+        except (RuntimeError, duckdb.InterruptException) as error:
+            if "interrupted" not in str(error).lower():
                 raise
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise said(error) from None
         finally:
             db.close()
+
+
+@contextmanager
+def _interruptible(db: DuckDBPyConnection) -> Iterator[None]:
+    """Ctrl-C ends a query at once: the engine may wait where it does not look for signals.
+
+    Only the main thread gets them; elsewhere there is nothing to do.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard, told = socket.socketpair()
+    told.setblocking(False)
+    before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+
+    def watch() -> None:
+        while number := heard.recv(1):
+            if number[0] == signal.SIGINT:
+                db.interrupt()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        told.close()
+        watcher.join()
+        heard.close()
 
 
 def said(error: Exception) -> DataError | DataUnavailableError:
