@@ -57,7 +57,7 @@ LAYERS = [
     ["estimates", "uncertainty"],
     ["presentation", "result", "storing"],
     ["fitting", "ranks", "apart", "crossvalidation", "__init__"],
-    ["leaderboard", "planning", "collecting"],
+    ["leaderboard", "planning", "collecting", "questions"],
     ["cli", "__main__"],
 ]
 
