@@ -80,6 +80,31 @@ def fit_questions(
             f"These judge ids answer as one: {names}. They agree because they are the same, and the question "
             "effect takes that for the answers' quality; merge_copies=True makes them one judge."
         )
+    return _found(without, comparisons, asked, remarks)
+
+
+def fit_known(comparisons: Comparisons, question: IntArray, model: str) -> QuestionFit:
+    """The same where copies are not looked for: of part of what was searched already, and its copies merged.
+
+    Raises
+    ------
+    NotIdentifiedError, NoMaximumError
+        As `fit_questions`.
+    """
+    comparisons = comparisons.with_ties()
+    return _found(_without(comparisons, model), comparisons, np.unique(question, return_inverse=True)[1], [])
+
+
+def _found(without: FitResult, comparisons: Comparisons, asked: IntArray, remarks: list[str]) -> QuestionFit:
+    """The maximum of the marginal likelihood.
+
+    Raises
+    ------
+    NotIdentifiedError
+        If no question has two comparisons.
+    NoMaximumError
+        If there is none.
+    """
     groups = grouped(comparisons, asked)
     if all((group.by_question(group.count) < 2).all() for group in groups):
         raise NotIdentifiedError(

@@ -13,8 +13,9 @@ from judgerank.arrays import BoolArray, FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError
 
-MOST_MODELS = 3  # of what is integrated out by quadrature: two dimensions
-MOST_ROWS = 12  # of what is; with more, Laplace's approximation is good, and a fixed rule is not
+# rows, by number of models, of a question that is integrated out by quadrature: with more of either, Laplace's
+# approximation is good and a rule is dear
+MOST_ROWS = {2: 12, 3: 9}
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
     n = len(c.models)
     key = ((number * n + c.first) * n + c.second) * len(c.judges) + c.judge  # 64 bits hold 10^12 questions or so
     key, representative, row = np.unique(key, return_index=True, return_inverse=True)
-    count = np.bincount(row, c.count)
+    count = np.asarray(np.bincount(row, c.count), float)
     tied = np.zeros(len(c)) if c.tied is None else c.tied
     outcome, tied = (np.bincount(row, c.count * values) / count for values in (c.outcome, tied))
     number, first, second, judge = (values[representative] for values in (number, c.first, c.second, c.judge))
@@ -139,7 +140,8 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
     among = np.empty(len(ends), np.intp)
     among[order] = np.arange(len(ends)) - (np.cumsum(sizes) - sizes)[part[order]]
     part = part[one]
-    exact = (sizes <= MOST_MODELS) & (np.bincount(part) <= MOST_ROWS)
+    most = np.array([MOST_ROWS.get(size, 0) for size in range(sizes.max() + 1)])
+    exact = np.bincount(part) <= most[sizes]
     asked = np.zeros(len(sizes), np.intp)
     asked[part] = number
     groups = []

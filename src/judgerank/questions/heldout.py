@@ -7,7 +7,7 @@ import pandas as pd
 
 from judgerank.arrays import IntArray
 from judgerank.comparisons import Comparisons
-from judgerank.questions.fit import fit_questions
+from judgerank.questions.fit import fit_known
 
 
 def held_out(comparisons: Comparisons, question: IntArray, fold: IntArray, model: str) -> pd.DataFrame:
@@ -36,7 +36,7 @@ def held_out(comparisons: Comparisons, question: IntArray, fold: IntArray, model
     parts = []
     for number in np.unique(fold):
         train, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        fitted = fit_questions(comparisons.take(train), question[train], model)
+        fitted = fit_known(comparisons.take(train), question[train], model)
         table = fitted.log_likelihoods(comparisons.take(test), question[test])
         parts.append(table.assign(fold=number))
     whole = pd.concat(parts, ignore_index=True)

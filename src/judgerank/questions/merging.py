@@ -12,6 +12,8 @@ import numpy as np
 
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
+from judgerank.errors import NoMaximumError, NotIdentifiedError
+from judgerank.fitting import fit
 from judgerank.judgments import Judgments
 from judgerank.leaderboard.copies import same_judges
 from judgerank.result import FitResult
@@ -19,8 +21,11 @@ from judgerank.result import FitResult
 LEVEL = 0.95  # of the interval that says whether two ids surely answer as one
 
 
-def copies(fitted: FitResult, comparisons: Comparisons, question: IntArray) -> dict[str, str]:
+def copies(without: FitResult, comparisons: Comparisons, question: IntArray) -> dict[str, str]:
     """For each judge that answers as another does, the first of them; raw comparisons.
+
+    Agreement is held against what a position-aware fit expects, whatever was fitted: judges who always prefer one
+    position agree too. Where that fit does not exist it is `without` that says what to expect.
 
     Raises
     ------
@@ -28,7 +33,11 @@ def copies(fitted: FitResult, comparisons: Comparisons, question: IntArray) -> d
         If the rows are aggregated.
     """
     frame = comparisons.to_frame().assign(question_id=question)
-    return same_judges(fitted, Judgments("", "", frame, comparisons, {}), LEVEL)
+    try:
+        expecting = without if without.model.has_position else fit(comparisons, "position_aware")
+    except (NoMaximumError, NotIdentifiedError):
+        expecting = without
+    return same_judges(expecting, Judgments("", "", frame, comparisons, {}), LEVEL)
 
 
 def with_one_vote(
