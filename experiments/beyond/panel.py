@@ -63,6 +63,7 @@ def of_set(cfg: DictConfig, judgments: Judgments) -> tuple[dict, pd.DataFrame]:
         "high": relative["high"],
         "twice_gain": statistic,
         "p": p,
+        "correlation": np.corrcoef(found.scores, found.without.scores)[0, 1],
         "by_draws": drawn - found.log_likelihood,
         "by_draws_se": drawn_se,
         "without_ratio": errors_of(found.without).mean() / error,

@@ -129,7 +129,7 @@ def covered(settings: dict, rng: np.random.Generator) -> Record:
         scores, error = result.scores.to_numpy(), errors_of(result)
         inside = np.abs(scores / scores.std() - target) <= quantile * error
         record |= {f"covered/{name}": float(inside.mean()), f"error/{name}": float(error.mean())}
-    if found.sigma > 0:
+    if found.sigma > 0 and settings["question_sd"] > 0:
         row = found.confidence_intervals(level).set_index("parameter").loc["relative sigma"]
         record["sigma_covered"] = float(row["low"] <= settings["question_sd"] / at.scores.std() <= row["high"])
     return record

@@ -115,4 +115,5 @@ def sampled(group: Group, at: Point, rng: np.random.Generator, draws: int) -> tu
         pair = [np.exp(mode.heights(mode.deviates + sign * step) + away) for sign in (1, -1)]
         weights[number] = (pair[0] + pair[1]) / 2
     mean = weights.mean(axis=0)
-    return mode.height + np.log(mean), weights.std(axis=0, ddof=1) / np.sqrt(draws) / mean
+    error = weights.std(axis=0, ddof=1) / np.sqrt(draws) / mean
+    return mode.height + np.log(mean) + error**2 / 2, error  # a mean's logarithm is too low by that much
