@@ -60,7 +60,7 @@ LAYERS = [
     ["presentation", "result", "storing"],
     ["resuming"],
     ["fitting", "ranks", "apart", "crossvalidation", "scale", "__init__"],
-    ["leaderboard", "planning", "collecting"],
+    ["leaderboard", "planning", "collecting", "questions"],
     ["cli", "__main__"],
 ]
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     )
     from judgerank.fitting import fit
     from judgerank.leaderboard.ranking import rank
+    from judgerank.questions.fit import fit_questions
+    from judgerank.questions.result import QuestionFit
     from judgerank.ranks import pairwise, rank_intervals
     from judgerank.reading import read_judgments as read
     from judgerank.result import FitResult
@@ -49,6 +51,8 @@ _FROM = {
     ],
     "fitting": ["fit"],
     "leaderboard.ranking": ["rank"],
+    "questions.fit": ["fit_questions"],
+    "questions.result": ["QuestionFit"],
     "ranks": ["pairwise", "rank_intervals"],
     "reading": ["read"],
     "result": ["FitResult"],
@@ -81,10 +85,12 @@ __all__ = [
     "NotAsStoredError",
     "NotIdentifiedError",
     "Penalised",
+    "QuestionFit",
     "Status",
     "__version__",
     "aggregate",
     "fit",
+    "fit_questions",
     "load",
     "pairwise",
     "rank",

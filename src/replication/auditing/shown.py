@@ -123,6 +123,25 @@ def uncertainty_table(results: Results) -> str:
     return _grid(rows, [*columns, "pairs separated (Holm): plug-in, clustered"])
 
 
+def panel_table(results: Results) -> str:
+    """What question effects integrated out add on every set, as `make panel` stored it."""
+    rows = []
+    for _, row in results.table("panel/summary.csv").iterrows():
+        relative = f"{row['relative_sigma']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+        ratios = f"{row['without_ratio']:.2f}, {row['with_ratio']:.2f}"
+        gain = f"{row['gain_several']:.4f} ({row['gain_several_se']:.4f}), {row['held_out_member']}"
+        several = f"{row['several']:,} of {row['questions']:,}"
+        rows.append((row["title"], row["member"], several, relative, f"{row['twice_gain']:,.0f}", ratios, gain))
+    columns = [
+        "set",
+        "member",
+        "questions with several",
+        "sigma over the scores' spread",
+        "2 x log-likelihood gained",
+    ]
+    return _grid(rows, [*columns, "errors over clustered: without, with", "held-out log-loss gained there, by"])
+
+
 def methods_table(results: Results) -> str:
     """Agreement and held-out loss by method, as `make method_comparison` stored them."""
     table = results.table("method_comparison/comparison.csv")
@@ -252,6 +271,7 @@ BLOCKS = {
     "items": items_table,
     "members": members_table,
     "methods": methods_table,
+    "panel": panel_table,
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,
     "slots": slots_table,

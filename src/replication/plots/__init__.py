@@ -15,7 +15,7 @@ from replication.plots.judges import (
 )
 from replication.plots.methods import methods
 from replication.plots.planning import plan
-from replication.plots.rankings import agreement, leaderboard, ratings, tie_handling, uncertainty
+from replication.plots.rankings import agreement, leaderboard, panel, ratings, tie_handling, uncertainty
 from replication.plots.resampled import efficiency, sparsity, weak_share
 from replication.plots.simulations import coverage, mse, mse_draws, shrunk, slot_bias
 from replication.plots.validity import validity
@@ -39,6 +39,7 @@ __all__ = [
     "mse",
     "mse_draws",
     "pair_heatmap",
+    "panel",
     "plan",
     "pool",
     "prompt",

@@ -68,6 +68,32 @@ def uncertainty(errors: pd.DataFrame, ranks: pd.DataFrame, title: str) -> Figure
     return figure
 
 
+def panel(summary: pd.DataFrame, title: str) -> Figure:
+    """How much a model's answers differ, by set, and errors with and without that beside the clustered ones."""
+    rows = summary.iloc[::-1]
+    figure, (left, right) = canvas(PAGE, 1.1 + 0.32 * len(rows), 1, 2, sharey=True)
+    at = np.arange(len(rows))
+    reach = np.abs(rows[["low", "high"]].to_numpy().T - rows["relative_sigma"].to_numpy())
+    style = {"fmt": "o", "color": COLOURS["judge_aware"], "elinewidth": 0.9, "capsize": 1.5}
+    left.errorbar(rows["relative_sigma"], at, xerr=reach, **style)
+    left.set(xlabel="spread of answers over spread of scores")
+    left.set_xlim(left=0)
+    for kind, label, colour in (
+        ("without_ratio", "question effects left out", "btl"),
+        ("with_ratio", "question effects integrated out", "judge_aware"),
+    ):
+        right.plot(rows[kind], at, MARKERS[colour], color=COLOURS[colour], label=label)
+    right.axvline(1, color=COLOURS["reference"], linewidth=0.6)
+    right.set(xlabel="standard error over the one clustered")
+    right.set_xlim(0, 1.2)
+    names = rows["title"] + "\n" + rows["comparisons_each"].map("{:.1f} judgments a question".format)
+    name_rows(left, names, at, fontsize=6)
+    left.set_ylim(-0.5, len(rows) - 0.5)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figure.suptitle(title, fontsize=8)
+    return figure
+
+
 def tie_handling(frame: pd.DataFrame, title: str) -> Figure:
     """Scores and intervals with ties as half (filled) and without ties (hollow), and moves in rank."""
     rows = frame.sort_values("rank_judge_aware_half")

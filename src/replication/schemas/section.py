@@ -193,6 +193,20 @@ class Uncertainty(OneSet):
 
 
 @dataclass
+class Panel(RealData):
+    """Question effects on every set, and on simulated data."""
+
+    parallel: Parallel = field(default_factory=Parallel)
+    members: list[str] = MISSING
+    folds: int = at_least(2)
+    draws: int = at_least(2)
+    replications: int = at_least(0)
+    question_sd: list[float] = at_least(0)
+    block: int = at_least(1)
+    cache: str = MISSING
+
+
+@dataclass
 class Resampled(OneSet):
     """A section that refits random parts of a set."""
 

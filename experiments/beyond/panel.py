@@ -1,0 +1,103 @@
+"""Beyond the paper: a quality of its own for every answer, shared by all judges of a question.
+
+python experiments/beyond/panel.py [members=[btl_ties]] [question_sd=[0,1]] [replications=100] ...
+"""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank.judgments import Judgments
+from replication import plots
+from replication.config import ROOT, main
+from replication.outputs import run_section
+from replication.panel import DESIGNS, clustered, coverage, covered, errors_of, first_fit, gains, integrals
+from replication.replicate import Study
+from replication.tables import Table
+
+log = logging.getLogger("replication")
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    summary, estimates = [], []
+    for judgments in data.values():
+        row, table = of_set(cfg, judgments)
+        summary.append(row)
+        estimates.append(table)
+        log.info("%s: sigma is %.2f of the scores' spread", judgments.title, row["relative_sigma"])
+    tables = {
+        "summary": Table(pd.DataFrame(summary), "Question effects by set", 3),
+        "estimates": Table(pd.concat(estimates), f"Estimates with question effects, {cfg.level:.0%} intervals"),
+    }
+    if cfg.replications:
+        tables["coverage"] = Table(simulated(cfg), f"What {cfg.level:.0%} intervals hold on simulated data", 3)
+    return tables
+
+
+def of_set(cfg: DictConfig, judgments: Judgments) -> tuple[dict, pd.DataFrame]:
+    """What question effects add on one set, and its estimates."""
+    name = judgments.name
+    found, why = first_fit(judgments, cfg.members)
+    several = np.bincount(found.question, found.comparisons.count)
+    statistic, p = found.likelihood_ratio()
+    table = found.confidence_intervals(cfg.level)
+    relative = table[table["parameter"] == "relative sigma"].iloc[0]
+    error = errors_of(clustered(found)).mean()
+    drawn, drawn_se = integrals(found, cfg.draws, cfg.seed, name)
+    row = {
+        "dataset": name,
+        "title": judgments.title,
+        "member": found.without.model.name,
+        "status": str(found.status),
+        "judges_merged": len(judgments.comparisons.judges) - len(found.comparisons.judges),
+        "questions": int((several > 0).sum()),
+        "several": int((several > 1).sum()),
+        "comparisons_each": several.sum() / (several > 0).sum(),
+        "sigma": found.sigma,
+        "relative_sigma": found.relative_sigma,
+        "low": relative["low"],
+        "high": relative["high"],
+        "twice_gain": statistic,
+        "p": p,
+        "correlation": np.corrcoef(found.scores, found.without.scores)[0, 1],
+        "by_draws": drawn - found.log_likelihood,
+        "by_draws_se": drawn_se,
+        "without_ratio": errors_of(found.without).mean() / error,
+        "with_ratio": errors_of(found).mean() / error,
+        **gains(found, cfg.members, cfg.folds, cfg.seed, name),
+        "remark": why,
+    }
+    return row, table.assign(dataset=name)[["dataset", *table.columns]]
+
+
+def simulated(cfg: DictConfig) -> pd.DataFrame:
+    """Coverage by kind of interval on simulated data, with question effects and without."""
+    cells = {
+        f"{design} sd{sd:g}".replace(" ", "-"): {"design": design, "question_sd": sd, "level": cfg.level}
+        for design in DESIGNS
+        for sd in cfg.question_sd
+    }
+    repeats = dict.fromkeys(cells, cfg.replications)
+    study = Study("panel", covered, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study.run(cfg.parallel)
+    rows = []
+    for cell, given in cells.items():
+        rows += coverage(pd.DataFrame(study.records(cell)), given["design"], given["question_sd"])
+    return pd.DataFrame(rows)
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"panel": plots.panel(tables["summary"], f"Answers of one question, judged by several{suffix}")}
+
+
+@main("panel")
+def run(cfg: DictConfig) -> None:
+    run_section("panel", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,156 @@
+"""Comparisons by question: those with as many models side by side, in arrays that one pass takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from judgerank.arrays import BoolArray, FloatArray, IntArray
+from judgerank.comparisons import Comparisons
+from judgerank.errors import DataError
+
+# rows, by number of models, of a question that is integrated out by quadrature: with more of either, Laplace's
+# approximation is good and a rule is dear
+MOST_ROWS = {2: 12, 3: 9}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Questions on as many models each, with their comparisons sorted by question.
+
+    A question whose comparisons do not connect its models is as many questions as it has components: what is
+    shared within one says nothing of another.
+
+    Attributes
+    ----------
+    size : int
+        Models of each question, m.
+    exact : bool
+        Whether quadrature integrates these questions out, or Laplace's approximation does.
+    number : int array, shape (Q,)
+        Of the question that was asked, among the sorted names of all.
+    question : int array, shape (T,)
+        Place of each row's question in `number`.
+    first, second : int array, shape (T,)
+        The models among all models.
+    first_place, second_place : int array, shape (T,)
+        The models among those of the question, from 0 to m - 1.
+    judge : int array, shape (T,)
+    count, outcome, tied : float array, shape (T,)
+        As those of `Comparisons`.
+    """
+
+    size: int
+    exact: bool
+    number: IntArray
+    question: IntArray
+    first: IntArray
+    second: IntArray
+    first_place: IntArray
+    second_place: IntArray
+    judge: IntArray
+    count: FloatArray
+    outcome: FloatArray
+    tied: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """First row of each question, shape (Q,)."""
+        return np.asarray(np.searchsorted(self.question, np.arange(len(self))))
+
+    def only(self, chosen: BoolArray) -> Group:
+        """The questions under a mask of shape (Q,)."""
+        rows = chosen[self.question]
+        kept = {name: getattr(self, name)[rows] for name in ROWS}
+        place = np.cumsum(chosen)[kept.pop("question")] - 1
+        return replace(self, number=self.number[chosen], question=place, **kept)
+
+    def by_question(self, values: FloatArray) -> FloatArray:
+        """Sums over the rows of each question, along the first axis."""
+        return np.asarray(np.add.reduceat(values, self.starts, axis=0))
+
+    def by_model(self, values: FloatArray) -> FloatArray:
+        """Sums of x_t values_t, shape (Q, m), x_t being one for the first model and minus one for the second."""
+        shape, row = len(self) * self.size, self.question * self.size
+        first, second = (
+            np.bincount(row + place, values, shape) for place in (self.first_place, self.second_place)
+        )
+        return np.asarray(first - second, float).reshape(-1, self.size)
+
+    def by_pair(self, values: FloatArray) -> FloatArray:
+        """Sums of values_t x_t x_t', shape (Q, m, m)."""
+        m = self.size
+        row = self.question * m
+        one = np.bincount((row + self.first_place) * m + self.second_place, values, len(self) * m * m)
+        off = np.asarray(one, float).reshape(-1, m, m)
+        total = -(off + off.transpose(0, 2, 1))
+        total[:, np.arange(m), np.arange(m)] = -total.sum(axis=2)
+        return total
+
+    def difference(self, values: FloatArray) -> FloatArray:
+        """x_t' values of the row's question, shape (T,), for values of shape (Q, m)."""
+        first = values[self.question, self.first_place]
+        return np.asarray(first - values[self.question, self.second_place])
+
+
+ROWS = tuple(field.name for field in fields(Group) if field.name not in ("size", "exact", "number"))
+
+
+def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
+    """Groups of the questions that have a comparison, by their number of models.
+
+    Rows alike in question, order of models and judge are merged.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        With ties kept track of, or none at all.
+    question : int array, shape (T,)
+
+    Raises
+    ------
+    DataError
+        If there is not one question for each row.
+    """
+    c = comparisons
+    if len(question) != len(c):
+        raise DataError(f"{len(question)} questions for {len(c)} comparisons: there must be one for each")
+    _, number = np.unique(question, return_inverse=True)
+    n = len(c.models)
+    key = ((number * n + c.first) * n + c.second) * len(c.judges) + c.judge  # 64 bits hold 10^12 questions or so
+    key, representative, row = np.unique(key, return_index=True, return_inverse=True)
+    count = np.asarray(np.bincount(row, c.count), float)
+    tied = np.zeros(len(c)) if c.tied is None else c.tied
+    outcome, tied = (np.bincount(row, c.count * values) / count for values in (c.outcome, tied))
+    number, first, second, judge = (values[representative] for values in (number, c.first, c.second, c.judge))
+    # models of each question, and the place of each among them
+    ends, place = np.unique(np.r_[number * n + first, number * n + second], return_inverse=True)
+    one, other = place[: len(number)], place[len(number) :]
+    edges = coo_array((np.ones(len(number)), (one, other)), shape=(len(ends), len(ends)))
+    _, part = connected_components(edges, directed=False)
+    order = np.argsort(part, kind="stable")
+    sizes = np.bincount(part)
+    among = np.empty(len(ends), np.intp)
+    among[order] = np.arange(len(ends)) - (np.cumsum(sizes) - sizes)[part[order]]
+    part = part[one]
+    most = np.array([MOST_ROWS.get(size, 0) for size in range(sizes.max() + 1)])
+    exact = np.bincount(part) <= most[sizes]
+    asked = np.zeros(len(sizes), np.intp)
+    asked[part] = number
+    groups = []
+    for size, by_rule in sorted(set(zip(sizes.tolist(), exact.tolist(), strict=True))):
+        of_group = (sizes == size) & (exact == by_rule)
+        rows = np.flatnonzero(of_group[part])
+        rows = rows[np.argsort(part[rows], kind="stable")]
+        at = np.cumsum(of_group)[part[rows]] - 1
+        models = first[rows], second[rows], among[one][rows], among[other][rows]
+        n_alike, mean, ties = count[rows], outcome[rows], tied[rows]
+        groups.append(Group(size, by_rule, asked[of_group], at, *models, judge[rows], n_alike, mean, ties))
+    return groups

@@ -1,0 +1,76 @@
+"""What one group of questions adds to the marginal likelihood, and how that changes with each row's predictor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgerank.arrays import FloatArray
+from judgerank.questions.groups import Group
+
+
+@dataclass(frozen=True)
+class Point:
+    """Parameters of the rows of one group; eta = gamma (d + sigma x'e) + b, e standard normal by model.
+
+    Attributes
+    ----------
+    difference : float array, shape (T,)
+        d, that of the scores.
+    gamma, position, nu : float array, shape (T,)
+        The judge's discrimination, position and tie propensity.
+    sigma : float
+    """
+
+    difference: FloatArray
+    gamma: FloatArray
+    position: FloatArray
+    nu: FloatArray
+    sigma: float
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A group's log marginal likelihoods and their derivatives, row by row.
+
+    Attributes
+    ----------
+    value : float array, shape (Q,)
+    by_eta, by_gamma, by_log_nu : float array, shape (T,)
+        Derivatives of the sum in what is added to the row's predictor, in its discrimination, and in the logarithm
+        of its tie propensity.
+    by_log_sigma : float
+    """
+
+    value: FloatArray
+    by_eta: FloatArray
+    by_gamma: FloatArray
+    by_log_nu: FloatArray
+    by_log_sigma: float
+
+
+def at_rows(
+    group: Group, scores: FloatArray, judges: tuple[FloatArray, FloatArray, FloatArray], sigma: float
+) -> Point:
+    """The parameters of every row, for scores, shape (N,), and gamma, b and nu, each of shape (K,)."""
+    gamma, position, nu = (values[group.judge] for values in judges)
+    return Point(scores[group.first] - scores[group.second], gamma, position, nu, sigma)
+
+
+def third_cumulant(mean: FloatArray, tie: FloatArray) -> FloatArray:
+    """Of an outcome in {1, 1/2, 0}; the second derivative of its mean in the predictor.
+
+    With T = y - 1/2, E T = m, E T^2 = (1 - p_0) / 4 and E T^3 = m / 4.
+    """
+    m = mean - 0.5
+    return m / 4 - 3 * m * (1 - tie) / 4 + 2 * m**3
+
+
+def variance_by_log_nu(mean: FloatArray, tie: FloatArray) -> FloatArray:
+    """Derivative of the variance of an outcome in the logarithm of the tie propensity.
+
+    The variance is (1 - p_0) / 4 - m^2, dp_0 = p_0 (1 - p_0) and dm = -m p_0.
+    """
+    m = mean - 0.5
+    return np.asarray(tie * (2 * m**2 - (1 - tie) / 4))

@@ -1,0 +1,412 @@
+"""Question effects integrated out: beside closed forms, other rules, random draws and differences."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import quad, quad_vec
+from scipy.special import expit
+from scipy.stats import norm
+
+from judgerank import Comparisons, QuestionFit, Status, fit, fit_questions
+from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
+from judgerank.likelihood import Law
+from judgerank.model import MODELS, Parameters
+from judgerank.questions import laplace, quadrature
+from judgerank.questions.groups import grouped
+from judgerank.questions.heldout import held_out
+from judgerank.questions.marginal import Marginal, judges_of
+from judgerank.questions.merging import with_one_vote
+from judgerank.questions.parts import at_rows, third_cumulant, variance_by_log_nu
+
+MEMBER = "position_aware_ties"
+
+
+def truth_of(rng, n_models, n_judges):
+    scores = np.linspace(1, -1, n_models)
+    alpha = np.linspace(-0.4, 0.4, n_judges)
+    position, log_tie = rng.normal(0, 0.3, n_judges), np.full(n_judges, np.log(0.5))
+    return Parameters(scores - scores.mean(), np.array([alpha, position, log_tie]))
+
+
+def panel(seed, sigma, n_questions=150, n_models=4, n_judges=4, pairs=1, judges_each=4):
+    """Raw comparisons, the question behind each, and the truth: `pairs` of each question, to so many judges."""
+    rng = np.random.default_rng(seed)
+    truth = truth_of(rng, n_models, n_judges)
+    ends = np.array([rng.permutation(n_models)[:2] for _ in range(n_questions * pairs)])
+    asked = np.repeat(np.arange(n_questions), pairs)
+    judge = np.concatenate([rng.permutation(n_judges)[:judges_each] for _ in ends])
+    ends, asked = ends.repeat(judges_each, axis=0), asked.repeat(judges_each)
+    u = rng.normal(0, sigma, (n_questions, n_models))
+    (i, j), s = ends.T, truth.scores
+    apart = s[i] - s[j] + u[asked, i] - u[asked, j]
+    law = Law(np.exp(truth.judges[0])[judge] * apart + truth.judges[1][judge], np.exp(truth.judges[2])[judge])
+    draw, first = rng.random(len(judge)), law.mean - law.tie / 2
+    outcome = np.where(draw < first, 1.0, np.where(draw < first + law.tie, 0.5, 0.0))
+    names = tuple(f"m{k}" for k in range(n_models)), tuple(f"j{k}" for k in range(n_judges))
+    return Comparisons(*names, i, j, judge, outcome), asked, truth
+
+
+def fine(comparisons, question, at, sigma, digits=20.0):
+    c = comparisons.with_ties()
+    gamma = np.exp(at.judges[0])
+    return Marginal.fine(grouped(c, question), MODELS[MEMBER], gamma, sigma, digits)
+
+
+def test_the_derivatives_of_the_law():
+    eta, log_nu, h = np.linspace(-6, 6, 41), np.log(0.7), 1e-5
+
+    def law(move=0.0, by_tie=0.0):
+        return Law(eta + move, np.exp(log_nu + by_tie))
+
+    third = third_cumulant(law().mean, law().tie)
+    assert_allclose(third, (law(h).variance - law(-h).variance) / (2 * h), atol=1e-9)
+    by_tie = variance_by_log_nu(law().mean, law().tie)
+    assert_allclose(by_tie, (law(0, h).variance - law(0, -h).variance) / (2 * h), atol=1e-9)
+
+
+def test_a_pair_of_models_beside_adaptive_integration():
+    c, question, at = panel(1, 1.0, n_questions=12)
+    sigma = 1.3
+    values = fine(c, question, at, sigma).values(at, sigma, 12)
+    for q in range(12):
+        rows = np.flatnonzero(question == q)
+        low = c.first[rows] < c.second[rows]
+
+        def chance(v, rows=rows, low=low):
+            d = at.scores[c.first[rows]] - at.scores[c.second[rows]] + np.where(low, v, -v)
+            k = c.judge[rows]
+            e, nu = np.exp(at.judges[0])[k] * d + at.judges[1][k], np.exp(at.judges[2])[k]
+            odds = np.array([np.exp(-e / 2), nu, np.exp(e / 2)])
+            given = odds[(2 * c.outcome[rows]).astype(int), np.arange(len(rows))] / odds.sum(axis=0)
+            return given.prod() * norm.pdf(v, scale=np.sqrt(2) * sigma)
+
+        assert_allclose(
+            values[q], np.log(quad(chance, -15, 15, epsabs=1e-13, epsrel=1e-11, limit=200)[0]), atol=1e-6
+        )
+
+
+def test_three_models_beside_another_rule():
+    c, question, at = panel(2, 1.0, n_questions=30, n_models=3, n_judges=3, pairs=2, judges_each=2)
+    c, sigma = c.with_ties(), 0.8
+    group = next(group for group in grouped(c, question) if group.size == 3)
+    assert group.exact
+    here = at_rows(group, at.scores, judges_of(MODELS[MEMBER], at), sigma)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    z = np.stack(np.meshgrid(nodes, nodes, nodes, indexing="ij")).reshape(3, -1)[:, :]
+    logw = np.log(weights / weights.sum())
+    logw = (logw[:, None, None] + logw[None, :, None] + logw[None, None, :]).ravel()
+    apart = here.difference[:, None] + sigma * (z[group.first_place] - z[group.second_place])
+    logs = Law(here.gamma[:, None] * apart + here.position[:, None], here.nu[:, None]).log_likelihood(
+        group.outcome[:, None], group.tied[:, None]
+    )
+    total = group.by_question(group.count[:, None] * logs) + logw
+    assert_allclose(quadrature.look(group, here, 0.18).value, np.logaddexp.reduce(total, axis=1), atol=1e-5)
+
+
+def test_the_step_keeps_what_it_promises():
+    """Rules chosen for a steep judge are as good as ones twice as fine."""
+    c, question, at = panel(3, 1.0)
+    steep = Parameters(at.scores, at.judges + np.array([[1.2], [0.0], [0.0]]))
+    (group,) = grouped(c.with_ties(), question)
+    here = at_rows(group, steep.scores, judges_of(MODELS[MEMBER], steep), 1.5)
+    for step in np.unique(quadrature.wanted(group, np.exp(steep.judges[0]), 1.5, 12.0)):
+        chosen = group.only(quadrature.wanted(group, np.exp(steep.judges[0]), 1.5, 12.0) == step)
+        here = at_rows(chosen, steep.scores, judges_of(MODELS[MEMBER], steep), 1.5)
+        exact = quadrature.look(chosen, here, step / 4).value
+        assert np.abs(quadrature.look(chosen, here, step).value - exact).max() < 2e-5
+
+
+@pytest.mark.parametrize("shape", ["pairs", "threes", "many"])
+def test_the_gradient_beside_differences(shape):
+    """In every parameter: of the rules, and of Laplace's approximation with its modes moving along."""
+    sizes = {"pairs": {}, "threes": {"n_models": 3, "pairs": 3, "judges_each": 2}, "many": {"pairs": 6}}[shape]
+    c, question, at = panel(4, 0.9, n_questions=25, **sizes)
+    marginal, sigma = fine(c, question, at, 0.9), 0.9
+    assert {group.exact for group in marginal.groups} >= {shape != "many"}
+    free = np.ones(at.judges.shape, bool)
+    gradient, h = marginal.gradient(at, sigma, free), 1e-3
+    whole = np.r_[at.scores, at.judges.ravel(), np.log(sigma)]
+    for place in range(len(whole)):
+        ends = []
+        for step in (-2 * h, -h, h, 2 * h):  # differences of fourth order
+            moved = whole + step * (np.arange(len(whole)) == place)
+            there = Parameters(moved[: len(at.scores)], moved[len(at.scores) : -1].reshape(at.judges.shape))
+            ends.append(marginal.at(there, np.exp(moved[-1])).value)
+        assert_allclose(gradient[place], np.dot([1, -8, 8, -1], ends) / (12 * h), atol=1e-7)
+
+
+def test_curvature_by_parts_is_that_of_the_whole():
+    c, question, at = panel(5, 0.7, n_questions=40, n_models=5, pairs=2, judges_each=2)
+    marginal, free = fine(c, question, at, 0.7), np.ones(at.judges.shape, bool)
+    hessian, rng = marginal.hessian(at, 0.7, free), np.random.default_rng(0)
+    v, h, n = rng.normal(size=len(hessian)), 1e-4, len(at.scores)
+    ends = []
+    for step in (h, -h):
+        judges = at.judges + step * v[n:-1].reshape(at.judges.shape)
+        ends.append(
+            marginal.gradient(Parameters(at.scores + step * v[:n], judges), 0.7 * np.exp(step * v[-1]), free)
+        )
+    assert_allclose(hessian @ v, (ends[0] - ends[1]) / (2 * h), rtol=1e-4, atol=1e-3)
+
+
+def test_a_slope_at_no_discrimination():
+    c, question, at = panel(6, 0.9, n_questions=30, pairs=6)
+    judges = at.judges.copy()
+    judges[0, 1] = -np.inf
+    at, h = Parameters(at.scores, judges), 1e-6
+    marginal = fine(c, question, at, 0.9)
+    judges = judges.copy()
+    judges[0, 1] = np.log(h)
+    rise = marginal.at(Parameters(at.scores, judges), 0.9).value - marginal.at(at, 0.9).value
+    assert_allclose(marginal.at(at, 0.9).gamma[1], rise / h, rtol=1e-3)
+
+
+def test_laplace_beside_random_draws():
+    """The error on questions with 48 comparisons of four models, and that on pairs, which are not done so."""
+    c, question, at = panel(7, 0.9, n_questions=10, n_models=4, pairs=12)
+    (group,) = grouped(c.with_ties(), question)
+    assert not group.exact
+    here = at_rows(group, at.scores, judges_of(MODELS[MEMBER], at), 0.9)
+    value, error = quadrature.sampled(group, here, np.random.default_rng(0), 4000)
+    assert error.max() < 0.01
+    assert np.abs(laplace.look(group, here)[0].value - value).max() < 0.02 + 4 * error.max()
+    pairs, asked, at = panel(8, 0.9, n_questions=20)
+    (group,) = grouped(pairs.with_ties(), asked)
+    here = at_rows(group, at.scores, judges_of(MODELS[MEMBER], at), 0.9)
+    value, error = quadrature.sampled(group, here, np.random.default_rng(0), 4000)
+    assert np.abs((quadrature.look(group, here, 0.25).value - value) / error).max() < 4.5
+    assert np.abs(laplace.look(group, here)[0].value - value).max() > 5 * error.max()
+
+
+def test_modes_are_where_the_gradient_is_zero():
+    c, question, at = panel(9, 2.0, n_questions=20, pairs=12)
+    (group,) = grouped(c.with_ties(), question)
+    mode = laplace.Mode(group, at_rows(group, at.scores, judges_of(MODELS[MEMBER], at), 5.0))
+    assert np.abs(mode.gradient).max() < 1e-9
+    away = mode.heights(mode.deviates + np.random.default_rng(0).normal(0, 0.1, mode.deviates.shape))
+    assert (away < mode.height).all()
+
+
+def test_no_effect_is_the_likelihood_itself():
+    c, question, at = panel(10, 0.0, pairs=3)
+    found = fit(c, MEMBER)
+    at = found.solution.parameters
+    assert_allclose(fine(c, question, at, 1e-9).at(at, 1e-9).value, found.log_likelihood, rtol=1e-9)
+
+
+def test_components_of_a_question_are_apart():
+    """Two pairs without a common model are two questions."""
+    c, question, at = panel(11, 1.0, n_questions=20, n_models=2)
+    other = replace(c, models=("m0", "m1", "m2", "m3"), first=c.first + 2, second=c.second + 2)
+    both = replace(
+        other,
+        **{
+            name: np.concatenate([getattr(c, name), getattr(other, name)])
+            for name in ("first", "second", "judge", "outcome", "count")
+        },
+    )
+    at = Parameters(np.tile(at.scores, 2), at.judges)
+    groups = grouped(both.with_ties(), np.tile(question, 2))
+    assert [(group.size, len(group)) for group in groups] == [(2, 40)]
+    values = fine(both, np.tile(question, 2), at, 0.8).values(at, 0.8, 20)
+    apart = fine(both, np.r_[question, question + 20], at, 0.8).values(at, 0.8, 40)
+    assert_allclose(values, apart[:20] + apart[20:], rtol=1e-12)
+
+
+@pytest.mark.parametrize("pairs", [1, 6])
+def test_a_fit_is_a_maximum_and_finds_the_truth(pairs):
+    c, question, truth = panel(12, 1.0, n_questions=600 if pairs == 1 else 120, pairs=pairs)
+    found = fit_questions(c, question)
+    assert found.status is Status.INTERIOR and found.found.relative_gradient < 1e-7
+    table = found.confidence_intervals(0.9999)
+    true = np.r_[truth.scores, np.exp(truth.judges[0]), truth.judges[1], np.exp(truth.judges[2]), 1.0]
+    true = np.r_[true, 1.0 / truth.scores.std()]
+    assert ((table["low"] <= true) & (true <= table["high"])).all()
+    statistic, p = found.likelihood_ratio()
+    assert p < 1e-10 and statistic == pytest.approx(2 * (found.log_likelihood - fit(c, MEMBER).log_likelihood))
+    rng, at = np.random.default_rng(0), found.found.parameters
+    for _ in range(5):
+        moved = Parameters(at.scores + rng.normal(0, 0.05, 4), at.judges + rng.normal(0, 0.05, at.judges.shape))
+        sigma = found.sigma * np.exp(rng.normal(0, 0.05))
+        assert found.found.marginal.at(moved, sigma).value < found.log_likelihood
+
+
+def test_errors_are_larger_than_without_effects():
+    """120 judgments a question: beside those clustered by question, which need no model of the dependence."""
+    c, question, _ = panel(13, 1.0, n_questions=150, pairs=6)
+    found = fit_questions(c, question)
+    n = len(found.scores)
+    plug_in, clustered = fit(c, MEMBER), fit(c, MEMBER).clustered(c, question)
+
+    def relative(result):
+        s = result.scores.to_numpy()
+        to_shape = (np.eye(n) - np.outer(s, s) / (s @ s)) / s.std()
+        return np.sqrt(np.diag(to_shape @ result.covariance[:n, :n] @ to_shape.T)).mean()
+
+    assert relative(plug_in) < 0.75 * relative(clustered)
+    assert relative(found) == pytest.approx(relative(clustered), rel=0.2)
+
+
+def test_independent_judges_have_no_effect():
+    """Sigma is zero in about half of all sets without effects; then the fit is the one without."""
+    fits = [fit_questions(*panel(seed, 0.0, n_questions=100)[:2]) for seed in range(12)]
+    zero = [found for found in fits if found.sigma == 0]
+    assert 2 <= len(zero) <= 10  # binomial(12, 1/2) leaves that range once in 150 times
+    for found in zero:
+        assert found.status is Status.BOUNDARY and found.likelihood_ratio() == (0.0, 1.0)
+        assert_allclose(found.covariance, found.without.covariance)
+        assert found.confidence_intervals()["low"].isna().sum() == 2
+        assert "sigma is zero" in found.summary()
+    assert max(found.likelihood_ratio()[0] for found in fits) < 9  # p = .001 each
+
+
+def test_names_and_order_do_not_matter():
+    c, question, _ = panel(14, 1.0, n_questions=80, pairs=2)
+    found = fit_questions(c, question)
+    order = np.random.default_rng(0).permutation(len(c))
+    shuffled = c.take(order)
+    again = fit_questions(shuffled, np.array([f"q{k}" for k in 7 * question])[order])
+    assert again.log_likelihood == pytest.approx(found.log_likelihood, abs=1e-8)
+    assert_allclose(again.scores, found.scores, atol=1e-5)
+    turned = replace(c, first=c.second, second=c.first, outcome=1 - c.outcome)
+    turned = fit_questions(turned, question)
+    assert_allclose(turned.position, -found.position, atol=1e-5)
+    assert turned.sigma == pytest.approx(found.sigma, rel=1e-5)
+
+
+def test_predictions_are_averages_over_questions():
+    found = fit_questions(*panel(15, 1.0, n_questions=200)[:2])
+    at = found.found.parameters
+
+    def chances(v):
+        d = at.scores[0] - at.scores[1] + v
+        law = Law(np.exp(at.judges[0]) * d + at.judges[1], np.exp(at.judges[2]))
+        return (law.mean - law.tie / 2) * norm.pdf(v, scale=np.sqrt(2) * found.sigma)
+
+    exact = quad_vec(chances, -15, 15)[0]
+    by_judge = found.predict("m0", "m1", ["j0", "j1", "j2", "j3"])
+    assert_allclose(by_judge, exact, atol=1e-6)
+    assert found.predict("m0", "m1") == pytest.approx(exact.mean(), abs=1e-6)
+    certain = found.estimates.predict("m0", "m3")
+    assert 0.5 < found.predict("m0", "m3") < certain  # what a question adds is noise to who does not know it
+    with pytest.raises(DataError, match="not among those fitted"):
+        found.predict("m0", "nobody")
+
+
+@pytest.mark.parametrize("model", ["judge_aware_ties", "btl_ties"])
+def test_other_members(model):
+    c, question, _ = panel(16, 1.0, n_questions=200)
+    found = fit_questions(c, question, model)
+    assert found.status is Status.INTERIOR and found.found.relative_gradient < 1e-7
+    assert (found.position == 0).all()
+    if model == "btl_ties":
+        assert (found.discrimination == 1).all()
+
+
+def test_members_without_ties_take_comparisons_without():
+    c, question, _ = panel(17, 1.0, n_questions=250)
+    with pytest.raises(ConfigError, match="half a win"):
+        fit_questions(c, question, "position_aware")
+    kept = np.flatnonzero(c.outcome != 0.5)
+    found = fit_questions(c.take(kept), question[kept], "position_aware")
+    assert found.status is Status.INTERIOR and found.tie.isna().all()
+    assert fit_questions(c.take(kept), question[kept], "btl").likelihood_ratio()[0] > 20
+
+
+def test_what_cannot_be_fitted_is_refused():
+    c, question, _ = panel(18, 1.0, n_questions=200, judges_each=1)
+    with pytest.raises(NotIdentifiedError, match="no question has two comparisons"):
+        fit_questions(c, question)
+    with pytest.raises(DataError, match="one for each"):
+        fit_questions(c, question[1:])
+    with pytest.raises(DataError, match="which question"):
+        fit_questions(c)
+    unbeaten = c.take(np.flatnonzero(~(((c.first == 0) & (c.outcome < 1)) | ((c.second == 0) & (c.outcome > 0)))))
+    with pytest.raises(NoMaximumError, match="m0"):
+        fit_questions(unbeaten, np.arange(len(unbeaten)) // 2)
+
+
+def test_a_judge_without_noise_of_its_own_is_named():
+    """Two judges who answer by the sign of the question's own difference: their noise has no lower end."""
+    c, question, _ = panel(19, 0.0, n_questions=300, judges_each=2, n_judges=2)
+    rng = np.random.default_rng(0)
+    s = np.linspace(1, -1, 4)[None, :] + rng.normal(0, 1, (300, 4))
+    sure = (s[question, c.first] > s[question, c.second]).astype(float)
+    with pytest.raises(NoMaximumError, match=r"own noise of j0, j1 vanishes"):
+        fit_questions(replace(c, outcome=sure), question, "judge_aware")
+
+
+def test_copies_are_flagged_or_merged():
+    c, question, _ = panel(20, 0.5, n_questions=300)
+    copied = c.judge == 0
+    twice = replace(
+        c,
+        judges=(*c.judges, "copy"),
+        **{
+            name: np.r_[getattr(c, name), getattr(c, name)[copied]]
+            for name in ("first", "second", "outcome", "count")
+        },
+        judge=np.r_[c.judge, np.full(copied.sum(), 4)],
+    )
+    asked = np.r_[question, question[copied]]
+    with pytest.raises(NoMaximumError, match=r"own noise of j0, copy vanishes .* copy, j0.* merge_copies=True"):
+        fit_questions(twice, asked)
+    rng = np.random.default_rng(0)
+    slips = (twice.judge == 4) & (rng.random(len(twice)) < 0.03)
+    twice = replace(twice, outcome=np.where(slips, 1 - twice.outcome, twice.outcome))
+    left = fit_questions(twice, asked)
+    assert "copy, j0" in left.remarks[0] and "merge_copies=True" in left.summary()
+    merged = fit_questions(twice, asked, merge_copies=True)
+    alone = fit_questions(c, question)
+    assert alone.remarks == () and "count as one" in merged.remarks[0]
+    assert merged.comparisons.n_comparisons == len(c)
+    assert merged.relative_sigma == pytest.approx(alone.relative_sigma, rel=0.1)
+    assert left.relative_sigma > 1.2 * alone.relative_sigma  # what is left in passes for the answers' quality
+
+
+def test_one_vote_is_the_mean_of_answers():
+    c, question, _ = panel(21, 0.5, n_questions=50)
+    tracked = c.with_ties()
+    merged, asked = with_one_vote(tracked, question, {"j1": "j0", "j2": "j0"})
+    assert merged.judges == ("j0", "j3") and merged.n_comparisons == 100
+    for q in range(50):
+        of = [(question == q) & np.isin(c.judge, [0, 1, 2]), (asked == q) & (merged.judge == 0)]
+        assert merged.outcome[of[1]] == pytest.approx(c.outcome[of[0]].mean())
+        assert merged.tied[of[1]] == pytest.approx(tracked.tied[of[0]].mean())
+
+
+def test_held_out_questions_are_predicted_better_with_effects():
+    c, question, _ = panel(22, 1.2, n_questions=300)
+    table = held_out(c, question, question % 3, MEMBER)
+    assert len(table) == 300 and table["comparisons"].sum() == len(c)
+    assert table["with_effects"].sum() > table["without"].sum() + 30
+    whole = fit_questions(c, question)
+    seen = whole.log_likelihoods(c, question)
+    assert seen["with_effects"].sum() == pytest.approx(whole.log_likelihood, abs=1e-4)
+    assert seen["without"].sum() == pytest.approx(whole.without.log_likelihood, rel=1e-9)
+
+
+def test_a_single_answer_is_a_logistic_normal_integral():
+    """P(first) of one judgment without ties, beside the integral of the logistic curve."""
+    at = Parameters(np.array([0.4, -0.4]), np.array([[0.0], [0.2]]))
+    c = Comparisons(("a", "b"), ("j",), np.array([0]), np.array([1]), np.array([0]), np.array([1.0]))
+    marginal = Marginal.fine(grouped(c, np.array([0])), MODELS["position_aware"], np.ones(1), 1.5, 20.0)
+    exact = quad(lambda v: expit(1.0 + v) * norm.pdf(v, scale=1.5 * np.sqrt(2)), -20, 20)[0]
+    assert marginal.at(at, 1.5).value == pytest.approx(
+        np.log(exact), abs=4e-8
+    )  # the normal's mass beyond the nodes
+
+
+def test_it_says_what_it_is():
+    found = fit_questions(*panel(23, 1.0)[:2])
+    assert isinstance(found, QuestionFit) and "150 questions" in repr(found)
+    text = str(found)
+    for said in (
+        "150 of them with several",
+        "twice the gain",
+        "of the scores' standard deviation",
+        "score (in log",
+    ):
+        assert said in text
