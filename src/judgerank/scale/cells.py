@@ -102,8 +102,8 @@ def checked(db: DuckDBPyConnection, rows: Rows, cell: IntArray, count: FloatArra
     """
     if len(cell) and cell[0] == FAULT:
         refuse(db, rows)
-    beside = dict.fromkeys(sorted(DROPPED.values(), reverse=True), 0)
-    for place, many in zip(cell[: len(DROPPED)].tolist(), count.tolist(), strict=False):
+    beside, most = dict.fromkeys(sorted(DROPPED.values(), reverse=True), 0), len(DROPPED)
+    for place, many in zip(cell[:most].tolist(), count[:most].tolist(), strict=True):
         if place < 0:
             beside[DROPPED[place]] = int(many)
     return beside
@@ -124,7 +124,7 @@ def comparisons_of(names: Names, found: Batch, whole: bool) -> Comparisons:
     DataError
         If there are no cells; where they are of whole files, naming a judge that has none.
     """
-    start = int(np.searchsorted(found["first"], 0))
+    start = np.count_nonzero(found["first"][: len(DROPPED)] < 0)
     columns: dict[str, Any] = {name: column[start:] for name, column in found.items()}
     silent = np.flatnonzero(np.bincount(columns["judge"], minlength=len(names.judges)) == 0)
     if whole and len(silent):

@@ -114,12 +114,21 @@ def batches(db: DuckDBPyConnection, query: str) -> Generator[Batch]:
 
 
 def fetched(db: DuckDBPyConnection, query: str) -> Batch:
-    """All rows of a query, column by column, no column held twice but the one that is being put together."""
-    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in db.sql(query).columns}
+    """All rows of a query, column by column, no number held twice."""
+    columns: Batch = {}
+    size = room = 0
     for batch in batches(db, query):
-        for name, column in batch.items():
-            parts[name].append(column.copy())  # the engine frees all columns of a batch together
-    return {name: np.concatenate(parts.pop(name) or [np.zeros(0)]) for name in list(parts)}
+        start, size = size, size + len(next(iter(batch.values())))
+        if size > room:
+            room = size + max(BATCH, size // 8)
+        for name, values in batch.items():
+            column = columns.setdefault(name, np.empty(0, values.dtype))
+            if len(column) < room:
+                column.resize(room, refcheck=False)  # moves pages, not numbers, of a large array
+            column[start:size] = values
+    for column in columns.values():
+        column.resize(size, refcheck=False)
+    return columns or {name: np.zeros(0) for name in db.sql(query).columns}
 
 
 def literal(text: object) -> str:
