@@ -3,11 +3,11 @@
 import gzip
 import json
 import signal
+import subprocess
 import sys
 import tempfile
-import threading
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from judgerank.errors import ConfigError, DataError, DataUnavailableError, NoInt
 from replication.config import ROOT
 from replication.datasets import find_file
 from tests.real_data import FILES, needs_data
+from tests.tool.command import environment
 
 pytest.importorskip("duckdb")
 
@@ -267,12 +268,28 @@ def test_little_memory_spills_and_gives_the_same_cells_and_none_at_all_is_refuse
     assert capfd.readouterr() == ("", "")  # a bar is for terminals
 
 
-def test_an_interrupt_ends_a_query_and_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
-    with pytest.raises(KeyboardInterrupt), engine.session() as db:
-        timer.start()
-        db.execute("SELECT sum(a.i * b.i) FROM range(10_000_000) a(i), range(10_000_000) b(i)").fetchall()
+ENDLESS = """
+from judgerank.scale.engine import session
+with session() as db:
+    print("begun", flush=True)
+    db.execute("SELECT sum(a.i * b.i) FROM range(10_000_000) a(i), range(10_000_000) b(i)").fetchall()
+"""
+
+
+def test_an_interrupt_ends_a_query_and_leaves_nothing(tmp_path):
+    where = environment() | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", ENDLESS]
+    with subprocess.Popen(command, env=where, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout.readline() == "begun\n"
+        assert len(list(tmp_path.iterdir())) == 1
+        for _ in range(20):  # as a person would: one that comes too early is lost
+            run.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                run.wait(1)
+                break
+        else:
+            run.kill()
+        assert run.stderr.read().rstrip().endswith("KeyboardInterrupt")
     assert list(tmp_path.iterdir()) == []
 
 
