@@ -65,7 +65,7 @@ def by_duckdb(path: str, memory: str) -> int:
     wins = f"sum(CASE {ANSWER} WHEN 'a' THEN 1.0 WHEN 'c' THEN 0.5 ELSE 0.0 END)"
     with session(memory) as db:
         grouped = f"SELECT {', '.join(KEYS)}, count(*) AS n, {wins} AS w FROM '{path}' GROUP BY ALL"
-        return int(db.execute(f"SELECT count(*) FROM ({grouped}) WHERE n > 0 AND w >= 0").fetchall()[0][0])
+        return int(db.rows(f"SELECT count(*) FROM ({grouped}) WHERE n > 0 AND w >= 0")[0][0])
 
 
 def by_polars(path: str, memory: str) -> int:

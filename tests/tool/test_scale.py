@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from contextlib import contextmanager
 
@@ -256,7 +255,7 @@ def test_little_memory_spills_and_gives_the_same_cells_and_none_at_all_is_refuse
     @contextmanager
     def without_disk(memory):
         with engine.session(memory) as db:
-            db.execute("SET max_temp_directory_size = '0KB'")
+            db.rows("SET max_temp_directory_size = '0KB'")
             yield db
 
     with monkeypatch.context() as patched:
@@ -273,7 +272,7 @@ ENDLESS = """
 from judgerank.scale.engine import session
 with session() as db:
     print("begun", flush=True)
-    db.execute("SELECT sum(a.i * b.i) FROM range(10_000_000) a(i), range(10_000_000) b(i)").fetchall()
+    db.rows("SELECT i % 1000, count(*) FROM range(10_000_000_000_000) t(i) GROUP BY ALL")
 """
 
 
@@ -283,14 +282,12 @@ def test_an_interrupt_ends_a_query_and_leaves_nothing(tmp_path):
     with subprocess.Popen(command, env=where, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         assert run.stdout.readline() == "begun\n"
         assert len(list(tmp_path.iterdir())) == 1
-        time.sleep(0.5)
         run.send_signal(signal.SIGINT)
         try:
-            run.wait(30)
+            run.wait(60)
         finally:
             run.kill()
-        assert "KeyboardInterrupt" in run.stderr.read()
-    assert run.returncode == -signal.SIGINT
+        assert run.stderr.read().rstrip().endswith("KeyboardInterrupt")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +12,10 @@ from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError
 from judgerank.files import Files, named
-from judgerank.scale.engine import MEMORY, Batch, fetched, session
+from judgerank.scale.engine import MEMORY, Batch, Engine, session
 from judgerank.scale.faults import refuse
 from judgerank.scale.names import DROPPED, Names
 from judgerank.scale.rows import FAULT, Columns, Rows, rows_of
-
-if TYPE_CHECKING:  # an optional extra
-    from duckdb import DuckDBPyConnection
 
 ALIKE = "count(*) AS many, sum(answer::DOUBLE) AS wins"  # of records that count once: a quarter less time
 SUMS = "sum(times) AS many, sum(answer * times) AS wins"
@@ -62,7 +59,7 @@ def aggregate(
     """
     with session(memory) as db:
         rows = rows_of(db, files, form, columns, winner_values)
-        found = fetched(db, cells_of(rows.names, rows.query(), ties or rows.counted, not rows.counted))
+        found = db.fetched(cells_of(rows.names, rows.query(), ties or rows.counted, not rows.counted))
         dropped = checked(db, rows, found["first"], found["count"])
     with named(*rows.labels):
         cells = comparisons_of(rows.names, found, whole=True)
@@ -92,7 +89,7 @@ def cells_of(names: Names, query: str, ties: bool, alike: bool) -> str:
     return f"SELECT {', '.join(columns)} FROM (SELECT cell, {sums} FROM ({query}) GROUP BY cell ORDER BY cell)"
 
 
-def checked(db: DuckDBPyConnection, rows: Rows, cell: IntArray, count: FloatArray) -> dict[str, int]:
+def checked(db: Engine, rows: Rows, cell: IntArray, count: FloatArray) -> dict[str, int]:
     """Records that were dropped, by reason, from the start of what stands in the place of cells.
 
     Raises

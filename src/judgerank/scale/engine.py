@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import signal
-import socket
 import sys
 import tempfile
-import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +19,7 @@ if TYPE_CHECKING:  # an optional extra
     from duckdb import DuckDBPyConnection
 
 AS_WRITTEN = "join_order,build_side_probe_side"  # it takes a CSV for 42 rows, and would hash it, not the names
+Found = TypeVar("Found")
 Batch = dict[str, NDArray[Any]]  # columns by name
 MEMORY = "25%"  # of the machine's, or of what its container may take
 BATCH = 1 << 20  # rows that come over at a time
@@ -30,8 +29,65 @@ FILE = re.compile(r"^\s*file = (.*)$", re.MULTILINE)
 JSON = re.compile(r'in file "(?P<file>.*?)",.*? in (?P<unit>line|\w+(?:/\w+)*) (?P<number>\d+): (?P<why>[^\n]*)')
 
 
+class Engine:
+    """A connection whose queries can be interrupted.
+
+    They run in a thread of their own: a thread that computes does not look for Ctrl-C, and one that waits does.
+    """
+
+    def __init__(self, connection: DuckDBPyConnection):
+        self._connection, self._thread = connection, ThreadPoolExecutor(1)
+
+    def _wait_for(self, call: Callable[[], Found]) -> Found:
+        future = self._thread.submit(call)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            while not future.done():  # one that comes before the query has begun is lost
+                self._connection.interrupt()
+                wait([future], 0.1)
+            raise
+
+    def rows(self, query: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query, of which there are few."""
+        return self._wait_for(lambda: self._connection.execute(query, list(parameters)).fetchall())
+
+    def batches(self, query: str) -> Generator[Batch]:
+        """The rows of a query as they come, column by column."""
+        reader = self._wait_for(lambda: self._connection.sql(query).to_arrow_reader(BATCH))
+        try:
+            while (batch := self._wait_for(lambda: next(reader, None))) is not None:
+                columns = zip(batch.schema.names, batch.columns, strict=True)
+                if batch.num_rows:
+                    yield {name: column.to_numpy(zero_copy_only=False) for name, column in columns}
+        finally:
+            reader.close()  # the engine takes no other query before
+
+    def fetched(self, query: str) -> Batch:
+        """All rows of a query, column by column, no number held twice."""
+        columns: Batch = {}
+        size = room = 0
+        for batch in self.batches(query):
+            start, size = size, size + len(next(iter(batch.values())))
+            if size > room:
+                room = size + max(BATCH, size // 8)
+            for name, values in batch.items():
+                column = columns.setdefault(name, np.empty(0, values.dtype))
+                if len(column) < room:
+                    column.resize(room, refcheck=False)  # moves pages, not numbers, of a large array
+                column[start:size] = values
+        for column in columns.values():
+            column.resize(size, refcheck=False)
+        return columns or {name: np.zeros(0) for name in self._connection.sql(query).columns}
+
+    def close(self) -> None:
+        """End the thread and the connection."""
+        self._thread.shutdown()
+        self._connection.close()
+
+
 @contextmanager
-def session(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
+def session(memory: str = MEMORY) -> Iterator[Engine]:
     """An engine of its own, which spills to a temporary directory that is gone afterwards.
 
     Parameters
@@ -60,56 +116,23 @@ def session(memory: str = MEMORY) -> Iterator[DuckDBPyConnection]:
             "temp_directory": folder,
         }
         try:
-            db = duckdb.connect(config=settings)
-            db.execute(f"SET disabled_optimizers = '{AS_WRITTEN}'")
+            db = Engine(duckdb.connect(config=settings))
         except duckdb.Error:
             raise ConfigError(f"memory {memory!r} is no amount (such as 25% or 4GB)") from None
         watched = sys.stdout.isatty()  # where the engine draws its bar
-        db.execute(f"SET enable_progress_bar = {watched}; SET enable_progress_bar_print = {watched}")
         try:
-            with _interruptible(db):
-                yield db
+            db.rows(f"SET disabled_optimizers = '{AS_WRITTEN}'")
+            db.rows(f"SET enable_progress_bar = {watched}")
+            db.rows(f"SET enable_progress_bar_print = {watched}")
+            yield db
         except duckdb.OutOfMemoryException:
             raise ConfigError(
                 f"memory {memory!r} does not suffice, spilling to disk included: allow more"
             ) from None
-        except (RuntimeError, duckdb.InterruptException) as error:
-            if "interrupted" not in str(error).lower():
-                raise
-            raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise said(error) from None
         finally:
             db.close()
-
-
-@contextmanager
-def _interruptible(db: DuckDBPyConnection) -> Iterator[None]:
-    """Ctrl-C ends a query at once: the engine may wait where it does not look for signals.
-
-    Only the main thread gets them; elsewhere there is nothing to do.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    heard, told = socket.socketpair()
-    told.setblocking(False)
-    before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
-
-    def watch() -> None:
-        while number := heard.recv(1):
-            if number[0] == signal.SIGINT:
-                db.interrupt()
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(before)
-        told.close()
-        watcher.join()
-        heard.close()
 
 
 def said(error: Exception) -> DataError | DataUnavailableError:
@@ -132,36 +155,6 @@ def said(error: Exception) -> DataError | DataUnavailableError:
 
 def _name(path: str) -> str:
     return path.strip().rsplit("/", 1)[-1]
-
-
-def batches(db: DuckDBPyConnection, query: str) -> Generator[Batch]:
-    """The rows of a query as they come, column by column."""
-    reader = db.sql(query).to_arrow_reader(BATCH)
-    try:
-        for batch in reader:
-            columns = zip(batch.schema.names, batch.columns, strict=True)
-            if batch.num_rows:
-                yield {name: column.to_numpy(zero_copy_only=False) for name, column in columns}
-    finally:
-        reader.close()  # the engine takes no other query before
-
-
-def fetched(db: DuckDBPyConnection, query: str) -> Batch:
-    """All rows of a query, column by column, no number held twice."""
-    columns: Batch = {}
-    size = room = 0
-    for batch in batches(db, query):
-        start, size = size, size + len(next(iter(batch.values())))
-        if size > room:
-            room = size + max(BATCH, size // 8)
-        for name, values in batch.items():
-            column = columns.setdefault(name, np.empty(0, values.dtype))
-            if len(column) < room:
-                column.resize(room, refcheck=False)  # moves pages, not numbers, of a large array
-            column[start:size] = values
-    for column in columns.values():
-        column.resize(size, refcheck=False)
-    return columns or {name: np.zeros(0) for name in db.sql(query).columns}
 
 
 def literal(text: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -11,15 +10,13 @@ from judgerank.errors import DataError
 from judgerank.files import named
 from judgerank.layouts import Table
 from judgerank.reading import judgments_from
+from judgerank.scale.engine import Engine
 from judgerank.scale.names import value_of
 from judgerank.scale.rows import FAULT, Rows
 from judgerank.scale.sources import Source, table
 
-if TYPE_CHECKING:  # an optional extra
-    from duckdb import DuckDBPyConnection
 
-
-def refuse(db: DuckDBPyConnection, rows: Rows) -> None:
+def refuse(db: Engine, rows: Rows) -> None:
     """Refuse the first record at fault of the first file that has one; there is one.
 
     Raises
@@ -40,15 +37,15 @@ def refuse(db: DuckDBPyConnection, rows: Rows) -> None:
         raise DataError(f"record {record} cannot be read as a comparison")
 
 
-def _first_fault(db: DuckDBPyConnection, rows: Rows, source: Source) -> int | None:
+def _first_fault(db: Engine, rows: Rows, source: Source) -> int | None:
     counted = f"SELECT row_number() OVER () AS record, * FROM ({rows.texts([source])})"
     query = f"SELECT min(record) FROM ({rows.query(counted, ', r.record')}) WHERE cell = {FAULT}"
-    return db.execute(query).fetchall()[0][0]
+    return db.rows(query)[0][0]
 
 
-def _record(db: DuckDBPyConnection, rows: Rows, source: Source, record: int) -> dict[str, object]:
+def _record(db: Engine, rows: Rows, source: Source, record: int) -> dict[str, object]:
     """The values of a record, by the names of their columns."""
     columns = ", ".join(f"{source.expression(name)} AS {key}" for key, name in rows.used.items())
     counted = f"SELECT row_number() OVER () AS record, {columns} FROM {table([source], list(rows.used.values()))}"
-    (found,) = db.execute(f"SELECT * EXCLUDE (record) FROM ({counted}) WHERE record = {record}").fetchall()
+    (found,) = db.rows(f"SELECT * EXCLUDE (record) FROM ({counted}) WHERE record = {record}")
     return {name: value_of(value, source) for name, value in zip(rows.used.values(), found, strict=True)}

@@ -6,16 +6,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from judgerank.errors import DataError
 from judgerank.frames import UNPARSED
 from judgerank.layouts.table import ONE_JUDGE
 from judgerank.layouts.words import ANSWERS, shares, word
+from judgerank.scale.engine import Engine
 from judgerank.scale.sources import Source, table
-
-if TYPE_CHECKING:  # an optional extra
-    from duckdb import DuckDBPyConnection
 
 MOST_NAMES = 1_000_000  # different values in a column of names or answers: more are no names
 LETTERS = {"a": 2, "c": 1, "b": 0}  # twice what the model shown first won
@@ -37,9 +34,7 @@ class Names:
     spoken: tuple[str, ...]
 
 
-def coded(
-    db: DuckDBPyConnection, sources: Sequence[Source], used: Mapping[str, str], words: Mapping[str, str]
-) -> Names:
+def coded(db: Engine, sources: Sequence[Source], used: Mapping[str, str], words: Mapping[str, str]) -> Names:
     """Look at all records once, and write down what is in them.
 
     Parameters
@@ -78,9 +73,7 @@ def _number(letter: str | None) -> int | None:
     return None if letter is None else LETTERS.get(letter, UNKNOWN)
 
 
-def _values(
-    db: DuckDBPyConnection, sources: Sequence[Source], used: Mapping[str, str]
-) -> dict[str, dict[str, object]]:
+def _values(db: Engine, sources: Sequence[Source], used: Mapping[str, str]) -> dict[str, dict[str, object]]:
     """The different values of the columns of names and answers, by their texts; of a missing one there is none."""
     keys = [key for key in ("model_a", "model_b", "judge", "winner") if key in used]
     plain = ", ".join(f"{sources[0].expression(used[key])} AS {key}" for key in keys)
@@ -88,7 +81,7 @@ def _values(
     each = ", ".join(f"({key})" for key in keys)
     of = f"(SELECT {plain} FROM {table(sources, [used[key] for key in keys])})"
     most = len(keys) * MOST_NAMES
-    found = db.execute(f"SELECT {both} FROM {of} GROUP BY GROUPING SETS ({each}) LIMIT {most + 1}").fetchall()
+    found = db.rows(f"SELECT {both} FROM {of} GROUP BY GROUPING SETS ({each}) LIMIT {most + 1}")
     if len(found) > most:
         raise DataError(f"there are more than {MOST_NAMES:,} different names and answers: are these the columns?")
     values = {}
@@ -104,7 +97,7 @@ def value_of(value: object, source: Source) -> object:
     return None if isinstance(found, float) and math.isnan(found) else found
 
 
-def _written(db: DuckDBPyConnection, name: str, values: Values) -> tuple[str, ...]:
+def _written(db: Engine, name: str, values: Values) -> tuple[str, ...]:
     """Labels, sorted, their codes written down; what is no name has none."""
     labels = sorted({value for value in values.values() if isinstance(value, str) and value})
     code = {label: number for number, label in enumerate(labels)}
@@ -113,10 +106,8 @@ def _written(db: DuckDBPyConnection, name: str, values: Values) -> tuple[str, ..
     return tuple(labels)
 
 
-def _insert(
-    db: DuckDBPyConnection, name: str, texts: Mapping[str, list[str]], **numbers: list[int | None]
-) -> None:
+def _insert(db: Engine, name: str, texts: Mapping[str, list[str]], **numbers: list[int | None]) -> None:
     columns = [f"unnest(?::VARCHAR[]) AS {key}" for key in texts] + [
         f"unnest(?::BIGINT[]) AS {key}" for key in numbers
     ]
-    db.execute(f"CREATE TEMP TABLE {name} AS SELECT {', '.join(columns)}", [*texts.values(), *numbers.values()])
+    db.rows(f"CREATE TEMP TABLE {name} AS SELECT {', '.join(columns)}", [*texts.values(), *numbers.values()])

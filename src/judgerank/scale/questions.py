@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import md5
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -18,14 +17,11 @@ from judgerank.files import Files
 from judgerank.model import Model, Parameters
 from judgerank.result import FitResult
 from judgerank.scale.cells import cells_of, checked, comparisons_of, places_of
-from judgerank.scale.engine import MEMORY, Batch, batches, fetched, session
+from judgerank.scale.engine import MEMORY, Batch, Engine, session
 from judgerank.scale.faults import refuse
 from judgerank.scale.names import Names
 from judgerank.scale.rows import FAULT, Columns, Rows, rows_of
 from judgerank.separation import residuals_by_cluster
-
-if TYPE_CHECKING:  # an optional extra
-    from duckdb import DuckDBPyConnection
 
 LARGEST_WEIGHT = 18  # of a question: larger ones are rarer than a double can tell
 
@@ -99,11 +95,11 @@ def _to_gradients(model: Model, at: Parameters) -> csr_array:
     return csr_array((values, place), shape=(k * (n + own), n + b * k))
 
 
-def _by_question(db: DuckDBPyConnection, rows: Rows, fitted: FitResult) -> Iterator[tuple[csr_array, float]]:
+def _by_question(db: Engine, rows: Rows, fitted: FitResult) -> Iterator[tuple[csr_array, float]]:
     """Residuals of whole questions, sparse float arrays, and how many comparisons came with them."""
     query = f"SELECT question, cell, answer, times FROM ({rows.query(also=', r.question')}) ORDER BY question"
     waiting, last = None, None  # of the question that the next rows may go on with
-    stream = batches(db, query)
+    stream = db.batches(query)
     for batch in stream:
         cell = batch["cell"]
         if cell.min() < 0:
@@ -170,15 +166,15 @@ def resampled(
     with session(memory) as db:
         rows = rows_of(db, files, form, columns, winner_values, ["question"])
         text = "r.question::JSON->>'$'" if rows.sources[0].of_json else "r.question"
-        db.execute(
+        db.rows(
             f"CREATE TEMP TABLE kept AS SELECT question, cell, answer, sum(times) AS times FROM "
             f"({rows.query(also=f', {text} AS question')}) GROUP BY ALL"
         )
-        beside = fetched(
-            db, "SELECT cell, sum(times) AS count FROM kept WHERE cell < 0 GROUP BY cell ORDER BY cell"
+        beside = db.fetched(
+            "SELECT cell, sum(times) AS count FROM kept WHERE cell < 0 GROUP BY cell ORDER BY cell"
         )
         dropped = checked(db, rows, beside["cell"], beside["count"])
-        db.execute("CREATE TEMP TABLE questions AS SELECT DISTINCT question FROM kept WHERE cell >= 0")
+        db.rows("CREATE TEMP TABLE questions AS SELECT DISTINCT question FROM kept WHERE cell >= 0")
         for replicate in range(replicates):
             drawn = (
                 "SELECT cell, answer, times * weight AS times FROM kept "
@@ -186,7 +182,7 @@ def resampled(
             )
             found = comparisons_of(
                 rows.names,
-                fetched(db, cells_of(rows.names, drawn, ties or rows.counted, alike=False)),
+                db.fetched(cells_of(rows.names, drawn, ties or rows.counted, alike=False)),
                 whole=False,
             )
             yield replace(found.take(np.arange(len(found))), dropped=dropped)

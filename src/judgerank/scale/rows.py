@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from judgerank.errors import DataError
 from judgerank.files import Files, named
@@ -13,11 +12,9 @@ from judgerank.layouts import Table, recognised
 from judgerank.layouts.table import ASK, COUNTS
 from judgerank.layouts.tables import ARENA, NAMED, PAPER, WINNERS
 from judgerank.layouts.words import meanings
+from judgerank.scale.engine import Engine
 from judgerank.scale.names import NULL, Names, coded
 from judgerank.scale.sources import Source, sources_of, table, unexpected
-
-if TYPE_CHECKING:  # an optional extra
-    from duckdb import DuckDBPyConnection
 
 PLAIN = (PAPER, ARENA, NAMED)
 FAULT = -9  # in place of a cell, as are the answers below zero
@@ -99,7 +96,7 @@ class Rows:
 
 
 def rows_of(
-    db: DuckDBPyConnection,
+    db: Engine,
     files: Files,
     form: str | None,
     columns: Columns | None,
@@ -155,7 +152,7 @@ def _columns(sample: Table, source: Source, further: tuple[str, ...]) -> dict[st
     return {key: name for key, name in used.items() if key != "question" or key in further}
 
 
-def _refuse_what_comes_late(db: DuckDBPyConnection, sources: Sequence[Source], used: Mapping[str, str]) -> None:
+def _refuse_what_comes_late(db: Engine, sources: Sequence[Source], used: Mapping[str, str]) -> None:
     """Refuse JSON whose first records lack a column that would mean something and that later ones have."""
     if not sources[0].of_json:
         return
@@ -165,13 +162,13 @@ def _refuse_what_comes_late(db: DuckDBPyConnection, sources: Sequence[Source], u
         if name not in used.values()
     ]
     sums = ", ".join(f"count({sources[0].expression(name)})" for name in late)
-    found = db.execute(f"SELECT {sums} FROM {table(sources, late)}").fetchall()[0] if late else ()
+    found = db.rows(f"SELECT {sums} FROM {table(sources, late)}")[0] if late else ()
     for name, times in zip(late, found, strict=True):
         if times:
             raise DataError(f"{times} records have {name!r}, and the first ones do not: use judgerank.read")
 
 
-def _refuse_counts(db: DuckDBPyConnection, sources: Sequence[Source], used: Mapping[str, str]) -> None:
+def _refuse_counts(db: Engine, sources: Sequence[Source], used: Mapping[str, str]) -> None:
     """Refuse a column by whose name records may count more than once (`judgerank.layouts.table`)."""
     for name in dict.fromkeys(name for source in sources for name in source.columns):
         if name.lower() in COUNTS and name not in used.values():
@@ -179,7 +176,7 @@ def _refuse_counts(db: DuckDBPyConnection, sources: Sequence[Source], used: Mapp
             query = (
                 f"SELECT count({number}), count(*) FILTER ({number} = 1), count(*) FROM {table(sources, [name])}"
             )
-            there, ones, size = db.execute(query).fetchall()[0]
+            there, ones, size = db.rows(query)[0]
             if there and ones < size:
                 raise DataError(
                     f"column {name!r} looks like one of counts (column count={name} counts records so often; "

@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -16,10 +15,7 @@ from judgerank.files import Files, labels_of, named, paths_of
 from judgerank.forms import GZIP, READERS, ZSTD, delimiter_of, form_of
 from judgerank.frames import COLUMNS as PUBLISHED
 from judgerank.layouts.table import COLUMNS, COUNTS
-from judgerank.scale.engine import literal, quoted
-
-if TYPE_CHECKING:  # an optional extra
-    from duckdb import DuckDBPyConnection
+from judgerank.scale.engine import Engine, literal, quoted
 
 FORMS = ("csv", "tsv", "jsonl", "ndjson", "json", "parquet")
 SAMPLE = 1_000  # records that tell the layout
@@ -60,11 +56,11 @@ class Source:
             return f"c{self.columns.index(name)}"
         return quoted(name)
 
-    def sample(self, db: DuckDBPyConnection) -> pd.DataFrame:
+    def sample(self, db: Engine) -> pd.DataFrame:
         """The first records, with values as `judgerank.forms` gives them."""
         if self.of_json:
             return pd.DataFrame(_objects(db, self), dtype=object)
-        rows = db.execute(f"SELECT * FROM {table([self], self.columns)} LIMIT {SAMPLE}").fetchall()
+        rows = db.rows(f"SELECT * FROM {table([self], self.columns)} LIMIT {SAMPLE}")
         return pd.DataFrame([list(row) for row in rows], columns=list(self.columns), dtype=object)
 
 
@@ -85,7 +81,7 @@ def _plain(address: str) -> str:
     return "".join(f"[{one}]" if one in "*?[" else one for one in address)
 
 
-def sources_of(db: DuckDBPyConnection, files: Files, form: str | None) -> list[Source]:
+def sources_of(db: Engine, files: Files, form: str | None) -> list[Source]:
     """Every file, opened far enough to know its columns.
 
     Raises
@@ -116,7 +112,7 @@ def sources_of(db: DuckDBPyConnection, files: Files, form: str | None) -> list[S
     return sources
 
 
-def _source(db: DuckDBPyConnection, address: str, label: str, form: str | None) -> Source:
+def _source(db: Engine, address: str, label: str, form: str | None) -> Source:
     kind = form_of(Path(address), form)
     if kind not in FORMS:
         what = "a form that an engine reads" if kind in READERS else "a form that can be read"
@@ -124,7 +120,7 @@ def _source(db: DuckDBPyConnection, address: str, label: str, form: str | None) 
     packed = _compression(address)
     if kind == "parquet":
         reader = ("read_parquet", "")
-        told = db.execute(f"DESCRIBE SELECT * FROM read_parquet([{literal(_plain(address))}])").fetchall()
+        told = db.rows(f"DESCRIBE SELECT * FROM read_parquet([{literal(_plain(address))}])")
         return Source(address, label, kind, tuple(row[0] for row in told), reader)
     if kind in ("csv", "tsv"):
         delimiter, columns = _header(db, address, kind, packed)
@@ -155,23 +151,21 @@ def _compression(address: str) -> str:
     return f"compression='{next((kind for magic, kind in kinds.items() if start.startswith(magic)), 'none')}'"
 
 
-def _header(db: DuckDBPyConnection, address: str, form: str, packed: str) -> tuple[str, tuple[str, ...]]:
+def _header(db: Engine, address: str, form: str, packed: str) -> tuple[str, tuple[str, ...]]:
     reader = f"read_csv([{literal(_plain(address))}], auto_detect=false, header=false, {LINES}, {packed})"
-    found = db.execute(f"SELECT line FROM {reader} LIMIT 1").fetchone()
-    if found is None or found[0] is None:
+    found = db.rows(f"SELECT line FROM {reader} LIMIT 1")
+    if not found or found[0][0] is None:
         raise DataError("there are no comparisons: the set is empty")
-    delimiter = delimiter_of(found[0], "\t" if form == "tsv" else ",")
-    return delimiter, tuple(next(csv.reader([found[0]], delimiter=delimiter)))
+    delimiter = delimiter_of(found[0][0], "\t" if form == "tsv" else ",")
+    return delimiter, tuple(next(csv.reader([found[0][0]], delimiter=delimiter)))
 
 
-def _objects(db: DuckDBPyConnection, source: Source) -> list[dict[str, object]]:
+def _objects(db: Engine, source: Source) -> list[dict[str, object]]:
     """The first records of JSON."""
     function, options = source.reader
     options = options.replace("records=true", "records=false")
     listed = f"[{literal(_plain(source.address))}]{options}, columns={{'json': 'JSON'}}"
-    found = [
-        json.loads(row[0]) for row in db.execute(f"SELECT * FROM {function}({listed}) LIMIT {SAMPLE}").fetchall()
-    ]
+    found = [json.loads(row[0]) for row in db.rows(f"SELECT * FROM {function}({listed}) LIMIT {SAMPLE}")]
     odd = next((number for number, record in enumerate(found, 1) if not isinstance(record, dict)), None)
     if odd is not None:
         raise DataError(f"record {odd} is not a JSON object")
