@@ -13,6 +13,7 @@ from judgerank.leaderboard import kept, panel
 from judgerank.leaderboard.charts import charts_of
 from judgerank.leaderboard.evidence import evidence
 from judgerank.leaderboard.exports import ELO_MEAN, ELO_POINTS
+from judgerank.leaderboard.remarks import counted
 from judgerank.leaderboard.suggestions import CHANCE
 from judgerank.leaderboard.verdict import verdict
 from judgerank.pages import Shown, render, shown
@@ -45,7 +46,7 @@ HEADS = {"low": "from", "high": "to", "rank_low": "rank from", "rank_high": "ran
 HEADS |= {"p_holm": "p, Holm", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width then"}
 HEADS |= {"to_separate": "to separate", "elo": "Elo scale", "versus": "wins against"}
-HEADS |= {f"{end}_{name}": f"{word}" for end, word in (("low", "from"), ("high", "to")) for name in panel.BLOCKS}
+HEADS |= {f"{end}_{name}": word for end, word in (("low", "from"), ("high", "to")) for name in panel.BLOCKS}
 ABOUT = {
     "score": "quality in log-odds, their sum zero",
     "low": "lower end of the interval",
@@ -126,8 +127,8 @@ def _shown(key: str, caption: str, frame: pd.DataFrame, precise: dict[str, int] 
 def _told(ranking: Ranking) -> str:
     judgments, c = ranking.judgments, ranking.judgments.comparisons
     return (
-        f"{c.n_comparisons:.0f} comparisons of {len(c.models)} models by {_count(len(c.judges), 'judge')}, from "
-        f"{judgments.source.get('file', 'a table')} ({_count(len(judgments.frame), 'record')})."
+        f"{c.n_comparisons:.0f} comparisons of {len(c.models)} models by {counted(len(c.judges), 'judge')}, from "
+        f"{judgments.source.get('file', 'a table')} ({counted(len(judgments.frame), 'record')})."
     )
 
 
@@ -257,9 +258,5 @@ def _fit_of(fitted: FitResult, judgments: Judgments) -> str:
     return (
         f"Model {fitted.model.name}: {MEMBERS[fitted.model.name]}; {fitting}, {ties}. "
         f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
-        f"{_count(fitted.n_parameters, 'free parameter')}. {spread}"
+        f"{counted(fitted.n_parameters, 'free parameter')}. {spread}"
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

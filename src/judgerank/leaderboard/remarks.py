@@ -229,5 +229,10 @@ def listed(names: Iterable[str], many: int | None = None) -> str:
     return ", ".join(names[:LISTED]) + rest
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural where there is not one."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _p(value: float) -> str:
     return "< 0.0001" if value < 1e-4 else f"= {value:.4f}"

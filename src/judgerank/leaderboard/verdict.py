@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.leaderboard import panel
-from judgerank.leaderboard.remarks import listed
+from judgerank.leaderboard.remarks import counted, listed
 from judgerank.leaderboard.suggestions import CHANCE
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ def verdict(ranking: Ranking) -> list[tuple[str, str]]:
     board, pairs, judges = (_largest(ranking.tables[name]) for name in ("leaderboard", "pairs", "judges"))
     parts = (
         _first(ranking, board, pairs),
-        _groups(ranking, board, pairs),
+        _groups(board, pairs),
         _panel(judges),
         _worries(ranking, judges),
-        _next(ranking, board),
+        _next(ranking),
     )
     return [told for part in parts for told in part]
 
@@ -59,10 +59,10 @@ def _first(ranking: Ranking, board: pd.DataFrame, pairs: pd.DataFrame) -> Told:
     if not others:
         yield "First", f"{told} It is separated from every other model."
     else:
-        yield "First", f"{told} It is not separated from {_counted(len(others), 'other')}: {listed(others)}."
+        yield "First", f"{told} It is not separated from {counted(len(others), 'other')}: {listed(others)}."
 
 
-def _groups(ranking: Ranking, board: pd.DataFrame, pairs: pd.DataFrame) -> Told:
+def _groups(board: pd.DataFrame, pairs: pd.DataFrame) -> Told:
     if board["band"].isna().any():
         return
     known = pairs["separated"].notna()
@@ -114,7 +114,7 @@ def _worries(ranking: Ranking, judges: pd.DataFrame) -> Told:
     yield "To worry about", " ".join(found) or "Nothing that stands out."
 
 
-def _next(ranking: Ranking, board: pd.DataFrame) -> Told:
+def _next(ranking: Ranking) -> Told:
     plan = _largest(ranking.tables["next"])
     if plan.empty:
         return
@@ -140,7 +140,3 @@ def _next(ranking: Ranking, board: pd.DataFrame) -> Told:
 def _rounded(number: int) -> int:
     """To two significant digits."""
     return int(float(f"{number:.2g}"))
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
