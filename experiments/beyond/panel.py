@@ -1,6 +1,6 @@
-"""Beyond the paper: a quality of its own for every answer, shared by all judges of a question.
+"""Beyond the paper: what a panel does besides judging quality: question effects, style, categories, own family.
 
-python experiments/beyond/panel.py [members=[btl_ties]] [question_sd=[0,1]] [replications=100] ...
+python experiments/beyond/panel.py [members=[btl_ties]] [blocks=[family,my_block.py:column]] [replications=100] ...
 """
 
 import logging
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.judgments import Judgments
-from replication import plots
+from replication import panel_blocks, plots
 from replication.config import ROOT, main
 from replication.outputs import run_section
 from replication.panel import DESIGNS, clustered, coverage, covered, errors_of, first_fit, gains, integrals
@@ -35,7 +35,58 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     }
     if cfg.replications:
         tables["coverage"] = Table(simulated(cfg), f"What {cfg.level:.0%} intervals hold on simulated data", 3)
+    return tables | with_blocks(cfg, data)
+
+
+def with_blocks(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    """What each further block does on every set, scores by category, and blocks on simulated data."""
+    rows, estimates, categories = [], [], []
+    for key, judgments in data.items():
+        records = panel_blocks.records_of(judgments, cfg.datasets[key].questions, cfg.answers)
+        given = records, judgments.name, cfg.blocks, cfg.members, cfg.folds, cfg.seed, cfg.level
+        told, table = panel_blocks.of_blocks(*given)
+        rows += [{"title": judgments.title, **row} for row in told]
+        estimates.append(table)
+        categories.append(panel_blocks.by_category(records, cfg.members, cfg.level).assign(dataset=judgments.name))
+        log.info("%s: %d blocks", judgments.title, len(told))
+    tables = {
+        "blocks": Table(pd.DataFrame(rows), "What judges do besides, block by block", 3),
+        "block_estimates": Table(
+            pd.concat(estimates), f"Estimates of blocks, {cfg.level:.0%} intervals by question"
+        ),
+    }
+    by_category = pd.concat(categories)
+    if len(by_category):
+        tables["categories"] = Table(by_category, f"Scores by category, ranks that hold at once ({cfg.level:.0%})")
+    if cfg.block_replications:
+        title = f"Blocks on simulated data: tests at .05, and what {cfg.level:.0%} intervals hold"
+        tables["block_coverage"] = Table(simulated_blocks(cfg), title, 3)
     return tables
+
+
+def simulated_blocks(cfg: DictConfig) -> pd.DataFrame:
+    """Tests and intervals on simulated data, each block there and not, with question effects and without."""
+    cells = {
+        f"{block} size{size:g} sd{sd:g}".replace(" ", "-"): {
+            "block": block,
+            "size": size,
+            "question_sd": sd,
+            "level": cfg.level,
+        }
+        for block, largest in cfg.sizes.items()
+        for size in (0.0, largest)
+        for sd in cfg.question_sd
+    }
+    repeats = dict.fromkeys(cells, cfg.block_replications)
+    study = Study("panel_blocks", panel_blocks.found, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study.run(cfg.parallel)
+    return pd.DataFrame(
+        [
+            row
+            for cell, given in cells.items()
+            for row in panel_blocks.table_of(pd.DataFrame(study.records(cell)), given)
+        ]
+    )
 
 
 def of_set(cfg: DictConfig, judgments: Judgments) -> tuple[dict, pd.DataFrame]:
@@ -91,7 +142,17 @@ def simulated(cfg: DictConfig) -> pd.DataFrame:
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    return {"panel": plots.panel(tables["summary"], f"Answers of one question, judged by several{suffix}")}
+    figures = {"panel": plots.panel(tables["summary"], f"Answers of one question, judged by several{suffix}")}
+    if tables["blocks"]["gain"].notna().any():
+        title = f"What judges do besides judging quality{suffix}"
+        figures["blocks"] = plots.blocks(tables["blocks"], tables.get("block_coverage"), title)
+    if "categories" in tables:
+        for name, rows in tables["categories"].groupby("dataset"):
+            title = (
+                f"{plots.NAMES.get(name, name)}: ranks within categories, drawn toward the ranking of all{suffix}"
+            )
+            figures[f"categories_{name}"] = plots.categories(rows, title)
+    return figures
 
 
 @main("panel")

@@ -10,6 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what is here to import; each is loaded when it is first asked for
+    from judgerank.blocks.block import Block, Records
+    from judgerank.blocks.fit import fit_blocks
+    from judgerank.blocks.result import BlockFit
     from judgerank.comparisons import Comparisons
     from judgerank.errors import (
         ChecksumError,
@@ -43,6 +46,9 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     __version__: str
 
 _FROM = {
+    "blocks.block": ["Block", "Records"],
+    "blocks.fit": ["fit_blocks"],
+    "blocks.result": ["BlockFit"],
     "comparisons": ["Comparisons"],
     "errors": [
         *("ChecksumError", "ConfigError", "DataError", "DataUnavailableError", "DisconnectedError"),
@@ -68,6 +74,8 @@ _CALLED = {"read": "read_judgments"}  # there, what has another name here
 _MODULE = {name: module for module, names in _FROM.items() for name in names}
 __all__ = [
     "Adam",
+    "Block",
+    "BlockFit",
     "ChecksumError",
     "Comparisons",
     "ConfigError",
@@ -86,10 +94,12 @@ __all__ = [
     "NotIdentifiedError",
     "Penalised",
     "QuestionFit",
+    "Records",
     "Status",
     "__version__",
     "aggregate",
     "fit",
+    "fit_blocks",
     "fit_questions",
     "load",
     "pairwise",

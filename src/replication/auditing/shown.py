@@ -15,6 +15,7 @@ from replication.auditing.claims import outcomes
 from replication.auditing.page import Audit, totals_tables, verdicts_table
 from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results
+from replication.auditing.shown_panel import blocks_table, found_table, grid, panel_table
 
 log = logging.getLogger("replication")
 SET_TITLES = {"in_house": "In-house data", "chatbot_arena": "Chatbot Arena"}
@@ -64,7 +65,7 @@ def members_table(results: Results) -> str:
             people = "" if human is None else f"{row['spearman_human']:.4f}"
             rows.append((title, member, height, *losses, f"{row['accuracy']:.1%}", people))
     columns = ["set", "member", "log-likelihood", "held-out log-loss", "with ties an outcome", "accuracy"]
-    return f"{_grid(rows, [*columns, 'Spearman with people'])}\n\n{_people(results)}"
+    return f"{grid(rows, [*columns, 'Spearman with people'])}\n\n{_people(results)}"
 
 
 def _people(results: Results) -> str:
@@ -89,7 +90,7 @@ def slots_table(results: Results) -> str:
     for member in table.index.unique("member"):
         cells = (table.loc[(member, order)] for order in ("names", "random"))
         rows.append((member, *(f"{cell['rms_bias']:.3f} ({cell['rms_noise']:.3f})" for cell in cells)))
-    return _grid(rows, ["member", "slots follow names", "slots at random"])
+    return grid(rows, ["member", "slots follow names", "slots at random"])
 
 
 def shrinkage_table(results: Results) -> str:
@@ -108,7 +109,7 @@ def shrinkage_table(results: Results) -> str:
         better = [f"{(part['ratio'] > 1).sum()} of {len(part)}" for part in parts]
         counted.append(f"{head}, at {better[0]} points of the grid and at {better[1]}")
     told = f"Over one for {'; '.join(counted)} (the latter for the truth of the other sections)."
-    return f"{_grid(rows, ['(N, K)', 'T', *ERROR_HEADS.values()])}\n\n{told}"
+    return f"{grid(rows, ['(N, K)', 'T', *ERROR_HEADS.values()])}\n\n{told}"
 
 
 def uncertainty_table(results: Results) -> str:
@@ -120,26 +121,7 @@ def uncertainty_table(results: Results) -> str:
             apart = f"{row['separated_plug_in']}, {row['separated_clustered']} of {row['pairs']}"
             rows.append((title, row["member"], f"{row['questions']:,}", *ratios, apart))
     columns = ["set", "member", "questions", "clustered / plug-in", "bootstrap / plug-in"]
-    return _grid(rows, [*columns, "pairs separated (Holm): plug-in, clustered"])
-
-
-def panel_table(results: Results) -> str:
-    """What question effects integrated out add on every set, as `make panel` stored it."""
-    rows = []
-    for _, row in results.table("panel/summary.csv").iterrows():
-        relative = f"{row['relative_sigma']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
-        ratios = f"{row['without_ratio']:.2f}, {row['with_ratio']:.2f}"
-        gain = f"{row['gain_several']:.4f} ({row['gain_several_se']:.4f}), {row['held_out_member']}"
-        several = f"{row['several']:,} of {row['questions']:,}"
-        rows.append((row["title"], row["member"], several, relative, f"{row['twice_gain']:,.0f}", ratios, gain))
-    columns = [
-        "set",
-        "member",
-        "questions with several",
-        "sigma over the scores' spread",
-        "2 x log-likelihood gained",
-    ]
-    return _grid(rows, [*columns, "errors over clustered: without, with", "held-out log-loss gained there, by"])
+    return grid(rows, [*columns, "pairs separated (Holm): plug-in, clustered"])
 
 
 def methods_table(results: Results) -> str:
@@ -158,7 +140,7 @@ def methods_table(results: Results) -> str:
         rows.append((title, *(number.replace("nan", "-") for number in numbers)))
     heads = [f"log-loss, {title}" for title in data["title"][sets]]
     heads += [f"truth, {title.removeprefix('simulated: ')}" for title in data["title"][panels]]
-    grid = _grid(rows, ["method", "people, Chatbot Arena", *heads])
+    shown = grid(rows, ["method", "people, Chatbot Arena", *heads])
     contrary = table[table["data"] == "adversarial"].set_index("method")[["n_reversed", "n_ranked"]]
     counts = (
         f"{titles[name]}, {row['n_reversed']:.0f} of {row['n_ranked']:.0f}"
@@ -167,7 +149,9 @@ def methods_table(results: Results) -> str:
     )
     orders = table["orders"].max()
     noted = f"In brackets: standard deviation over {orders:.0f} random orders of the rows."
-    return f"{grid}\n\n{noted} Rankings that run against the truth where judges are contrary: {'; '.join(counts)}."
+    return (
+        f"{shown}\n\n{noted} Rankings that run against the truth where judges are contrary: {'; '.join(counts)}."
+    )
 
 
 def checks_table(results: Results) -> str:
@@ -176,7 +160,7 @@ def checks_table(results: Results) -> str:
     for title, section, of in CHECKED:
         check = results.rows(f"{section}/paper_check.csv", of)
         rows.append((title, len(check), int(check["reproduced"].sum())))
-    return _grid(rows, ["printed", "numbers", "reproduced at printed precision"])
+    return grid(rows, ["printed", "numbers", "reproduced at printed precision"])
 
 
 def slopes_table(results: Results) -> str:
@@ -186,7 +170,7 @@ def slopes_table(results: Results) -> str:
         ours = (row.slope, row.slope_se), (row.interior_slope, row.interior_slope_se)
         names = f"({row.n_models}, {row.n_judges})", ERROR_HEADS[row.parameter]
         rows.append((*names, f"{row.paper:.2f}", *(_with_error(*pair, 2) for pair in ours)))
-    return _grid(rows, ["(N, K)", "error of", "paper", "all replications", "interior maximum"])
+    return grid(rows, ["(N, K)", "error of", "paper", "all replications", "interior maximum"])
 
 
 def coverage_table(results: Results) -> str:
@@ -198,7 +182,7 @@ def coverage_table(results: Results) -> str:
         last = setting[setting["n_comparisons"] == size].set_index("method")
         cells = (_with_error(*last.loc[method, ["coverage", "coverage_se"]], 3) for method in COVERED)
         rows.append((str(place), f"{size:,}", *cells))
-    return _grid(rows, ["(N, K)", "T", *COVERED.values()])
+    return grid(rows, ["(N, K)", "T", *COVERED.values()])
 
 
 def torture_table(results: Results) -> str:
@@ -217,7 +201,7 @@ def torture_table(results: Results) -> str:
         f"{sizes[1]} of the others. One climb from the unweighted scores, without a search, misses "
         f"{maxima['by one climb'].sum():.0f} of the {sum(sizes):,}."
     )
-    return f"{_grid(rows, ['what was tried', 'what must not happen', 'cases', 'happened'])}\n\n{told}"
+    return f"{grid(rows, ['what was tried', 'what must not happen', 'cases', 'happened'])}\n\n{told}"
 
 
 def items_table(results: Results) -> str:
@@ -231,7 +215,7 @@ def items_table(results: Results) -> str:
         made_by = [f"experiments/{row.section}.py", f"conf/{row.section}.yaml"]
         links = (", ".join(f"[{Path(name).name}](../../{name})" for name in names) for names in (made_by, stored))
         rows.append((row.item, row.title, f"`make {row.section}`", *links))
-    return _grid(rows, ["item", "of", "command", "made by", "stored"])
+    return grid(rows, ["item", "of", "command", "made by", "stored"])
 
 
 def times_table(results: Results) -> str:
@@ -247,7 +231,7 @@ def times_table(results: Results) -> str:
     rows = [(f"`make {section}`", f"{time:.0f} s") for section, time in ordered]
     whole = sum(seconds.values()) / 60
     told = f"Together {whole:.0f} minutes on {' and '.join(sorted(cpus))}, without start-up and installation."
-    return f"{_grid(rows, ['section', 'time taken'])}\n\n{told}"
+    return f"{grid(rows, ['section', 'time taken'])}\n\n{told}"
 
 
 def _with_error(value: float, error: float, digits: int) -> str:
@@ -261,11 +245,9 @@ def _over_orders(row: pd.Series) -> str:
     return f"{row['spearman']:.4f}" if pd.isna(spread) else f"{row['spearman']:.3f} ({spread:.3f})"
 
 
-def _grid(rows: list[tuple], columns: list[str]) -> str:
-    return pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True)
-
-
 BLOCKS = {
+    "blocks": blocks_table,
+    "blocks found": found_table,
     "checks": checks_table,
     "coverage": coverage_table,
     "items": items_table,

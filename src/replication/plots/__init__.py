@@ -14,6 +14,7 @@ from replication.plots.judges import (
     stopping_path,
 )
 from replication.plots.methods import methods
+from replication.plots.panel_blocks import blocks, categories
 from replication.plots.planning import plan
 from replication.plots.rankings import agreement, leaderboard, panel, ratings, tie_handling, uncertainty
 from replication.plots.resampled import efficiency, sparsity, weak_share
@@ -26,7 +27,9 @@ __all__ = [
     "REFERENCES",
     "agreement",
     "answers",
+    "blocks",
     "canvas",
+    "categories",
     "character",
     "coverage",
     "discrimination_bars",

@@ -194,14 +194,18 @@ class Uncertainty(OneSet):
 
 @dataclass
 class Panel(RealData):
-    """Question effects on every set, and on simulated data."""
+    """Question effects and further blocks on every set, and on simulated data."""
 
     parallel: Parallel = field(default_factory=Parallel)
     members: list[str] = MISSING
     folds: int = at_least(2)
     draws: int = at_least(2)
+    blocks: list[str] = MISSING
+    answers: str | None = None
     replications: int = at_least(0)
     question_sd: list[float] = at_least(0)
+    sizes: dict[str, float] = MISSING
+    block_replications: int = at_least(0)
     block: int = at_least(1)
     cache: str = MISSING
 

@@ -1,0 +1,27 @@
+"""Positions by category: judges who lean more toward the answer shown first on some kinds of questions."""
+
+from __future__ import annotations
+
+from judgerank.blocks.block import Block, Design, Records, Role, indicator
+from judgerank.blocks.kinds.category import categories
+from judgerank.errors import ConfigError
+
+
+def block(*columns: str) -> tuple[Block, ...]:
+    """What every category adds to the judges' leaning, by a column that is ``category`` unless another is named.
+
+    Raises
+    ------
+    ConfigError
+        If more than one column is named.
+    """
+    if len(columns) > 1:
+        raise ConfigError(f"block 'category_position' goes by one column, and {len(columns)} are named")
+    column = columns[0] if columns else "category"
+
+    def design(records: Records) -> Design:
+        code, names = categories(records, column, "category_position")
+        return Design(indicator(len(code), (code, 1.0), width=len(names)), names)
+
+    what = "preference for the answer shown first, more in a category, in log-odds"
+    return (Block("category_position", Role.OFFSET, design, shrunk=True, what=what),)
