@@ -32,7 +32,7 @@ class Uncertainty(Estimates):
 
     Attributes
     ----------
-    comparisons, model, settings, solution
+    comparisons, model, settings, solution, effects
         Those of `Estimates`.
     robust : float array, shape (D, D), optional
         Covariance in place of the plug-in one; see `clustered`.
@@ -256,4 +256,5 @@ class Uncertainty(Estimates):
     @property
     def n_parameters(self) -> int:
         """Number of free parameters: scores and log-discriminations in play sum to zero."""
-        return len(self.scores) - 1 + int(self.free.sum()) - int(self.free[:1].any())
+        of_model = len(self.scores) - 1 + int(self.free.sum()) - int(self.free[:1].any())
+        return of_model + (self.effects is not None)
