@@ -53,7 +53,9 @@ def heading(fitted: FitResult) -> list[str]:
         f"status {fitted.status} after {found.iterations} iterations of {type(fitted.settings).__name__}, "
         f"log-likelihood {fitted.log_likelihood:.4f}",
     ]
-    if found.spread is None and found.alone is None and fitted.effects is None:  # elsewhere the penalty's gradient balances it
+    if (
+        found.spread is None and found.alone is None and fitted.effects is None
+    ):  # elsewhere the penalty's gradient balances it
         lines[-1] += f", relative gradient {found.evaluation.relative_gradient:.1e}"
     named = {
         "judges at zero discrimination": fitted.judges_at_zero,

@@ -78,6 +78,8 @@ class Uncertainty(Estimates):
             many parameters.
         """
         if self.robust is not None:
+            if not np.isfinite(self.robust).all():  # of question effects at a saddle
+                raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})")
             return self.robust
         self._require_few_parameters()
         return self._over_spreads(lambda fitted: fitted._inverse("expected"))

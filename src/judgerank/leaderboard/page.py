@@ -68,7 +68,7 @@ ABOUT = {
     "agreement": "share of its answers that go with the majority of the others on the same two models",
     "information": "its share in what is known of the scores, given the discriminations",
     "status": "how its estimate ended: interior is an ordinary maximum, zero one at discrimination zero, "
-    "unbounded none at all, shrunk a penalised one, slope_bound one on the slope's bound",
+    "unbounded none at all, shrunk a penalised one, slope_bound one on the slope's bound, merged none of its own",
     "verdict": "what to make of it: see the list below",
     "p_holm": "p-value, Holm's adjustment for all pairs",
     "p_value": "p-value by itself",
@@ -240,12 +240,17 @@ def _methods(ranking: Ranking) -> list[str]:
 
 
 def _fit_of(fitted: FitResult, judgments: Judgments) -> str:
-    spread = (
-        f"Intervals allow for dependence within each of the {judgments.frame['question_id'].nunique()} questions "
-        "(sandwich covariance)."
-        if fitted.robust is not None
-        else "Intervals take comparisons as independent (inverse expected information)."
-    )
+    spread = "Intervals take comparisons as independent (inverse expected information)."
+    if fitted.effects is not None:
+        spread = (
+            "Every answer has a quality of its own, shared by all judges of its question, normal with standard "
+            f"deviation {fitted.effects.sigma:.3f} and integrated out; intervals are from the observed "
+            "information of that likelihood, and probabilities are those of a question drawn at random. Pairs are "
+            "also tested by the residuals of each question."
+        )
+    elif fitted.robust is not None:
+        many = judgments.frame["question_id"].nunique()
+        spread = f"Intervals allow for dependence within each of the {many} questions (sandwich covariance)."
     fitting = "maximum likelihood"
     if fitted.solution.spread is not None:
         widths = ", ".join(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.errors import NoMaximumError
+from judgerank.errors import JudgerankError, NoMaximumError, NotIdentifiedError
 from judgerank.judgments import Judgments
 from judgerank.leaderboard import exports, remarks, standings
 from judgerank.leaderboard.fits import by_category, ranked_part
@@ -139,8 +139,10 @@ def rank(
     solver : {"newton", "penalised", "adam", "localized"}
     level : float
         Confidence level of the intervals, between 0 and 1.
-    cluster : {"question", "none"}
-        Whether answers to one question may depend on each other.
+    cluster : {"question", "effects", "none"}
+        How answers to one question may depend on each other. ``question``: errors allow for it, the estimates do
+        not change. ``effects``: every answer has a quality of its own, shared by its judges and integrated out
+        (`judgerank.fit_questions`); judge ids that answer as one become one. ``none``: not at all.
     few : int
         Judges and models with fewer comparisons are pointed out.
     next, next_size : int
@@ -160,7 +162,7 @@ def rank(
         If a setting is unknown or out of range.
     DataError, DataUnavailableError
         If the source cannot be read as judgments.
-    NoMaximumError
+    NoMaximumError, NotIdentifiedError
         If no component of the comparison graph can be ranked; it says what would make it possible.
     """
     settings = Settings(model, solver, level, cluster, few, next, next_size)
@@ -178,11 +180,11 @@ def ranked(judgments: Judgments, settings: Settings) -> Ranking:
     groups = [part.comparisons.models for part in parts]
     said += remarks.on_parts(groups, links_between(judgments))
     said += remarks.on_dropped(judgments.comparisons, never_compared(judgments))
-    done, refused = [], []
+    done, refused = [], list[JudgerankError]()
     for part in parts:
         try:
             done.append(ranked_part(part, name, settings))
-        except NoMaximumError as error:
+        except (NoMaximumError, NotIdentifiedError) as error:
             refused.append(error)
             said.append(f"Not ranked: {remarks.listed(part.comparisons.models)}, since {error}.")
     if not done:

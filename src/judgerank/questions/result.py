@@ -130,7 +130,7 @@ class QuestionFit:
         NoIntervalError
             If the information is singular.
         """
-        return self.estimates.covariance if self.sigma == 0 else self._whole[:-1, :-1]
+        return self.estimates.covariance
 
     @property
     def _whole(self) -> FloatArray:
