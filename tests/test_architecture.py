@@ -47,6 +47,10 @@ WHEN_ASKED = {  # imported by the function that needs it, and not before; nothin
     ("judgerank.comparisons", "judgerank.growing"),
     ("judgerank.presentation", "judgerank.leaderboard.standings"),
     ("judgerank.presentation", "judgerank.plots.own"),
+    ("judgerank.storing", "judgerank.questions.groups"),
+    ("judgerank.storing", "judgerank.questions.marginal"),
+    ("judgerank.storing", "judgerank.questions.maximum"),
+    ("judgerank.storing", "judgerank.questions.result"),
     ("judgerank.storing", "judgerank.result"),
 }
 LAYERS = [
@@ -56,7 +60,7 @@ LAYERS = [
     ["connectivity", "growing", "judgments", "layout", "model", "remembering"],
     ["likelihood", "simulate", "duplicates", "reading"],
     ["inference", "recession", "separation", "separation_at_scale", "simultaneous", "solvers"],
-    ["estimates", "uncertainty"],
+    ["effects", "estimates", "uncertainty"],
     ["presentation", "result", "storing"],
     ["resuming"],
     ["fitting", "ranks", "apart", "crossvalidation", "scale", "__init__"],

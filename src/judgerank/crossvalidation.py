@@ -11,7 +11,6 @@ from scipy.special import xlog1py, xlogy
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError
-from judgerank.frames import OUTCOMES
 from judgerank.judgments import Judgments
 from judgerank.result import FitResult
 from judgerank.simulate import generator
@@ -90,9 +89,9 @@ def three_outcomes(fitted: FitResult, train: Comparisons, test: Comparisons) -> 
     Where a member takes ties for half a win, a judge ties as often as in training whoever is compared. Half a tie
     is added to every judge's, so that none is held to be impossible.
     """
-    judge = np.array([train.judges.index(name) for name in test.judges])[test.judge]
-    many = np.bincount(train.judge, minlength=len(train.judges))
-    ties = np.bincount(train.judge, train.outcome == OUTCOMES["c"], len(train.judges))
+    judge = pd.Index(train.judges).get_indexer(pd.Index(test.judges))[test.judge]
+    many = np.bincount(train.judge, train.count, len(train.judges))
+    ties = np.bincount(train.judge, train.count * train.with_ties().known_ties, len(train.judges))
     p = fitted.probability(test)
     if fitted.model.has_ties:
         tie = fitted.tie_probability(test)
@@ -101,3 +100,11 @@ def three_outcomes(fitted: FitResult, train: Comparisons, test: Comparisons) -> 
     else:
         tie, decided = ((ties + 0.5) / (many + 1))[judge], p
     return np.stack([(1 - tie) * (1 - decided), tie, (1 - tie) * decided], axis=1)
+
+
+def losses_with_ties(fitted: FitResult, train: Comparisons, test: Comparisons) -> FloatArray:
+    """Log-loss of every row with a tie an outcome of its own (`three_outcomes`), shape (T,)."""
+    p = np.maximum(three_outcomes(fitted, train, test), np.finfo(float).eps)
+    tied = test.with_ties().known_ties
+    share = np.stack([1 - test.outcome - tied / 2, tied, test.outcome - tied / 2], axis=1)
+    return np.asarray(-(share * np.log(p)).sum(axis=1))

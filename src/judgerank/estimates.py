@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from judgerank.arrays import BoolArray, FloatArray, IntArray
 from judgerank.comparisons import Comparisons
+from judgerank.effects import Averaged, QuestionEffects
 from judgerank.errors import DataError
 from judgerank.likelihood import Law
 from judgerank.model import Model
@@ -31,12 +32,15 @@ class Estimates:
     model : Model
     settings : Newton, Adam, Localized or Penalised
     solution : Solution
+    effects : QuestionEffects, optional
+        What was integrated out (`judgerank.questions`): predictions are then those of a question drawn at random.
     """
 
     comparisons: Comparisons
     model: Model
     settings: Settings
     solution: Solution
+    effects: QuestionEffects | None = None
 
     @property
     def status(self) -> Status:
@@ -48,8 +52,8 @@ class Estimates:
 
     @property
     def log_likelihood(self) -> float:
-        """Sum over raw comparisons (equation 5)."""
-        return self.solution.evaluation.log_likelihood
+        """Sum over raw comparisons (equation 5), or the marginal one over questions."""
+        return self.solution.evaluation.log_likelihood if self.effects is None else self.effects.log_likelihood
 
     @property
     def scores(self) -> pd.Series:
@@ -206,10 +210,10 @@ class Estimates:
         d = np.asarray(difference, float)[..., None]
         gamma, b = self.discrimination.to_numpy(), self.position.to_numpy()
         nu = self.tie.to_numpy() if self.model.has_ties else None
-        either = Law(gamma * d + b, nu).mean + 1 - Law(b - gamma * d, nu).mean
-        return np.asarray(either.mean(axis=-1) / 2)
+        first, second = (self._at(gamma * lead + b, gamma, nu).mean for lead in (d, -d))
+        return np.asarray((first + 1 - second).mean(axis=-1) / 2)
 
-    def _law_of(self, comparisons: Comparisons) -> Law:
+    def _law_of(self, comparisons: Comparisons) -> Law | Averaged:
         """Law of the outcome of every row.
 
         Raises
@@ -230,14 +234,18 @@ class Estimates:
         second: IntArray,
         judge: IntArray,
         z: FloatArray | None,
-    ) -> Law:
+    ) -> Law | Averaged:
         """Law of outcomes, for places among the models and the judges fitted."""
         s = self.solution.parameters.scores
-        eta = self.discrimination.to_numpy()[judge] * (s[first] - s[second])
+        gamma = self.discrimination.to_numpy()[judge]
         if self.model.has_slope:
-            eta = eta * np.exp(self.slope.to_numpy()[judge] * z)
-        eta = eta + self.position.to_numpy()[judge]
-        return Law(eta, self.tie.to_numpy()[judge] if self.model.has_ties else None)
+            gamma = gamma * np.exp(self.slope.to_numpy()[judge] * z)
+        eta = gamma * (s[first] - s[second]) + self.position.to_numpy()[judge]
+        return self._at(eta, gamma, self.tie.to_numpy()[judge] if self.model.has_ties else None)
+
+    def _at(self, eta: FloatArray, gamma: FloatArray, nu: FloatArray | None) -> Law | Averaged:
+        """Law of outcomes at predictors, on a question drawn at random where questions have effects."""
+        return Law(eta, nu) if self.effects is None else self.effects.law(eta, gamma, nu)
 
 
 def _places(names: Names, known: tuple[str, ...]) -> NDArray[np.intp]:

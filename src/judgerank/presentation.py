@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -26,9 +26,9 @@ UNITS = {
 }
 
 
-def text(fitted: FitResult, level: float) -> str:
-    """The heading, and every table below its own."""
-    parts = ["\n".join(heading(fitted))]
+def text(fitted: FitResult, level: float, lines: Sequence[str] | None = None) -> str:
+    """The heading, or other lines in its place, and every table below its own."""
+    parts = ["\n".join(heading(fitted) if lines is None else lines)]
     for title, table in tables(fitted, level):
         table = table.assign(name=table["name"].str.ljust(table["name"].str.len().max()))
         shown = table.to_string(index=False, float_format="%.3f", na_rep="", max_rows=MOST, line_width=None)
@@ -36,9 +36,9 @@ def text(fitted: FitResult, level: float) -> str:
     return "\n\n".join(parts)
 
 
-def html(fitted: FitResult, level: float = 0.95) -> str:
+def html(fitted: FitResult, level: float = 0.95, lines: Sequence[str] | None = None) -> str:
     """The same for a notebook; names are escaped."""
-    parts = [f"<p>{'<br>'.join(map(escape, heading(fitted)))}</p>"]
+    parts = [f"<p>{'<br>'.join(map(escape, heading(fitted) if lines is None else lines))}</p>"]
     for title, table in tables(fitted, level):
         shown = table.to_html(index=False, float_format="{:.3f}".format, na_rep="", max_rows=MOST, border=0)
         parts.append(f"<p><b>{escape(title)}</b></p>\n{shown}")
@@ -53,7 +53,9 @@ def heading(fitted: FitResult) -> list[str]:
         f"status {fitted.status} after {found.iterations} iterations of {type(fitted.settings).__name__}, "
         f"log-likelihood {fitted.log_likelihood:.4f}",
     ]
-    if found.spread is None and found.alone is None:  # elsewhere the penalty's gradient balances it
+    if (
+        found.spread is None and found.alone is None and fitted.effects is None
+    ):  # elsewhere the penalty's gradient balances it
         lines[-1] += f", relative gradient {found.evaluation.relative_gradient:.1e}"
     named = {
         "judges at zero discrimination": fitted.judges_at_zero,
@@ -64,7 +66,9 @@ def heading(fitted: FitResult) -> list[str]:
     if found.spread is not None:
         spreads = ", ".join(f"{block} {spread:.3g}" for block, spread in found.spread.items())
         lines.append(f"standard deviations of the penalty: {spreads}")
-    if fitted.robust is not None:
+    if fitted.effects is not None:
+        lines.append(f"question effects integrated out, their standard deviation {fitted.effects.sigma:.3g}")
+    elif fitted.robust is not None:
         lines.append(f"standard errors allow for dependence within {fitted.degrees_of_freedom + 1:.0f} clusters")
     return lines
 

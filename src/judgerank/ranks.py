@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -114,7 +115,14 @@ class Order:
         return 2 * (ndtr(below) if np.isinf(dof) else stdtr(dof, below))
 
 
-Fitted = FitResult | Sequence[FitResult] | Sequence[Order]
+class HasEstimates(Protocol):
+    """A fit whose estimates are as those of an ordinary one, such as `judgerank.questions.result.QuestionFit`."""
+
+    @property
+    def estimates(self) -> FitResult: ...
+
+
+Fitted = FitResult | HasEstimates | Sequence[FitResult] | Sequence[Order]
 
 
 def orders(result: Fitted) -> Iterator[Order]:
@@ -122,7 +130,7 @@ def orders(result: Fitted) -> Iterator[Order]:
 
     Parameters
     ----------
-    result : FitResult or sequence of FitResult or Order
+    result : FitResult, QuestionFit, or sequence of FitResult or Order
         A fit, fits of components apart (`judgerank.apart.fit_apart`), or what this found of them before.
 
     Raises
@@ -132,6 +140,9 @@ def orders(result: Fitted) -> Iterator[Order]:
     """
     if isinstance(result, FitResult):
         yield from _own_orders(result)
+        return
+    if not isinstance(result, Sequence):
+        yield from _own_orders(result.estimates)
         return
     for part in result:
         yield from [part] if isinstance(part, Order) else orders(part)
@@ -146,7 +157,9 @@ def orders_by_errors(*results: FitResult) -> list[list[Order]]:
     """The orders of one fit by each of several kinds of error, such as its own and those by `FitResult.clustered`.
 
     What does not depend on the errors is computed once. Judges' weights under equality are found pair by pair, or,
-    where there are too many models and judges for that, as `separation_at_scale` has it.
+    where there are too many models and judges for that, as `separation_at_scale` has it. Where question effects
+    were integrated out, they are found near the fit without them, whose residuals keep the level if errors are by
+    question, and its differences are brought to this fit's scale.
 
     Raises
     ------
@@ -160,6 +173,10 @@ def orders_by_errors(*results: FitResult) -> list[list[Order]]:
     names, s = np.asarray(result.comparisons.models, object), result.scores.to_numpy()
     covariances = [_covariance(each) for each in results]
     cells, at = result.comparisons, result.solution.parameters
+    longer = 1.0
+    if result.effects is not None:
+        at = result.effects.without
+        longer = float(s.std() / at.scores.std()) if np.ptp(at.scores) > 0 else 1.0
     pooled = cells if result.model.judge_blocks else cells.pool_judges()
     test = tests_of_equality(pooled, result.model, at, [each.by_cluster for each in results])
     for group in sorted(components(cells), key=len, reverse=True):
@@ -175,9 +192,9 @@ def orders_by_errors(*results: FitResult) -> list[list[Order]]:
             equal, equal_errors = test(chosen)
         except np.linalg.LinAlgError:
             raise NoIntervalError("there are no intervals: some differences are not determined") from None
-        difference = np.array([np.subtract.outer(s[chosen], s[chosen]), equal])
+        difference = np.array([np.subtract.outer(s[chosen], s[chosen]), longer * equal])
         for number, each in enumerate(results):
-            error = np.array([errors[number], equal_errors[number]])
+            error = np.array([errors[number], longer * equal_errors[number]])
             found[number].append(Order(names[chosen], difference, error, among[number], each.degrees_of_freedom))
     return found
 

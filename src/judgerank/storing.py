@@ -11,6 +11,7 @@ import json
 import zipfile
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from scipy.sparse import csr_array
 
 from judgerank.arrays import AnyArray
 from judgerank.comparisons import Comparisons
+from judgerank.effects import QuestionEffects
 from judgerank.errors import DataError
 from judgerank.likelihood import Evaluation
 from judgerank.model import Model, Parameters
@@ -28,16 +30,15 @@ from judgerank.solvers.settings import SOLVERS
 from judgerank.solvers.solution import Rival, Solution, Status
 
 if TYPE_CHECKING:
+    from judgerank.questions.result import QuestionFit
     from judgerank.result import FitResult
 
 VERSION = 1  # of the tree; other versions are refused
-KINDS: dict[str, Any] = {
-    kind.__name__: kind for kind in (Comparisons, Model, Solution, Evaluation, Parameters, Rival)
-}
-KINDS |= {kind.__name__: kind for kind in SOLVERS.values()}
+PARTS = (Comparisons, Model, Solution, Evaluation, Parameters, QuestionEffects, Rival, *SOLVERS.values())
+WITH_QUESTIONS = "QuestionFit"
 
 
-def save(fitted: FitResult, path: Path) -> None:
+def save(fitted: FitResult | QuestionFit, path: Path) -> None:
     """Write a fit, whole or not at all.
 
     Raises
@@ -46,37 +47,53 @@ def save(fitted: FitResult, path: Path) -> None:
         If the file cannot be written.
     """
     arrays: list[AnyArray] = []
-    tree = {field.name: _packed(getattr(fitted, field.name), arrays) for field in fields(fitted)}
-    header = json.dumps({"judgerank_fit": VERSION, "fit": tree})
+    tree = _packed(fitted, arrays)
+    header = json.dumps({"judgerank_fit": VERSION, "kind": tree["kind"], "fit": tree["fields"]})
     entries: dict[str, Any] = {f"array_{number}": values for number, values in enumerate(arrays)}
     file = io.BytesIO()
     np.savez_compressed(file, header=np.array(header), **entries)
     replace_file(path, file.getvalue())
 
 
-def load(path: str | PathLike[str]) -> FitResult:
-    """Read a fit that `FitResult.save` wrote; it is equal to the last bit.
+def load(path: str | PathLike[str]) -> FitResult | QuestionFit:
+    """Read a fit that `FitResult.save` or `QuestionFit.save` wrote; it is equal to the last bit.
 
     Raises
     ------
     DataError
         If there is no such file, or it is another one, or it is of another version.
     """
-    from judgerank.result import FitResult
-
     try:
         with np.load(path, allow_pickle=False) as file:
             header = json.loads(str(file["header"]))
             version, tree = header["judgerank_fit"], header["fit"]
             if version != VERSION:
                 raise DataError(f"{path} is a fit saved in version {version}, and this reads version {VERSION}")
-            return FitResult(**{name: _unpacked(value, file) for name, value in tree.items()})
+            with_questions = header.get("kind") == WITH_QUESTIONS
+            kind = WITH_QUESTIONS if with_questions else "FitResult"
+            return _unpacked({"kind": kind, "fields": tree}, file, _kinds(with_questions))
     except FileNotFoundError:
         raise DataError(f"there is no file {path}") from None
     except (AttributeError, EOFError, KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{path} is not a fit that judgerank saved, or it is damaged") from None
+
+
+@cache
+def _kinds(with_questions: bool) -> dict[str, Any]:
+    """What is made when a file is read, by name."""
+    from judgerank.result import FitResult
+
+    kinds: list[Any] = [*PARTS, FitResult]
+    if with_questions:
+        from judgerank.questions.groups import Group
+        from judgerank.questions.marginal import Marginal
+        from judgerank.questions.maximum import Found
+        from judgerank.questions.result import QuestionFit
+
+        kinds += [Group, Marginal, Found, QuestionFit]
+    return {kind.__name__: kind for kind in kinds}
 
 
 def _packed(value: Any, arrays: list[AnyArray]) -> Any:
@@ -88,7 +105,7 @@ def _packed(value: Any, arrays: list[AnyArray]) -> Any:
         parts = [_packed(part, arrays) for part in (value.data, value.indices, value.indptr)]
         return {"sparse": parts, "shape": list(value.shape)}
     if is_dataclass(value):
-        named = {field.name: _packed(getattr(value, field.name), arrays) for field in fields(value)}
+        named = {field.name: _packed(getattr(value, field.name), arrays) for field in fields(value) if field.init}
         return {"kind": type(value).__name__, "fields": named}
     if isinstance(value, Status):
         return {"status": str(value)}
@@ -99,19 +116,23 @@ def _packed(value: Any, arrays: list[AnyArray]) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _unpacked(value: Any, arrays: Mapping[str, AnyArray]) -> Any:
+def _unpacked(value: Any, arrays: Mapping[str, AnyArray], kinds: Mapping[str, Any]) -> Any:
     """The inverse of `_packed`."""
+
+    def inner(part: Any) -> Any:
+        return _unpacked(part, arrays, kinds)
+
     match value:
         case {"array": number}:
             return arrays[f"array_{number}"]
         case {"sparse": parts, "shape": shape}:
-            return csr_array(tuple(_unpacked(part, arrays) for part in parts), shape=tuple(shape))
+            return csr_array(tuple(inner(part) for part in parts), shape=tuple(shape))
         case {"kind": kind, "fields": named}:
-            return KINDS[kind](**{name: _unpacked(part, arrays) for name, part in named.items()})
+            return kinds[kind](**{name: inner(part) for name, part in named.items()})
         case {"status": status}:
             return Status(status)
         case {"tuple": parts}:
-            return tuple(_unpacked(part, arrays) for part in parts)
+            return tuple(inner(part) for part in parts)
         case {"mapping": named}:
-            return {name: _unpacked(part, arrays) for name, part in named.items()}
+            return {name: inner(part) for name, part in named.items()}
     return value

@@ -32,7 +32,7 @@ class Uncertainty(Estimates):
 
     Attributes
     ----------
-    comparisons, model, settings, solution
+    comparisons, model, settings, solution, effects
         Those of `Estimates`.
     robust : float array, shape (D, D), optional
         Covariance in place of the plug-in one; see `clustered`.
@@ -78,6 +78,8 @@ class Uncertainty(Estimates):
             many parameters.
         """
         if self.robust is not None:
+            if not np.isfinite(self.robust).all():  # of question effects at a saddle
+                raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})")
             return self.robust
         self._require_few_parameters()
         return self._over_spreads(lambda fitted: fitted._inverse("expected"))
@@ -256,4 +258,5 @@ class Uncertainty(Estimates):
     @property
     def n_parameters(self) -> int:
         """Number of free parameters: scores and log-discriminations in play sum to zero."""
-        return len(self.scores) - 1 + int(self.free.sum()) - int(self.free[:1].any())
+        of_model = len(self.scores) - 1 + int(self.free.sum()) - int(self.free[:1].any())
+        return of_model + (self.effects is not None)

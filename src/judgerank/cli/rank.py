@@ -25,16 +25,12 @@ from judgerank.errors import ConfigError
 from judgerank.files import paths_of, place_of, title_of
 from judgerank.leaderboard.exports import FORMS, TABLES, Export, contents, export_of, put, require_apart
 from judgerank.leaderboard.ranking import ranked
-from judgerank.leaderboard.settings import Settings
+from judgerank.leaderboard.settings import CLUSTERS, Settings
 from judgerank.leaderboard.writing import require_own_folder
 from judgerank.reading import read_judgments
 
-
-class Cluster(StrEnum):
-    """What comparisons may depend on each other through."""
-
-    question = "question"
-    none = "none"
+Cluster = StrEnum("Cluster", {name: name for name in CLUSTERS})  # type: ignore[misc]  # known when it runs
+BY_QUESTION = Cluster("question")
 
 
 def rank(
@@ -47,8 +43,12 @@ def rank(
     solver: SolverOption = NEWTON,
     level: LevelOption = 0.95,
     cluster: Annotated[
-        Cluster, typer.Option(help="Whether answers to one question may depend on each other.")
-    ] = Cluster.question,
+        Cluster,
+        typer.Option(
+            help="How answers to one question may depend on each other: errors allow for it; every answer has a "
+            "quality of its own, which is integrated out; or not at all."
+        ),
+    ] = BY_QUESTION,
     few: Annotated[
         int, typer.Option(min=0, max=10**9, help="Point out models and judges with fewer comparisons.")
     ] = 30,

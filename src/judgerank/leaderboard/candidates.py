@@ -10,7 +10,6 @@ import numpy as np
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.inference import normal_quantile
 from judgerank.likelihood import Law
-from judgerank.model import Model
 from judgerank.result import FitResult
 
 CAUTION = 0.95  # level of the interval of a discrimination within which a judge is taken at its worst
@@ -114,7 +113,7 @@ class Candidates:
         result, (i, j, k) = self.result, who
         g, d = self._gamma[k], self._scores[i] - self._scores[j]
         b, nu = result.position.to_numpy()[k], result.tie.to_numpy()[k]
-        half = _half_covariance(g * d + b, nu, result.model)
+        half = half_information(result, g * d + b, g, nu)
         nothing = np.zeros_like(d)
         of_predictor = {
             "log_discrimination": g * d,
@@ -129,7 +128,7 @@ class Candidates:
         told = []
         for end in (0.0, -1.0, 1.0):  # of the interval of log gamma: at the estimate, and at its ends
             at = g * np.exp(end * normal_quantile(CAUTION) * self._known[k])
-            told.append(at**2 * Law(at * d + b, nu if result.model.has_ties else None).variance)
+            told.append(at**2 * (half_information(result, at * d + b, at, nu)[:, 0] ** 2).sum(axis=1))
         caution = np.min(told, axis=0) / np.maximum(told[0], np.finfo(float).tiny)
         root = root if result.model.has_ties else root[..., :1]
         return Outcomes(np.array(index).T, root, caution)
@@ -192,12 +191,36 @@ def _apart(x: FloatArray, gap: float) -> tuple[IntArray, IntArray]:
     return np.repeat(order, many), order[lower]
 
 
-def _half_covariance(eta: FloatArray, nu: FloatArray, model: Model) -> FloatArray:
-    """Cholesky factor of the covariance of an outcome and a tie (zero if ties are half a win), shape (C, 2, 2)."""
-    law = Law(eta, nu if model.has_ties else None)
-    half = np.zeros((len(eta), 2, 2))
-    half[:, 0, 0] = np.sqrt(law.variance)
-    if model.has_ties:
-        half[:, 1, 0] = law.with_ties / half[:, 0, 0]
-        half[:, 1, 1] = np.sqrt(np.maximum(law.tie * (1 - law.tie) - half[:, 1, 0] ** 2, 0.0))
+def half_information(fitted: FitResult, eta: FloatArray, gamma: FloatArray, nu: FloatArray) -> FloatArray:
+    """H with H H' the information of one comparison on its predictor and its log tie propensity, shape (C, 2, 2).
+
+    That is the covariance C of an outcome and a tie (zero if ties are half a win). Where questions have effects it
+    is C V^-1 C of a comparison alone on its question, with C the mean covariance given the effect and V the whole.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    eta, gamma, nu : float array, shape (C,)
+        Predictors, and the discrimination and tie propensity of the judge asked.
+    """
+    tied = nu if fitted.model.has_ties else None
+    if fitted.effects is None:
+        law = Law(eta, tied)
+        return _half(law.variance, law.with_ties, law.tie * (1 - law.tie))
+    at = fitted.effects.law(eta, gamma, tied)
+    whole = _half(at.mean - at.tie / 4 - at.mean**2, at.tie * (0.5 - at.mean), at.tie * (1 - at.tie))
+    inner = np.zeros_like(whole)
+    inner[:, 0, 0], inner[:, 1, 1] = at.by_eta, at.tie_by_log_tie
+    inner[:, 0, 1] = inner[:, 1, 0] = at.by_log_tie
+    ends = [0, 1], [0, 1]
+    whole[:, *ends] = np.where(whole[:, *ends] > 0, whole[:, *ends], 1.0)  # who never ties, and what is sure
+    return np.asarray(np.linalg.solve(whole, inner).transpose(0, 2, 1), float)
+
+
+def _half(of_outcome: FloatArray, shared: FloatArray, of_tie: FloatArray) -> FloatArray:
+    """Cholesky factor of the covariance of an outcome and a tie, shape (C, 2, 2)."""
+    half = np.zeros((len(of_outcome), 2, 2))
+    half[:, 0, 0] = np.sqrt(of_outcome)
+    half[:, 1, 0] = shared / np.maximum(half[:, 0, 0], np.finfo(float).tiny)
+    half[:, 1, 1] = np.sqrt(np.maximum(of_tie - half[:, 1, 0] ** 2, 0.0))
     return half

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from judgerank.leaderboard import panel
 from judgerank.pages.charts import Chart, library
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 NAMED = 60  # models, up to which each has a line with its name
 BLUE, ORANGE = "#0072B2", "#D55E00"  # told apart by colour-blind readers (Okabe and Ito, 2008)
-UNFITTED = ["unbounded", "no maximum"]  # where the search stopped says nothing
+UNFITTED = ["unbounded", "no maximum", panel.MERGED]  # where the search stopped says nothing
 
 
 def charts_of(ranking: Ranking) -> dict[str, Chart]:

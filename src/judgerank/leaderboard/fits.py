@@ -15,9 +15,11 @@ from judgerank.leaderboard import remarks, standings
 from judgerank.leaderboard.categories import categories_of
 from judgerank.leaderboard.members import on_rivals
 from judgerank.leaderboard.parts import parts_of
-from judgerank.leaderboard.settings import Settings
+from judgerank.leaderboard.question_effects import is_usable, on_effects, with_effects
+from judgerank.leaderboard.settings import EFFECTS, Settings
 from judgerank.leaderboard.suggestions import bounding_comparisons, first_links, next_comparisons
 from judgerank.model import MODELS
+from judgerank.questions.result import QuestionFit
 from judgerank.result import FitResult
 
 
@@ -31,16 +33,22 @@ class RankedPart(NamedTuple):
 
 def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPart:
     """A component of the comparison graph by one member of the family."""
-    comparisons, level, few = judgments.comparisons, settings.level, settings.few
+    level, few, said = settings.level, settings.few, list[str]()
+    found, comparisons = None, judgments.comparisons
+    if settings.cluster == EFFECTS:
+        found, said = with_effects(judgments, name, named=settings.model is not None)
+        comparisons = found.comparisons
+        said += on_effects(found, level)
     refit = partial(fitted_member, comparisons, solver=settings.solver)
-    fitted = refit(name)
-    said = []
+    fitted = refit(name) if found is None else found.without
+    estimates = found.estimates if found is not None and is_usable(found) else fitted
+    name = fitted.model.name
     if name in remarks.WITH_POSITIONS or name in remarks.WITHOUT_POSITIONS:
-        test = remarks.leaning(fitted, refit, level)
+        test = remarks.leaning(estimates, refit, level)
         said += remarks.on_positions(test, level, fitted.model.has_position)
-    said += on_rivals(fitted, refit) + remarks.on_fit(fitted) + remarks.on_design(comparisons, few)
+    said += on_rivals(fitted, refit) + remarks.on_fit(estimates) + remarks.on_design(comparisons, few)
     plan = bounding_comparisons(fitted, settings.next, settings.next_size)
-    with_questions, too_few = clustered(fitted, judgments, settings)
+    with_questions, too_few = with_dependence(fitted, found, judgments, settings)
     if standings.orders_of(with_questions) is not None:
         fitted = with_questions
         said += too_few
@@ -48,20 +56,29 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
     pairs = standings.pairs(fitted, level)
     tables = {
         "leaderboard": standings.with_bands(standings.leaderboard(fitted, level), pairs),
-        "judges": standings.judges(fitted, judgments, level, few),
+        "judges": standings.judges(fitted, judgments, level, few, {} if found is None else found.merged),
         "pairs": pairs,
         "next": plan,
     }
     return RankedPart(fitted, said, tables)
 
 
-def clustered(fitted: FitResult, judgments: Judgments, settings: Settings) -> tuple[FitResult, list[str]]:
-    """The fit with errors that allow for dependence within questions, where that is asked for; or why not."""
-    wanted = settings.cluster == "question" and "question_id" in judgments.frame
+def with_dependence(
+    fitted: FitResult, found: QuestionFit | None, judgments: Judgments, settings: Settings
+) -> tuple[FitResult, list[str]]:
+    """The fit with errors that allow for dependence within questions, where that is asked for; or why not.
+
+    With question effects it is the fit with those; if sigma is zero, or they have no intervals, errors are by
+    question as if none were asked for.
+    """
+    if found is not None and is_usable(found):
+        return found.estimates, []
+    wanted = settings.cluster != "none" and "question_id" in judgments.frame
     if not wanted or not standings.has_errors(fitted):
         return fitted, []
-    too_few = remarks.on_questions(fitted, judgments.question)
-    return (fitted if too_few else fitted.clustered(judgments.comparisons, judgments.question)), too_few
+    of = judgments if found is None else found  # whose judge ids may be merged
+    too_few = remarks.on_questions(fitted, of.question)
+    return (fitted if too_few else fitted.clustered(of.comparisons, of.question)), too_few
 
 
 def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd.DataFrame | None, list[str]]:
@@ -73,7 +90,11 @@ def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd
     for category, within in categories_of(judgments).items():
         try:
             part = parts_of(within)[0]
-            fitted, _ = clustered(fitted_member(part.comparisons, name, settings.solver), part, settings)
+            found = None
+            if settings.cluster == EFFECTS:
+                found, _ = with_effects(part, name, named=settings.model is not None)
+            plain = fitted_member(part.comparisons, name, settings.solver) if found is None else found.without
+            fitted, _ = with_dependence(plain, found, part, settings)
         except (DataError, NoMaximumError, NotIdentifiedError) as error:
             said.append(f"Category {category} is not ranked by itself: {error}.")
             continue

@@ -45,6 +45,8 @@ MEMBERS |= {
 HEADS = {"low": "from", "high": "to", "rank_low": "rank from", "rank_high": "rank to", "judge_model": "judge"}
 HEADS |= {"p_holm": "p, Holm", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width then"}
+HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "worse": "worse by"}
+HEADS |= {"worse_error": "its standard error", "note": "why not compared"}
 HEADS |= {"to_separate": "to separate", "elo": "Elo scale", "versus": "wins against"}
 HEADS |= {f"{end}_{name}": word for end, word in (("low", "from"), ("high", "to")) for name in panel.BLOCKS}
 ABOUT = {
@@ -68,12 +70,15 @@ ABOUT = {
     "agreement": "share of its answers that go with the majority of the others on the same two models",
     "information": "its share in what is known of the scores, given the discriminations",
     "status": "how its estimate ended: interior is an ordinary maximum, zero one at discrimination zero, "
-    "unbounded none at all, shrunk a penalised one, slope_bound one on the slope's bound",
+    "unbounded none at all, shrunk a penalised one, slope_bound one on the slope's bound, merged none of its own",
     "verdict": "what to make of it: see the list below",
     "p_holm": "p-value, Holm's adjustment for all pairs",
     "p_value": "p-value by itself",
     "separated": "whether the two differ by more than chance, all pairs at once",
     "difference": "of scores",
+    "log_loss": "of a comparison on questions left out, with a tie an outcome of its own; less is better",
+    "worse": "than the best of them, and the standard error of that over questions",
+    "ranks": "whether this ranking is by it",
     "width": "of the interval of the difference of the two now",
     "width_after": "of the same interval once the line is collected",
     "to_separate": f"comparisons of the two, spread over the judges, that separate them with a chance of "
@@ -114,6 +119,7 @@ def to_html(ranking: Ranking, beside: bool = False) -> str:
         pairs_told=_pairs_told(ranking),
         next=_shown("next", "What to collect next, best first", _next(tables["next"])),
         next_told=_next_told(ranking),
+        members=_members(ranking),
         categories=_categories(ranking),
         methods=_methods(ranking),
         data=_data(ranking),
@@ -215,6 +221,14 @@ def _next_told(ranking: Ranking) -> str:
     )
 
 
+def _members(ranking: Ranking) -> Shown | None:
+    table = ranking.tables.get("members")
+    if table is None:
+        return None
+    precise = dict.fromkeys(("log_loss", "log_loss_error", "worse", "worse_error"), 4)
+    return _shown("members", "Members of the family, those with fewer parameters first", table, precise)
+
+
 def _categories(ranking: Ranking) -> list[tuple[str, Shown]]:
     table = ranking.tables.get("categories")
     if table is None:
@@ -240,12 +254,17 @@ def _methods(ranking: Ranking) -> list[str]:
 
 
 def _fit_of(fitted: FitResult, judgments: Judgments) -> str:
-    spread = (
-        f"Intervals allow for dependence within each of the {judgments.frame['question_id'].nunique()} questions "
-        "(sandwich covariance)."
-        if fitted.robust is not None
-        else "Intervals take comparisons as independent (inverse expected information)."
-    )
+    spread = "Intervals take comparisons as independent (inverse expected information)."
+    if fitted.effects is not None:
+        spread = (
+            "Every answer has a quality of its own, shared by all judges of its question, normal with standard "
+            f"deviation {fitted.effects.sigma:.3f} and integrated out; intervals are from the observed "
+            "information of that likelihood, and probabilities are those of a question drawn at random. Pairs are "
+            "also tested by the residuals of each question."
+        )
+    elif fitted.robust is not None:
+        many = judgments.frame["question_id"].nunique()
+        spread = f"Intervals allow for dependence within each of the {many} questions (sandwich covariance)."
     fitting = "maximum likelihood"
     if fitted.solution.spread is not None:
         widths = ", ".join(

@@ -10,12 +10,13 @@ import pandas as pd
 from judgerank.arrays import FloatArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import NoIntervalError
-from judgerank.likelihood import Law
+from judgerank.leaderboard.candidates import half_information
 from judgerank.result import FitResult
 
 TRUST, WEAK, SILENT, UNSURE, UNBOUNDED = "trust", "weak", "silent", "unsure", "never wrong"
 LEANS = ("leans to the first shown", "leans to the second shown")
 SAME = "same as "
+MERGED = "merged"  # status of a judge id whose votes are part of another's
 MEANING = {
     TRUST: "tells models apart about as well as the panel, or better, and is not known to lean much",
     WEAK: "its discrimination is below half of the panel's median, and surely below the median: it carries little",
@@ -56,7 +57,8 @@ def information_share(fitted: FitResult) -> pd.Series:
     """Share of each judge in what is known of the scores, given the discriminations; they sum to one.
 
     The leverage of a comparison, w (e_i - e_j)'L^+ (e_i - e_j) with w its information and L the sum of all, summed
-    over a judge's comparisons and divided by N - 1. NaN where the fit is no maximum.
+    over a judge's comparisons and divided by N - 1. NaN where the fit is no maximum. Where questions have effects,
+    every comparison counts as if it were alone on its question.
     """
     c, judges = fitted.comparisons, list(fitted.comparisons.judges)
     if not fitted.converged and fitted.solution.alone is None:
@@ -82,8 +84,8 @@ def _information(fitted: FitResult, c: Comparisons) -> FloatArray:
     if fitted.model.has_slope and c.covariate is not None:
         g = g * np.exp(fitted.slope.to_numpy()[k] * c.covariate)
     eta = g * (s[c.first] - s[c.second]) + fitted.position.to_numpy()[k]
-    law = Law(eta, fitted.tie.to_numpy()[k] if fitted.model.has_ties else None)
-    return np.asarray(g**2 * law.variance)
+    half = half_information(fitted, eta, g, fitted.tie.to_numpy()[k])
+    return np.asarray(g**2 * (half[:, 0] ** 2).sum(axis=1))
 
 
 def effective_judges(share: Iterable[float]) -> float:

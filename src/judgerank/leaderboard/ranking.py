@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.errors import NoMaximumError
+from judgerank.errors import JudgerankError, NoMaximumError, NotIdentifiedError
 from judgerank.judgments import Judgments
 from judgerank.leaderboard import exports, remarks, standings
 from judgerank.leaderboard.fits import by_category, ranked_part
 from judgerank.leaderboard.members import default_member
 from judgerank.leaderboard.page import to_html
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
+from judgerank.leaderboard.prediction import compared
 from judgerank.leaderboard.settings import Settings
 from judgerank.leaderboard.sources import Source, loaded
 from judgerank.leaderboard.writing import write
@@ -35,6 +36,7 @@ class Ranking:
         What to know first.
     tables : dict of str to DataFrame
         ``leaderboard``, ``judges``, ``pairs`` and ``next``; no rows in the last if there are no intervals.
+        ``members``, how well each member of the family predicts (`prediction.compared`), if no model was named.
         ``categories``, leaderboards one after the other, if the judgments name any.
     """
 
@@ -135,12 +137,15 @@ def rank(
         Files or a table of judgments; see `read_judgments`.
     model : str, optional
         A member of the family (`judgerank.model.MODELS`). By default ``position_aware`` where the order of
-        presentation identifies it, else ``judge_aware``.
+        presentation identifies it, else ``judge_aware``; how well each predicts questions left out is then said
+        beside it.
     solver : {"newton", "penalised", "adam", "localized"}
     level : float
         Confidence level of the intervals, between 0 and 1.
-    cluster : {"question", "none"}
-        Whether answers to one question may depend on each other.
+    cluster : {"question", "effects", "none"}
+        How answers to one question may depend on each other. ``question``: errors allow for it, the estimates do
+        not change. ``effects``: every answer has a quality of its own, shared by its judges and integrated out
+        (`judgerank.fit_questions`); judge ids that answer as one become one. ``none``: not at all.
     few : int
         Judges and models with fewer comparisons are pointed out.
     next, next_size : int
@@ -160,7 +165,7 @@ def rank(
         If a setting is unknown or out of range.
     DataError, DataUnavailableError
         If the source cannot be read as judgments.
-    NoMaximumError
+    NoMaximumError, NotIdentifiedError
         If no component of the comparison graph can be ranked; it says what would make it possible.
     """
     settings = Settings(model, solver, level, cluster, few, next, next_size)
@@ -178,22 +183,26 @@ def ranked(judgments: Judgments, settings: Settings) -> Ranking:
     groups = [part.comparisons.models for part in parts]
     said += remarks.on_parts(groups, links_between(judgments))
     said += remarks.on_dropped(judgments.comparisons, never_compared(judgments))
-    done, refused = [], []
+    done, refused = [], list[JudgerankError]()
     for part in parts:
         try:
-            done.append(ranked_part(part, name, settings))
-        except NoMaximumError as error:
+            done.append((part, ranked_part(part, name, settings)))
+        except (NoMaximumError, NotIdentifiedError) as error:
             refused.append(error)
             said.append(f"Not ranked: {remarks.listed(part.comparisons.models)}, since {error}.")
     if not done:
         raise refused[0]
-    for number, one in enumerate(done, 1):
+    fits = [one for _, one in done]
+    for number, one in enumerate(fits, 1):
         said += [f"Component {number}: {text}" if len(parts) > 1 else text for text in one.remarks]
-    tables = {key: standings.together([one.tables[key] for one in done]) for key in done[0].tables}
+    tables = {key: standings.together([one.tables[key] for one in fits]) for key in fits[0].tables}
     if len(parts) > 1:
         tables["pairs"] = pd.concat([tables["pairs"], standings.across(groups)], ignore_index=True)
+    if settings.model is None:
+        tables["members"], beside = compared(done[0][0], fits[0].fitted.model.name)
+        said[1:1] = beside
     categories, unranked = by_category(judgments, name, settings)
     said += unranked
     if categories is not None:
         tables["categories"] = categories
-    return Ranking(judgments, settings, [one.fitted for one in done], said, tables)
+    return Ranking(judgments, settings, [one.fitted for one in fits], said, tables)

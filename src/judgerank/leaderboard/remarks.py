@@ -32,7 +32,8 @@ class Leaning:
     member : str
         The one with positions.
     kind : str
-        ``likelihood ratio`` between two maxima; ``Wald`` where fits are shrunk, and are none.
+        ``likelihood ratio`` between two maxima; ``Wald`` where fits are shrunk, and are none, and where question
+        effects were integrated out.
     statistic, p_value : float
     degrees_of_freedom : int
     towards_first, towards_second : tuple of str
@@ -62,8 +63,8 @@ def leaning(fitted: FitResult, refit: Callable[[str], FitResult], level: float) 
     name = fitted.model.name
     try:
         larger = fitted if fitted.model.has_position else refit(WITH_POSITIONS[name])
-        if larger.solution.spread is not None:
-            test = _of_shrunk(larger)
+        if larger.solution.spread is not None or larger.effects is not None:
+            test = _by_covariance(larger)
         else:
             test = _of_maxima(refit(WITHOUT_POSITIONS[name]) if fitted.model.has_position else fitted, larger)
     except NotIdentifiedError:
@@ -88,7 +89,7 @@ def _of_maxima(smaller: FitResult, larger: FitResult) -> tuple[str, float, float
     return "likelihood ratio", *likelihood_ratio(smaller.log_likelihood, larger.log_likelihood, freed), freed
 
 
-def _of_shrunk(larger: FitResult) -> tuple[str, float, float, int] | None:
+def _by_covariance(larger: FitResult) -> tuple[str, float, float, int] | None:
     """Wald test of all leanings at once. Shrunk ones are less spread than their covariance, so it is cautious."""
     if not larger.converged:
         return None
@@ -113,7 +114,7 @@ def on_positions(test: Leaning | str, level: float, allowed_for: bool = False) -
     )
     return [
         f"Judges lean towards a position ({test.kind} {test.statistic:.1f} on {test.degrees_of_freedom} "
-        f"degrees of freedom, p {_p(test.p_value)})" + "".join(f"; {text}" for text in named) + ". The ranking "
+        f"degrees of freedom, p {p_of(test.p_value)})" + "".join(f"; {text}" for text in named) + ". The ranking "
         f"{advice} showing each pair in both orders equally often keeps it from favouring a model."
     ]
 
@@ -234,5 +235,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _p(value: float) -> str:
+def p_of(value: float) -> str:
+    """A p-value, with its sign."""
     return "< 0.0001" if value < 1e-4 else f"= {value:.4f}"

@@ -8,7 +8,8 @@ from judgerank.errors import ConfigError
 from judgerank.model import MODELS
 from judgerank.solvers.settings import SOLVERS
 
-CLUSTERS = ("question", "none")
+EFFECTS = "effects"
+CLUSTERS = ("question", EFFECTS, "none")
 FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
 
 
@@ -36,6 +37,11 @@ class Settings:
             if getattr(self, name) not in known:
                 listed = ", ".join(str(one) for one in known if one is not None)
                 raise ConfigError(f"there is no {name} {getattr(self, name)!r} (known: {listed})")
+        if self.cluster == EFFECTS and self.solver != "newton":
+            raise ConfigError(
+                f"cluster={EFFECTS} integrates questions out at a maximum, which solver='newton' finds, and "
+                f"{self.solver!r} does not"
+            )
         if not 0 < self.level < 1:
             raise ConfigError(f"level={self.level:g} is out of range: it must lie between 0 and 1")
         for name, low, high in (("few", 0, FEWEST), ("next", 1, MOST_NEXT), ("next_size", 1, MOST_SIZE)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -63,20 +63,26 @@ def with_bands(board: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     return board.assign(band=bands)[[*board.columns.drop("comparisons"), "band", "comparisons"]]
 
 
-def judges(fitted: FitResult, judgments: Judgments, level: float, few: int) -> pd.DataFrame:
+def judges(
+    fitted: FitResult, judgments: Judgments, level: float, few: int, merged: Mapping[str, str]
+) -> pd.DataFrame:
     """What each judge answered and what was fitted of it, most discriminating first.
 
     ``judge, verdict, comparisons, share_a, share_b, share_tie, unparsed, agreement, information, status`` and, for
     every free parameter such as ``discrimination``, its estimate and the ends ``low_`` and ``high_`` of its
-    interval. `judgerank.leaderboard.panel` says what verdict, agreement and information are.
+    interval. `judgerank.leaderboard.panel` says what verdict, agreement and information are. Of judge ids that
+    were merged with another, given by its name, there are the answers alone.
     """
     frame = judgments.judges.drop(columns="dataset").set_index("judge")
-    frame.insert(0, "verdict", panel.verdicts(fitted, few, level, same_judges(fitted, judgments, level)))
+    same = {} if merged else same_judges(fitted, judgments, level)
+    frame.insert(0, "verdict", panel.verdicts(fitted, few, level, same))
     frame["agreement"] = panel.agreement(fitted.comparisons)
     frame["information"] = panel.information_share(fitted)
     frame["status"] = fitted.judge_status
     if fitted.unbounded_judges and fitted.solution.alone is None:  # the others have no maximum either
         frame.loc[~frame.index.isin(fitted.unbounded_judges), "status"] = "no maximum"
+    for judge, leader in merged.items():
+        frame.loc[judge, ["verdict", "status"]] = f"{panel.SAME}{leader}", panel.MERGED
     try:
         rows = fitted.confidence_intervals(level).set_index("name")
     except NoIntervalError:

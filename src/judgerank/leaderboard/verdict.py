@@ -23,6 +23,7 @@ FEW_JUDGES = 2.0  # effective judges, below which a ranking hangs on one
 def verdict(ranking: Ranking) -> list[tuple[str, str]]:
     """What it is about, and a few sentences, computed from the tables; of the largest component."""
     board, pairs, judges = (_largest(ranking.tables[name]) for name in ("leaderboard", "pairs", "judges"))
+    judges = judges[judges["status"] != panel.MERGED]
     parts = (
         _first(ranking, board, pairs),
         _groups(board, pairs),

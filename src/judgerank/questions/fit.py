@@ -80,7 +80,8 @@ def fit_questions(
             f"These judge ids answer as one: {names}. They agree because they are the same, and the question "
             "effect takes that for the answers' quality; merge_copies=True makes them one judge."
         )
-    return _found(without, comparisons, asked, remarks)
+    found = _found(without, comparisons, asked, remarks)
+    return replace(found, merged=leader) if merge_copies else found
 
 
 def fit_known(comparisons: Comparisons, question: IntArray, model: str) -> QuestionFit:

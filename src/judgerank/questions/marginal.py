@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -37,20 +37,22 @@ class Slopes:
     log_sigma: float
 
 
+@dataclass(frozen=True, eq=False)
 class Marginal:
     """Log marginal likelihood of scores, judges' parameters and log sigma.
 
-    Parameters
+    Attributes
     ----------
-    groups : sequence of Group
+    groups : tuple of Group
     model : Model
-    steps : sequence of float
+    steps : tuple of float
         Between nodes, of groups that are integrated out by a rule.
     """
 
-    def __init__(self, groups: Sequence[Group], model: Model, steps: Sequence[float]):
-        self.groups, self.model, self.steps = list(groups), model, list(steps)
-        self._modes: dict[int, FloatArray] = {}
+    groups: tuple[Group, ...]
+    model: Model
+    steps: tuple[float, ...]
+    _modes: dict[int, FloatArray] = field(init=False, default_factory=dict)
 
     @classmethod
     def fine(
@@ -63,13 +65,13 @@ class Marginal:
             for step in np.unique(wanted):
                 parts.append(group.only(wanted == step))
                 steps.append(float(step))
-        return cls(parts, model, steps)
+        return cls(tuple(parts), model, tuple(steps))
 
     def only(self, choose: Callable[[Group], BoolArray]) -> Marginal:
         """The same for chosen questions of each group."""
         chosen = [(group.only(choose(group)), step) for group, step in zip(self.groups, self.steps, strict=True)]
         kept = [(group, step) for group, step in chosen if len(group)]
-        return Marginal([group for group, _ in kept], self.model, [step for _, step in kept])
+        return Marginal(tuple(group for group, _ in kept), self.model, tuple(step for _, step in kept))
 
     def values(self, at: Parameters, sigma: float, size: int) -> FloatArray:
         """Log marginal likelihood of each question, shape (Q,), by its number."""

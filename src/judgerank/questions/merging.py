@@ -7,6 +7,7 @@ effect takes that for the answers' quality.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +23,7 @@ LEVEL = 0.95  # of the interval that says whether two ids surely answer as one
 
 
 def copies(without: FitResult, comparisons: Comparisons, question: IntArray) -> dict[str, str]:
-    """For each judge that answers as another does, the first of them; raw comparisons.
+    """For each judge that answers as another does, the first of them.
 
     Agreement is held against what a position-aware fit expects, whatever was fitted: judges who always prefer one
     position agree too. Where that fit does not exist it is `without` that says what to expect.
@@ -30,9 +31,10 @@ def copies(without: FitResult, comparisons: Comparisons, question: IntArray) -> 
     Raises
     ------
     DataError
-        If the rows are aggregated.
+        If an outcome is a weight between two models.
     """
-    frame = comparisons.to_frame().assign(question_id=question)
+    once = replace(comparisons, count=np.ones(len(comparisons)))  # how often an answer was given does not matter
+    frame = once.to_frame().assign(question_id=question)
     try:
         expecting = without if without.model.has_position else fit(comparisons, "position_aware")
     except (NoMaximumError, NotIdentifiedError):

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.special import chdtrc
 
-from judgerank import presentation
+from judgerank import presentation, storing
 from judgerank.arrays import AnyArray, FloatArray, IntArray
 from judgerank.comparisons import Comparisons
-from judgerank.errors import DataError, NoIntervalError
+from judgerank.effects import QuestionEffects
+from judgerank.errors import NoIntervalError
 from judgerank.estimates import Names, _places
 from judgerank.inference import wald
-from judgerank.likelihood import Law
 from judgerank.model import Parameters
 from judgerank.questions.groups import grouped
 from judgerank.questions.marginal import Marginal, judges_of
 from judgerank.questions.maximum import SHARP, Found
-from judgerank.questions.quadrature import rule
 from judgerank.result import FitResult
+from judgerank.separation import residuals_by_cluster
 from judgerank.solvers.solution import Status
-
-PREDICTED = 0.09  # step of the rule that predictions are averaged by
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +43,8 @@ class QuestionFit:
     question : int array, shape (T,)
     remarks : tuple of str
         What to know of the judges.
+    merged : mapping of str to str
+        For each judge id that was merged, the one whose votes its own are part of.
     """
 
     without: FitResult
@@ -49,6 +52,7 @@ class QuestionFit:
     comparisons: Comparisons
     question: IntArray
     remarks: tuple[str, ...] = ()
+    merged: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def status(self) -> Status:
@@ -78,10 +82,21 @@ class QuestionFit:
     def estimates(self) -> FitResult:
         """Scores and judges as a fit without question effects has them, with their covariance here.
 
-        Its predictions are those for an average question, and its log-likelihood is not this fit's.
+        Its predictions are those for a question drawn at random. Equal scores are tested by the residuals of the
+        fit without question effects, by question, and quantiles are Student's with one degree of freedom less than
+        there are questions.
         """
         solution = replace(self.without.solution, parameters=self.found.parameters, status=self.status, rival=None)
-        return replace(self.without, solution=solution, robust=None if self.sigma == 0 else self._whole[:-1, :-1])
+        if self.found.spread is None:
+            return replace(self.without, solution=solution)
+        at = self.without.solution.parameters
+        return replace(
+            self.without,
+            solution=solution,
+            effects=QuestionEffects(self.sigma, self.log_likelihood, at),
+            robust=self.found.spread[:-1, :-1],
+            by_cluster=residuals_by_cluster(self.comparisons, self.without.model, at, self.question),
+        )
 
     @property
     def scores(self) -> pd.Series:
@@ -162,42 +177,9 @@ class QuestionFit:
     def predict(self, first: Names, second: Names, judge: Names | None = None) -> float | FloatArray:
         """P(first preferred) of models shown in this order to a judge, on a question drawn at random.
 
-        Without a judge, to one drawn from the panel; ties count for neither model.
-
-        Parameters
-        ----------
-        first, second : str or sequence of str
-            Models, shown first and second. Single names go with any number of others.
-        judge : str or sequence of str, optional
-
-        Returns
-        -------
-        float, or float array
-            A number for single names.
-
-        Raises
-        ------
-        DataError
-            If a model or a judge is not among those fitted, or the names are not as many on all sides.
+        As `FitResult.predict`, which says what is taken and raised.
         """
-        models, judges = self.comparisons.models, self.comparisons.judges
-        i, j = _places(first, models), _places(second, models)
-        k = np.arange(len(judges)) if judge is None else _places(judge, judges)
-        try:
-            i, j, k = np.broadcast_arrays(i, j, k)
-        except ValueError:
-            raise DataError("first, second and judge must be as many, or single ones") from None
-        law, weights = self._law(i, j, k)
-        preferred = ((law.mean - law.tie / 2) @ weights).mean(axis=-1)
-        return float(preferred) if preferred.ndim == 0 else preferred
-
-    def _law(self, first: IntArray, second: IntArray, judge: IntArray) -> tuple[Law, FloatArray]:
-        """Law of outcomes at the nodes of a question's effect, on a last axis, and the nodes' weights."""
-        deviates, weights = rule(PREDICTED, 2)
-        at = self.found.parameters
-        gamma, position, nu = (values[judge][..., None] for values in judges_of(self.without.model, at))
-        apart = (at.scores[first] - at.scores[second])[..., None] + self.sigma * (deviates[0] - deviates[1])
-        return Law(gamma * apart + position, nu), np.exp(weights)
+        return self.estimates.predict(first, second, judge)
 
     def log_likelihoods(self, comparisons: Comparisons, question: IntArray) -> pd.DataFrame:
         """How probable the answers to other questions are, all those of a question together.
@@ -255,14 +237,9 @@ class QuestionFit:
             f"log-likelihood {self.log_likelihood:.2f}>"
         )
 
-    def summary(self, level: float = 0.95) -> str:
-        """What was fitted, how it ended, what the questions do, and a table of every kind of parameter.
-
-        Raises
-        ------
-        ConfigError
-            If the level is not between 0 and 1.
-        """
+    @property
+    def heading(self) -> list[str]:
+        """What was fitted, how it ended, what the questions do, and what to know of the judges."""
         c, (statistic, p) = self.comparisons, self.likelihood_ratio()
         several = np.bincount(self.question, c.count)
         lines = [
@@ -274,15 +251,33 @@ class QuestionFit:
             f"without question effects {self.without.log_likelihood:.4f}: twice the gain is {statistic:.1f}, "
             f"p = {p:.2g}",
         ]
-        if self.sigma == 0:
-            lines.append("sigma is zero: judges of one question do not err together more than chance has it")
-        else:
-            rows = self.confidence_intervals(level).set_index("parameter").loc[["sigma", "relative sigma"]]
-            told = [f"{row.estimate:.3f} ({row.low:.3f} to {row.high:.3f})" for row in rows.itertuples()]
-            lines.append(f"sigma {told[0]}, and {told[1]} of the scores' standard deviation")
-        parts = ["\n".join([*lines, *self.remarks])]
-        for title, table in presentation.tables(self.estimates, level):
-            parts.append(f"{title}\n{table.to_string(index=False, float_format='%.3f', na_rep='')}")
-        return "\n\n".join(parts)
+        return [*lines, *self.remarks]
+
+    def summary(self, level: float = 0.95) -> str:
+        """What was fitted, how it ended, what the questions do, and a table of every kind of parameter.
+
+        Raises
+        ------
+        ConfigError
+            If the level is not between 0 and 1.
+        """
+        return presentation.text(self.estimates, level, [*self.heading, self._sigma_told(level)])
 
     __str__ = summary
+
+    def _sigma_told(self, level: float) -> str:
+        if self.sigma == 0:
+            return "sigma is zero: judges of one question do not err together more than chance has it"
+        rows = self.confidence_intervals(level).set_index("parameter").loc[["sigma", "relative sigma"]]
+        told = [f"{row.estimate:.3f} ({row.low:.3f} to {row.high:.3f})" for row in rows.itertuples()]
+        return f"sigma {told[0]}, and {told[1]} of the scores' standard deviation"
+
+    def _repr_html_(self) -> str:
+        return presentation.html(self.estimates, lines=[*self.heading, self._sigma_told(0.95)])
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Keep the fit in one file, which `judgerank.load` reads back as it was.
+
+        An earlier file of that name is replaced, whole or not at all.
+        """
+        storing.save(self, Path(path))

@@ -1,0 +1,210 @@
+"""How well members predict questions left out, beside the one that ranks: by other code, and where none does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit
+
+from judgerank import fit, rank
+from judgerank.leaderboard import prediction
+from judgerank.leaderboard.prediction import FOLDS, compared, held_out, mean_of, sample_of
+from judgerank.model import MODELS
+from judgerank.reading import judgments_of, read_judgments
+from judgerank.simulate import generator
+from replication.datasets import find_file
+from tests.real_data import FILES, needs_data
+
+LEANING = ((1.5, 1.0, 0.6), (1.5, -1.0, 0.5))  # discriminations and positions
+ALIKE = ((1.0, 1.0, 1.0), (0.0, 0.0, 0.0))
+
+
+def frame_of(seed, gamma, position, size=900, ties=0.1, scores=(1.0, 0.3, -0.3, -1.0)) -> pd.DataFrame:
+    """Judgments of a hundred questions, in random order of presentation."""
+    rng = generator(0, "members", seed)
+    gamma, b, s = np.array(gamma), np.array(position), np.array(scores)
+    i = rng.integers(len(s), size=size)
+    j = (i + rng.integers(1, len(s), size=size)) % len(s)
+    k = rng.integers(len(gamma), size=size)
+    won = rng.random(size) < expit(gamma[k] * (s[i] - s[j]) + b[k])
+    answer = np.where(rng.random(size) < ties, "tie", np.where(won, "a", "b"))
+    names = {"model_a": [f"m{x}" for x in i], "model_b": [f"m{x}" for x in j], "judge": [f"j{x}" for x in k]}
+    return pd.DataFrame({**names, "winner": answer, "question": rng.integers(100, size=size)})
+
+
+@pytest.fixture(scope="module")
+def leaning() -> pd.DataFrame:
+    return frame_of("leaning", *LEANING)
+
+
+@pytest.fixture(scope="module")
+def ranking(leaning):
+    return rank(leaning)
+
+
+def log_loss(table: pd.DataFrame) -> pd.Series:
+    return table.set_index("member")["log_loss"]
+
+
+@pytest.mark.parametrize("name", ["judge_aware", "position_aware_ties"])
+def test_losses_are_those_of_fits_without_the_question(leaning, name):
+    """Fold by fold with dictionaries, where the member says what it expects of one comparison."""
+    sample = sample_of(judgments_of(leaning.head(200)))
+    c, total = sample.comparisons, np.zeros(sample.unit.max() + 1)
+    tested = np.concatenate([rows for *_, rows in sample.folds])
+    assert sorted(tested) == list(range(len(c)))
+    for *_, rows in sample.folds:
+        inside = {int(sample.unit[row]) for row in rows}
+        kept = np.array([row for row in range(len(c)) if int(sample.unit[row]) not in inside])
+        fitted = fit(c.take(kept), name)
+        for row in rows:
+            a, b, k = c.models[c.first[row]], c.models[c.second[row]], c.judges[c.judge[row]]
+            mine = kept[c.judge[kept] == c.judge[row]]
+            tie = (np.sum(c.outcome[mine] == 0.5) + 0.5) / (len(mine) + 1)
+            first, second = fitted.predict(a, b, k), 1 - fitted.predict(a, b, k)
+            if fitted.model.has_ties:
+                tie = fitted.tie_probability(c.take(np.array([row])))[0]
+                second = 1 - tie - first
+            else:
+                first, second = (1 - tie) * first, (1 - tie) * second
+            total[sample.unit[row]] -= np.log({1.0: first, 0.5: tie, 0.0: second}[float(c.outcome[row])])
+    parameters, losses = held_out(sample, MODELS[name])
+    assert_allclose(losses, total, atol=1e-5)
+    assert parameters == fit(c, name).n_parameters
+
+
+def test_the_error_of_a_mean_is_that_of_resampled_questions():
+    rng = np.random.default_rng(0)
+    weight = rng.integers(1, 9, 200).astype(float)
+    total = weight * rng.normal(0.5, 0.1, 200) + rng.normal(0, 1, 200)
+    mean, error = mean_of(total, weight)
+    assert mean == pytest.approx(total.sum() / weight.sum())
+    drawn = rng.integers(200, size=(2000, 200))
+    assert error == pytest.approx((total[drawn].sum(axis=1) / weight[drawn].sum(axis=1)).std(), rel=0.1)
+
+
+def test_the_member_that_ranks_is_told_beside_the_others(leaning, ranking):
+    table = ranking.tables["members"]
+    assert sorted(table["member"]) == sorted(MODELS)
+    assert table.loc[table["ranks"], "member"].tolist() == ["position_aware"]
+    assert table["parameters"].dropna().is_monotonic_increasing
+    loss = log_loss(table)
+    assert loss["position_aware"] < loss["judge_aware"] - 0.05
+    best = table.loc[table["log_loss"].idxmin()]
+    assert (best["worse"], best["worse_error"]) == (0, 0)
+    assert_allclose(table["worse"], table["log_loss"] - best["log_loss"], atol=1e-12)
+    told = ranking.remarks[1]
+    assert told.startswith(f"position_aware: held-out log-loss {loss['position_aware']:.4f} against ")
+    assert told.endswith(f"over {leaning['question'].nunique()} questions in {FOLDS} folds.")
+    own = table.set_index("member").loc["position_aware"]
+    if best["member"] != "position_aware":
+        assert f"{own['worse']:.4f} worse (standard error {own['worse_error']:.4f})" in told
+    assert "How well each member predicts" in ranking.to_html()
+    named = rank(leaning, model="position_aware")
+    assert "members" not in named.tables and "How well each member predicts" not in named.to_html()
+    pd.testing.assert_frame_equal(named.tables["pairs"], ranking.tables["pairs"])
+
+
+def test_it_is_one_of_the_tables_that_are_written(ranking, tmp_path):
+    ranking.write(tmp_path / "out")
+    kept = pd.read_csv(tmp_path / "out" / "members.csv")
+    assert_allclose(kept["log_loss"], ranking.tables["members"]["log_loss"].astype(float))
+    ranking.export(tmp_path / "members.md", "members")
+    assert len((tmp_path / "members.md").read_text().splitlines()) == 2 + len(MODELS)
+
+
+@pytest.mark.parametrize("by", ["question", None])
+def test_neither_the_order_of_records_nor_counts_matter(leaning, by):
+    data = leaning if by else leaning.drop(columns="question")
+    table, (told,) = compared(judgments_of(data), "position_aware")
+    again, (same,) = compared(judgments_of(data.sample(frac=1, random_state=1)), "position_aware")
+    assert_allclose(again["log_loss"].astype(float), table["log_loss"].astype(float), atol=1e-7)
+    assert same == told
+    assert ("100 questions" in told) == bool(by) and (f"{len(data)} comparisons" in told) != bool(by)
+    if by:
+        twice, _ = compared(judgments_of(pd.concat([data, data])), "position_aware")
+        counted, _ = compared(judgments_of(data.assign(n=2), columns={"count": "n"}), "position_aware")
+        pd.testing.assert_frame_equal(counted, twice, check_exact=False, atol=1e-7)
+
+
+# where there is nothing to tell, or a member is none
+
+
+def test_where_models_are_equal_members_predict_alike():
+    """Coin flips: whoever has more parameters predicts no better than btl, by more than chance."""
+    data = frame_of("coins", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), scores=(0.0,) * 4)
+    table = compared(judgments_of(data), "position_aware")[0].dropna(subset="log_loss")
+    fewest = table.iloc[0]
+    assert fewest["member"] == "btl" and fewest["worse"] <= 2 * fewest["worse_error"]
+    assert table["log_loss"].min() > 0.9 * -(0.1 * np.log(0.1) + 0.9 * np.log(0.45))
+
+
+def test_a_member_with_a_judge_who_runs_off_is_not_compared():
+    data = frame_of("sure", (1.0, 0.8, 1e9), (0.0, 0.0, 0.0), ties=0.0)
+    ranking = rank(data)
+    table = ranking.tables["members"].set_index("member")
+    assert table.loc["position_aware", "note"] == "no maximum: a parameter of j2 runs off to infinity"
+    assert table.loc["position_aware", "ranks"] and np.isnan(table.loc["position_aware", "log_loss"])
+    assert {"btl", "position_only"} == set(table.index[table["log_loss"].notna()])
+    assert ranking.remarks[1].startswith("position_aware could not be compared by prediction (no maximum")
+    assert (table.loc[["btl_ties", "length"], "note"] == ["there are no ties", "there are no lengths"]).all()
+
+
+def test_positions_that_scores_imitate_are_not_compared(leaning):
+    upper = leaning["model_a"].isin(["m0", "m1"]) & leaning["model_b"].isin(["m2", "m3"])
+    ranking = rank(leaning[upper])
+    table = ranking.tables["members"].set_index("member")
+    assert table.loc["judge_aware", "ranks"]
+    with_positions = [name for name, member in MODELS.items() if member.has_position and not member.has_slope]
+    assert (table.loc[with_positions, "note"] == "the order of presentation follows the models").all()
+
+
+def test_too_few_questions_leave_nothing_to_say(leaning):
+    few = leaning[leaning["question"] < FOLDS - 1]
+    ranking = rank(few, solver="penalised")
+    assert ranking.tables["members"]["log_loss"].isna().all()
+    assert not any("held-out" in text for text in ranking.remarks)
+    notes = ranking.tables["members"].set_index("member")["note"]
+    assert notes["btl"] == f"there are fewer than {FOLDS} to leave out"
+
+
+def test_of_components_the_largest_is_compared(leaning):
+    other = leaning.assign(model_a="x" + leaning["model_a"], model_b="x" + leaning["model_b"])
+    both = rank(pd.concat([leaning, other[(other[["model_a", "model_b"]] != "xm3").all(axis=1)]]))
+    alone = rank(leaning)
+    pd.testing.assert_frame_equal(both.tables["members"], alone.tables["members"])
+
+
+def test_answers_by_a_judge_of_one_fold_alone_are_left_out_and_counted(leaning):
+    one = leaning.assign(judge=leaning["judge"].where(leaning["question"] != 7, "only there"))
+    many = int((leaning["question"] == 7).sum())
+    table, (told,) = compared(judgments_of(one), "position_only")
+    assert f"({many} by judges who are in one fold only left out)" in told
+    assert table.set_index("member").loc["btl", "log_loss"] > 0
+
+
+def test_large_sets_are_compared_on_part_of_them(leaning, monkeypatch):
+    monkeypatch.setattr(prediction, "MOST_MODELS", 3)
+    monkeypatch.setattr(prediction, "MOST_ROWS", 200)
+    judgments = judgments_of(leaning)
+    sample = sample_of(judgments)
+    c = judgments.comparisons
+    times = np.bincount(c.first, minlength=4) + np.bincount(c.second, minlength=4)
+    assert sorted(sample.comparisons.models) == sorted(np.array(c.models)[np.argsort(-times, kind="stable")[:3]])
+    assert 150 < len(sample.comparisons) <= 200
+    assert "of the 3 models compared most and " in sample.told
+    among = leaning[leaning[["model_a", "model_b"]].isin(sample.comparisons.models).all(axis=1)]
+    assert np.isin(np.bincount(sample.unit), among["question"].value_counts()).all()  # whole questions
+    assert compared(judgments, "position_aware")[1][0].endswith("comparisons drawn at random.")
+
+
+@needs_data
+@pytest.mark.parametrize("name", FILES)
+def test_of_members_that_take_ties_for_half_the_default_predicts_best_on_real_sets(name):
+    table = compared(read_judgments(find_file(FILES[name])), "position_aware")[0].set_index("member")
+    alike = table[[not MODELS[member].has_ties for member in table.index]]
+    assert alike["log_loss"].idxmin() == "position_aware"
+    ahead = table.loc["judge_aware", "worse"] - table.loc["position_aware", "worse"]
+    assert ahead > 5 * table.loc["judge_aware", "worse_error"]
