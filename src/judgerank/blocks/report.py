@@ -35,7 +35,10 @@ def summary(result: BlockFit, level: float = 0.95) -> str:
 
 
 def sentences(result: BlockFit, level: float = 0.95) -> list[str]:
-    """One for every block: how large it is, its test; and one on what they moved together."""
+    """One for every block: how large it is, its test; and one on what they moved together.
+
+    Likelihood-ratio tests take comparisons for independent, which those of one question are not.
+    """
     table = result.confidence_intervals(level)
     return [*(_on_block(result, block, table) for block in result.blocks), on_order(result)]
 
@@ -50,6 +53,8 @@ def _on_block(result: BlockFit, block: Block, table: pd.DataFrame) -> str:
             return f"Block {block.name}: nothing; its standard deviation is zero ({tested})."
         largest = rows.reindex(rows["estimate"].abs().sort_values(ascending=False).index)[:LARGEST]
         return f"Block {block.name}, standard deviation {spread:.3f} ({tested}); largest: {_told(largest)}."
+    if result.n_clusters is not None:
+        tested += f"; by question p = {result.wald(block.name):.2g}"
     return f"Block {block.name}, {block.what} ({tested}): {_told(rows)}."
 
 

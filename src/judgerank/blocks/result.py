@@ -241,6 +241,16 @@ class BlockFit:
         twice = np.stack([difference] * 2), np.stack([error] * 2)
         return Order(names[place], *twice, among, self.degrees_of_freedom)
 
+    def scores_in(self, category: str | None) -> pd.Series:
+        """Scores by model within a category, or over all.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such category.
+        """
+        return pd.Series(self._in(category)[0], list(self.records.comparisons.models), name="score")
+
     def _in(self, category: str | None) -> tuple[FloatArray, FloatArray]:
         """Scores, and their derivatives in the free parameters, shape (N, D')."""
         n, theta, free = len(self.records.comparisons.models), self.found.theta, self.found.summit.free

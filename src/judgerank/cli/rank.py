@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from judgerank.blocks.naming import known
 from judgerank.cli.options import (
     NEWTON,
     BaselineOption,
@@ -56,6 +57,15 @@ def rank(
         int, typer.Option("--next", min=1, max=1000, help="Lines of comparisons to collect next, at most.")
     ] = 10,
     next_size: Annotated[int, typer.Option(min=1, max=10**6, help="Comparisons in each of those lines.")] = 10,
+    block: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--block",
+            metavar="NAME[:COLUMNS]",
+            help=f"What judges may do besides judging quality: {', '.join(known())}, or a file NAME.py; fitted "
+            "beside the ranking. style:length goes by columns length_a and length_b. Can be given several times.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Folder to write to; by default rankings/ and the first file's name."),
@@ -77,7 +87,9 @@ def rank(
 
     Nothing but an earlier ranking of the same files is ever replaced.
     """
-    settings = Settings(model and model.value, solver.value, level, cluster.value, few, next_, next_size)
+    settings = Settings(
+        model and model.value, solver.value, level, cluster.value, few, next_, next_size, tuple(block or ())
+    )
     files, words = words_of(winner_values, files)
     paths = paths_of(files)
     target = output or Path("rankings", title_of(paths))

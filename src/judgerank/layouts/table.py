@@ -24,6 +24,7 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "reply": ("reply", ("reply", "raw")),
     "count": ("count", ()),
 }
+SIDES = ("_a", "_b")  # ends of names of columns that are about one answer each
 ASK = "ask"  # of the column of counts: refuse one that is there and not spoken of
 COUNTS = ("n", "count", "counts", "num", "times", "weight", "weights", "n_votes", "votes", "frequency", "freq")
 ONE_JUDGE = "one judge"
@@ -138,6 +139,7 @@ def records(table: Table, known: Known, needed: Iterable[str]) -> pd.DataFrame:
         no question though others have.
     """
     columns = {COLUMNS[key][0]: values(table.frame, name) for key, name in found(table, known, needed).items()}
+    columns |= {name: values(table.frame, name) for name in _by_answer(table.frame) if name not in columns}
     if "count" not in table.said:
         _refuse_unspoken_counts(table.frame, set(columns))
     frame = pd.DataFrame(columns).reset_index(drop=True)
@@ -147,6 +149,30 @@ def records(table: Table, known: Known, needed: Iterable[str]) -> pd.DataFrame:
         frame["question_id"] = _questions(frame["question_id"])
         codes(frame, ["question_id"])  # refuses a record without one
     return frame
+
+
+def _by_answer(table: pd.DataFrame) -> list[str]:
+    """Columns of numbers that say something of both answers, such as length_a and length_b, which blocks go by."""
+    names = {
+        name for name in table.columns if isinstance(name, str) and name[-2:] in SIDES and _is_number(table[name])
+    }
+    return [name for name in table.columns if name in names and other_side(name) in names]
+
+
+def _is_number(column: pd.Series | pd.DataFrame) -> bool:
+    """Whether the first value that is there is a number; texts of answers are none, and are not kept."""
+    if not isinstance(column, pd.Series):  # two columns of one name
+        return False
+    there = column.dropna()
+    try:
+        return len(there) > 0 and bool(np.isfinite(float(there.iloc[0])))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def other_side(name: str) -> str:
+    """The column that says of the other answer what this one says."""
+    return name[:-1] + {"a": "b", "b": "a"}[name[-1]]
 
 
 def values(table: pd.DataFrame, name: str) -> pd.Series:

@@ -46,11 +46,15 @@ HEADS = {"low": "from", "high": "to", "rank_low": "rank from", "rank_high": "ran
 HEADS |= {"p_holm": "p, Holm", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width then"}
 HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "worse": "worse by"}
+HEADS |= {"score_without": "score without", "rank_without": "rank without"}
 HEADS |= {"worse_error": "its standard error", "note": "why not compared"}
 HEADS |= {"to_separate": "to separate", "elo": "Elo scale", "versus": "wins against"}
 HEADS |= {f"{end}_{name}": word for end, word in (("low", "from"), ("high", "to")) for name in panel.BLOCKS}
 ABOUT = {
     "score": "quality in log-odds, their sum zero",
+    "score_without": "the score without the blocks",
+    "rank_without": "the rank without the blocks",
+    "estimate": "in log-odds; of style, for one standard deviation of the answers' difference",
     "low": "lower end of the interval",
     "high": "upper end of the interval",
     "rank_low": "best rank it may have; the ranges of all models hold at once",
@@ -120,6 +124,8 @@ def to_html(ranking: Ranking, beside: bool = False) -> str:
         next=_shown("next", "What to collect next, best first", _next(tables["next"])),
         next_told=_next_told(ranking),
         members=_members(ranking),
+        adjusted=_further(ranking, "adjusted", "Scores that allow for the blocks, best first"),
+        blocks=_further(ranking, "blocks", "Blocks, with intervals"),
         categories=_categories(ranking),
         methods=_methods(ranking),
         data=_data(ranking),
@@ -227,6 +233,11 @@ def _members(ranking: Ranking) -> Shown | None:
         return None
     precise = dict.fromkeys(("log_loss", "log_loss_error", "worse", "worse_error"), 4)
     return _shown("members", "Members of the family, those with fewer parameters first", table, precise)
+
+
+def _further(ranking: Ranking, name: str, caption: str) -> Shown | None:
+    table = ranking.tables.get(name)
+    return None if table is None else _shown(name, caption, table)
 
 
 def _categories(ranking: Ranking) -> list[tuple[str, Shown]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from judgerank.errors import JudgerankError, NoMaximumError, NotIdentifiedError
 from judgerank.judgments import Judgments
 from judgerank.leaderboard import exports, remarks, standings
 from judgerank.leaderboard.fits import by_category, ranked_part
+from judgerank.leaderboard.further import with_blocks
 from judgerank.leaderboard.members import default_member
 from judgerank.leaderboard.page import to_html
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
@@ -124,6 +125,7 @@ def rank(
     few: int = 30,
     next: int = 10,
     next_size: int = 10,
+    blocks: Sequence[str] = (),
     columns: Mapping[str, str | None] | None = None,
     form: str | None = None,
     winner_values: Mapping[str, str] | None = None,
@@ -150,6 +152,9 @@ def rank(
         Judges and models with fewer comparisons are pointed out.
     next, next_size : int
         How many lines of comparisons to collect next, at most, and the comparisons in each.
+    blocks : sequence of str
+        What judges may do besides judging quality, such as ``style:length`` or ``category`` (`judgerank.blocks`):
+        fitted beside the ranking, in the tables ``blocks`` and ``adjusted``.
     columns : mapping of str to str, optional
         Names of columns where they are not the usual ones, as in `read_judgments`.
     form : {"json", "jsonl", "csv", "tsv", "parquet", "eval"}, optional
@@ -168,7 +173,7 @@ def rank(
     NoMaximumError, NotIdentifiedError
         If no component of the comparison graph can be ranked; it says what would make it possible.
     """
-    settings = Settings(model, solver, level, cluster, few, next, next_size)
+    settings = Settings(model, solver, level, cluster, few, next, next_size, tuple(blocks))
     return ranked(loaded(source, columns, form, winner_values, baseline), settings)
 
 
@@ -201,6 +206,10 @@ def ranked(judgments: Judgments, settings: Settings) -> Ranking:
     if settings.model is None:
         tables["members"], beside = compared(done[0][0], fits[0].fitted.model.name)
         said[1:1] = beside
+    if settings.blocks:
+        further, beside = with_blocks(done[0][0], fits[0].fitted.model.name, settings)
+        tables |= further
+        said += [f"Component 1: {text}" if len(parts) > 1 else text for text in beside]
     categories, unranked = by_category(judgments, name, settings)
     said += unranked
     if categories is not None:

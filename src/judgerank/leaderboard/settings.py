@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from judgerank.blocks.naming import all_of
 from judgerank.errors import ConfigError
 from judgerank.model import MODELS
 from judgerank.solvers.settings import SOLVERS
@@ -30,6 +31,7 @@ class Settings:
     few: int = 30
     next: int = 10
     next_size: int = 10
+    blocks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         choices = {"model": (None, *MODELS), "solver": tuple(SOLVERS), "cluster": CLUSTERS}
@@ -42,6 +44,11 @@ class Settings:
                 f"cluster={EFFECTS} integrates questions out at a maximum, which solver='newton' finds, and "
                 f"{self.solver!r} does not"
             )
+        if self.blocks and self.solver != "newton":
+            raise ConfigError(
+                f"further blocks are fitted at a maximum, which solver={self.solver!r} does not find"
+            )
+        all_of(self.blocks)
         if not 0 < self.level < 1:
             raise ConfigError(f"level={self.level:g} is out of range: it must lie between 0 and 1")
         for name, low, high in (("few", 0, FEWEST), ("next", 1, MOST_NEXT), ("next_size", 1, MOST_SIZE)):

@@ -1,0 +1,89 @@
+"""`judgerank rank --block`: what judges do besides, beside the ranking."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgerank import rank
+from judgerank.errors import ConfigError, DataError
+from tests.library.test_blocks import drawn
+from tests.tool.command import judgerank
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    records = drawn(2, length=0.6)
+    frame = records.comparisons.to_frame()
+    extra = records.frame[["question_id", "category", "length_a", "length_b"]]
+    return pd.concat([frame, extra], axis=1).assign(text_a="an answer", text_b="another", alone_a=1.0)
+
+
+def test_scores_that_allow_for_length_stand_beside_the_ranking(table):
+    plain = rank(table)
+    ranking = rank(table, blocks=["style:length", "category"])
+    pd.testing.assert_frame_equal(ranking.tables["leaderboard"], plain.tables["leaderboard"])
+    blocks, adjusted = ranking.tables["blocks"], ranking.tables["adjusted"]
+    row = blocks.set_index("block").loc["style"]
+    assert row["parameter"] == "length" and row["low"] > 0
+    assert set(adjusted["category"]) == {"all", "x", "y", "z"}
+    every = adjusted[adjusted["category"] == "all"].set_index("model")
+    assert every["score"].is_monotonic_decreasing
+    board = plain.tables["leaderboard"].set_index("model")
+    np.testing.assert_allclose(every["score_without"], board.loc[every.index, "score"])
+    assert (every["rank_without"] == board.loc[every.index, "rank"]).all()
+    # longer answers are better models' here, and some of their lead was for length
+    assert every["score"].std() < every["score_without"].std()
+    assert (adjusted["rank_low"] <= adjusted["rank"]).all() and (adjusted["rank"] <= adjusted["rank_high"]).all()
+    told = " ".join(ranking.remarks)
+    assert "Block style" in told and "by question p" in told and "Scores with these blocks" in told
+    page = ranking.to_html()
+    assert "What judges do besides judging quality" in page and "What judges do besides" not in plain.to_html()
+
+
+def test_only_numbers_of_both_answers_are_kept(table):
+    kept = rank(table).judgments.frame.columns
+    assert {"length_a", "length_b"} <= set(kept)
+    assert not {"text_a", "text_b", "alone_a"} & set(kept)
+
+
+def test_the_command_writes_its_tables(table, tmp_path):
+    table.to_csv(tmp_path / "judgments.csv", index=False)
+    done = judgerank("rank", "judgments.csv", "--block", "style:length", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert list(pd.read_csv(tmp_path / "out/blocks.csv")["block"]) == ["style"]
+    assert len(pd.read_csv(tmp_path / "out/adjusted.csv")) == 5
+    assert '"style:length"' in (tmp_path / "out/run.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--block", "stile"], "there is no block 'stile'"),
+        (["--block", "style:words"], "needs a column 'words_a'"),
+        (["--block", "style:length", "--solver", "penalised"], "solver='penalised' does not find"),
+    ],
+)
+def test_bad_blocks_end_in_one_sentence_and_no_folder(table, tmp_path, arguments, message):
+    table.to_csv(tmp_path / "judgments.csv", index=False)
+    done = judgerank("rank", "judgments.csv", *arguments, "-o", "out", cwd=tmp_path)
+    assert done.returncode == 1 and message in done.stderr and len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_fitted_is_said_and_the_ranking_stands(table):
+    sure = table.assign(sure_a=(table["judge_preferred_model"] == "a") * 1.0)
+    sure["sure_b"] = (table["judge_preferred_model"] == "b") * 1.0
+    ranking = rank(sure, blocks=["style:sure"])
+    assert "adjusted" not in ranking.tables
+    assert any(
+        "Further blocks (style:sure) are left out: the likelihood has no maximum" in x for x in ranking.remarks
+    )
+
+
+def test_settings_are_looked_at_before_anything_is_read():
+    with pytest.raises(ConfigError, match="there twice"):
+        rank("nowhere.csv", blocks=["category", "category"])
+    with pytest.raises(DataError, match="aggregated"):
+        counted = drawn(1).comparisons.to_frame().assign(n=2, category="x")
+        counted.loc[:5, "category"] = "y"
+        rank(counted, blocks=["category"], columns={"count": "n"})
