@@ -75,7 +75,11 @@ def test_the_wheel_ranks_outside_the_checkout(installed, tmp_path):
     page = (folder / "index.html").read_text()
     assert "judgerank[page]" in page  # charts take an extra, and the page says which
     assert sorted(path.name for path in folder.iterdir()) == sorted(
-        ["index.html", "run.json", *(f"{name}.csv" for name in ("leaderboard", "judges", "pairs", "next"))]
+        [
+            "index.html",
+            "run.json",
+            *(f"{name}.csv" for name in ("leaderboard", "judges", "pairs", "next", "members")),
+        ]
     )
     assert pd.read_csv(folder / "leaderboard.csv")["model"].tolist() == ["x", "y", "z"]
     assert read(tmp_path / "mine.csv").comparisons.n_comparisons == 22

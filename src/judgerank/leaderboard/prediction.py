@@ -24,7 +24,7 @@ from judgerank.simulate import generator
 from judgerank.solvers.solution import Status
 
 FOLDS = 5
-MOST_MODELS, MOST_ROWS = 60, 20_000  # compared on; of more, those compared most, and questions at random
+MOST_MODELS, MOST_ROWS = 200, 20_000  # compared on; of more, those compared most, and questions at random
 COLUMNS = ["member", "parameters", "log_loss", "log_loss_error", "worse", "worse_error", "ranks", "note"]
 
 
