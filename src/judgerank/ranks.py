@@ -48,15 +48,25 @@ def best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) 
     """
     n = len(scores)
     to_scores = np.eye(n, len(covariance))
-    if n_judges >= 2:
-        basis = zero_sum_basis(n_judges)
-        judges = slice(n, n + n_judges)
-        alpha = basis.T @ covariance[judges, judges] @ basis
-        # with fewer clusters than judges the matrix is singular
-        inverse = np.linalg.pinv(alpha, hermitian=True)
-        weights = -inverse @ (basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
-        to_scores[:, judges] = np.outer(scores, basis @ weights)
+    weights = best_known_weights(scores, covariance, n_judges)
+    to_scores[:, n : n + n_judges] = np.outer(scores, weights)
     return to_scores
+
+
+def best_known_weights(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
+    """The w of `best_known_scale` less their mean, which does not matter as log-discriminations sum to zero.
+
+    Parameters are those of `best_known_scale`; float array, shape (K,).
+    """
+    if n_judges < 2:
+        return np.zeros(n_judges)
+    basis, n = zero_sum_basis(n_judges), len(scores)
+    judges = slice(n, n + n_judges)
+    alpha = basis.T @ covariance[judges, judges] @ basis
+    # with fewer clusters than judges the matrix is singular
+    inverse = np.linalg.pinv(alpha, hermitian=True)
+    weights = -inverse @ (basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
+    return np.asarray(basis @ weights)
 
 
 def at_best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:

@@ -6,11 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank import fit
+from judgerank import Comparisons, fit, fit_blocks
+from judgerank.judgments import Judgments
 from judgerank.questions.fit import fit_questions
-from replication import panel, plots
+from replication import panel, panel_blocks, plots
 from replication.config import ROOT
+from replication.datasets import find_file, read_records
 from replication.dependence import standardised_errors
+from tests.real_data import FILES, needs_data
 from tests.study.test_dependence import run
 
 
@@ -60,12 +63,18 @@ def test_draws_agree_with_the_rule():
 
 def test_a_surrogate_run_writes_what_it_should(tmp_path):
     small = ["surrogate=always", "replications=2", "question_sd=[1.0]", "folds=2", "draws=5", "members=[btl_ties]"]
-    small += ["~datasets.in_house", "~datasets.ultrafeedback"]
+    small += ["~datasets.in_house", "~datasets.ultrafeedback", "block_replications=2", "sizes={family: 0.4}"]
     done = run("panel", tmp_path, *small, f"cache={tmp_path / 'cache'}", "parallel=sequential")
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "results/surrogate/panel"
     tables = {path.stem: pd.read_csv(path) for path in folder.glob("*.csv")}
-    assert set(tables) == {"summary", "estimates", "coverage"}
+    assert set(tables) == {"summary", "estimates", "coverage", "blocks", "block_estimates", "block_coverage"}
+    blocks = tables["blocks"].set_index(["dataset", "block"])
+    assert (
+        len(blocks) == 12 and blocks["gain"].notna().sum() == 2
+    )  # a surrogate has neither lengths nor categories
+    assert blocks["remark"].str.contains("needs a column").sum() == 10
+    assert (tables["block_coverage"]["size"] == [0.0, 0.4]).all()
     assert list(tables["summary"]["dataset"]) == ["mt_bench", "chatbot_arena"]
     assert list(tables["coverage"]["intervals"]) == ["without", "with", "clustered"] * 2
 
@@ -82,3 +91,71 @@ def test_stored_coverage_is_better_with_effects():
     table = pd.read_csv(ROOT / "results/panel/coverage.csv").query("question_sd == 1")
     covered = table.pivot(index="design", columns="intervals", values="covered")
     assert (covered["with"] > covered["without"] + 0.05).all() and (covered["with"] > 0.9).all()
+
+
+def mt_bench() -> Judgments:
+    frame = read_records(find_file(FILES["mt_bench"]).read_bytes())
+    return Judgments("mt_bench", "MT-Bench", frame, Comparisons.from_frame(frame), {})
+
+
+@needs_data
+def test_records_get_categories_and_lengths_where_these_are_at_hand():
+    records = panel_blocks.records_of(mt_bench(), "mt_bench_question.jsonl", "mt_bench_answer_lengths.csv")
+    assert len(records.frame) == len(records.comparisons) == 9706
+    assert records.frame["category"].nunique() == 8 and records.frame["category"].notna().all()
+    counts = pd.read_csv(find_file("mt_bench_answer_lengths.csv"), dtype={"question_id": str})
+    row = records.frame.iloc[17]
+    mine = counts.set_index(["question_id", "model"]).loc[(row["question_id"], row["model_b"])]
+    assert row["characters_b"] == pytest.approx(np.log1p(mine["characters_turn_1"] + mine["characters_turn_2"]))
+    bare = panel_blocks.records_of(mt_bench(), None, None)
+    assert "category" not in bare.frame and "characters_a" not in bare.frame
+
+
+@needs_data
+def test_categories_of_mt_bench_hang_on_its_questions():
+    """The test by comparisons is sure of categories; questions left out do not know of them."""
+    table = (
+        pd.read_csv(ROOT / "results/panel/blocks.csv")
+        .set_index(["dataset", "block"])
+        .loc[("mt_bench", "category")]
+    )
+    records = panel_blocks.records_of(mt_bench(), "mt_bench_question.jsonl", None)
+    result = fit_blocks(records, ["category"], table["member"])
+    assert 2 * (result.log_likelihood - result.without.log_likelihood) == pytest.approx(
+        table["twice_gain"], abs=1e-3
+    )
+    assert result.spread["category"] / result.scores.std(ddof=0) == pytest.approx(table["spread"], rel=1e-3)
+    assert table["p"] < 1e-10 and table["gain"] < 2 * table["gain_se"]
+
+
+def test_a_simulated_block_is_there_and_not():
+    rng = np.random.default_rng(1)
+    records, scores = panel_blocks.drawn(rng, "family", 5.0, 0.0)
+    c = records.comparisons
+    own = c.judge == c.first
+    assert scores.sum() == pytest.approx(0) and c.outcome[own].mean() > 0.9
+    settings = {"block": "style:length", "size": 0.3, "question_sd": 0.0, "level": 0.95}
+    record = panel_blocks.found(settings, np.random.default_rng(2))
+    result = fit_blocks(
+        panel_blocks.drawn(np.random.default_rng(2), "style:length", 0.3, 0.0)[0], ["style:length"]
+    )
+    assert (
+        record["estimate"] == result.parameters("style")["length"] and record["p"] == result.test("style").p_value
+    )
+
+
+def test_stored_tests_by_question_keep_their_level():
+    table = pd.read_csv(ROOT / "results/panel/block_coverage.csv").query("size == 0")
+    known = table[table["rejected_by_question"].notna()]
+    assert (known["rejected_by_question"] < 0.05 + 3 * np.sqrt(0.05 * 0.95 / known["n_replications"])).all()
+    assert (table.query("block == 'category' and question_sd == 1")["rejected"] > 0.1).all()  # told in the docs
+
+
+def test_figures_of_blocks_show_what_is_stored():
+    rows = pd.read_csv(ROOT / "results/panel/blocks.csv")
+    left, right = plots.blocks(rows, pd.read_csv(ROOT / "results/panel/block_coverage.csv"), "t").axes
+    assert len(left.get_yticklabels()) == rows["gain"].notna().sum()
+    assert [text.get_text() for text in right.get_yticklabels()] == ["style:length", "category", "family"]
+    within = pd.read_csv(ROOT / "results/panel/categories.csv")
+    shown = [axes for axes in plots.categories(within, "t").axes if axes.get_visible()]
+    assert [axes.get_title().split("\n")[0] for axes in shown] == sorted(set(within["category"]))

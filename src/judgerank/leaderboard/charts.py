@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from judgerank.leaderboard import panel
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 NAMED = 60  # models, up to which each has a line with its name
 BLUE, ORANGE = "#0072B2", "#D55E00"  # told apart by colour-blind readers (Okabe and Ito, 2008)
+WIDEST = 2.0  # times the largest estimate, beyond which an interval leaves the chart
 UNFITTED = ["unbounded", "no maximum", panel.MERGED]  # where the search stopped says nothing
 
 
@@ -90,15 +92,19 @@ def _judges(judges: pd.DataFrame, level: float) -> Chart:
     tooltip += [alt.Tooltip(f"{name}:Q", format=".4~g") for name in numbers]
     base = alt.Chart(_inline(rows[columns]))
     axis = alt.Axis(title="discrimination (geometric mean one)")
-    rule = base.mark_rule(color=ORANGE, strokeWidth=2)
+    ends = rows["high_discrimination"].clip(upper=WIDEST * rows["discrimination"].max())
+    reach = float(np.nanmax([*ends, rows["discrimination"].max()]))  # one far end leaves the others seen
+    scale = alt.Scale(domain=[0, reach], nice=True)
+    rule = base.mark_rule(color=ORANGE, strokeWidth=2, clip=True)
     panels = [
-        rule.encode(alt.X("low_discrimination:Q", axis=axis), alt.X2("high_discrimination:Q"), at),
+        rule.encode(alt.X("low_discrimination:Q", axis=axis, scale=scale), alt.X2("high_discrimination:Q"), at),
         base.mark_point(color=ORANGE, filled=True, size=60).encode(
-            alt.X("discrimination:Q", axis=axis), at, tooltip=tooltip
+            alt.X("discrimination:Q", axis=axis, scale=scale), at, tooltip=tooltip
         ),
     ]
     best, worst = rows.iloc[0], rows.iloc[-1]
-    more = f", the first {NAMED} of {len(judges)}" if len(judges) > len(rows) else ""
+    fitted = int((~judges["status"].isin(UNFITTED)).sum())
+    more = f", the first {NAMED} of {fitted}" if fitted > len(rows) else ""
     says = (
         f"Discrimination of {len(rows)} judges with {level:.0%} intervals{more}: from {best['judge']} at "
         f"{best['discrimination']:.2f} down to {worst['judge']} at {worst['discrimination']:.2f}. The table "

@@ -10,8 +10,10 @@ import pandas as pd
 from judgerank.arrays import FloatArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import NoIntervalError
+from judgerank.inference import normal_quantile
 from judgerank.leaderboard.candidates import half_information
-from judgerank.result import FitResult
+from judgerank.ranks import best_known_weights
+from judgerank.result import FURTHEST, FitResult
 
 TRUST, WEAK, SILENT, UNSURE, UNBOUNDED = "trust", "weak", "silent", "unsure", "never wrong"
 LEANS = ("leans to the first shown", "leans to the second shown")
@@ -95,11 +97,18 @@ def effective_judges(share: Iterable[float]) -> float:
 
 
 def verdicts(fitted: FitResult, few: int, level: float, same: dict[str, str]) -> pd.Series:
-    """One of `MEANING` for each judge, by the intervals of its discrimination and its leaning."""
+    """One of `MEANING` for each judge, by the intervals of its discrimination and its leaning.
+
+    Discriminations are compared with each other, so their intervals are on the scale at which scores are known
+    best: one weak judge may leave the geometric mean all but unknown, and every discrimination with it.
+    """
     judges = list(fitted.comparisons.judges)
     counts = np.bincount(fitted.comparisons.judge, fitted.comparisons.count, len(judges))
     try:
         ends = fitted.confidence_intervals(level).set_index(["parameter", "name"])
+        low, high = _on_best_known_scale(fitted, level)
+        for judge in low.index:
+            ends.loc[("discrimination", judge), ["low", "high"]] = low[judge], high[judge]
     except NoIntervalError:
         ends = None
     gamma = fitted.discrimination
@@ -110,6 +119,19 @@ def verdicts(fitted: FitResult, few: int, level: float, same: dict[str, str]) ->
         if count < few and found[judge] in (TRUST, WEAK):
             found[judge] = UNSURE
     return pd.Series(found, judges, name="verdict")
+
+
+def _on_best_known_scale(fitted: FitResult, level: float) -> tuple[pd.Series, pd.Series]:
+    """Ends of the intervals of the discriminations that have one."""
+    n, many = len(fitted.scores), fitted.n_free_discriminations
+    weights = best_known_weights(fitted.scores.to_numpy(), fitted.covariance, many)
+    to_judges = np.eye(many) - weights
+    own = fitted.covariance[n : n + many, n : n + many]
+    errors = np.sqrt(np.diag(to_judges @ own @ to_judges.T))
+    gamma = fitted.discrimination[np.asarray(fitted.free[:1].any(axis=0), bool).tolist()]
+    known = ~gamma.index.isin(fitted.unbounded_judges)
+    reach = np.exp(np.minimum(normal_quantile(level, fitted.degrees_of_freedom) * errors, FURTHEST))
+    return (gamma / reach)[known], (gamma * reach)[known]
 
 
 def _verdict(judge: str, ends: pd.DataFrame | None, middle: float, fitted: FitResult, same: dict[str, str]) -> str:
