@@ -34,7 +34,9 @@ from replication.config import main, solver_settings
 from replication.methods.bt_sigma import by_evaluatorq
 from replication.methods.study import method_of
 from replication.outputs import load_section_data
-from replication.scaling import measures
+from replication.replicate import Study
+from replication.scaling import measures, nothing
+from replication.schemas.section import Parallel
 from replication.simulation import drawn, interval_coverage, squared_error, study_of
 
 
@@ -202,12 +204,13 @@ def seconds_a_replication(run: Callable, settings: dict, cell: str, many: int, s
 
 
 RANK = """
-import resource, sys, time
+import sys, time
 import judgerank
+from replication.scaling import peak_memory
 start = time.perf_counter()
 ranking = judgerank.rank(sys.argv[1], solver=sys.argv[2])
 assert ranking.fitted.converged and len(ranking.tables["pairs"]) > 0
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+print(time.perf_counter() - start, peak_memory())
 """
 
 
@@ -243,6 +246,26 @@ def against_many(cfg: DictConfig) -> Iterator[tuple]:
     yield "test under equality pair by pair / for all pairs at once, N=100 K=20", exact, quick, "at least 20"
 
 
+def against_blocks(cfg: DictConfig) -> Iterator[tuple]:
+    """Replications by a dask scheduler and two workers: what a block of them costs by itself, and all of them."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    dask, alone = Parallel("dask", -1, options), Parallel("sequential", 1, {})
+
+    def taken(parallel: Parallel, task: Callable, settings: dict, many: int, block: int) -> float:
+        with TemporaryDirectory() as folder:
+            study = Study("bench", task, {"cell": settings}, {"cell": many}, cfg.seed, Path(folder), block)
+            return seconds(lambda: study.run(parallel), 1)
+
+    few, many = 20, 420
+    own = (taken(dask, nothing, {}, many, 1) - taken(dask, nothing, {}, few, 1)) / (many - few)
+    yield "seconds of a block beside its replications, dask, two workers / 1% of 10 s", own, 0.1, "at most 1"
+    cells = study_of(compose("ci_coverage", ["draws=0"]), "ci_coverage", interval_coverage).cells
+    name = next(name for name in cells if name.startswith("n20"))
+    work = interval_coverage, cells[name], 2000, 500
+    label = f"2,000 replications of ci_coverage, {name}, in blocks of 500: dask, two workers / one process"
+    yield label, taken(dask, *work), taken(alone, *work), ""
+
+
 def against_growing(comparisons: Comparisons, title: str) -> Iterator[tuple]:
     """The last hundredth of the judgments appended: from the fit of the others, and from nothing."""
     frame = comparisons.to_frame().sample(frac=1, random_state=0)
@@ -254,6 +277,16 @@ def against_growing(comparisons: Comparisons, title: str) -> Iterator[tuple]:
         cold = seconds(lambda b=before, m=member: fit(b.comparisons.extended(late), m), 21)  # noqa: B023
         yield f"1% appended: fit from that of the rest / from nothing, {member}, {title}", warm, cold, "at most 1"
         yield f"1% appended, seconds of the first / 50 ms, {member}, {title}", warm, 0.05, "at most 1"
+        steps = [steps_of(comparisons, member, split) for split in range(12)]
+        label = f"most Newton steps of the first in 12 splits, {np.bincount(steps)[4:].sum()} with more than 3 / 3"
+        yield f"1% appended, {label}, {member}, {title}", max(steps), 3.0, "at most 1"
+
+
+def steps_of(comparisons: Comparisons, member: str, split: int) -> int:
+    frame = comparisons.to_frame().sample(frac=1, random_state=split)
+    cut = len(frame) - len(frame) // 100
+    before = fit(Comparisons.from_frame(frame.iloc[:cut]), member)
+    return fit(before.comparisons.extended(frame.iloc[cut:]), member, start=before).solution.iterations
 
 
 @main("bench")
@@ -272,6 +305,7 @@ def run(cfg: DictConfig) -> None:
         against_many(cfg),
         against_growing(arena.comparisons, arena.title),
         against_growing(mt_bench.comparisons, mt_bench.title),
+        against_blocks(cfg),
         measures(cfg.engine_rows, cfg.engine_memory, cfg.seed) if cfg.engine_rows else (),
         against_drawing(cfg),
     )
