@@ -82,6 +82,13 @@ def against_many(cfg: DictConfig) -> Iterator[tuple]:
     for member in ("judge_aware", "position_aware"):
         whole = seconds(lambda member=member: fit(judges, member, "penalised"), 1)
         yield f"seconds of shrinkage, {member}, N=100 K=10,000 T=100,000 / 30 s", whole, 30.0, "at most 1"
+    for many in (100, 1000):
+        rows, truth = simulated(cfg.seed, 100, many, 100_000)
+        shrunk = fit(rows, "judge_aware", "penalised")
+        scores = shrunk.confidence_intervals().iloc[:100]
+        held = scores["low"].le(truth.scores) & scores["high"].ge(truth.scores)
+        label = f"share of 95% intervals of shrunk scores that hold, N=100 K={many:,} T=100,000 / 0.95"
+        yield label, held.mean(), 0.95, ""
     cells = simulated(cfg.seed, 100, 20, 20_000)[0]
     fitted = fit(cells)
     chosen, parts = np.arange(100), (fitted.comparisons, fitted.model, fitted.solution.parameters)
