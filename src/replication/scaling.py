@@ -170,8 +170,9 @@ def line_at(x: Sequence[float], y: Sequence[float], at: float) -> tuple[float, f
 def extrapolated(found: Mapping[int, Mapping[str, Mapping[str, float]]], rows: int) -> Iterator[str]:
     """Lines of a table: what so many rows would take, by lines through measures (by size and task); not measured.
 
-    A file is read, and cells made, in proportion to rows. Cells run out, and a fit takes them: what it adds to the
-    time, and the peak of memory, is in proportion to cells, of which a uniform design has an expected number.
+    A file is read, and cells made, in proportion to rows. Cells run out, and a fit takes them: what it adds is in
+    proportion to cells, of which a uniform design has an expected number. Memory is no line: the engine fills its
+    bound first.
     """
     sizes, most = list(found), N_MODELS * (N_MODELS - 1) * N_JUDGES
     cells, there = [found[size]["to_cells"]["counted"] for size in sizes], -most * np.expm1(-rows / most)
@@ -181,8 +182,6 @@ def extrapolated(found: Mapping[int, Mapping[str, Mapping[str, float]]], rows: i
         (read, read_error), (fitted, fit_error) = line_at(sizes, before, rows), line_at(cells, added, there)
         yield f"| {what}, file to cells | {read:.0f} | {read_error:.0f} |"
         yield f"| {what}, file to fit | {read + fitted:.0f} | {np.hypot(read_error, fit_error):.0f} |"
-    peak, error = line_at(cells, [found[size]["to_fit"]["peak"] / 1e9 for size in sizes], there)
-    yield f"| peak GB, file to fit, {there:,.0f} cells | {peak:.1f} | {error:.1f} |"
 
 
 def main() -> None:
