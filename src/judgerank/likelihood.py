@@ -10,7 +10,7 @@ from scipy.special import xlogy
 
 from judgerank.arrays import FloatArray
 from judgerank.comparisons import Comparisons
-from judgerank.layout import Listed, Table, laid_out
+from judgerank.layout import KEPT, Listed, Table, laid_out
 from judgerank.model import Model, Parameters
 from judgerank.remembering import remembered
 
@@ -211,9 +211,14 @@ def net_wins(cells: Comparisons, of_position: bool = False) -> np.ndarray:
     Those are a half of its comparisons, or, with `of_position`, as many as the judge gives to that position.
     """
     n, k = len(cells.models), len(cells.judges)
-    at_zero = first_shown_share(cells)[cells.judge] if of_position else 0.5
-    net, row = cells.count * (cells.outcome - at_zero), cells.judge.astype(np.intp) * n
-    wins = np.bincount(row + cells.first, net, k * n) - np.bincount(row + cells.second, net, k * n)
+    at_zero = first_shown_share(cells) if of_position else np.full(k, 0.5)
+    wins = np.zeros(k * n)
+    for start in range(0, len(cells), KEPT):  # a sum over all cells at once takes as much as they do
+        part = slice(start, start + KEPT)
+        judge = cells.judge[part].astype(np.intp)
+        net = cells.count[part] * (cells.outcome[part] - at_zero[judge])
+        wins += np.bincount(judge * n + cells.first[part], net, k * n)
+        wins -= np.bincount(judge * n + cells.second[part], net, k * n)
     return wins.reshape(k, n)
 
 

@@ -99,15 +99,16 @@ def against_many(cfg: DictConfig) -> Iterator[tuple]:
 
 def against_blocks(cfg: DictConfig) -> Iterator[tuple]:
     """Replications by a dask scheduler and two workers: what a block of them costs by itself, and all of them."""
-    for name in ("replication", "distributed"):  # what is printed is a table
-        logging.getLogger(name).setLevel(logging.ERROR)
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     dask, alone = Parallel("dask", -1, options), Parallel("sequential", 1, {})
 
     def taken(parallel: Parallel, task: Callable, settings: dict, many: int, block: int) -> float:
+        logging.disable(logging.WARNING)  # what is printed is a table
         with TemporaryDirectory() as folder:
             study = Study("bench", task, {"cell": settings}, {"cell": many}, cfg.seed, Path(folder), block)
-            return seconds(lambda: study.run(parallel), 1)
+            once = seconds(lambda: study.run(parallel), 1)
+        logging.disable(logging.NOTSET)
+        return once
 
     few, many = 20, 420
     own = (taken(dask, nothing, {}, many, 1) - taken(dask, nothing, {}, few, 1)) / (many - few)
