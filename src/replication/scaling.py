@@ -134,7 +134,7 @@ def peak_memory() -> float:
 
 
 def measured(task: str, path: Path, memory: str) -> dict[str, float]:
-    """Seconds of a task, without starting Python, its peak memory by the operating system, and what it counted."""
+    """Seconds, and those of the processor, without starting Python; peak memory by the system; what it counted."""
     command = [sys.executable, "-m", "replication.scaling", "--task", task, str(path), "--memory", memory]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
@@ -155,7 +155,8 @@ def measures(rows: int, memory: str, seed: int) -> Measures:
             for task, title in (tasks | others).items():
                 found = measured(task, path, memory)
                 goal = "at most 1.5" if task in ("to_cells", "to_fit") else ""
-                yield f"{title} / DuckDB's own group-by, {label}", found["seconds"], own["seconds"], goal
+                for what, unit in (("seconds", ""), ("processor", " (processor)")):
+                    yield f"{title} / DuckDB's own group-by{unit}, {label}", found[what], own[what], goal
                 yield f"its peak memory / 4 GB, {title}, {label}", found["peak"], 4e9, "at most 1" if goal else ""
             yield f"DuckDB's own group-by, its peak memory / 4 GB, {label}", own["peak"], 4e9, ""
 
@@ -194,9 +195,9 @@ def main() -> None:
     parser.add_argument("--task", choices=TASKS)
     given = parser.parse_args()
     if given.task:
-        start = time.perf_counter()
+        start, before = time.perf_counter(), time.process_time()
         counted = TASKS[given.task](given.rows[0], given.memory)
-        told = {"seconds": time.perf_counter() - start, "processor": time.process_time()}
+        told = {"seconds": time.perf_counter() - start, "processor": time.process_time() - before}
         print(json.dumps(told | {"peak": peak_memory(), "counted": counted}))
         return
     print("| form | rows | what | cells | seconds | processor | peak GB |\n|:--|--:|:--|--:|--:|--:|--:|")
