@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -20,23 +21,39 @@ from judgerank.remembering import remembered
 
 KEPT = 1 << 18  # rows up to which a layout is kept between passes, which takes 80 bytes a row
 FILLED, MANY = 0.4, 1_000  # share of a table's places with a comparison, and rows, from which it is quicker
+Numbers = TypeVar("Numbers", FloatArray, IntArray)
 
 
 class Listed:
-    """Some of the rows, one after the other."""
+    """Some of the rows, one after the other; what hangs on the pair alone is worked out once for its rows."""
 
     def __init__(self, cells: Comparisons, rows: slice):
         self._n, self._k = len(cells.models), len(cells.judges)
-        self._i, self._j, self._judge = (x[rows].astype(np.intp) for x in (cells.first, cells.second, cells.judge))
+        first, second, self._judge = cells.first[rows], cells.second[rows], cells.judge[rows].astype(np.intp)
+        new = np.flatnonzero((first[1:] != first[:-1]) | (second[1:] != second[:-1])) + 1
+        self._starts = np.r_[0, new] if 2 * len(new) < len(first) else None  # of the rows of one pair
+        if self._starts is not None:
+            first, second = first[self._starts], second[self._starts]
+            self._many = np.diff(self._starts, append=len(self._judge))
+        self._i, self._j = first.astype(np.intp), second.astype(np.intp)
         self._pair, row = self._i * self._n + self._j, self._judge * self._n
-        self._with_first, self._with_second = row + self._i, row + self._j
+        self._with_first, self._with_second = row + self._by_row(self._i), row + self._by_row(self._j)
         self.outcome, self.count = cells.outcome[rows], cells.count[rows]
         self.covariate = None if cells.covariate is None else cells.covariate[rows]
         self.tied = None if cells.tied is None else cells.tied[rows]
 
+    def _by_row(self, values: Numbers) -> Numbers:
+        """Values by pair, for every row of it."""
+        return values if self._starts is None else np.repeat(values, self._many)
+
+    def _over_rows(self, values: FloatArray, weight: FloatArray | None) -> FloatArray:
+        """Weighted sums over the rows of one pair that come one after the other."""
+        weighted = _product(values, weight)
+        return weighted if self._starts is None else np.asarray(np.add.reduceat(weighted, self._starts), float)
+
     def differences(self, scores: FloatArray) -> FloatArray:
         """s_i - s_j by row."""
-        return scores.take(self._i) - scores.take(self._j)
+        return self._by_row(scores.take(self._i) - scores.take(self._j))
 
     def spread(self, values: FloatArray) -> FloatArray:
         """Values of the judges, shape (K,), by row."""
@@ -44,8 +61,8 @@ class Listed:
 
     def by_model(self, values: FloatArray, weight: FloatArray | None) -> FloatArray:
         """Weighted sums over the rows that show a model first, minus those that show it second, shape (N,)."""
-        weighted = _product(values, weight)
-        return _sums(self._i, weighted, self._n) - _sums(self._j, weighted, self._n)
+        by_pair = self._over_rows(values, weight)
+        return _sums(self._i, by_pair, self._n) - _sums(self._j, by_pair, self._n)
 
     def by_judge(self, values: FloatArray, *factors: FloatArray | None) -> FloatArray:
         """Sums of products over the rows of a judge, shape (K,)."""
@@ -53,7 +70,7 @@ class Listed:
 
     def by_pair(self, values: FloatArray, weight: FloatArray | None, total: FloatArray) -> None:
         """Add weighted sums to a total by model shown first and model shown second, shape (N, N)."""
-        np.add.at(total.reshape(-1), self._pair, _product(values, weight))
+        np.add.at(total.reshape(-1), self._pair, self._over_rows(values, weight))
 
     def by_both(self, values: FloatArray, weight: FloatArray | None, total: FloatArray) -> None:
         """Add weighted sums to a total by judge and, as in `by_model`, by model, shape (K, N)."""
