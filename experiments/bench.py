@@ -3,16 +3,11 @@
 python experiments/bench.py [solver.tolerance=1e-8] ...
 """
 
-import subprocess
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
 
 import choix
 import evalica
@@ -20,43 +15,20 @@ import numpy as np
 import pandas as pd
 from hydra import compose
 from omegaconf import DictConfig, OmegaConf
-from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from judgerank import Comparisons, fit
 from judgerank.errors import MethodUnavailableError
 from judgerank.likelihood import evaluate
 from judgerank.model import BTL, JUDGE_AWARE, Parameters
-from judgerank.separation import NetResults, differences_under_equality
-from judgerank.separation_at_scale import ManyResults, differences_of_many
-from judgerank.simulate import draw_outcomes, draw_truth, generator, uniform_triples
+from judgerank.simulate import generator
 from replication.config import main, solver_settings
+from replication.measuring import against_blocks, against_growing, against_many, seconds, simulated
 from replication.methods.bt_sigma import by_evaluatorq
 from replication.methods.study import method_of
 from replication.outputs import load_section_data
 from replication.scaling import measures
 from replication.simulation import drawn, interval_coverage, squared_error, study_of
-
-
-def seconds(run: Callable[[], object], repeats: int) -> float:
-    """Median time of a call, after one that is not counted if there are several."""
-    times = []
-    for _ in range(repeats + (repeats > 1)):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return median(times[repeats > 1 :])
-
-
-def simulated(seed: int, n_models: int, n_judges: int, size: int) -> tuple[Comparisons, Parameters]:
-    """Raw comparisons on a uniform design under a drawn truth, and that truth."""
-    rng = generator(seed, "bench", n_models, n_judges, size)
-    truth = draw_truth(rng, n_models, n_judges, 1.0, 1.0)
-    i, j, k = uniform_triples(rng, n_models, n_judges, size).astype(np.int32)
-    k[:n_judges] = np.arange(n_judges)  # no judge is left without a comparison
-    eta = np.exp(truth.judges[0])[k] * (truth.scores[i] - truth.scores[j])
-    names = [tuple(f"{kind}{n:04d}" for n in range(many)) for kind, many in (("m", n_models), ("j", n_judges))]
-    return Comparisons(*names, i, j, k, draw_outcomes(rng, expit(eta))), truth
 
 
 def against_passes(cfg: DictConfig) -> Iterator[tuple]:
@@ -201,61 +173,6 @@ def seconds_a_replication(run: Callable, settings: dict, cell: str, many: int, s
     return (time.perf_counter() - start) / many
 
 
-RANK = """
-import resource, sys, time
-import judgerank
-start = time.perf_counter()
-ranking = judgerank.rank(sys.argv[1], solver=sys.argv[2])
-assert ranking.fitted.converged and len(ranking.tables["pairs"]) > 0
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
-"""
-
-
-def whole_rank(rows: Comparisons, solver: str, questions: int) -> tuple[float, float]:
-    """Seconds of `judgerank.rank` from a file, in a process of its own, and the peak memory of that in bytes."""
-    question = generator(0, "bench", "questions", len(rows)).integers(questions, size=len(rows))
-    frame = rows.to_frame().rename(columns={"judge_preferred_model": "winner"}).assign(question_id=question)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "judgments.csv"
-        frame.to_csv(path, index=False)
-        done = subprocess.run(
-            [sys.executable, "-c", RANK, str(path), solver], capture_output=True, text=True, check=True
-        )
-    seconds_taken, peak = map(float, done.stdout.split())
-    return seconds_taken, peak
-
-
-def against_many(cfg: DictConfig) -> Iterator[tuple]:
-    """Many models, and many judges with ten votes each; beside limits in seconds and bytes."""
-    models, _ = simulated(cfg.seed, 1000, 20, 100_000)
-    taken, peak = whole_rank(models, "newton", 5000)
-    yield "seconds of rank from a file, N=1,000 K=20 T=100,000 / 20 s", taken, 20.0, "at most 1"
-    yield "peak memory of that process (bytes) / 1 GB", peak, 1e9, "at most 1"
-    judges, _ = simulated(cfg.seed, 100, 10_000, 100_000)
-    for member in ("judge_aware", "position_aware"):
-        whole = seconds(lambda member=member: fit(judges, member, "penalised"), 1)
-        yield f"seconds of shrinkage, {member}, N=100 K=10,000 T=100,000 / 30 s", whole, 30.0, "at most 1"
-    cells = simulated(cfg.seed, 100, 20, 20_000)[0]
-    fitted = fit(cells)
-    chosen, parts = np.arange(100), (fitted.comparisons, fitted.model, fitted.solution.parameters)
-    exact = seconds(lambda: differences_under_equality(NetResults.of(*parts)), 1)
-    quick = seconds(lambda: differences_of_many(ManyResults.of(*parts, chosen), [None], chosen, 100), 5)
-    yield "test under equality pair by pair / for all pairs at once, N=100 K=20", exact, quick, "at least 20"
-
-
-def against_growing(comparisons: Comparisons, title: str) -> Iterator[tuple]:
-    """The last hundredth of the judgments appended: from the fit of the others, and from nothing."""
-    frame = comparisons.to_frame().sample(frac=1, random_state=0)
-    cut = len(frame) - len(frame) // 100
-    for member in ("judge_aware", "position_aware"):
-        before = fit(Comparisons.from_frame(frame.iloc[:cut]), member)
-        late = frame.iloc[cut:]
-        warm = seconds(lambda b=before, m=member: fit(b.comparisons.extended(late), m, start=b), 21)  # noqa: B023
-        cold = seconds(lambda b=before, m=member: fit(b.comparisons.extended(late), m), 21)  # noqa: B023
-        yield f"1% appended: fit from that of the rest / from nothing, {member}, {title}", warm, cold, "at most 1"
-        yield f"1% appended, seconds of the first / 50 ms, {member}, {title}", warm, 0.05, "at most 1"
-
-
 @main("bench")
 def run(cfg: DictConfig) -> None:
     threadpool_limits(1)
@@ -272,6 +189,7 @@ def run(cfg: DictConfig) -> None:
         against_many(cfg),
         against_growing(arena.comparisons, arena.title),
         against_growing(mt_bench.comparisons, mt_bench.title),
+        against_blocks(cfg),
         measures(cfg.engine_rows, cfg.engine_memory, cfg.seed) if cfg.engine_rows else (),
         against_drawing(cfg),
     )

@@ -10,7 +10,7 @@ from scipy.special import xlogy
 
 from judgerank.arrays import FloatArray
 from judgerank.comparisons import Comparisons
-from judgerank.layout import Listed, Table, laid_out
+from judgerank.layout import KEPT, Listed, Table, laid_out
 from judgerank.model import Model, Parameters
 from judgerank.remembering import remembered
 
@@ -76,7 +76,9 @@ class Law:
 
     def log_likelihood(self, y: FloatArray, tied: FloatArray | None) -> FloatArray:
         """Per comparison, for a mean outcome and a share tied."""
-        value = y * self._eta - np.maximum(self._eta, 0.0) - np.log1p(self._others)
+        value = y * self._eta
+        value -= np.maximum(self._eta, 0.0)
+        value -= np.log1p(self._others)
         return value if self._nu is None else value + xlogy(tied, self._nu)
 
     @property
@@ -128,19 +130,19 @@ class _Sums:
         law = Law(eta, None if self.tie is None else rows.spread(self.tie))
         self.log_likelihood += float(np.vdot(n, law.log_likelihood(rows.outcome, rows.tied)))
         r = n * (rows.outcome - law.mean)
-        self.score_gradient += rows.by_model(_times(r, g))
+        self.score_gradient += rows.by_model(r, g)
         # d eta / d theta_b = c_b signal with c = 1 for alpha and z for beta, and 1 for the position
         c = (None, rows.covariate)
         for b in self.moving:
-            self.judge_gradient[b] += rows.by_judge(_times(r * signal, c[b]))
+            self.judge_gradient[b] += rows.by_judge(r, g, d, c[b])
         if self.position is not None:
             self.judge_gradient[self.offsets[0]] += rows.by_judge(r)
         if rows.tied is not None and self.tie is not None:
             self.judge_gradient[-1] += rows.by_judge(n * (rows.tied - law.tie))
         if self.curvature:
             if h is not None:
-                self.slope_at_zero += rows.by_judge(n * (rows.outcome - rows.spread(self.share_at_zero)) * d * h)
-            self._add_curvature(rows, g, signal, law, r, c)
+                self.slope_at_zero += rows.by_judge(n * (rows.outcome - rows.spread(self.share_at_zero)), d, h)
+            self._add_curvature(rows, g, d, signal, law, r, c)
 
     def _discrimination(self, rows: Listed | Table) -> tuple[FloatArray | None, FloatArray | None]:
         """g, and its shape h = exp(beta_k z) at unit gamma; None stands for one."""
@@ -156,6 +158,7 @@ class _Sums:
         self,
         rows: Listed | Table,
         g: FloatArray | None,
+        d: FloatArray,
         signal: FloatArray,
         law: Law,
         r: FloatArray,
@@ -163,7 +166,7 @@ class _Sums:
     ) -> None:
         n = rows.count
         w = n * law.variance
-        rows.by_pair(w if g is None else w * (g * g), self.pairs)
+        rows.by_pair(w, None if g is None else g * g, self.pairs)
         if g is None:
             return
         # the second derivatives of eta repeat its first ones, so the residual part only shifts w signal;
@@ -172,15 +175,14 @@ class _Sums:
         curved = straight - r if self.curvature == "observed" else straight
         for b in self.moving:
             for b2 in self.moving:
-                both = _times(_times(straight if b == b2 == 0 else curved, c[b]), c[b2])
-                self.own[b, b2] += rows.by_judge(both * signal)
-            rows.by_both(_times(curved * g, c[b]), self.cross[b])
+                self.own[b, b2] += rows.by_judge(straight if b == b2 == 0 else curved, g, d, c[b], c[b2])
+            rows.by_both(curved, _times(g, c[b]), self.cross[b])
         # what an offset block shares with the predictor, by row
         shares = ([] if self.position is None else [w]) + ([] if self.tie is None else [n * law.with_ties])
         for offset, share in zip(self.offsets, shares, strict=True):
             for b in self.moving:
-                self._add_own(b, offset, rows.by_judge(_times(share * signal, c[b])))
-            rows.by_both(share * g, self.cross[offset])
+                self._add_own(b, offset, rows.by_judge(share, g, d, c[b]))
+            rows.by_both(share, g, self.cross[offset])
         if self.position is not None:
             self._add_own(self.offsets[0], self.offsets[0], rows.by_judge(w))
         if self.tie is not None:
@@ -209,25 +211,33 @@ def net_wins(cells: Comparisons, of_position: bool = False) -> np.ndarray:
     Those are a half of its comparisons, or, with `of_position`, as many as the judge gives to that position.
     """
     n, k = len(cells.models), len(cells.judges)
-    at_zero = first_shown_share(cells)[cells.judge] if of_position else 0.5
-    net, row = cells.count * (cells.outcome - at_zero), cells.judge.astype(np.intp) * n
-    wins = np.bincount(row + cells.first, net, k * n) - np.bincount(row + cells.second, net, k * n)
+    at_zero = first_shown_share(cells) if of_position else np.full(k, 0.5)
+    wins = np.zeros(k * n)
+    for start in range(0, len(cells), KEPT):  # a sum over all cells at once takes as much as they do
+        part = slice(start, start + KEPT)
+        judge = cells.judge[part].astype(np.intp)
+        net = cells.count[part] * (cells.outcome[part] - at_zero[judge])
+        wins += np.bincount(judge * n + cells.first[part], net, k * n)
+        wins -= np.bincount(judge * n + cells.second[part], net, k * n)
     return wins.reshape(k, n)
+
+
+@remembered
+def judged(cells: Comparisons) -> FloatArray:
+    """Number of comparisons of every judge, shape (K,)."""
+    return np.asarray(np.bincount(cells.judge, cells.count, len(cells.judges)), float)
 
 
 def first_shown_share(cells: Comparisons) -> FloatArray:
     """Share of each judge's comparisons won by the model shown first, shape (K,)."""
-    size = len(cells.judges)
-    counts = np.bincount(cells.judge, cells.count, size)
-    return np.bincount(cells.judge, cells.count * cells.outcome, size) / np.maximum(counts, np.finfo(float).tiny)
+    first = np.bincount(cells.judge, cells.count * cells.outcome, len(cells.judges))
+    return first / np.maximum(judged(cells), np.finfo(float).tiny)
 
 
 def tied_share(cells: Comparisons) -> FloatArray:
     """Share of each judge's comparisons that are ties, shape (K,)."""
-    size = len(cells.judges)
-    counts = np.bincount(cells.judge, cells.count, size)
-    ties = np.bincount(cells.judge, cells.count * cells.known_ties, size)
-    return ties / np.maximum(counts, np.finfo(float).tiny)
+    ties = np.bincount(cells.judge, cells.count * cells.known_ties, len(cells.judges))
+    return ties / np.maximum(judged(cells), np.finfo(float).tiny)
 
 
 def _times(values: FloatArray, factor: FloatArray | None) -> FloatArray:

@@ -10,30 +10,30 @@ does not depend on how discriminating they are.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from scipy.sparse import coo_array, csr_array, vstack
 
 from judgerank.arrays import FloatArray
 from judgerank.comparisons import Comparisons
-from judgerank.inference import information
-from judgerank.likelihood import Law, evaluate, predictor
+from judgerank.inference import SINGULAR, information
+from judgerank.likelihood import evaluate, predictor
 from judgerank.model import Model, Parameters
 from judgerank.solvers.newton import ROUNDING
 
 GIVEN = 1e-9  # share of an answer above which it was given
-CERTAIN = 0.25  # of the bound on the squared Newton decrement; the rest is for rounding
+CERTAIN = 0.5  # change of log-odds that is surely below one; the rest is for rounding
 RISE = 1e-6  # of a program whose variables lie within one: a direction that rises at all rises by far more
 
 
 def near_maximum(cells: Comparisons, model: Model, at: Parameters) -> bool:
-    """Whether a point proves that there is a maximum in scores, positions and tie propensities near it.
+    """Whether a point proves that there is a maximum in scores, positions and tie propensities.
 
-    Let u be the gradient, H minus the Hessian, and r the most by which a direction v sets two outcomes of one
-    comparison apart. The third derivative along v is at most r v'H v (Bach, 2010, Self-concordant analysis for
-    logistic regression), so the slope falls below u'v - v'H v / r. If it stays positive, (v'H v)^(1/2) is at most
-    r times the Newton decrement (u'H^-1 u)^(1/2), and at least r (n p q)^(1/2), p and q being the probabilities of
-    those outcomes. So there is a maximum where the decrement is below the least (n p q)^(1/2) of all comparisons.
-    False says nothing.
+    Let h be the exponents of a comparison's outcomes, so that p is proportional to e^h, and v the step of Fisher
+    scoring from here: v changes each h by t, and t less its mean, sum p t, by u. The gradient is the sum of
+    n p_q (h_o - h_q) over what was observed, o, and each other outcome q, and the information times v that of
+    -n p_q u_q (h_o - h_q). So the sum of n p_q (1 + u_q) (h_o - h_q) is zero. If v changes no log-odds of two
+    outcomes by one, all weights in that sum are positive. Then there is no direction in which none of these
+    forms falls and one rises (Stiemke, 1915): there is a maximum. False says nothing.
 
     Parameters
     ----------
@@ -41,27 +41,28 @@ def near_maximum(cells: Comparisons, model: Model, at: Parameters) -> bool:
         Of the judges in play.
     at : Parameters
     """
-    eta, judge = predictor(cells, model, at), cells.judge
-    law = Law(eta, np.exp(at.judges[-1])[judge] if model.has_ties else None)
-    tie = 0.0 if law.tie is None else law.tie
-    fewer, least = np.sort([law.mean - tie / 2, 1 - law.mean - tie / 2], axis=0)
-    if model.has_ties:
-        least = np.where(np.isfinite(at.judges[-1])[judge], np.minimum(least, tie), least)
-    bound = CERTAIN * (cells.count * fewer * least).min()
-    if bound <= ROUNDING * cells.n_comparisons:  # far out the gradient may be nothing but rounding
-        return False
     here = evaluate(cells, model, at, "expected")
     free = np.isfinite(at.judges)
     free[: model.n_scale] = False
     n = len(cells.models)
     info = information(here, free)
     info[:n, :n] += info.trace() / len(info)  # all scores may move together
-    slope = np.r_[here.score_gradient, here.judge_gradient[free]]
-    try:
-        decrement = np.linalg.norm(solve_triangular(cholesky(info, lower=True), slope, lower=True))
-    except LinAlgError:
+    size, (half, failed) = np.abs(info).sum(axis=0).max(), dpotrf(info, lower=True)
+    least = size * dpocon(half, size, uplo="L")[0]
+    steepest = at.judges[0].max()
+    if model.has_slope:
+        steepest += np.abs(at.judges[1]).max() * np.abs(cells.known_covariate).max()
+    terms = cells.n_comparisons * max(1.0, np.exp(steepest))
+    if failed or least <= max(SINGULAR * size, ROUNDING * terms):  # far out a gradient may be nothing but rounding
         return False
-    return bool(decrement**2 <= bound)
+    step = dpotrs(half, np.r_[here.score_gradient, here.judge_gradient[free]], lower=True)[0]
+    judges = at.judges.copy()
+    judges[model.n_scale :] = 0.0
+    judges[free] = step[n:]
+    turned = np.abs(predictor(cells, model, Parameters(step[:n], judges)))
+    if model.has_ties:  # against either win
+        turned = np.maximum(turned, np.abs(judges[-1])[cells.judge] + turned / 2)
+    return bool(turned.max() <= CERTAIN)
 
 
 def rising_direction(cells: Comparisons, model: Model, at: Parameters | None = None) -> FloatArray | None:

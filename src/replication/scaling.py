@@ -1,6 +1,6 @@
 """Time and memory from a file to a fit, beside an engine's own group-by; every measure in a process of its own.
 
-python -m replication.scaling 1e6 1e7 [--memory 2GB]
+python -m replication.scaling 1e6 1e7 [--memory 2GB] [--forms parquet csv] [--tasks to_fit] [--to 1e9]
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +19,12 @@ from scipy.special import expit
 
 from judgerank import aggregate, fit
 from judgerank.scale.engine import session
-from judgerank.scale.questions import clustered
+from judgerank.scale.questions import clustered, resampled
 from judgerank.simulate import draw_truth, generator, uniform_triples
 
 N_MODELS, N_JUDGES, ASKED = 1000, 100, 10  # comparisons of a question, on average
 PART = 1_000_000  # rows written at a time
+REPLICATES = 5
 KEYS = ("model_a", "model_b", "judge_model")
 ANSWER = "judge_preferred_model"
 Measures = Iterator[tuple[str, float, float, str]]
@@ -111,9 +112,19 @@ def to_questions(path: str, memory: str) -> int:
     return int(clustered(fit(aggregate(path, memory=memory)), path, memory=memory).degrees_of_freedom + 1)
 
 
+def to_resamples(path: str, memory: str) -> int:
+    return sum(len(cells) for cells in resampled(path, REPLICATES, seed=1, memory=memory))
+
+
+def nothing(settings: dict, rng: np.random.Generator) -> dict:
+    """A replication that takes no time, for what a block costs beside its replications."""
+    return {}
+
+
 TASKS: dict[str, Callable[[str, str], int]] = {
-    task.__name__: task for task in (by_duckdb, by_polars, by_acero, to_cells, to_fit, to_questions)
+    task.__name__: task for task in (by_duckdb, by_polars, by_acero, to_cells, to_fit, to_questions, to_resamples)
 }
+OF_QUESTIONS = {to_questions.__name__, to_resamples.__name__}  # measured on Parquet alone
 
 
 def peak_memory() -> float:
@@ -123,7 +134,7 @@ def peak_memory() -> float:
 
 
 def measured(task: str, path: Path, memory: str) -> dict[str, float]:
-    """Seconds of a task, without starting Python, its peak memory by the operating system, and what it counted."""
+    """Seconds, and those of the processor, without starting Python; peak memory by the system; what it counted."""
     command = [sys.executable, "-m", "replication.scaling", "--task", task, str(path), "--memory", memory]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
@@ -140,36 +151,71 @@ def measures(rows: int, memory: str, seed: int) -> Measures:
             others = {"by_polars": "polars' group-by", "by_acero": "Acero's group-by"}
             if form == "parquet":
                 tasks["to_questions"] = "file to errors by question"
+                tasks["to_resamples"] = f"file to {REPLICATES} resamples of the questions"
             for task, title in (tasks | others).items():
                 found = measured(task, path, memory)
                 goal = "at most 1.5" if task in ("to_cells", "to_fit") else ""
-                yield f"{title} / DuckDB's own group-by, {label}", found["seconds"], own["seconds"], goal
+                for what, unit in (("seconds", ""), ("processor", " (processor)")):
+                    yield f"{title} / DuckDB's own group-by{unit}, {label}", found[what], own[what], goal
                 yield f"its peak memory / 4 GB, {title}, {label}", found["peak"], 4e9, "at most 1" if goal else ""
             yield f"DuckDB's own group-by, its peak memory / 4 GB, {label}", own["peak"], 4e9, ""
+
+
+def line_at(x: Sequence[float], y: Sequence[float], at: float) -> tuple[float, float]:
+    """Value, and standard error, of a line at a point; fitted by least squares of what it misses relative to y."""
+    slope_and_start, covariance = np.polyfit(x, y, 1, w=1 / np.asarray(y), cov=True)
+    there = np.array([at, 1.0])
+    return float(there @ slope_and_start), float(np.sqrt(there @ covariance @ there))
+
+
+def extrapolated(found: Mapping[int, Mapping[str, Mapping[str, float]]], rows: int) -> Iterator[str]:
+    """Lines of a table: what so many rows would take, by lines through measures (by size and task); not measured.
+
+    A file is read, and cells made, in proportion to rows. Cells run out, and a fit takes them: what it adds is in
+    proportion to cells, of which a uniform design has an expected number. Memory is no line: the engine fills its
+    bound first.
+    """
+    sizes, most = list(found), N_MODELS * (N_MODELS - 1) * N_JUDGES
+    cells, there = [found[size]["to_cells"]["counted"] for size in sizes], -most * np.expm1(-rows / most)
+    for what in ("seconds", "processor"):
+        before = [found[size]["to_cells"][what] for size in sizes]
+        added = [found[size]["to_fit"][what] - one for size, one in zip(sizes, before, strict=True)]
+        (read, read_error), (fitted, fit_error) = line_at(sizes, before, rows), line_at(cells, added, there)
+        yield f"| {what}, file to cells | {read:.0f} | {read_error:.0f} |"
+        yield f"| {what}, file to fit | {read + fitted:.0f} | {np.hypot(read_error, fit_error):.0f} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", nargs="+")
     parser.add_argument("--memory", default="2GB")
+    parser.add_argument("--forms", nargs="+", default=["parquet", "csv"], choices=["parquet", "csv"])
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS)
+    parser.add_argument("--to", type=float, help="rows to extrapolate to, from four sizes or more")
     parser.add_argument("--task", choices=TASKS)
     given = parser.parse_args()
     if given.task:
-        start = time.perf_counter()
+        start, before = time.perf_counter(), time.process_time()
         counted = TASKS[given.task](given.rows[0], given.memory)
-        told = {"seconds": time.perf_counter() - start, "processor": time.process_time()}
+        told = {"seconds": time.perf_counter() - start, "processor": time.process_time() - before}
         print(json.dumps(told | {"peak": peak_memory(), "counted": counted}))
         return
-    print("| form | rows | what | cells | seconds | peak GB |\n|:--|--:|:--|--:|--:|--:|")
+    print("| form | rows | what | cells | seconds | processor | peak GB |\n|:--|--:|:--|--:|--:|--:|--:|")
+    found: dict[int, dict[str, dict[str, float]]] = {}
     for rows in (int(float(one)) for one in given.rows):
         with tempfile.TemporaryDirectory() as folder:
-            for form, path in write_judgments(Path(folder), rows, 1, ("parquet", "csv")).items():
-                for task in TASKS:
-                    if (form, task) == ("csv", "to_questions"):
+            for form, path in write_judgments(Path(folder), rows, 1, tuple(given.forms)).items():
+                for task in given.tasks:
+                    if form == "csv" and task in OF_QUESTIONS:
                         continue
                     told = measured(task, path, given.memory)
-                    seconds, peak = f"{told['seconds']:.1f}", f"{told['peak'] / 1e9:.2f}"
+                    if form == given.forms[0]:
+                        found.setdefault(rows, {})[task] = told
+                    seconds, peak = f"{told['seconds']:.1f} | {told['processor']:.1f}", f"{told['peak'] / 1e9:.2f}"
                     print(f"| {form} | {rows:,} | {task} | {told['counted']:,} | {seconds} | {peak} |", flush=True)
+    if given.to:
+        print(f"\n| extrapolated to {given.to:,.0f} rows | value | standard error |\n|:--|--:|--:|")
+        print("\n".join(extrapolated(found, int(given.to))))
 
 
 if __name__ == "__main__":

@@ -44,6 +44,22 @@ def test_a_table_and_a_list_give_the_same(cells, member, size, curvature, monkey
         assert_allclose(one, other, rtol=1e-12, atol=1e-12, err_msg=field.name)
 
 
+@pytest.mark.parametrize("member", MEMBERS, ids=lambda member: member.name)
+def test_rows_of_a_pair_add_up_the_same_wherever_they_stand(cells, member):
+    rng = np.random.default_rng(3)
+    at = Parameters(rng.normal(size=4), 0.5 * rng.normal(size=(len(member.judge_blocks), 3)))
+    by_pair = replace(cells, covariate=rng.normal(size=len(cells)))
+    order = np.argsort(by_pair.judge, kind="stable")  # hardly two rows of a pair next to each other
+    columns = ("first", "second", "judge", "outcome", "count", "covariate", "tied")
+    by_judge = replace(by_pair, **{name: getattr(by_pair, name)[order] for name in columns})
+    runs = [int(np.sum(np.diff(rows.first * 4 + rows.second) != 0)) for rows in (by_pair, by_judge)]
+    assert 2 * runs[0] < len(cells) < 2 * runs[1]
+    one, other = (evaluate(rows, member, at, "observed") for rows in (by_pair, by_judge))
+    for field in fields(one):
+        same = [getattr(found, field.name) for found in (one, other)]
+        assert_allclose(*same, rtol=1e-12, atol=1e-12, err_msg=field.name)
+
+
 @pytest.mark.parametrize("rows", ["raw", "sparse", "unsorted"])
 def test_rows_that_make_no_table_stay_a_list(cells, rows, monkeypatch):
     monkeypatch.setattr("judgerank.layout.MANY", 0)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from scipy.special import expit
 
 from judgerank import Comparisons, Status, fit
 from judgerank.connectivity import positions_are_imitated
@@ -12,6 +13,7 @@ from judgerank.errors import ConfigError, JudgerankError, NoMaximumError
 from judgerank.inference import SINGULAR, covariance
 from judgerank.model import JUDGE_AWARE, MODELS, Parameters
 from judgerank.recession import near_maximum, rising_direction
+from judgerank.simulate import uniform_triples
 from judgerank.solvers import search
 from judgerank.solvers.choice import EQUAL_HEIGHT, highest
 from judgerank.solvers.closure import NEGLIGIBLE, guess, slopes_at_zero
@@ -214,7 +216,25 @@ def test_no_point_proves_a_maximum_that_is_not_there(member):
         for far in (0.0, 1.0, 10.0, 30.0, 100.0):
             judges = np.vstack([at.judges[: model.n_scale], at.judges[model.n_scale :] + far * levels])
             assert not near_maximum(cells, model, Parameters(far * rising[: len(cells.models)], judges))
+            scores = at.scores + rng.normal(size=len(at.scores))  # nor any other point
+            assert not near_maximum(cells, model, Parameters(scores - scores.mean(), judges))
     assert True in proved
+
+
+@pytest.mark.parametrize("member", ["position_aware", "position_aware_ties"])
+def test_an_all_but_certain_answer_takes_no_linear_program(member, monkeypatch):
+    rng = np.random.default_rng(0)
+    i, j, k = uniform_triples(rng, 40, 3, 6000)
+    s, gamma = np.linspace(-3, 3, 40), np.array([8.0, 1.0, 0.5])
+    y = (rng.random(6000) < expit(gamma[k] * (s[i] - s[j]) + 0.3)).astype(float)
+    y[(rng.random(6000) < 0.1) & (k > 0)] = 0.5
+    names = (tuple(f"{kind}{x}" for x in range(many)) for kind, many in (("m", 40), ("j", 3)))
+    monkeypatch.setattr("judgerank.fitting.rising_direction", None)
+    found = fit(Comparisons(*names, i, j, k, y), member)
+    at = found.solution.parameters
+    eta = np.exp(at.judges[0])[k] * (at.scores[i] - at.scores[j])
+    assert np.abs(eta).max() > 40  # beyond what double precision tells from certainty
+    assert found.status == "interior"
 
 
 def test_the_smallest_set_once_falsely_called_interior_has_no_maximum():

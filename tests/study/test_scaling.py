@@ -1,9 +1,10 @@
 """What is compared for speed counts the same cells."""
 
+import numpy as np
 import pytest
 
 from judgerank import aggregate
-from replication.scaling import TASKS, measured, write_judgments
+from replication.scaling import TASKS, extrapolated, line_at, measured, write_judgments
 
 pytest.importorskip("duckdb")
 pytest.importorskip("polars")
@@ -27,3 +28,27 @@ def test_a_measure_has_its_time_and_its_own_memory(tmp_path):
     assert 0 < found["seconds"] < 60
     assert 1e7 < found["peak"] < 4e8
     assert found["counted"] == len(aggregate(path))
+
+
+def test_a_line_is_found_with_an_error_that_is_its_own():
+    x = np.array([1e6, 3e6, 1e7, 3e7])
+    assert line_at(x, 2 + 3e-6 * x, 1e9) == (pytest.approx(3002), pytest.approx(0, abs=1e-6))
+    rng, off, said = np.random.default_rng(0), [], []
+    for _ in range(400):
+        value, error = line_at(x, (2 + 3e-6 * x) * (1 + 0.05 * rng.standard_normal(4)), 1e9)
+        off.append(value - 3002)
+        said.append(error**2)
+    assert np.mean(said) == pytest.approx(np.var(off), rel=0.25)
+
+
+def test_what_is_extrapolated_is_a_line_in_rows_and_one_in_cells_which_run_out():
+    most = 1000 * 999 * 100
+    found = {}
+    for rows in (10**6, 3 * 10**6, 10**7, 3 * 10**7):
+        cells = -most * np.expm1(-rows / most)
+        alike = {"counted": cells}
+        times = {"seconds": 1 + 4e-7 * rows, "processor": 2 + 5e-7 * rows}
+        fitted = {what: taken + 0.1 + 3e-7 * cells for what, taken in times.items()}
+        found[rows] = {"to_cells": alike | times, "to_fit": alike | fitted}
+    values = [line.split("|")[2].strip() for line in extrapolated(found, 10**9)]
+    assert values == ["401", "431", "502", "532"]

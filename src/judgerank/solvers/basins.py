@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from judgerank.model import Parameters
 from judgerank.solvers.newton import SUFFICIENT, positive_solve
-from judgerank.solvers.starts import Look, Rows, apart, shares
+from judgerank.solvers.starts import Look, Rows, apart
 
 FEW_JUDGES = 5  # up to so many, every subset of the judges gives a start
 MOST_AT_ONCE = 8_000  # rows times starts
@@ -196,10 +196,9 @@ def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
 
 def _distinct(rows: Rows, here: Look) -> np.ndarray:
     """Starts that predict something of their own, highest first."""
-    weights = shares(rows.judge, rows.count)
     kept: list[int] = []
     for place in np.argsort(-here.fit, kind="stable").tolist():
-        if not kept or apart(weights, here.p[:, [place]], here.p[:, kept]).min() > ALIKE:
+        if not kept or apart(rows.shares_of_judge, here.p[:, [place]], here.p[:, kept]).min() > ALIKE:
             kept.append(place)
     return np.array(kept)
 

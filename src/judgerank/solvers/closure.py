@@ -15,6 +15,7 @@ from judgerank.likelihood import (
     Law,
     evaluate,
     first_shown_share,
+    judged,
     net_wins,
     predictor,
     tied_share,
@@ -125,7 +126,7 @@ def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | 
 
 def slopes_at_zero(cells: Comparisons, at: Parameters, here: Evaluation) -> np.ndarray:
     """Slopes at zero, those that rounding, here or of the scores, could have made being zero."""
-    terms = np.bincount(cells.judge, cells.count, len(cells.judges)) * np.ptp(at.scores)
+    terms = judged(cells) * np.ptp(at.scores)
     return np.where(np.abs(here.slope_at_zero) <= NEGLIGIBLE * terms, 0.0, here.slope_at_zero)
 
 

@@ -121,6 +121,8 @@ def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[i
         against = np.where(d > 0, cells.outcome[rows] < 1, cells.outcome[rows] > 0) & apart
         errs[cells.judge[rows][against]] = True
         decides[cells.judge[rows][apart]] = True
+        if errs.all():
+            break
     return tuple(np.flatnonzero(at.in_play & decides & ~errs).tolist())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -48,10 +49,20 @@ class Rows:
         self._by_judge = csr_array((ones, (judge, rows)), shape=(k, len(judge)))
         places = np.r_[judge * n + first, judge * n + second]
         self._by_both = csr_array((signs, (places, both)), shape=(k * n, len(judge)))
-        self._by_pair = csr_array((ones, (first * n + second, rows)), shape=(n * n, len(judge)))
+        ends = (first, first, second, second), (first, second, first, second)
+        place, sign = (
+            np.concatenate(ends[0]) * n + np.concatenate(ends[1]),
+            np.repeat([1.0, -1.0, -1.0, 1.0], len(judge)),
+        )
+        self._laplacian = csr_array((sign, (place, np.tile(rows, 4))), shape=(n * n, len(judge)))
 
     def __len__(self) -> int:
         return len(self.count)
+
+    @cached_property
+    def shares_of_judge(self) -> csr_array:
+        """Those of `shares`."""
+        return shares(self.judge, self.count)
 
     def parts(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scores (N, S) and judges' blocks (B, K, S) of stacked parameters."""
@@ -84,12 +95,7 @@ class Rows:
 
     def laplacian(self, weight: np.ndarray) -> np.ndarray:
         """Of the comparison graph with these weights, shape (S, N, N)."""
-        n = self.n
-        pairs = (self._by_pair @ weight).reshape(n, n, -1).transpose(2, 0, 1)
-        laplacian = -(pairs + pairs.transpose(0, 2, 1))
-        diagonal = np.arange(n)
-        laplacian[:, diagonal, diagonal] = -laplacian.sum(axis=2)
-        return laplacian
+        return np.ascontiguousarray((self._laplacian @ weight).T).reshape(-1, self.n, self.n)
 
     def sparse_laplacian(self, weight: np.ndarray) -> csr_array:
         """The same for the weights of one start, shape (C,), as a sparse matrix of shape (N, N)."""
