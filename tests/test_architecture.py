@@ -60,7 +60,7 @@ LAYERS = [
     ["presentation", "result", "storing"],
     ["resuming"],
     ["fitting", "ranks", "apart", "crossvalidation", "scale", "__init__"],
-    ["leaderboard", "planning", "collecting", "questions"],
+    ["leaderboard", "planning", "collecting", "questions", "trust"],
     ["cli", "__main__"],
 ]
 

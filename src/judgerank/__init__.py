@@ -39,6 +39,8 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.solvers.penalised import Penalised
     from judgerank.solvers.solution import Status
     from judgerank.storing import load
+    from judgerank.trust.effective import effective_judges
+    from judgerank.trust.fragility import fragility
 
     __version__: str
 
@@ -63,6 +65,8 @@ _FROM = {
     "solvers.penalised": ["Penalised"],
     "solvers.solution": ["Status"],
     "storing": ["load"],
+    "trust.effective": ["effective_judges"],
+    "trust.fragility": ["fragility"],
 }
 _CALLED = {"read": "read_judgments"}  # there, what has another name here
 _MODULE = {name: module for module, names in _FROM.items() for name in names}
@@ -89,8 +93,10 @@ __all__ = [
     "Status",
     "__version__",
     "aggregate",
+    "effective_judges",
     "fit",
     "fit_questions",
+    "fragility",
     "load",
     "pairwise",
     "rank",

@@ -19,6 +19,7 @@ from judgerank.leaderboard.settings import Settings
 from judgerank.leaderboard.suggestions import bounding_comparisons, first_links, next_comparisons
 from judgerank.model import MODELS
 from judgerank.result import FitResult
+from judgerank.trust.telling import on_fragility
 
 
 class RankedPart(NamedTuple):
@@ -38,7 +39,8 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
     if name in remarks.WITH_POSITIONS or name in remarks.WITHOUT_POSITIONS:
         test = remarks.leaning(fitted, refit, level)
         said += remarks.on_positions(test, level, fitted.model.has_position)
-    said += on_rivals(fitted, refit) + remarks.on_fit(fitted) + remarks.on_design(comparisons, few)
+    said += on_rivals(fitted, refit) + remarks.on_fit(fitted) + on_fragility(fitted, comparisons)
+    said += remarks.on_design(comparisons, few)
     plan = bounding_comparisons(fitted, settings.next, settings.next_size)
     with_questions, too_few = clustered(fitted, judgments, settings)
     if standings.orders_of(with_questions) is not None:
