@@ -60,7 +60,7 @@ LAYERS = [
     ["presentation", "result", "storing"],
     ["resuming"],
     ["fitting", "ranks", "apart", "crossvalidation", "scale", "__init__"],
-    ["leaderboard", "planning", "collecting", "questions", "trust"],
+    ["leaderboard", "planning", "collecting", "questions", "trust", "boards"],
     ["cli", "__main__"],
 ]
 

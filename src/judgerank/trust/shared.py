@@ -7,6 +7,7 @@ standard deviation, signed so that the same model gains whichever was shown firs
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -105,17 +106,17 @@ def together(fitted: FitResult, comparisons: Comparisons, question: IntArray) ->
     _, first, item = np.unique(question * n**2 + pair, return_index=True, return_inverse=True)
     e = _mean_by(item, c.judge, residual, (len(first), k))
     group = question[first] % min(GROUPS, int(question.max()) + 1)
-    there = e.copy()
-    there.data = np.ones_like(there.data)
-    several = np.asarray(there.sum(axis=1)).ravel() > 1
-    products, squares, items = [], [], []
-    for number in range(int(group.max()) + 1):
-        mine = np.flatnonzero(several & (group == number))
-        part, mask = e[mine], there[mine]
-        products.append((part.T @ part).toarray())
-        squares.append(((part * part).T @ mask).toarray())
-        items.append((mask.T @ mask).toarray())
-    return Together(np.array(products), np.array(squares), np.array(items))
+    kept = np.flatnonzero(np.diff(e.indptr) > 1)
+    kept = kept[np.argsort(group[kept], kind="stable")]
+    e, ends = e[kept], np.searchsorted(group[kept], np.arange(int(group.max()) + 2))
+    products, squares, items = np.zeros((3, len(ends) - 1, k, k))
+    for number, (start, end) in enumerate(pairwise(ends)):
+        part = e[start:end]
+        values, answered = part.toarray(), np.zeros((end - start, k))
+        answered[np.repeat(np.arange(end - start), np.diff(part.indptr)), part.indices] = 1.0
+        products[number], squares[number] = values.T @ values, (values**2).T @ answered
+        items[number] = answered.T @ answered
+    return Together(products, squares, items)
 
 
 def _mean_by(item: IntArray, judge: IntArray, values: FloatArray, shape: tuple[int, int]) -> csr_array:

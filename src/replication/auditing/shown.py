@@ -15,6 +15,7 @@ from replication.auditing.claims import outcomes
 from replication.auditing.page import Audit, totals_tables, verdicts_table
 from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results
+from replication.auditing.shown_trust import calibration_table, effective_table, fragility_table
 
 log = logging.getLogger("replication")
 SET_TITLES = {"in_house": "In-house data", "chatbot_arena": "Chatbot Arena"}
@@ -266,8 +267,11 @@ def _grid(rows: list[tuple], columns: list[str]) -> str:
 
 
 BLOCKS = {
+    "calibration": calibration_table,
     "checks": checks_table,
     "coverage": coverage_table,
+    "effective": effective_table,
+    "fragility": fragility_table,
     "items": items_table,
     "members": members_table,
     "methods": methods_table,

@@ -18,6 +18,7 @@ from replication.plots.planning import plan
 from replication.plots.rankings import agreement, leaderboard, panel, ratings, tie_handling, uncertainty
 from replication.plots.resampled import efficiency, sparsity, weak_share
 from replication.plots.simulations import coverage, mse, mse_draws, shrunk, slot_bias
+from replication.plots.trust import effective, fragility
 from replication.plots.validity import validity
 
 __all__ = [
@@ -31,7 +32,9 @@ __all__ = [
     "coverage",
     "discrimination_bars",
     "discrimination_scatter",
+    "effective",
     "efficiency",
+    "fragility",
     "label_points",
     "leaderboard",
     "length_curves",
