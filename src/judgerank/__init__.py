@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what is here to import; each is loaded when it is first asked for
+    from judgerank.boards.comparing import compare
+    from judgerank.boards.moving import place
     from judgerank.comparisons import Comparisons
     from judgerank.errors import (
         ChecksumError,
@@ -45,6 +47,8 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     __version__: str
 
 _FROM = {
+    "boards.comparing": ["compare"],
+    "boards.moving": ["place"],
     "comparisons": ["Comparisons"],
     "errors": [
         *("ChecksumError", "ConfigError", "DataError", "DataUnavailableError", "DisconnectedError"),
@@ -93,12 +97,14 @@ __all__ = [
     "Status",
     "__version__",
     "aggregate",
+    "compare",
     "effective_judges",
     "fit",
     "fit_questions",
     "fragility",
     "load",
     "pairwise",
+    "place",
     "rank",
     "rank_intervals",
     "read",

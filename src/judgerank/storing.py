@@ -37,8 +37,8 @@ KINDS: dict[str, Any] = {
 KINDS |= {kind.__name__: kind for kind in SOLVERS.values()}
 
 
-def save(fitted: FitResult, path: Path) -> None:
-    """Write a fit, whole or not at all.
+def save(fitted: FitResult, path: Path, about: Mapping[str, Any] | None = None) -> None:
+    """Write a fit, whole or not at all, with what there is to say about it: JSON values by name.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def save(fitted: FitResult, path: Path) -> None:
     """
     arrays: list[AnyArray] = []
     tree = {field.name: _packed(getattr(fitted, field.name), arrays) for field in fields(fitted)}
-    header = json.dumps({"judgerank_fit": VERSION, "fit": tree})
+    header = json.dumps({"judgerank_fit": VERSION, "fit": tree, "about": dict(about or {})})
     entries: dict[str, Any] = {f"array_{number}": values for number, values in enumerate(arrays)}
     file = io.BytesIO()
     np.savez_compressed(file, header=np.array(header), **entries)
@@ -77,6 +77,20 @@ def load(path: str | PathLike[str]) -> FitResult:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{path} is not a fit that judgerank saved, or it is damaged") from None
+
+
+def about(path: str | PathLike[str]) -> dict[str, Any]:
+    """What was said of a saved fit when it was saved; nothing, of one saved without.
+
+    Raises
+    ------
+    DataError
+        As of `load`.
+    """
+    load(path)  # which says what is wrong with a file
+    with np.load(path, allow_pickle=False) as file:
+        told = json.loads(str(file["header"])).get("about", {})
+    return dict(told)
 
 
 def _packed(value: Any, arrays: list[AnyArray]) -> Any:

@@ -15,7 +15,13 @@ from replication.auditing.claims import outcomes
 from replication.auditing.page import Audit, totals_tables, verdicts_table
 from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results
-from replication.auditing.shown_trust import calibration_table, effective_table, fragility_table
+from replication.auditing.shown_trust import (
+    calibration_table,
+    compared_table,
+    effective_table,
+    fragility_table,
+    placed_table,
+)
 
 log = logging.getLogger("replication")
 SET_TITLES = {"in_house": "In-house data", "chatbot_arena": "Chatbot Arena"}
@@ -268,6 +274,7 @@ def _grid(rows: list[tuple], columns: list[str]) -> str:
 
 BLOCKS = {
     "calibration": calibration_table,
+    "compared": compared_table,
     "checks": checks_table,
     "coverage": coverage_table,
     "effective": effective_table,
@@ -276,6 +283,7 @@ BLOCKS = {
     "members": members_table,
     "methods": methods_table,
     "panel": panel_table,
+    "placed": placed_table,
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,
     "slots": slots_table,

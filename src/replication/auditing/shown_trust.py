@@ -48,3 +48,23 @@ def calibration_table(results: Results) -> str:
     columns = ["eight judges", "worth, by the variance of the scores", "said to be worth, mean"]
     frame = pd.DataFrame(rows, columns=[*columns, "intervals that hold it"])
     return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def placed_table(results: Results) -> str:
+    """Simulated newcomers on boards: what their intervals hold, and how often there is a warning."""
+    rows = []
+    for _, row in results.table("newcomers/placed.csv").iterrows():
+        names = ("covered", "covered_own", "moved", "partial")
+        rows.append((row["setting"], *(f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names)))
+    columns = ["newcomer", "held, with the board's uncertainty", "without it", "warned: models move"]
+    frame = pd.DataFrame(rows, columns=[*columns, "warned: a judge sees it otherwise"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def compared_table(results: Results) -> str:
+    """Simulated boards compared: how often a model is said to have moved."""
+    rows = []
+    for _, row in results.table("newcomers/compared.csv").iterrows():
+        rows.append((row["setting"], f"{row['moved']:.2f} ({row['moved_se']:.2f})"))
+    frame = pd.DataFrame(rows, columns=["boards", "some model is said to have moved"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))

@@ -14,6 +14,7 @@ from replication.plots.judges import (
     stopping_path,
 )
 from replication.plots.methods import methods
+from replication.plots.newcomers import newcomers
 from replication.plots.planning import plan
 from replication.plots.rankings import agreement, leaderboard, panel, ratings, tie_handling, uncertainty
 from replication.plots.resampled import efficiency, sparsity, weak_share
@@ -41,6 +42,7 @@ __all__ = [
     "methods",
     "mse",
     "mse_draws",
+    "newcomers",
     "pair_heatmap",
     "panel",
     "plan",

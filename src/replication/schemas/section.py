@@ -220,6 +220,17 @@ class Trust(RealData):
 
 
 @dataclass
+class Newcomers(RealData):
+    """New models on existing boards, and boards compared."""
+
+    parallel: Parallel = field(default_factory=Parallel)
+    member: str = MISSING
+    replications: int = at_least(0)
+    block: int = at_least(1)
+    cache: str = MISSING
+
+
+@dataclass
 class Resampled(OneSet):
     """A section that refits random parts of a set."""
 
