@@ -64,7 +64,7 @@ LAYERS = [
     ["presentation", "result", "storing"],
     ["resuming"],
     ["fitting", "ranks", "apart", "crossvalidation", "scale", "__init__"],
-    ["leaderboard", "planning", "collecting", "questions", "blocks"],
+    ["leaderboard", "planning", "collecting", "questions", "blocks", "trust", "boards"],
     ["cli", "__main__"],
 ]
 

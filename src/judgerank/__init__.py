@@ -13,6 +13,8 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.blocks.block import Block, Records
     from judgerank.blocks.fit import fit_blocks
     from judgerank.blocks.result import BlockFit
+    from judgerank.boards.comparing import compare
+    from judgerank.boards.moving import place
     from judgerank.comparisons import Comparisons
     from judgerank.errors import (
         ChecksumError,
@@ -42,6 +44,8 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.solvers.penalised import Penalised
     from judgerank.solvers.solution import Status
     from judgerank.storing import load
+    from judgerank.trust.effective import effective_judges
+    from judgerank.trust.fragility import fragility
 
     __version__: str
 
@@ -49,6 +53,8 @@ _FROM = {
     "blocks.block": ["Block", "Records"],
     "blocks.fit": ["fit_blocks"],
     "blocks.result": ["BlockFit"],
+    "boards.comparing": ["compare"],
+    "boards.moving": ["place"],
     "comparisons": ["Comparisons"],
     "errors": [
         *("ChecksumError", "ConfigError", "DataError", "DataUnavailableError", "DisconnectedError"),
@@ -69,6 +75,8 @@ _FROM = {
     "solvers.penalised": ["Penalised"],
     "solvers.solution": ["Status"],
     "storing": ["load"],
+    "trust.effective": ["effective_judges"],
+    "trust.fragility": ["fragility"],
 }
 _CALLED = {"read": "read_judgments"}  # there, what has another name here
 _MODULE = {name: module for module, names in _FROM.items() for name in names}
@@ -98,11 +106,15 @@ __all__ = [
     "Status",
     "__version__",
     "aggregate",
+    "compare",
+    "effective_judges",
     "fit",
     "fit_blocks",
     "fit_questions",
+    "fragility",
     "load",
     "pairwise",
+    "place",
     "rank",
     "rank_intervals",
     "read",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -174,9 +174,15 @@ class FitResult(Uncertainty):
         """
         return presentation.figure(self, level)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], about: Mapping[str, Any] | None = None) -> None:
         """Keep the fit in one file, which `judgerank.load` reads back as it was.
 
         An earlier file of that name is replaced, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+        about : mapping, optional
+            What else to keep, such as the prompt's version: JSON values by name, which `judgerank diff` compares.
         """
-        storing.save(self, Path(path))
+        storing.save(self, Path(path), about)

@@ -50,7 +50,7 @@ def bar(previous: FitResult, cells: Comparisons, model: Model) -> float:
     the fit before was of another member or of comparisons that are not all among these.
     """
     same = previous.model == model and not model.has_slope and previous.converged
-    if not same or not _contain(cells, previous.comparisons):
+    if not same or not contain(cells, previous.comparisons):
         return np.inf
     rival = previous.solution.rival
     if rival is not None:
@@ -58,7 +58,7 @@ def bar(previous: FitResult, cells: Comparisons, model: Model) -> float:
     return np.inf if is_sure(previous.comparisons, model, previous.solution) else -np.inf
 
 
-def _contain(cells: Comparisons, before: Comparisons) -> bool:
+def contain(cells: Comparisons, before: Comparisons) -> bool:
     """Whether aggregated comparisons have at least the wins and losses of others in every cell."""
     if not {*before.models} <= {*cells.models} or not {*before.judges} <= {*cells.judges}:
         return False

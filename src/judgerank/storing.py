@@ -38,8 +38,8 @@ PARTS = (Comparisons, Model, Solution, Evaluation, Parameters, QuestionEffects, 
 WITH_QUESTIONS = "QuestionFit"
 
 
-def save(fitted: FitResult | QuestionFit, path: Path) -> None:
-    """Write a fit, whole or not at all.
+def save(fitted: FitResult | QuestionFit, path: Path, about: Mapping[str, Any] | None = None) -> None:
+    """Write a fit, whole or not at all, with what there is to say about it: JSON values by name.
 
     Raises
     ------
@@ -48,7 +48,8 @@ def save(fitted: FitResult | QuestionFit, path: Path) -> None:
     """
     arrays: list[AnyArray] = []
     tree = _packed(fitted, arrays)
-    header = json.dumps({"judgerank_fit": VERSION, "kind": tree["kind"], "fit": tree["fields"]})
+    told = {"kind": tree["kind"], "fit": tree["fields"], "about": dict(about or {})}
+    header = json.dumps({"judgerank_fit": VERSION, **told})
     entries: dict[str, Any] = {f"array_{number}": values for number, values in enumerate(arrays)}
     file = io.BytesIO()
     np.savez_compressed(file, header=np.array(header), **entries)
@@ -94,6 +95,20 @@ def _kinds(with_questions: bool) -> dict[str, Any]:
 
         kinds += [Group, Marginal, Found, QuestionFit]
     return {kind.__name__: kind for kind in kinds}
+
+
+def about(path: str | PathLike[str]) -> dict[str, Any]:
+    """What was said of a saved fit when it was saved; nothing, of one saved without.
+
+    Raises
+    ------
+    DataError
+        As of `load`.
+    """
+    load(path)  # which says what is wrong with a file
+    with np.load(path, allow_pickle=False) as file:
+        told = json.loads(str(file["header"])).get("about", {})
+    return dict(told)
 
 
 def _packed(value: Any, arrays: list[AnyArray]) -> Any:

@@ -1,4 +1,4 @@
-"""The command `judgerank`: rank, plan, collect, doctor."""
+"""The command `judgerank`: rank, trust, place, diff, plan, collect, doctor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli import collect, doctor, plan, rank
+from judgerank.cli import boards, collect, doctor, plan, rank, trust
 from judgerank.cli.commands import Commands
 
 app = typer.Typer(
@@ -22,6 +22,9 @@ app = typer.Typer(
 for name, command in (
     ("doctor", doctor.doctor),
     ("rank", rank.rank),
+    ("trust", trust.trust),
+    ("place", boards.place),
+    ("diff", boards.diff),
     ("plan", plan.plan),
     ("collect", collect.collect),
 ):

@@ -64,6 +64,21 @@ def columns_of(pairs: Iterable[str] | None) -> dict[str, str | None]:
     return named(pairs, COLUMNS)
 
 
+def notes_of(pairs: Iterable[str] | None, save: Path | None) -> dict[str, str]:
+    """``NAME=TEXT`` to keep with a fit, which must be saved somewhere."""
+    notes = {}
+    for pair in pairs or ():
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{pair!r} is not NAME=TEXT.", param_hint="'--note'")
+        if save is None:
+            raise typer.BadParameter(
+                "a note is kept with the fit: name a file for it (--save).", param_hint="'--note'"
+            )
+        notes[name] = text
+    return notes
+
+
 def words_of(pairs: Iterable[str] | None, files: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
     """The files, and meanings of words for the winner; after the first, meanings may stand among the files."""
     given = list(pairs or ())

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from judgerank.blocks.naming import known
+from judgerank.boards.telling import about_of
 from judgerank.cli.options import (
     NEWTON,
     BaselineOption,
@@ -20,6 +21,7 @@ from judgerank.cli.options import (
     SolverOption,
     WinnerValuesOption,
     columns_of,
+    notes_of,
     words_of,
 )
 from judgerank.errors import ConfigError
@@ -80,6 +82,16 @@ def rank(
             "be given several times.",
         ),
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="File to keep the fit in, for judgerank diff and judgerank place, such as board.npz."),
+    ] = None,
+    note: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=TEXT", help="What to keep with --save, such as prompt=v2. Can be given several times."
+        ),
+    ] = None,
 ) -> None:
     """Rank models: scores and ranks with intervals, the judges, pairs separated, what to collect next.
 
@@ -96,15 +108,20 @@ def rank(
     require_own_folder(target, place_of(paths))  # before anything is computed, as are exports
     exports = [_export(said) for said in export or ()]
     require_apart(exports, paths, target)
+    notes = notes_of(note, save)
     judgments = read_judgments(paths, format and format.value, columns_of(column), words, baseline)
     ranking = ranked(judgments, settings)
     beside = contents(ranking, exports)
     page = ranking.write(target)
     put(beside)
+    if save is not None:
+        ranking.fitted.save(save, about_of(judgments, notes))
     typer.echo(repr(ranking))
     for one in exports:
         typer.echo(f"{one.table}: {one.path}")
     typer.echo(f"the page: {page}")
+    if save is not None:
+        typer.echo(f"the fit: {save}")
 
 
 def _export(said: str) -> Export:

@@ -21,6 +21,7 @@ from judgerank.leaderboard.suggestions import bounding_comparisons, first_links,
 from judgerank.model import MODELS
 from judgerank.questions.result import QuestionFit
 from judgerank.result import FitResult
+from judgerank.trust.telling import on_fragility
 
 
 class RankedPart(NamedTuple):
@@ -46,7 +47,8 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
     if name in remarks.WITH_POSITIONS or name in remarks.WITHOUT_POSITIONS:
         test = remarks.leaning(estimates, refit, level)
         said += remarks.on_positions(test, level, fitted.model.has_position)
-    said += on_rivals(fitted, refit) + remarks.on_fit(estimates) + remarks.on_design(comparisons, few)
+    said += on_rivals(fitted, refit) + remarks.on_fit(estimates) + on_fragility(fitted, comparisons)
+    said += remarks.on_design(comparisons, few)
     plan = bounding_comparisons(fitted, settings.next, settings.next_size)
     with_questions, too_few = with_dependence(fitted, found, judgments, settings)
     if standings.orders_of(with_questions) is not None:

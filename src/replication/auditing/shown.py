@@ -16,6 +16,13 @@ from replication.auditing.page import Audit, totals_tables, verdicts_table
 from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results
 from replication.auditing.shown_panel import blocks_table, found_table, grid, panel_table
+from replication.auditing.shown_trust import (
+    calibration_table,
+    compared_table,
+    effective_table,
+    fragility_table,
+    placed_table,
+)
 
 log = logging.getLogger("replication")
 SET_TITLES = {"in_house": "In-house data", "chatbot_arena": "Chatbot Arena"}
@@ -248,12 +255,17 @@ def _over_orders(row: pd.Series) -> str:
 BLOCKS = {
     "blocks": blocks_table,
     "blocks found": found_table,
+    "calibration": calibration_table,
+    "compared": compared_table,
     "checks": checks_table,
     "coverage": coverage_table,
+    "effective": effective_table,
+    "fragility": fragility_table,
     "items": items_table,
     "members": members_table,
     "methods": methods_table,
     "panel": panel_table,
+    "placed": placed_table,
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,
     "slots": slots_table,

@@ -14,11 +14,13 @@ from replication.plots.judges import (
     stopping_path,
 )
 from replication.plots.methods import methods
+from replication.plots.newcomers import newcomers
 from replication.plots.panel_blocks import blocks, categories
 from replication.plots.planning import plan
 from replication.plots.rankings import agreement, leaderboard, panel, ratings, tie_handling, uncertainty
 from replication.plots.resampled import efficiency, sparsity, weak_share
 from replication.plots.simulations import coverage, mse, mse_draws, shrunk, slot_bias
+from replication.plots.trust import effective, fragility
 from replication.plots.validity import validity
 
 __all__ = [
@@ -34,13 +36,16 @@ __all__ = [
     "coverage",
     "discrimination_bars",
     "discrimination_scatter",
+    "effective",
     "efficiency",
+    "fragility",
     "label_points",
     "leaderboard",
     "length_curves",
     "methods",
     "mse",
     "mse_draws",
+    "newcomers",
     "pair_heatmap",
     "panel",
     "plan",

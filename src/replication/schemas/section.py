@@ -211,6 +211,30 @@ class Panel(RealData):
 
 
 @dataclass
+class Trust(RealData):
+    """What would change rankings, and what panels are worth, on every set and on simulated panels."""
+
+    parallel: Parallel = field(default_factory=Parallel)
+    members: list[str] = MISSING
+    most: int = at_least(1)
+    replications: int = at_least(0)
+    draws: int = at_least(1)
+    block: int = at_least(1)
+    cache: str = MISSING
+
+
+@dataclass
+class Newcomers(RealData):
+    """New models on existing boards, and boards compared."""
+
+    parallel: Parallel = field(default_factory=Parallel)
+    member: str = MISSING
+    replications: int = at_least(0)
+    block: int = at_least(1)
+    cache: str = MISSING
+
+
+@dataclass
 class Resampled(OneSet):
     """A section that refits random parts of a set."""
 

@@ -1,0 +1,61 @@
+"""Beyond the paper: a new model on an existing board, and boards compared.
+
+python experiments/beyond/newcomers.py [member=judge_aware] [replications=400] ...
+"""
+
+import logging
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank.judgments import Judgments
+from replication import plots
+from replication.boards import COMPARED, PLACED, compared_once, left_out_and_placed, placed_once, summary
+from replication.config import ROOT, main
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.tables import Table
+
+log = logging.getLogger("replication")
+MEASURES = ["covered", "covered_own", "pairs_covered", "beside_refit", "moved", "partial"]
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    parts = [left_out_and_placed(judgments, cfg.member, cfg.level) for judgments in data.values()]
+    tables = {"left_out": Table(pd.concat(parts), "Every model taken off its board and placed on it", 3)}
+    for judgments, part in zip(data.values(), parts, strict=True):
+        log.info("%s: %d of %d models placed", judgments.title, part["placed"].notna().sum(), len(part))
+    if cfg.replications:
+        keys = {name: dict(zip(("board", "own", "favour"), of, strict=True)) for name, of in PLACED.items()}
+        tables["placed"] = Table(simulated(cfg, placed_once, keys, MEASURES), "Simulated newcomers on boards", 3)
+        keys = {
+            name: dict(zip(("old", "new", "grown", "change"), of, strict=True)) for name, of in COMPARED.items()
+        }
+        tables["compared"] = Table(simulated(cfg, compared_once, keys, ["moved"]), "Simulated boards compared", 3)
+    return tables
+
+
+def simulated(cfg: DictConfig, task, settings: dict, measures: list[str]) -> pd.DataFrame:
+    """One row for every setting."""
+    cells = {name.replace(" ", "-"): {**given, "level": cfg.level} for name, given in settings.items()}
+    repeats = dict.fromkeys(cells, cfg.replications)
+    study = Study("newcomers", task, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study.run(cfg.parallel)
+    rows = [summary(pd.DataFrame(study.records(cell)), cell.replace("-", " "), measures) for cell in cells]
+    return pd.DataFrame(rows)
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    title = f"Models taken off their boards and placed on them again{suffix}"
+    return {"newcomers": plots.newcomers(tables["left_out"], tables.get("placed"), title)}
+
+
+@main("newcomers")
+def run(cfg: DictConfig) -> None:
+    run_section("newcomers", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

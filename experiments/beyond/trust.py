@@ -1,0 +1,82 @@
+"""Beyond the paper: what would change the rankings, and how many independent judges the panels are worth.
+
+python experiments/beyond/trust.py [members=[judge_aware]] [most=5] [replications=50] ...
+"""
+
+import logging
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank.judgments import Judgments
+from replication import plots
+from replication.config import ROOT, main
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.tables import Table
+from replication.trusting import PANELS, calibration, counted, fits_of, trust_of
+
+log = logging.getLogger("replication")
+CAPTIONS = {
+    "changes": "Fewest judgments, questions or judges found whose removal changes a ranking",
+    "judges": "Every judge left out alone",
+    "panel": "What each judge adds, and whose errors go with whose",
+    "another": "What another judge adds, beside further questions for the same sum",
+}
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    rows, tables = [], {name: [] for name in CAPTIONS}
+    for judgments in data.values():
+        fits, refused = fits_of(judgments, cfg.members)
+        for why in refused:
+            log.info("left out: %s", why)
+        for fitted in fits.values():
+            row, parts = trust_of(judgments, fitted, cfg.level, cfg.most)
+            rows.append(row)
+            for name, table in parts.items():
+                tables[name].append(table)
+        log.info(
+            "%s: %s of %s judgments change the first", judgments.title, row["top_judgments"], row["judgments"]
+        )
+    found = {"summary": Table(pd.DataFrame(rows), "What would change the rankings, and what panels are worth", 3)}
+    found |= {name: Table(pd.concat(parts), CAPTIONS[name], 3) for name, parts in tables.items()}
+    if cfg.replications:
+        found["calibration"] = Table(simulated(cfg), "Panels of known dependence, counted", 3)
+    return found
+
+
+def simulated(cfg: DictConfig) -> pd.DataFrame:
+    """Panels of known dependence, counted."""
+    cells, repeats = {}, {}
+    for name, (camps, share) in PANELS.items():
+        for part, many in (("counted", cfg.replications), ("scores", cfg.draws)):
+            cell = f"{name} {part}".replace(" ", "-")
+            cells[cell] = {"camps": camps, "share": share, "level": cfg.level, "counted": part == "counted"}
+            repeats[cell] = many
+    study = Study("trust", counted, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study.run(cfg.parallel)
+    of = {name: [cell for cell in cells if cell.startswith(name.replace(" ", "-"))] for name in PANELS}
+    records = {name: pd.DataFrame([r for cell in mine for r in study.records(cell)]) for name, mine in of.items()}
+    return calibration(records, cfg.replications + cfg.draws)
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    known = tables.get("calibration")
+    return {
+        "fragility": plots.fragility(
+            tables["summary"], tables["changes"], f"How little changes a ranking{suffix}"
+        ),
+        "effective": plots.effective(tables["summary"], known, f"How many judges a panel is worth{suffix}"),
+    }
+
+
+@main("trust")
+def run(cfg: DictConfig) -> None:
+    run_section("trust", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,1 @@
+"""Boards that live on: a newcomer placed on one, and one compared with another."""

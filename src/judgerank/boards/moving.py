@@ -1,0 +1,135 @@
+"""Whether newcomers move the models of a board, by more than further judgments of the same kind would.
+
+With U the gradient of the new comparisons in the board's parameters and K their information, the newcomers' scores
+regressed out of both, a fit of all comparisons moves the board by about
+
+    P U,    P = (I + V K)^-1 V,    Var(U) = M + K V K,
+
+V being the inverse of the board's information, M the variance of U by the new comparisons alone, and the second
+term what is not known of the board. If judges see the newcomers as they saw the others, the mean of U is zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from judgerank.arrays import IntArray
+from judgerank.boards.partial import by_judge
+from judgerank.boards.placing import Anchored, anchored, two_sided
+from judgerank.comparisons import Comparisons
+from judgerank.errors import JudgerankError
+from judgerank.fitting import fit
+from judgerank.ranks import holm
+from judgerank.result import FitResult
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Newcomers on a board, and the board with them.
+
+    Attributes
+    ----------
+    anchored : Anchored
+        The newcomers, the board held.
+    newcomers : DataFrame
+        `Anchored.table` with ``refit``, their scores by a fit of all comparisons, on the board's scale.
+    differences : DataFrame
+        `Anchored.differences`.
+    moves : DataFrame
+        ``model, before, after, change, standard_error, p_value, p_holm``: the board's models in the fit of all
+        comparisons, and whether they move by more than noise.
+    judges : DataFrame
+        `boards.partial.by_judge`.
+    refit : FitResult or None
+    why : str
+        Why there is no refit; empty if there is one.
+    level : float
+    """
+
+    anchored: Anchored
+    newcomers: pd.DataFrame
+    differences: pd.DataFrame
+    moves: pd.DataFrame
+    judges: pd.DataFrame
+    refit: FitResult | None
+    why: str
+    level: float
+
+    @property
+    def moved(self) -> list[str]:
+        """Models of the board that move by more than noise."""
+        return list(self.moves["model"][self.moves["p_holm"] <= 1 - self.level])
+
+    @property
+    def partial(self) -> list[tuple[str, str]]:
+        """Judges who see a newcomer otherwise than the others do, with that newcomer."""
+        rows = self.judges[self.judges["p_holm"] <= 1 - self.level]
+        return list(zip(rows["judge"], rows["newcomer"], strict=True))
+
+
+def place(
+    board: FitResult, comparisons: Comparisons, question: IntArray | None = None, level: float = 0.95
+) -> Placement:
+    """Place new models on a board by their own comparisons, the board's uncertainty carried, and a refit beside.
+
+    Parameters
+    ----------
+    board : FitResult
+    comparisons : Comparisons
+        Raw judgments, T rows, that are not behind the board. What is left out is counted.
+    question : int array, shape (T,), optional
+        Of each: errors are then clustered by it.
+    level : float
+
+    Raises
+    ------
+    DataError, NoMaximumError, NoIntervalError
+        As `boards.placing.anchored` says.
+    ConfigError
+        If the level is not between 0 and 1.
+    """
+    held = anchored(board, comparisons, question)
+    table, differences = held.table(level), held.differences(level)
+    try:
+        refit, why = _refit(held), ""
+    except JudgerankError as error:
+        refit, why = None, str(error)
+    table["refit"] = np.nan if refit is None else _on_board(refit, held)[list(held.newcomers)].to_numpy()
+    return Placement(held, table, differences, _moves(held, refit), by_judge(held), refit, why, level)
+
+
+def _refit(held: Anchored) -> FitResult:
+    """All comparisons behind the board and the new ones together."""
+    old, new = held.board.comparisons, held.comparisons
+    both = {
+        name: np.r_[getattr(old, name), getattr(new, name)]
+        for name in ("first", "second", "judge", "outcome", "count")
+    }
+    for name in ("covariate", "tied"):
+        values = getattr(old, name), getattr(new, name)
+        both[name] = None if any(one is None for one in values) else np.r_[values]
+    whole = replace(new, **both)
+    return fit(whole, held.board.model.name, held.board.settings, held.board)
+
+
+def _on_board(refit: FitResult, held: Anchored) -> pd.Series:
+    """Scores of a refit, the mean of the board's models at zero as it is on the board."""
+    scores = refit.scores
+    return scores - scores[list(held.board.comparisons.models)].mean()
+
+
+def _moves(held: Anchored, refit: FitResult | None) -> pd.DataFrame:
+    board, n = held.board, len(held.board.scores)
+    v, told = board._inverse("expected"), held.information
+    p = np.linalg.solve(np.eye(len(v)) + v @ told, v)
+    spread = p @ (held.squares + told @ board.covariance @ told) @ p.T
+    step, error = (p @ held.gradient)[:n], np.sqrt(np.maximum(np.diag(spread)[:n], np.finfo(float).tiny))
+    before = board.scores
+    after = before + step if refit is None else _on_board(refit, held)[list(before.index)]
+    p_value = two_sided(step / error, held.degrees_of_freedom)
+    frame = pd.DataFrame({"model": before.index, "before": before.to_numpy(), "after": after.to_numpy()})
+    frame = frame.assign(change=frame["after"] - frame["before"], standard_error=error, p_value=p_value)
+    return frame.assign(p_holm=holm(p_value))

@@ -1,0 +1,55 @@
+"""Judges who see a newcomer otherwise than the panel does, such as those of its own kin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from judgerank.arrays import FloatArray
+from judgerank.boards.placing import Anchored, two_sided
+from judgerank.comparisons import Comparisons
+from judgerank.inference import information
+from judgerank.likelihood import evaluate
+from judgerank.ranks import holm
+
+
+def by_judge(held: Anchored) -> pd.DataFrame:
+    """Whether single judges see a newcomer otherwise than the panel does.
+
+    Returns
+    -------
+    DataFrame
+        ``newcomer, judge, comparisons, lead, standard_error, p_value, p_holm``: by how much one Newton step would
+        raise the newcomer's score if that judge's comparisons alone counted, the other newcomers held. A judge who
+        favours a newcomer, such as its own kin, has a lead above zero. Judges who tell nothing of it are left out.
+    """
+    rows, board, m = held.comparisons, held.board, len(held.newcomers)
+    n, v, parts = len(board.scores), board.covariance, []
+    told = _told(held, rows)
+    for k, name in enumerate(rows.judges):
+        mine = np.flatnonzero(rows.judge == k)
+        if not len(mine):
+            continue
+        c = rows._rows(mine)
+        gradient, own, carry = _told(held, c)
+        met = np.bincount(np.r_[c.first, c.second], np.tile(c.count, 2), n + m)[n:]
+        for number in np.flatnonzero(own > 0):
+            if own[number] >= told[1][number]:  # the only judge who tells of it
+                continue
+            apart = carry[number] / own[number] - told[2][number] / told[1][number]
+            variance = 1 / own[number] - 1 / told[1][number] + apart @ v @ apart
+            lead = gradient[number] / own[number]
+            parts.append((held.newcomers[number], name, met[number], lead, np.sqrt(variance)))
+    frame = pd.DataFrame(parts, columns=["newcomer", "judge", "comparisons", "lead", "standard_error"])
+    p = two_sided((frame["lead"] / frame["standard_error"]).to_numpy(float), held.degrees_of_freedom)
+    return frame.assign(p_value=p, p_holm=holm(p)).sort_values("p_value", ignore_index=True)
+
+
+def _told(held: Anchored, rows: Comparisons) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Gradient and information of the newcomers' scores in some comparisons, and the latter's with the board's."""
+    n, m = len(held.board.scores), len(held.newcomers)
+    here = evaluate(rows, held.board.model, held.at, "expected")
+    info = information(here, held.board.free)
+    new = np.arange(n, n + m)
+    rest = np.setdiff1d(np.arange(len(info)), new)
+    return here.score_gradient[n:], np.diag(info)[new], info[np.ix_(new, rest)]

@@ -1,0 +1,246 @@
+"""A new model on an existing board: placed by its own comparisons, the board as it is.
+
+With theta what was fitted before (scores of the board, parameters of the judges) and s the newcomers' scores, the
+new comparisons' likelihood is maximised in s alone. Its information A in s and C between s and theta carry the
+board's covariance V to the newcomers (Murphy and Topel, 1985):
+
+    Var(s) = A^-1 M A^-1 + A^-1 C V C'A^-1,    Cov(s, theta) = -A^-1 C V,
+
+with M the variance of the gradient, A itself or that over clusters of questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr, stdtr
+
+from judgerank.arrays import FloatArray, IntArray
+from judgerank.comparisons import POOLED_JUDGE, Comparisons
+from judgerank.connectivity import require_maximum
+from judgerank.errors import DataError, NoMaximumError
+from judgerank.inference import cluster_gradients, information, require_level, wald
+from judgerank.likelihood import Evaluation, evaluate
+from judgerank.model import Parameters
+from judgerank.ranks import holm
+from judgerank.result import FitResult
+
+BOARD = "the board"
+STEPS, LONGEST, DONE = 100, 2.0, 1e-12  # of Newton's method: how many, how long, and when it is done
+
+
+@dataclass(frozen=True, eq=False)
+class Anchored:
+    """Newcomers' scores on a board that is held, and all that follows from their comparisons.
+
+    Attributes
+    ----------
+    board : FitResult
+    comparisons : Comparisons
+        Those with a newcomer by judges of the board, models of the board first.
+    newcomers : tuple of str
+    at : Parameters
+    covariance : float array, shape (D + M, D + M)
+        Of the board's free parameters and the M newcomers' scores.
+    own : float array, shape (M,)
+        Standard errors of the newcomers if the board were known.
+    gradient : float array, shape (D,)
+        Of the new comparisons in the board's free parameters.
+    squares : float array, shape (D, D)
+        Variance of that gradient by the new comparisons, the newcomers' scores regressed out.
+    information : float array, shape (D, D)
+        What the new comparisons tell of the board, the newcomers' scores regressed out.
+    degrees_of_freedom : float
+    left_out : dict of str to int
+        Comparisons left out, by reason.
+    """
+
+    board: FitResult
+    comparisons: Comparisons
+    newcomers: tuple[str, ...]
+    at: Parameters
+    covariance: FloatArray
+    own: FloatArray
+    gradient: FloatArray
+    squares: FloatArray
+    information: FloatArray
+    degrees_of_freedom: float
+    left_out: dict[str, int]
+
+    @property
+    def scores(self) -> pd.Series:
+        """Of the newcomers, on the board's scale."""
+        return pd.Series(self.at.scores[-len(self.newcomers) :], list(self.newcomers), name="score")
+
+    def table(self, level: float = 0.95) -> pd.DataFrame:
+        """``model, score, standard_error, low, high, own_error, comparisons, rank``.
+
+        The standard error carries the board's, ``own_error`` is that of a board known exactly. The rank is that on
+        the board, newcomers beside each other left out.
+        """
+        require_level(level)
+        error = np.sqrt(np.diag(self.covariance)[-len(self.newcomers) :])
+        scores, c = self.scores.to_numpy(), self.comparisons
+        low, high = wald(scores, error, level, self.degrees_of_freedom)
+        met = np.bincount(c.first, c.count, len(c.models)) + np.bincount(c.second, c.count, len(c.models))
+        better = (self.board.scores.to_numpy()[None, :] > scores[:, None]).sum(axis=1)
+        frame = pd.DataFrame({"model": self.newcomers, "score": scores, "standard_error": error})
+        frame = frame.assign(low=low, high=high, own_error=self.own)
+        return frame.assign(comparisons=met[-len(scores) :].round().astype(int), rank=better + 1)
+
+    def differences(self, level: float = 0.95) -> pd.DataFrame:
+        """Every newcomer with every model of the board, closest first.
+
+        ``newcomer, model, difference, standard_error, low, high, p_value, p_holm, separated``; Holm's adjustment
+        is for all of them together.
+        """
+        require_level(level)
+        n, size = len(self.board.scores), len(self.covariance)
+        rows = []
+        for number, name in enumerate(self.newcomers):
+            place = size - len(self.newcomers) + number
+            variance = self.covariance[place, place] + np.diag(self.covariance)[:n]
+            error = np.sqrt(variance - 2 * self.covariance[place, :n])
+            difference = self.scores.iloc[number] - self.board.scores.to_numpy()
+            low, high = wald(difference, error, level, self.degrees_of_freedom)
+            columns = {"difference": difference, "standard_error": error, "low": low, "high": high}
+            frame = pd.DataFrame({"newcomer": name, "model": self.board.comparisons.models, **columns})
+            rows.append(frame.sort_values("difference", key=abs, kind="stable"))
+        table = pd.concat(rows, ignore_index=True)
+        p = two_sided(table["difference"].to_numpy() / table["standard_error"].to_numpy(), self.degrees_of_freedom)
+        adjusted = holm(p)
+        return table.assign(p_value=p, p_holm=adjusted, separated=adjusted <= 1 - level)
+
+
+def two_sided(z: FloatArray, degrees_of_freedom: float) -> FloatArray:
+    """p-values of normal or Student's statistics."""
+    below = -np.abs(z)
+    return np.asarray(2 * (ndtr(below) if np.isinf(degrees_of_freedom) else stdtr(degrees_of_freedom, below)))
+
+
+def anchored(board: FitResult, comparisons: Comparisons, question: IntArray | None = None) -> Anchored:
+    """Place the models that are not on a board by their comparisons, the board as it is.
+
+    Parameters
+    ----------
+    board : FitResult
+        With errors of its own, clustered or not: they are carried to the newcomers.
+    comparisons : Comparisons
+        Raw judgments, T rows. Those of judges who are not on the board, and those without a newcomer, are left out
+        and counted.
+    question : int array, shape (T,), optional
+        Of each: the newcomers' errors are then clustered by it, where there are more questions than newcomers.
+
+    Raises
+    ------
+    DataError
+        If no model is new, no judge is known, or the member needs ties or a covariate that are not there.
+    NoMaximumError
+        If a newcomer won, or lost, all its comparisons with the board; it is named.
+    NoIntervalError
+        If the board has no covariance.
+    """
+    rows, newcomers, kept, left_out = _onto(board, comparisons)
+    n, m = len(board.scores), len(newcomers)
+    _require_bounds(board, rows, newcomers)
+    at, here = _maximum(board, rows, n, m)
+    free, v = board.free, board.covariance
+    info = information(here, free)
+    new = np.arange(n, n + m)
+    rest = np.setdiff1d(np.arange(len(info)), new)
+    a, c = info[np.ix_(new, new)], info[np.ix_(new, rest)]
+    carry = np.linalg.solve(a, c)
+    told = info[np.ix_(rest, rest)] - c.T @ carry
+    meat, squares, freedom = a, told, np.inf
+    if question is not None and len(np.unique(question[kept])) > m + 1:
+        chosen = np.r_[np.ones(n + m, bool), free.ravel()]
+        by = cluster_gradients(rows, board.model, at, question[kept])[:, chosen]
+        many = len(by)
+        meat = by[:, new].T @ by[:, new] * (many / (many - 1))
+        profiled = by[:, rest] - by[:, new] @ carry
+        squares, freedom = profiled.T @ profiled * (many / (many - 1)), many - 1.0
+    inverse = np.linalg.inv(a)
+    own = inverse @ meat @ inverse
+    across = -carry @ v
+    whole = np.block([[v, across.T], [across, own - across @ carry.T]])
+    gradient = np.r_[here.score_gradient[:n], here.judge_gradient[free]]
+    freedom = min(freedom, board.degrees_of_freedom)
+    return Anchored(
+        board, rows, newcomers, at, whole, np.sqrt(np.diag(own)), gradient, squares, told, freedom, left_out
+    )
+
+
+def _onto(board: FitResult, given: Comparisons) -> tuple[Comparisons, tuple[str, ...], IntArray, dict[str, int]]:
+    """What places newcomers, in the board's models and judges; newcomers; rows; how many are left out, by reason.
+
+    Raises
+    ------
+    DataError
+    """
+    models, judges = board.comparisons.models, board.comparisons.judges
+    newcomers = tuple(name for name in given.models if name not in models)
+    if not newcomers:
+        raise DataError("every model of these comparisons is on the board already: there is none to place")
+    if board.model.has_ties:
+        given = given.with_ties()
+    place = pd.Index([*models, *newcomers]).get_indexer(pd.Index(given.models))
+    judge = pd.Index(judges).get_indexer(pd.Index(given.judges)) if board.model.judge_blocks else None
+    first, second = place[given.first], place[given.second]
+    known = np.ones(len(given), bool) if judge is None else judge[given.judge] >= 0
+    new = (first >= len(models)) | (second >= len(models))
+    kept = np.flatnonzero(known & new)
+    if not len(kept):
+        raise DataError(f"no judge of the board compared {', '.join(newcomers)} with another model")
+    reasons = {"by judges who are not on the board": ~known, "without a newcomer": known & ~new}
+    left_out = {why: round(float(given.count[mask].sum())) for why, mask in reasons.items() if mask.any()}
+    columns = {name: getattr(given, name)[kept] for name in ("outcome", "count")}
+    for name in ("covariate", "tied"):
+        values = getattr(given, name)
+        columns[name] = None if values is None else values[kept]
+    if not board.model.has_slope:
+        columns["covariate"] = None
+    who = np.zeros(len(kept), int) if judge is None else judge[given.judge[kept]]
+    rows = Comparisons((*models, *newcomers), judges, first[kept], second[kept], who, **columns)
+    return rows, newcomers, kept, left_out
+
+
+def _require_bounds(board: FitResult, rows: Comparisons, newcomers: Sequence[str]) -> None:
+    """Refuse a newcomer whose score would run off: the board counts as one model, judges at zero for none.
+
+    Raises
+    ------
+    NoMaximumError
+    """
+    n = len(board.scores)
+    in_play = board.solution.parameters.in_play[rows.judge]
+    first, second = (np.maximum(end[in_play] - n + 1, 0) for end in (rows.first, rows.second))
+    if not in_play.any():
+        names = ", ".join(newcomers)
+        raise NoMaximumError(f"all judges of {names} are at zero discrimination", (tuple(newcomers),))
+    labels = (BOARD, *newcomers)
+    judge, outcome, count = np.zeros(len(first), int), rows.outcome[in_play], rows.count[in_play]
+    pooled = Comparisons(labels, (POOLED_JUDGE,), first, second, judge, outcome, count)
+    require_maximum(pooled.aggregate())
+
+
+def _maximum(board: FitResult, rows: Comparisons, n: int, m: int) -> tuple[Parameters, Evaluation]:
+    """Newton's method in the newcomers' scores alone, where the log-likelihood is concave.
+
+    Raises
+    ------
+    NoMaximumError
+        If it does not end.
+    """
+    base = board.solution.parameters
+    at = Parameters(np.r_[base.scores, np.zeros(m)], base.judges)
+    for _ in range(STEPS):
+        here = evaluate(rows, board.model, at, "expected")
+        step = np.linalg.solve(here.score_information[n:, n:], here.score_gradient[n:])
+        if np.abs(step).max() <= DONE * max(1.0, np.abs(at.scores).max()):
+            return at, here
+        step *= min(1.0, LONGEST / np.abs(step).max())
+        at = replace(at, scores=at.scores + np.r_[np.zeros(n), step])
+    raise NoMaximumError("the newcomers' scores did not settle", (tuple(rows.models[n:]),))

@@ -1,0 +1,92 @@
+"""What is kept with a board, and what a placement and a difference say, in words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from judgerank.boards.comparing import Difference
+from judgerank.boards.moving import Placement
+from judgerank.judgments import Judgments
+from judgerank.leaderboard.remarks import listed
+
+RELATIONS = {
+    "same": "Both are of the same comparisons.",
+    "more": "The new one has all comparisons of the old one, and more: noise is that of the further ones.",
+    "fewer": "The old one has all comparisons of the new one, and more: noise is that of those left out.",
+    "other": "Neither has all comparisons of the other: they are taken as independent, which is cautious.",
+}
+
+
+def about_of(judgments: Judgments, notes: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What a saved fit keeps of its judgments: digests of files and of the set of questions, and notes."""
+    told = judgments.source.get("files", [judgments.source])
+    found: dict[str, Any] = {"files": sorted(str(one["sha256"]) for one in told if "sha256" in one)}
+    if "question_id" in judgments.frame:
+        names = sorted({str(name) for name in judgments.frame["question_id"]})
+        digest = hashlib.sha256("\n".join(names).encode()).hexdigest()
+        found["questions"] = f"{len(names)} questions, {digest[:12]}"
+    return {**found, "notes": dict(notes or {})}
+
+
+def placement_text(placed: Placement) -> Iterator[str]:
+    """Newcomers, who they are near, and what to beware of."""
+    held, level = placed.anchored, placed.level
+    yield f"{listed(held.newcomers)}, placed on a board of {len(held.board.scores)} models"
+    yield placed.newcomers.to_string(index=False, float_format="{:.3f}".format)
+    yield "own_error: if the board were known exactly; refit: the score in a fit of all comparisons together"
+    yield from (f"- Left out, {why}: {many:,} comparisons." for why, many in held.left_out.items())
+    for name in held.newcomers:
+        mine = placed.differences[placed.differences["newcomer"] == name]
+        still = mine[~mine["separated"]]["model"]
+        near = f"not separated from {listed(still)}" if len(still) else "separated from every model"
+        yield f"- {name} is {near} ({level:.0%}, Holm's adjustment)."
+    if placed.refit is None:
+        yield f"- There is no fit of all comparisons together: {placed.why}."
+    for _, row in placed.moves[placed.moves["p_holm"] <= 1 - level].iterrows():
+        yield (
+            f"- WARNING: the newcomers move {row['model']} by {row['change']:+.3f}, more than noise "
+            f"(p {row['p_holm']:.2g}): judges see them otherwise than the board's models."
+        )
+    for _, row in placed.judges[placed.judges["p_holm"] <= 1 - level].iterrows():
+        said = f"{row['judge']} sees {row['newcomer']} {row['lead']:+.2f} from where the panel does"
+        yield f"- WARNING: {said} (p {row['p_holm']:.2g})."
+    if placed.refit is not None and not placed.moved and not placed.partial:
+        yield "- The newcomers move no model of the board by more than noise, and no judge sees them otherwise."
+
+
+def difference_text(found: Difference, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """What differs between two boards, and between what was kept with them."""
+    yield f"{found.comparisons[0]:,.0f} and {found.comparisons[1]:,.0f} comparisons. {RELATIONS[found.relation]}"
+    if found.members[0] != found.members[1]:
+        yield f"- WARNING: another member of the family: {found.members[0]}, then {found.members[1]}."
+    for kind, (gone, came) in (("models", found.models), ("judges", found.judges)):
+        sides = [f"{word}: {listed(names)}" for word, names in (("gone", gone), ("new", came)) if names]
+        yield f"- {kind.capitalize()} {'; '.join(sides) if sides else 'are the same'}."
+    yield from _kept(old, new)
+    known = found.moves.assign(**{"p_holm": found.moves["p_holm"].round(4)})
+    yield "\n" + known.to_string(index=False, float_format="{:.3f}".format)
+    yield "old, new: scores with mean zero and standard deviation one over these models\n"
+    if found.moved:
+        yield f"Moved by more than noise ({found.level:.0%}, Holm's adjustment): {listed(found.moved)}."
+    else:
+        yield f"No model moved by more than noise ({found.level:.0%}, Holm's adjustment)."
+
+
+def _kept(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    if not old and not new:
+        yield "- Whether files, questions and prompt are the same was not kept (judgerank rank --save keeps it)."
+        return
+    for name, what in (("files", "Files"), ("questions", "Questions")):
+        one, other = old.get(name), new.get(name)
+        if one is None or other is None:
+            yield f"- {what}: not kept with {'both' if one is other else 'one'}."
+        else:
+            yield f"- {what} are {'the same' if one == other else 'others'}."
+    notes = [kept.get("notes", {}) for kept in (old, new)]
+    for name in sorted({*notes[0], *notes[1]}):
+        one, other = (kept.get(name, "not kept") for kept in notes)
+        yield f"- {name}: {other}." if one == other else f"- WARNING: {name} was {one} and is {other}."
+    if not any("prompt" in kept for kept in notes):
+        yield "- The prompt was not kept (judgerank rank --save FILE --note prompt=NAME)."

@@ -1,0 +1,64 @@
+"""`judgerank place` and `judgerank diff`: a newcomer on a saved board, and two saved boards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from judgerank import storing
+from judgerank.boards import moving
+from judgerank.boards.comparing import compare
+from judgerank.boards.telling import difference_text, placement_text
+from judgerank.cli.options import (
+    BaselineOption,
+    ColumnOption,
+    FilesArgument,
+    FormatOption,
+    LevelOption,
+    WinnerValuesOption,
+    columns_of,
+    words_of,
+)
+from judgerank.files import paths_of
+from judgerank.reading import read_judgments
+from judgerank.result import FitResult
+
+SAVED = "saved by judgerank rank --save"
+
+
+def place(
+    board: Annotated[Path, typer.Argument(metavar="BOARD", help=f"A board, {SAVED}.")],
+    files: FilesArgument,
+    format: FormatOption = None,
+    column: ColumnOption = None,
+    winner_values: WinnerValuesOption = None,
+    baseline: BaselineOption = None,
+    level: LevelOption = 0.95,
+) -> None:
+    """Place new models on a board by their own judgments, the board as it is, and say whether they move it."""
+    fitted = _board(board)
+    files, words = words_of(winner_values, files)
+    judgments = read_judgments(paths_of(files), format and format.value, columns_of(column), words, baseline)
+    question = judgments.question if "question_id" in judgments.frame else None
+    placed = moving.place(fitted, judgments.comparisons, question, level)
+    for line in placement_text(placed):
+        typer.echo(line)
+
+
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help=f"A board, {SAVED}.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Another one.")],
+    level: LevelOption = 0.95,
+) -> None:
+    """Say what moved between two boards, whether by more than noise, and whether judges or questions changed."""
+    found = compare(_board(old), _board(new), level)
+    for line in difference_text(found, storing.about(old), storing.about(new)):
+        typer.echo(line)
+
+
+def _board(path: Path) -> FitResult:
+    """A saved fit; of one with question effects, its estimates."""
+    fitted = storing.load(path)
+    return fitted if isinstance(fitted, FitResult) else fitted.estimates

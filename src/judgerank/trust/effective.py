@@ -1,0 +1,221 @@
+"""How many independent judges a panel is worth, what each judge adds, and what another one would.
+
+Judges who see the same two answers err together. With a_k^2 the information of a comparison by judge k on a
+difference of scores and R the correlations of their residuals, a fit that weighs judges as if they erred apart
+knows the difference as well as
+
+    n = K sum a^2 / (a'R a)
+
+independent judges of the panel's mean information would. Equal judges with a correlation of rho make it
+K / (1 + (K - 1) rho), Kish's (1965) design effect, which no number of further ones brings above 1 / rho.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from judgerank.arrays import FloatArray, IntArray
+from judgerank.comparisons import Comparisons
+from judgerank.errors import ConfigError, DataError, NoIntervalError
+from judgerank.inference import normal_quantile
+from judgerank.likelihood import Law
+from judgerank.ranks import standardised
+from judgerank.result import FitResult
+from judgerank.trust.shared import together
+
+FEWEST = 10  # shared items from which a judge is named as another's nearest
+CLOSEST = 0.999  # correlation from which an interval is no longer computed
+
+
+@dataclass(frozen=True, eq=False)
+class EffectiveJudges:
+    """How many independent judges a panel is worth.
+
+    Attributes
+    ----------
+    n_judges : int
+    correlation : float
+        Mean residual correlation of two judges on the items they share.
+    worth : DataFrame
+        ``measure, estimate, standard_error, low, high``: ``kish`` counts judges alike, ``information`` by what
+        their answers tell of the scores. Errors are by leaving out groups of whole questions, the fit as it is.
+    judges : DataFrame
+        ``judge, information`` (one is the panel's mean), ``correlation`` (mean with the others), ``adds`` (judges
+        that the panel is worth less without this one; below zero if the panel is better without), ``nearest`` (of
+        the judges that share `FEWEST` items, whose residuals go with this one's most), ``nearest_correlation``
+        with its interval ``low, high``, and ``shared``.
+    design_effect : float
+        Squared errors of the scores by question over those of independent judgments, on the comparisons made: the
+        judgments are worth this many times fewer. NaN where there are no such errors.
+    matrix : DataFrame
+        Correlations by two judges, each drawn toward the mean by as much as it is uncertain.
+    information : float array, shape (K,)
+        a^2.
+    """
+
+    n_judges: int
+    correlation: float
+    worth: pd.DataFrame
+    judges: pd.DataFrame
+    design_effect: float
+    matrix: pd.DataFrame
+    information: FloatArray
+
+    @property
+    def most(self) -> float:
+        """What no number of judges of the mean correlation is worth more than; infinite if that is zero."""
+        return 1 / self.correlation if self.correlation > 0 else np.inf
+
+    def another(
+        self, quality: Sequence[float] = (0.5, 1.0, 2.0), correlation: float | None = None, cost: float = 1.0
+    ) -> pd.DataFrame:
+        """What another judge on the same questions adds, beside the same sum spent on further questions.
+
+        Parameters
+        ----------
+        quality : sequence of float
+            Discriminations, in units of the judge of mean information: information is its square.
+        correlation : float, optional
+            Of its residuals with those of every other judge; by default the panel's mean.
+        cost : float
+            Of one of its judgments, in units of the panel's mean cost of a judgment.
+
+        Returns
+        -------
+        DataFrame
+            ``quality, correlation, cost, adds, adds_per_cost, questions_per_cost``: independent judges of mean
+            information, in all and per unit of cost; the last is what the present panel gains per unit of cost by
+            more questions.
+
+        Raises
+        ------
+        ConfigError
+            If a number is out of range.
+        """
+        r = self.correlation if correlation is None else correlation
+        if not -1 < r < 1 or not 0 < cost < np.inf or not all(0 <= q < np.inf for q in quality):
+            raise ConfigError("a correlation lies between -1 and 1, a cost above zero, a quality not below it")
+        k, mean = self.n_judges, self.information.mean()
+        matrix = np.full((k + 1, k + 1), r)
+        matrix[:k, :k], matrix[k, k] = self.matrix, 1.0
+        now, rows = _worth(self.information, self.matrix.to_numpy(), mean), []
+        for q in quality:
+            adds = _worth(np.r_[self.information, q**2 * mean], matrix, mean) - now
+            rows.append((q, r, cost, adds, adds / cost, now / k))
+        columns = ["quality", "correlation", "cost", "adds", "adds_per_cost", "questions_per_cost"]
+        return pd.DataFrame(rows, columns=columns)
+
+
+def effective_judges(
+    fitted: FitResult, comparisons: Comparisons, question: IntArray, level: float = 0.95
+) -> EffectiveJudges:
+    """How many independent judges the panel behind a fit is worth.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    comparisons : Comparisons
+        The raw rows behind it.
+    question : int array, shape (T,)
+    level : float
+        Of the intervals.
+
+    Raises
+    ------
+    DataError
+        If no two judges share an item, or these are not the comparisons that were fitted.
+    """
+    judges = list(fitted.comparisons.judges)
+    if len(judges) < 2:
+        raise DataError("there is one judge: how judges depend on each other takes two")
+    sums = together(fitted, comparisons, question)
+    a2 = information_by_judge(fitted)
+    if not a2.any():
+        raise DataError("no judge tells the models apart")
+    matrix, mean = sums.correlations()
+    without = np.array([sums.without(group).correlations()[0] for group in range(len(sums.items))])
+    return EffectiveJudges(
+        len(judges),
+        mean,
+        _with_errors(matrix, without, a2, level),
+        _by_judge(judges, a2, matrix, without, sums.shared, level),
+        design_effect(fitted, comparisons, question),
+        pd.DataFrame(matrix, judges, judges),
+        a2,
+    )
+
+
+def information_by_judge(fitted: FitResult) -> FloatArray:
+    """a^2: mean information of a judge's comparison on its difference of scores, shape (K,)."""
+    cells, s = fitted.comparisons.pool_judges(), fitted.scores.to_numpy()
+    d = s[cells.first] - s[cells.second]
+    gamma, b = (values.to_numpy()[:, None] for values in (fitted.discrimination, fitted.position))
+    nu = fitted.tie.to_numpy()[:, None] if fitted.model.has_ties else None
+    variance = Law(gamma * d + b, nu).variance
+    return np.asarray(gamma[:, 0] ** 2 * (variance @ cells.count) / cells.n_comparisons)
+
+
+def design_effect(fitted: FitResult, comparisons: Comparisons, question: IntArray) -> float:
+    """Mean squared error of the standardised scores by question over that of independent judgments."""
+    n, s = len(fitted.scores), fitted.scores.to_numpy()
+    if len(np.unique(question)) <= fitted.n_parameters:
+        return np.nan
+    try:
+        each = (fitted.clustered(comparisons, question), fitted)
+        by_question, apart = (np.trace(standardised(s, one.covariance[:n, :n])[1]) for one in each)
+    except NoIntervalError:
+        return np.nan
+    return float(by_question / apart)
+
+
+def _worth(a2: FloatArray, r: FloatArray, mean: float) -> float:
+    """Independent judges with the information `mean`, by the weights of a fit."""
+    a = np.sqrt(a2)
+    return float(a2.sum() ** 2 / (a @ r @ a) / mean) if a2.any() else 0.0
+
+
+def _measures(r: FloatArray, a2: FloatArray) -> tuple[float, float]:
+    return len(r) ** 2 / float(r.sum()), _worth(a2, r, float(a2.mean()))
+
+
+def _with_errors(r: FloatArray, without: FloatArray, a2: FloatArray, level: float) -> pd.DataFrame:
+    """Each measure with the jackknife's error over groups of questions; intervals in the logarithm."""
+    estimate = np.array(_measures(r, a2))
+    relative = _jackknife(np.log([_measures(part, a2) for part in without]))
+    reach = np.exp(normal_quantile(level, max(len(without) - 1.0, 1.0)) * relative)
+    ends = {"standard_error": estimate * relative, "low": estimate / reach, "high": estimate * reach}
+    return pd.DataFrame({"measure": ["kish", "information"], "estimate": estimate, **ends})
+
+
+def _jackknife(without: FloatArray) -> FloatArray:
+    """Standard error of a statistic, from its values with each group left out along the first axis."""
+    many = len(without)
+    if many < 2:
+        return np.full(without.shape[1:], np.nan)
+    return np.asarray(np.sqrt((many - 1) / many * ((without - without.mean(axis=0)) ** 2).sum(axis=0)))
+
+
+def _by_judge(
+    judges: list[str], a2: FloatArray, r: FloatArray, without: FloatArray, shared: IntArray, level: float
+) -> pd.DataFrame:
+    mean, rows = float(a2.mean()), []
+    whole, z = _worth(a2, r, mean), np.arctanh(np.clip(without, -CLOSEST, CLOSEST))
+    reach = normal_quantile(level, max(len(without) - 1.0, 1.0)) * _jackknife(z)
+    for k, judge in enumerate(judges):
+        others = np.arange(len(judges)) != k
+        row = {"judge": judge, "information": a2[k] / mean, "correlation": r[k, others].mean()}
+        row["adds"] = whole - _worth(a2[others], r[np.ix_(others, others)], mean)
+        known = np.where(others & (shared[k] >= FEWEST), r[k], -np.inf)
+        near = int(np.argmax(known))
+        if known[near] > -np.inf:
+            here = np.arctanh(np.clip(r[k, near], -CLOSEST, CLOSEST))
+            low, high = np.tanh(here + np.array([-1, 1]) * reach[k, near])
+            row |= {"nearest": judges[near], "nearest_correlation": r[k, near], "low": low, "high": high}
+            row["shared"] = int(shared[k, near])
+        rows.append(row)
+    columns = ["judge", "information", "correlation", "adds", "nearest", "nearest_correlation", "low", "high"]
+    return pd.DataFrame(rows).reindex(columns=[*columns, "shared"]).astype({"shared": "Int64"})

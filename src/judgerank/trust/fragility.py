@@ -1,0 +1,201 @@
+"""What would change a ranking: the smallest sets of judgments, questions or judges found to do so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from judgerank.arrays import FloatArray, IntArray
+from judgerank.comparisons import Comparisons
+from judgerank.errors import ConfigError, JudgerankError
+from judgerank.ranks import separated
+from judgerank.result import FitResult
+from judgerank.trust.parts import Part, Units, judges_as_units, judgments_as_units, questions_as_units, whole_part
+from judgerank.trust.removal import Goal, Removal, forecast, open_pair, rows_of, smallest, swapped
+
+COLUMNS = ["change", "by", "first", "second", "size", "total", "share", "forecast", "why"]
+NEAREST, CHALLENGERS = 10, 3  # next models in rank that are looked at, and of these tried as the new first
+NOT_TRIED = "not tried: others are nearer by the forecast"
+
+
+class RemovedRows(NamedTuple):
+    """Rows of a set, and how many judgments of each are in it."""
+
+    rows: IntArray
+    judgments: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Fragility:
+    """Sets without which a ranking changes.
+
+    Attributes
+    ----------
+    changes : DataFrame
+        ``change`` (``top``: another model is first; ``swap``: two neighbours change places; ``separation``: two
+        neighbours are no longer separated), ``by`` (judgments, questions or judges), ``first, second``: the
+        models, as they are ranked; ``size``: how many were left out, an upper bound of the fewest that would do;
+        ``total``: how many there are; ``share``; ``forecast``: what one linear step says; ``why``: why no set was
+        found, and ``size`` is missing.
+    removed : tuple of RemovedRows
+        The judgments of each, in the same order.
+    judges : DataFrame
+        Every judge left out alone: ``judge, top, moved, correlation, lost, gained, why``. ``moved`` counts models
+        of another rank, ``correlation`` is Spearman's of the scores, ``lost`` and ``gained`` count pairs that are
+        separated with that judge alone or without alone.
+    """
+
+    changes: pd.DataFrame
+    removed: tuple[RemovedRows, ...]
+    judges: pd.DataFrame
+
+
+def fragility(
+    fitted: FitResult,
+    comparisons: Comparisons,
+    question: IntArray | None = None,
+    level: float = 0.95,
+    most: int = 20,
+) -> Fragility:
+    """The smallest sets found without which the first model, neighbours, or what is separated change.
+
+    Sets are chosen by influence, one Newton step at a time, and every one is confirmed by a fit without it. There
+    may be smaller ones. (Broderick, Giordano and Meager, arXiv 2011.14999; Huang et al., arXiv 2508.11847.)
+
+    Parameters
+    ----------
+    fitted : FitResult
+    comparisons : Comparisons
+        The raw judgments behind it, T rows.
+    question : int array, shape (T,), optional
+        Of each. Sets of questions are sought too, and the tests allow for dependence within questions, where there
+        are more questions than free parameters.
+    level : float
+        Of the tests.
+    most : int
+        Pairs of neighbours tried of every kind, those nearest to a change by the forecast; of the others the
+        forecast is told.
+
+    Raises
+    ------
+    ConfigError
+        If `most` is not positive.
+    DataError
+        If these are not the comparisons that were fitted, or are aggregated.
+    NoIntervalError
+        If the fit has no information matrix that can be inverted.
+    """
+    if most < 1:
+        raise ConfigError(f"most={most} is out of range: at least one pair is tried")
+    start = start_of(fitted, comparisons, question, level)
+    kinds = [judgments_as_units(comparisons)]
+    kinds += [] if question is None else [questions_as_units(question)]
+    ranked = np.argsort(-fitted.scores.to_numpy(), kind="stable")
+    alone = _alone(start)
+    kinds += [judges_as_units(comparisons)] if len(comparisons.judges) > 1 else []
+    rows: list[dict[str, object]] = []
+    removed: list[RemovedRows] = []
+
+    def add(change: str, units: Units, i: int, j: int, found: Removal) -> None:
+        rows.append(_row(change, units, comparisons.models[i], comparisons.models[j], found))
+        removed.append(RemovedRows(*rows_of(found, start)))
+
+    neighbours = list(zip(ranked[:-1].tolist(), ranked[1:].tolist(), strict=True))
+    for units in kinds:
+        known = alone.values() if units.name == "judges" else ()
+        add("top", units, *_top(start, units, ranked, known))
+        for change, goal_of in (("swap", swapped), ("separation", open_pair)):
+            goals = [(i, j, goal_of(i, j)) for i, j in neighbours]
+            goals = [(i, j, goal) for i, j, goal in goals if goal.gap(start) > 0]
+            near = [forecast(start, units, goal) for _, _, goal in goals]
+            tried = set(np.argsort(near, kind="stable")[:most].tolist())
+            for place, (i, j, goal) in enumerate(goals):
+                found = Removal(near[place], None, None, NOT_TRIED)
+                add(change, units, i, j, _found(start, units, goal, known) if place in tried else found)
+    return Fragility(pd.DataFrame(rows, columns=COLUMNS), tuple(removed), _table(start, alone))
+
+
+def top_change(fitted: FitResult, comparisons: Comparisons) -> pd.Series:
+    """The row of `Fragility.changes` on the first model and single judgments; `fragility` says what is raised."""
+    start = start_of(fitted, comparisons, None)
+    units = judgments_as_units(comparisons)
+    ranked = np.argsort(-fitted.scores.to_numpy(), kind="stable")
+    i, j, found = _top(start, units, ranked, ())
+    return pd.Series(_row("top", units, comparisons.models[i], comparisons.models[j], found))
+
+
+def start_of(fitted: FitResult, comparisons: Comparisons, question: IntArray | None, level: float = 0.95) -> Part:
+    """Everything, its tests clustered by question where there are enough questions."""
+    enough = question is not None and len(np.unique(question)) > fitted.n_parameters
+    return whole_part(fitted, comparisons, question if enough else None, level)
+
+
+def _found(start: Part, units: Units, goal: Goal, known: Iterable[Part]) -> Removal:
+    """The smallest set, by those that were left out alone before where there are any."""
+    for part in known:
+        if goal.gap(part) <= 0:
+            return Removal(forecast(start, units, goal), 1, part, "")
+    return smallest(start, units, goal)
+
+
+def _top(start: Part, units: Units, ranked: IntArray, known: Iterable[Part]) -> tuple[int, int, Removal]:
+    """The first model, the one that takes its place with the fewest units left out, and these."""
+    top, known = int(ranked[0]), list(known)
+    near = {int(j): forecast(start, units, swapped(top, int(j))) for j in ranked[1 : NEAREST + 1]}
+    tried = sorted(near, key=near.__getitem__)[:CHALLENGERS]
+    found = {j: _found(start, units, swapped(top, j), known) for j in tried}
+    best = min(tried, key=lambda j: np.inf if found[j].size is None else float(found[j].size or 0))
+    return top, best, found[best]
+
+
+def _row(change: str, units: Units, first: str, second: str, found: Removal) -> dict[str, object]:
+    share = np.nan if found.size is None else found.size / units.total
+    size = pd.NA if found.size is None else found.size
+    values = (change, units.name, first, second, size, units.total, share, found.forecast, found.why)
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _alone(start: Part) -> dict[str, Part]:
+    """What is left without each judge, where that can be fitted."""
+    judges, found = start.whole.comparisons.judges, {}
+    for k, name in enumerate(judges if len(judges) > 1 else ()):
+        try:
+            found[name] = start.without(np.where(start.whole.comparisons.judge == k, 0.0, start.left), cold=True)
+        except JudgerankError:
+            continue
+    return found
+
+
+def _table(start: Part, alone: dict[str, Part]) -> pd.DataFrame:
+    scores = start.fitted.scores
+    rows: list[dict[str, object]] = []
+    for judge in start.whole.comparisons.judges:
+        if judge not in alone:
+            rows.append({"judge": judge, "why": "without this judge there is no ranking"})
+            continue
+        fitted = alone[judge].fitted
+        row: dict[str, object] = {"judge": judge, "top": fitted.scores.idxmax(), "why": ""}
+        row["moved"] = int((fitted.ranks != start.fitted.ranks).sum())
+        row["correlation"] = float(fitted.scores.corr(scores, method="spearman"))
+        try:
+            now, before = (_pairs_apart(part) for part in (alone[judge], start))
+            rows.append(row | {"lost": len(before - now), "gained": len(now - before)})
+        except JudgerankError as error:
+            rows.append(row | {"why": str(error)})
+    columns = ["judge", "top", "moved", "correlation", "lost", "gained", "why"]
+    return pd.DataFrame(rows).reindex(columns=columns).astype(dict.fromkeys(["moved", "lost", "gained"], "Int64"))
+
+
+def _pairs_apart(part: Part) -> set[tuple[str, str]]:
+    """Pairs that are separated, the higher score first."""
+    pairs = [
+        (order.models[i], order.models[j])
+        for order in part.orders
+        for i, j in zip(*np.triu_indices(len(order.models), 1), strict=True)
+    ]
+    apart = separated(part.orders, part.whole.level)
+    return {pair for pair, yes in zip(pairs, apart, strict=True) if yes}

@@ -1,0 +1,74 @@
+"""What every judgment contributes to a difference of scores: one Newton step without it.
+
+With B the inverse of the observed information and u_t the gradient of judgment t, the estimates without t are
+about theta - B u_t, so that a difference c'theta falls by the effect c'B u_t of t (Cook, 1977; Broderick, Giordano
+and Meager, arXiv 2011.14999, for sets of many).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from judgerank.arrays import FloatArray
+from judgerank.comparisons import Comparisons
+from judgerank.result import FitResult
+from judgerank.separation import Rows
+
+
+class Influence:
+    """Effects of rows of comparisons on differences of scores, near a fit of these rows.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    comparisons : Comparisons
+        The raw rows behind the fit, with the fit's models and judges; ties known where they are an outcome.
+
+    Raises
+    ------
+    NoIntervalError
+        If the fit has no information matrix that can be inverted.
+    """
+
+    def __init__(self, fitted: FitResult, comparisons: Comparisons) -> None:
+        self._model, self._cells = fitted.model, comparisons
+        self._chosen, self._inverse = fitted.chosen, fitted._inverse("observed")
+        at = fitted.solution.parameters
+        self._rows = Rows.at(comparisons, fitted.model, at)
+        self._discrimination = np.ones(len(comparisons))
+        if self._model.judge_blocks:
+            exponent = at.judges[0, self._rows.judge]
+            if self._model.has_slope:
+                exponent = exponent + at.judges[1, self._rows.judge] * comparisons.known_covariate
+            self._discrimination = np.exp(exponent)
+
+    def on_difference(self, i: int, j: int) -> tuple[FloatArray, FloatArray, float]:
+        """On s_i - s_j.
+
+        Returns
+        -------
+        effect : float array, shape (T,)
+            By how much the difference falls when all judgments of a row are left out.
+        known : float array, shape (T,)
+            The row's share in the variance's rise, c'B I_t B c.
+        variance : float
+            c'B c.
+        """
+        c = np.zeros(len(self._inverse))
+        c[i], c[j] = 1.0, -1.0
+        v = np.zeros(len(self._chosen))
+        v[self._chosen] = self._inverse @ c
+        n, cells, rows = len(self._cells.models), self._cells, self._rows
+        slope = self._discrimination * (v[cells.first] - v[cells.second])
+        effect = np.zeros(len(cells))
+        if self._model.judge_blocks:
+            by_judge = v[n:].reshape(len(self._model.judge_blocks), -1)
+            slope = slope + rows.signal * by_judge[0, rows.judge]
+            if self._model.has_slope:
+                slope = slope + rows.signal * cells.known_covariate * by_judge[1, rows.judge]
+            if self._model.has_position:
+                slope = slope + by_judge[self._model.row("position"), rows.judge]
+            if self._model.has_ties:
+                effect += rows.offsets[-1][1] * by_judge[-1, rows.judge]
+        effect += rows.residual * slope
+        return effect, rows.variance * slope**2, float(c @ self._inverse @ c)

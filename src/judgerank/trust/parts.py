@@ -1,0 +1,219 @@
+"""A fit of some judgments with others left out, and what can be left out: judgments, questions or judges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from judgerank.arrays import FloatArray, IntArray
+from judgerank.comparisons import Comparisons
+from judgerank.errors import DataError
+from judgerank.fitting import fit
+from judgerank.inference import normal_quantile
+from judgerank.ranks import Order, orders, separated
+from judgerank.result import FitResult
+from judgerank.resuming import beginning
+from judgerank.solvers.penalised import Penalised
+from judgerank.trust.influence import Influence
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """All judgments, with what does not change as some are left out.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+        Raw rows; a row may stand for several like judgments.
+    question : int array, shape (T,), or None
+        Of each row. Where it is given, errors allow for dependence within questions.
+    level : float
+    """
+
+    comparisons: Comparisons
+    question: IntArray | None
+    level: float
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is left, and its fit.
+
+    Attributes
+    ----------
+    whole : Whole
+    left : float array, shape (T,)
+        Judgments left of every row.
+    fitted : FitResult
+    """
+
+    whole: Whole
+    left: FloatArray
+    fitted: FitResult
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """Those with a judgment left."""
+        return np.flatnonzero(self.left > 0)
+
+    @cached_property
+    def comparisons(self) -> Comparisons:
+        return _left_of(self.whole, self.left)
+
+    def without(self, left: FloatArray, cold: bool = False) -> Part:
+        """The fit of what is left then, from this one or from the beginning.
+
+        Raises
+        ------
+        JudgerankError
+            If there is no such fit.
+        """
+        part, settings = _left_of(self.whole, left), self.fitted.settings
+        if cold or isinstance(settings, Penalised):
+            return Part(self.whole, left, fit(part, self.fitted.model.name, settings))
+        start = beginning(self.fitted, part, self.fitted.model)
+        return Part(self.whole, left, fit(part, self.fitted.model.name, settings, start))
+
+    @cached_property
+    def influence(self) -> Influence:
+        return Influence(self.fitted, self.comparisons)
+
+    def effects(self, i: int, j: int) -> tuple[FloatArray, FloatArray, float]:
+        """Those of `Influence.on_difference`, by row of the whole."""
+        effect, known, variance = self.influence.on_difference(i, j)
+        return self._spread(effect), self._spread(known), variance
+
+    def _spread(self, values: FloatArray) -> FloatArray:
+        found = np.zeros(len(self.left))
+        found[self.rows] = values
+        return found
+
+    def lead(self, i: int, j: int) -> float:
+        """s_i - s_j."""
+        s = self.fitted.solution.parameters.scores
+        return float(s[i] - s[j])
+
+    @cached_property
+    def orders(self) -> list[Order]:
+        """By the tests of the leaderboard, errors clustered where the questions are known."""
+        fitted = self.fitted
+        if self.whole.question is not None:
+            fitted = fitted.clustered(self.comparisons, self.whole.question[self.rows])
+        return list(orders(fitted))
+
+    def excess(self, one: str, other: str) -> float:
+        """Share of a pair's test statistic that it could lose and still be separated; below zero if it is not.
+
+        The pair is taken as the last of those separated in Holm's procedure.
+        """
+        apart = separated(self.orders, self.whole.level)
+        start = 0
+        for order in self.orders:
+            n, names = len(order.models), list(order.models)
+            if one in names and other in names:
+                i, j = sorted((names.index(one), names.index(other)))
+                place = start + i * n - i * (i + 1) // 2 + j - i - 1
+                if not apart[place]:
+                    return -1.0
+                steps = int((~apart).sum()) + 1
+                needed = normal_quantile(1 - (1 - self.whole.level) / steps, order.degrees_of_freedom)
+                return max(1 - needed / abs(float(order.statistic[i, j])), np.finfo(float).tiny)
+            start += n * (n - 1) // 2
+        return -1.0
+
+
+def whole_part(
+    fitted: FitResult, comparisons: Comparisons, question: IntArray | None = None, level: float = 0.95
+) -> Part:
+    """Everything, with nothing left out.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    comparisons : Comparisons
+        The raw judgments behind it.
+    question : int array, shape (T,), optional
+        The question behind each, where errors are to allow for them.
+    level : float
+
+    Raises
+    ------
+    DataError
+        If these are not the comparisons that were fitted, or rows hold both wins and losses.
+    """
+    if fitted.model.has_ties:
+        comparisons = comparisons.with_ties()
+    fitted.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
+    if not np.isin(comparisons.outcome[comparisons.count > 1], (0.0, 0.5, 1.0)).all():
+        raise DataError("this takes the judgments themselves, and some of these rows are means of several")
+    return Part(Whole(comparisons, question, level), np.array(comparisons.count, float), fitted)
+
+
+def _left_of(whole: Whole, left: FloatArray) -> Comparisons:
+    rows = np.flatnonzero(left > 0)
+    if not len(rows):
+        raise DataError("nothing is left")
+    return replace(whole.comparisons.take(rows), count=left[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What is left out as one: a judgment, or all judgments of a question or of a judge.
+
+    Attributes
+    ----------
+    name : str
+        In the plural.
+    of_row : int array, shape (T,), or None
+        Number of every row's unit; None for single judgments.
+    total : int
+    """
+
+    name: str
+    of_row: IntArray | None
+    total: int
+
+    def needed(self, left: FloatArray, effect: FloatArray, gap: float) -> float:
+        """How many units have effects that add up to a gap, the largest first; infinite if all do not."""
+        each, size = self._each(left, effect)
+        order = np.argsort(-each, kind="stable")
+        each, size = np.maximum(each[order], 0.0), size[order]
+        reached = np.cumsum(each * size)
+        place = int(np.searchsorted(reached, gap))
+        if place == len(reached):
+            return np.inf
+        before = reached[place] - each[place] * size[place]
+        return float(size[:place].sum() + max(1.0, np.ceil((gap - before) / each[place])))
+
+    def left_after(self, left: FloatArray, effect: FloatArray, many: int) -> FloatArray:
+        """Judgments left of every row without the units of the largest effects."""
+        each, size = self._each(left, effect)
+        order = np.argsort(-each, kind="stable")
+        if self.of_row is not None:
+            return np.where(np.isin(self.of_row, order[:many]), 0.0, left)
+        before = np.cumsum(size[order]) - size[order]
+        after = left.copy()
+        after[order] -= np.clip(many - before, 0.0, left[order])
+        return after
+
+    def _each(self, left: FloatArray, effect: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Effect of a unit, and how many of the kind there are: like judgments of one row, or one unit."""
+        if self.of_row is None:
+            there = left > 0
+            return np.where(there, effect / np.where(there, left, 1.0), -np.inf), left
+        return np.asarray(np.bincount(self.of_row, effect, self.total), np.float64), np.ones(self.total)
+
+
+def judgments_as_units(comparisons: Comparisons) -> Units:
+    return Units("judgments", None, round(comparisons.n_comparisons))
+
+
+def questions_as_units(question: IntArray) -> Units:
+    names, of_row = np.unique(question, return_inverse=True)
+    return Units("questions", of_row, len(names))
+
+
+def judges_as_units(comparisons: Comparisons) -> Units:
+    return Units("judges", np.asarray(comparisons.judge, np.intp), len(comparisons.judges))

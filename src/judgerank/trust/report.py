@@ -1,0 +1,140 @@
+"""How far a ranking of one's own judgments can be trusted: what would change it, and what its panel is worth."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from judgerank.errors import ConfigError, DataError
+from judgerank.frames import OUTCOMES
+from judgerank.judgments import Judgments
+from judgerank.leaderboard.copies import same_judges
+from judgerank.leaderboard.fits import fitted_member
+from judgerank.leaderboard.members import default_member
+from judgerank.leaderboard.parts import parts_of
+from judgerank.leaderboard.settings import Settings
+from judgerank.publishing import STORED_FORMAT, replaceable, staged, versions
+from judgerank.result import FitResult
+from judgerank.trust.effective import EffectiveJudges, effective_judges
+from judgerank.trust.fragility import Fragility, fragility
+from judgerank.trust.telling import lines
+
+SECTION = "trust"  # by which an earlier report in a folder is known
+RECORD = "record"  # column: number of a judgment as it was read, from 1
+
+
+@dataclass(frozen=True, eq=False)
+class TrustReport:
+    """What would change a ranking, and how many independent judges its panel is worth.
+
+    Attributes
+    ----------
+    judgments : Judgments
+        Of the largest component of the comparison graph.
+    fitted : FitResult
+    fragility : Fragility
+    panel : EffectiveJudges or None
+    remarks : tuple of str
+        What could not be told, and why.
+    same : dict of str to str
+        For each judge that answers as another does, that one (`leaderboard.copies.same_judges`).
+    """
+
+    judgments: Judgments
+    fitted: FitResult
+    fragility: Fragility
+    panel: EffectiveJudges | None
+    remarks: tuple[str, ...]
+    same: dict[str, str]
+
+    def records(self) -> pd.DataFrame:
+        """The judgments of every set: ``set`` (row of the changes, from 1) and the records' own columns."""
+        answered = self.judgments.frame[self.judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))]
+        parts = [
+            answered.iloc[removed.rows].assign(set=number, left_out=removed.judgments)
+            for number, removed in enumerate(self.fragility.removed, 1)
+            if len(removed.rows)
+        ]
+        columns = ["set", RECORD, *answered.columns.drop(RECORD)]
+        if not parts:
+            return pd.DataFrame(columns=[*columns, "left_out"])
+        return pd.concat(parts, ignore_index=True)[[*columns, "left_out"]]
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """``changes``, ``records``, ``judges`` (each left out alone), and ``worth`` and ``panel`` if known."""
+        changes = self.fragility.changes
+        numbered = changes.assign(set=range(1, len(changes) + 1))[["set", *changes.columns]]
+        found = {"changes": numbered, "records": self.records(), "judges": self.fragility.judges}
+        if self.panel is not None:
+            found |= {"worth": self.panel.worth, "panel": self.panel.judges, "another": self.panel.another()}
+        return found
+
+    def write(self, folder: str | Path) -> Path:
+        """Write the tables as CSV and ``run.json`` into a folder, all or none.
+
+        Raises
+        ------
+        ConfigError
+            If the folder holds anything but an earlier report, or cannot be written to.
+        """
+        target = Path(folder)
+        replaceable(target, SECTION)
+        told = {
+            "section": SECTION,
+            "source": self.judgments.source,
+            "model": self.fitted.model.name,
+            "versions": versions(("judgerank", "numpy", "scipy", "pandas")),
+        }
+        try:
+            with staged(target) as staging:
+                for name, table in self.tables().items():
+                    path = staging / f"{name}.csv"
+                    table.to_csv(path, index=False, float_format=STORED_FORMAT, lineterminator="\n")
+                (staging / "run.json").write_text(json.dumps(told, indent=2) + "\n")
+        except OSError as error:
+            raise ConfigError(f"the tables cannot be written to {target}: {error.strerror or error}") from None
+        return target
+
+    def __str__(self) -> str:
+        return "\n".join(lines(self))
+
+
+def trust_report(judgments: Judgments, settings: Settings | None = None, most: int = 20) -> TrustReport:
+    """How far the ranking of judgments can be trusted, for the largest component of their comparison graph.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        As `judgerank.read` gives them.
+    settings : Settings, optional
+        How they are ranked.
+    most : int
+        Pairs of neighbours tried of every kind; see `fragility`.
+
+    Raises
+    ------
+    DataError, NoMaximumError, NoIntervalError, ConfigError
+        If they cannot be ranked, or nothing can be said of what would change that.
+    """
+    settings = settings or Settings()
+    numbered = judgments.frame.assign(**{RECORD: range(1, len(judgments.frame) + 1)})
+    parts = parts_of(replace(judgments, frame=numbered))
+    name = settings.model or default_member([part.comparisons for part in parts])[0]
+    part, said = parts[0], []
+    if len(parts) > 1:
+        said.append(f"Of {len(parts)} groups of models that nothing connects, this is the largest.")
+    fitted = fitted_member(part.comparisons, name, settings.solver)
+    question = part.question if "question_id" in part.frame and settings.cluster == "question" else None
+    fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most), None
+    if question is None:
+        said.append("How judges depend on each other cannot be told: it takes questions (a column question_id).")
+    else:
+        try:
+            panel = effective_judges(fitted, part.comparisons, question, settings.level)
+        except DataError as error:
+            said.append(f"How judges depend on each other cannot be told: {error}.")
+    same = same_judges(fitted, part, settings.level) if question is not None else {}
+    return TrustReport(part, fitted, fragile, panel, tuple(said), same)

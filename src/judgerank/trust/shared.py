@@ -1,0 +1,126 @@
+"""How judges err together: correlations of what a fit leaves unexplained, on items that two judges both answered.
+
+An item is a question with two models. The residual of an answer is what it is above its probability, over its
+standard deviation, signed so that the same model gains whichever was shown first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from judgerank.arrays import FloatArray, IntArray
+from judgerank.comparisons import Comparisons
+from judgerank.errors import DataError
+from judgerank.result import FitResult
+from judgerank.separation import Rows
+
+GROUPS = 100  # of whole questions, left out one after the other for the errors
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Sums over shared items.
+
+    Attributes
+    ----------
+    products, squares, items : float array, shape (G, K, K)
+        By group of questions and two judges k, l: sums of e_k e_l and of e_k^2, and how many items both answered.
+    """
+
+    products: FloatArray
+    squares: FloatArray
+    items: FloatArray
+
+    @property
+    def shared(self) -> IntArray:
+        """Items that two judges both answered, shape (K, K)."""
+        return self.items.sum(axis=0).astype(int)
+
+    def without(self, group: int) -> Together:
+        """All groups but one, as one group."""
+
+        def rest(values: FloatArray) -> FloatArray:
+            return (values.sum(axis=0) - values[group])[None]
+
+        return Together(rest(self.products), rest(self.squares), rest(self.items))
+
+    def correlations(self) -> tuple[FloatArray, float]:
+        """Residual correlations of all judges, drawn toward their mean, shape (K, K), and that mean.
+
+        A correlation r on n items has an error of about (1 - r^2) / sqrt(n). What correlations differ by beyond
+        that is the spread of the true ones, and each is drawn toward the mean by as much as it is uncertain
+        beside that (empirical Bayes). Two judges without shared items are given the mean.
+
+        Raises
+        ------
+        DataError
+            If no two judges share an item.
+        """
+        products, squares, n = (values.sum(axis=0) for values in (self.products, self.squares, self.items))
+        one, other = np.triu_indices(len(n), 1)
+        scale = np.sqrt(squares * squares.T)
+        known = (n[one, other] > 0) & (scale[one, other] > 0)
+        if not known.any():
+            raise DataError("no question with the same two models was answered by two judges")
+        one, other = one[known], other[known]
+        mean = float(products[one, other].sum() / scale[one, other].sum())
+        raw, size = products[one, other] / scale[one, other], n[one, other]
+        noise = (1 - mean**2) ** 2 / size
+        spread = max(0.0, float(np.average((raw - mean) ** 2 - noise, weights=size)))
+        found = np.full(n.shape, mean)
+        kept = spread / np.maximum(spread + noise, np.finfo(float).tiny)
+        found[one, other] = found[other, one] = mean + (raw - mean) * kept
+        np.fill_diagonal(found, 1.0)
+        return found, mean
+
+
+def together(fitted: FitResult, comparisons: Comparisons, question: IntArray) -> Together:
+    """Residuals of every two judges on the items both answered.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    comparisons : Comparisons
+        The raw rows behind the fit. Of several answers of a judge to an item, in either order, the mean counts.
+    question : int array, shape (T,)
+
+    Raises
+    ------
+    DataError
+        If these are not the comparisons that were fitted, or questions are not as many.
+    """
+    c = comparisons.with_ties() if fitted.model.has_ties else comparisons
+    fitted.require_fitted(c.models, c.judges, c.n_comparisons)
+    if len(question) != len(c):
+        raise DataError(f"{len(c)} comparisons and {len(question)} questions: one question each is needed")
+    rows = Rows.at(c, fitted.model, fitted.solution.parameters)
+    spread = np.sqrt(np.maximum(rows.variance * c.count, np.finfo(float).tiny))
+    residual = np.where(c.first < c.second, 1.0, -1.0) * rows.residual / spread
+    n, k = len(c.models), len(c.judges)
+    _, question = np.unique(question, return_inverse=True)
+    pair = np.minimum(c.first, c.second).astype(np.int64) * n + np.maximum(c.first, c.second)
+    _, first, item = np.unique(question * n**2 + pair, return_index=True, return_inverse=True)
+    e = _mean_by(item, c.judge, residual, (len(first), k))
+    group = question[first] % min(GROUPS, int(question.max()) + 1)
+    kept = np.flatnonzero(np.diff(e.indptr) > 1)
+    kept = kept[np.argsort(group[kept], kind="stable")]
+    e, ends = e[kept], np.searchsorted(group[kept], np.arange(int(group.max()) + 2))
+    products, squares, items = np.zeros((3, len(ends) - 1, k, k))
+    for number, (start, end) in enumerate(pairwise(ends)):
+        part = e[start:end]
+        values, answered = part.toarray(), np.zeros((end - start, k))
+        answered[np.repeat(np.arange(end - start), np.diff(part.indptr)), part.indices] = 1.0
+        products[number], squares[number] = values.T @ values, (values**2).T @ answered
+        items[number] = answered.T @ answered
+    return Together(products, squares, items)
+
+
+def _mean_by(item: IntArray, judge: IntArray, values: FloatArray, shape: tuple[int, int]) -> csr_array:
+    total = coo_array((values, (item, judge)), shape=shape).tocsr()
+    times = coo_array((np.ones(len(values)), (item, judge)), shape=shape).tocsr()
+    total.data = total.data / times.data  # the same places in the same order
+    return total

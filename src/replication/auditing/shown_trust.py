@@ -1,0 +1,70 @@
+"""What the documentation shows of how far rankings can be trusted."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from replication.auditing.results import Results
+
+
+def fragility_table(results: Results) -> str:
+    """The fewest judgments, questions and judges found that change the first model, as stored."""
+    rows = []
+    for _, row in results.table("trust/summary.csv").iterrows():
+        fewest = [
+            "none found" if pd.isna(row[f"top_{by}"]) else f"{row[f'top_{by}']:,.0f} of {row[by]:,}"
+            for by in ("judgments", "questions", "judges")
+        ]
+        few = f"{row['swapped_by_few']} of {row['neighbours']}"
+        rows.append((row["title"], row["member"], *fewest, few))
+    columns = ["set", "member", "judgments", "questions", "judges"]
+    frame = pd.DataFrame(rows, columns=[*columns, "neighbours that ten judgments or fewer swap"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def effective_table(results: Results) -> str:
+    """How many independent judges the panels are worth, and what one more adds."""
+    another, rows = results.table("trust/another.csv"), []
+    for _, row in results.table("trust/summary.csv").iterrows():
+        mine = (another["dataset"] == row["dataset"]) & (another["member"] == row["member"])
+        one = another[mine & (another["quality"] == 1)].iloc[0]
+        worth = f"{row['information']:.1f} ({row['information_low']:.1f} to {row['information_high']:.1f})"
+        adds = f"{one['adds']:.2f}, {one['questions_per_cost']:.2f}"
+        rows.append((row["title"], row["member"], f"{row['judges']}", f"{row['correlation']:.2f}", worth, adds))
+    columns = ["set", "member", "judges", "correlation of errors", "worth, independent judges"]
+    frame = pd.DataFrame(rows, columns=[*columns, "one more adds; new questions for the same sum add"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def calibration_table(results: Results) -> str:
+    """Simulated panels of known dependence: their worth, what was said, and how often the interval held it."""
+    rows = []
+    for _, row in results.table("trust/calibration.csv").iterrows():
+        worth, said = (
+            f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" if row[f"{name}_se"] else f"{row[name]:.2f}"
+            for name in ("worth", "information")
+        )
+        rows.append((row["panel"], worth, said, f"{row['information_covered']:.2f}"))
+    columns = ["eight judges", "worth, by the variance of the scores", "said to be worth, mean"]
+    frame = pd.DataFrame(rows, columns=[*columns, "intervals that hold it"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def placed_table(results: Results) -> str:
+    """Simulated newcomers on boards: what their intervals hold, and how often there is a warning."""
+    rows = []
+    for _, row in results.table("newcomers/placed.csv").iterrows():
+        names = ("covered", "covered_own", "moved", "partial")
+        rows.append((row["setting"], *(f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names)))
+    columns = ["newcomer", "held, with the board's uncertainty", "without it", "warned: models move"]
+    frame = pd.DataFrame(rows, columns=[*columns, "warned: a judge sees it otherwise"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def compared_table(results: Results) -> str:
+    """Simulated boards compared: how often a model is said to have moved."""
+    rows = []
+    for _, row in results.table("newcomers/compared.csv").iterrows():
+        rows.append((row["setting"], f"{row['moved']:.2f} ({row['moved_se']:.2f})"))
+    frame = pd.DataFrame(rows, columns=["boards", "some model is said to have moved"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))

@@ -1,0 +1,39 @@
+"""Newcomers on boards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas
+
+
+def newcomers(left_out: pd.DataFrame, placed: pd.DataFrame | None, title: str) -> Figure:
+    """Scores by placement against those in the fit of all, and what intervals of simulated newcomers hold."""
+    figure, (left, right) = canvas(PAGE, 2.9, 1, 2)
+    rows = left_out[left_out["placed"].notna()]
+    ends = [rows[["score_all", "placed"]].min().min() - 0.2, rows[["score_all", "placed"]].max().max() + 0.2]
+    left.plot(ends, ends, color=COLOURS["reference"], linewidth=0.6)
+    for name, mine in rows.groupby("dataset", sort=False):
+        style = {"fmt": MARKERS[name], "color": COLOURS[name], "elinewidth": 0.7, "label": NAMES[name]}
+        left.errorbar(mine["score_all"], mine["placed"], yerr=2 * mine["standard_error"], **style)
+    left.set(xlabel="score in the fit of all comparisons", ylabel="score by placement")
+    left.set_title("bars: two standard errors, the board's among them", fontsize=7)
+    left.legend(loc="upper left")
+    if placed is None:
+        right.set_axis_off()
+    else:
+        at = -np.arange(len(placed), dtype=float)
+        kinds = (("covered", "with the board's uncertainty", "judge_aware"), ("covered_own", "without it", "btl"))
+        for shift, (kind, label, colour) in zip((0.12, -0.12), kinds, strict=True):
+            style = {"fmt": MARKERS[colour], "color": COLOURS[colour], "elinewidth": 0.9, "capsize": 1.5}
+            right.errorbar(placed[kind], at + shift, xerr=2 * placed[f"{kind}_se"], label=label, **style)
+        right.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
+        right.set_yticks(at, placed["setting"])
+        right.set_ylim(at.min() - 0.6, 0.9)
+        right.set(xlabel="share of simulated 95% intervals that hold the score")
+        right.set_title("bars: two Monte Carlo errors", fontsize=7)
+        right.legend(loc="upper left", ncols=2)
+    figure.suptitle(title, fontsize=8)
+    return figure

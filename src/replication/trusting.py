@@ -1,0 +1,159 @@
+"""What would change the rankings of the sets, what their panels are worth, and panels of known dependence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from judgerank.arrays import FloatArray, IntArray
+from judgerank.comparisons import Comparisons
+from judgerank.errors import NoMaximumError
+from judgerank.fitting import fit
+from judgerank.judgments import Judgments
+from judgerank.result import FitResult
+from judgerank.trust.effective import EffectiveJudges, effective_judges
+from judgerank.trust.fragility import Fragility, fragility
+from replication.replicate import Record
+
+FEW = 10  # judgments that count as few
+SCORES = np.array([0.8, 0.4, 0.0, -0.4, -0.8])  # of simulated models
+N_JUDGES, N_QUESTIONS = 8, 150  # of simulated panels; every judge answers every question
+DISCRIMINATION = np.exp(np.linspace(-0.4, 0.4, N_JUDGES))
+# panels by name: camps of judges, and the chance that a judge answers by its camp's draw
+PANELS: dict[str, tuple[list[int], float]] = {
+    "independent": ([0] * N_JUDGES, 0.0),
+    "a little together": ([0] * N_JUDGES, 0.4),
+    "much together": ([0] * N_JUDGES, 0.7),
+    "two camps": ([0, 1] * (N_JUDGES // 2), 0.7),
+    "six copies": ([0] * (N_JUDGES - 2) + [1, 2], 1.0),
+}
+
+
+def fits_of(judgments: Judgments, members: list[str]) -> tuple[dict[str, FitResult], list[str]]:
+    """Fits of the members that have a maximum, and why the others have none."""
+    found, why = {}, []
+    for member in members:
+        try:
+            found[member] = fit(judgments.comparisons, member)
+        except NoMaximumError as error:
+            why.append(f"{judgments.title}, {member}: {error}")
+    return found, why
+
+
+def trust_of(
+    judgments: Judgments, fitted: FitResult, level: float, most: int
+) -> tuple[dict[str, object], dict[str, pd.DataFrame]]:
+    """One row on a set and a member, and the tables behind it."""
+    rows, question = judgments.comparisons, judgments.question
+    fragile = fragility(fitted, rows, question, level, most)
+    panel = effective_judges(fitted, rows, question, level)
+    named = {"dataset": judgments.name, "title": judgments.title, "member": fitted.model.name}
+    tables = {
+        "changes": fragile.changes,
+        "judges": fragile.judges,
+        "panel": panel.judges,
+        "another": panel.another(),
+    }
+    summary = {**named, **_fragile(fragile), **_panel(panel)}
+    keys = {name: named[name] for name in ("dataset", "member")}
+    return summary, {name: table.assign(**keys)[[*keys, *table.columns]] for name, table in tables.items()}
+
+
+def _fragile(found: Fragility) -> dict[str, object]:
+    """How many change the first model, by kind, and how many neighbours few judgments change."""
+    changes = found.changes
+    top = changes[changes["change"] == "top"].set_index("by")
+    row: dict[str, object] = {"first": top["first"].iloc[0], "second": top.loc["judgments", "second"]}
+    for by in top.index:
+        row |= {f"top_{by}": top.loc[by, "size"], by: top.loc[by, "total"]}
+    swaps = changes[(changes["change"] == "swap") & (changes["by"] == "judgments")]
+    ratio = (swaps["size"] / swaps["forecast"].replace(np.inf, np.nan)).dropna().astype(float)
+    row |= {"top_share": top.loc["judgments", "share"], "top_forecast": top.loc["judgments", "forecast"]}
+    row |= {"neighbours": len(swaps), "swapped_by_few": int((swaps["size"] <= FEW).sum())}
+    row |= {"found_over_forecast_low": ratio.min(), "found_over_forecast_high": ratio.max()}
+    without = found.judges
+    return row | {"judges_that_decide": int((without["top"].notna() & (without["top"] != row["first"])).sum())}
+
+
+def _panel(panel: EffectiveJudges) -> dict[str, object]:
+    row: dict[str, object] = {"correlation": panel.correlation, "design_effect": panel.design_effect}
+    for measure, values in panel.worth.set_index("measure").iterrows():
+        row |= {
+            f"{measure}": values["estimate"],
+            f"{measure}_low": values["low"],
+            f"{measure}_high": values["high"],
+        }
+    return row
+
+
+def drawn(rng: np.random.Generator, camps: list[int], share: float) -> tuple[Comparisons, IntArray]:
+    """Answers of a panel to questions that every judge answers, and the question behind each.
+
+    Judge k prefers the first model where a uniform draw is below its probability. With a chance of `share` the
+    draw is that of its camp for this question, else its own: every judge answers by the model, whatever the share.
+    With a share of one a camp differs in its discriminations alone.
+    """
+    ends = np.array([rng.permutation(len(SCORES))[:2] for _ in range(N_QUESTIONS)])
+    d = SCORES[ends[:, 0]] - SCORES[ends[:, 1]]
+    together = rng.random((N_QUESTIONS, max(camps) + 1))[:, camps]
+    draws = np.where(rng.random((N_QUESTIONS, N_JUDGES)) < share, together, rng.random((N_QUESTIONS, N_JUDGES)))
+    outcome = (draws < expit(d[:, None] * DISCRIMINATION)).astype(float).ravel()
+    names = tuple(f"m{i}" for i in range(len(SCORES))), tuple(f"j{k}" for k in range(N_JUDGES))
+    first, second = ends.repeat(N_JUDGES, axis=0).T
+    judge = np.tile(np.arange(N_JUDGES), N_QUESTIONS)
+    return Comparisons(*names, first, second, judge, outcome), np.arange(N_QUESTIONS).repeat(N_JUDGES)
+
+
+def counted(settings: dict, rng: np.random.Generator) -> Record:
+    """One panel of known dependence: its standardised scores and, on request, what it is said to be worth.
+
+    Settings are those of `drawn`, ``level`` and ``counted``.
+    """
+    rows, question = drawn(rng, settings["camps"], settings["share"])
+    fitted = fit(rows, "judge_aware")
+    record: Record = {"scores": (fitted.scores / fitted.scores.std(ddof=0)).tolist()}
+    if not settings["counted"]:
+        return record
+    found = effective_judges(fitted, rows, question, settings["level"]).worth.set_index("measure")
+    for measure, values in found.iterrows():
+        record |= {f"{measure}/{name}": float(values[name]) for name in ("estimate", "low", "high")}
+    return record
+
+
+def calibration(records: Mapping[str, pd.DataFrame], many: int) -> pd.DataFrame:
+    """What panels were said to be worth beside their worth: K times the variance of independent ones over theirs.
+
+    Parameters
+    ----------
+    records : mapping of str to DataFrame
+        Of `counted`, by the name of the panel, ``independent`` among them; of some the scores alone.
+    many : int
+        Replications of each.
+    """
+    kept = {name: frame[frame["scores"].notna()] for name, frame in records.items()}
+    variance = {name: _variance(np.array(frame["scores"].tolist())) for name, frame in kept.items()}
+    reference, rows = variance["independent"], []
+    for name, frame in kept.items():
+        worth = N_JUDGES * reference[0] / variance[name][0]
+        relative = 0.0 if name == "independent" else float(np.hypot(reference[1], variance[name][1]))
+        row = {"panel": name, "n_judges": N_JUDGES, "worth": worth, "worth_se": worth * relative}
+        told = frame[frame["kish/estimate"].notna()]
+        for measure in ("information", "kish"):
+            said = told[f"{measure}/estimate"]
+            held = (told[f"{measure}/low"] <= worth) & (worth <= told[f"{measure}/high"])
+            row |= {measure: said.mean(), f"{measure}_se": said.std() / np.sqrt(len(said))}
+            row |= {f"{measure}_sd": said.std(), f"{measure}_covered": held.mean()}
+        rows.append(row | {"failed": many - len(frame), "n_counted": len(told), "n_replications": many})
+    return pd.DataFrame(rows)
+
+
+def _variance(scores: FloatArray) -> tuple[float, float]:
+    """Mean variance of the scores over replications, and its relative error by the jackknife."""
+    squares = (scores - scores.mean(axis=0)) ** 2
+    total, many = squares.sum(axis=0).sum(), len(scores)
+    without = total - squares.sum(axis=1) * many / (many - 1)  # a sum of squares with one left out
+    error = np.sqrt((many - 1) / many * ((without - without.mean()) ** 2).sum())
+    return float(total / (many - 1) / scores.shape[1]), float(error / total)

@@ -1,0 +1,194 @@
+"""Newcomers on boards, boards compared, and boards kept: beside refits, closed forms and simulated data."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgerank import Comparisons, compare, fit, load, place
+from judgerank.boards.placing import anchored
+from judgerank.errors import DataError, NoMaximumError
+from judgerank.likelihood import evaluate
+from judgerank.storing import about
+from replication.boards import NEWCOMER, SCORES, drawn
+
+
+def board_and_new(seed, board=1500, own=300, favour=0.0, member="judge_aware"):
+    rng = np.random.default_rng(seed)
+    fitted = fit(drawn(rng, SCORES, board), member)
+    return fitted, drawn(rng, np.r_[SCORES, NEWCOMER], own, True, favour)
+
+
+@pytest.mark.parametrize("member", ["btl", "judge_aware", "position_aware", "position_aware_ties"])
+def test_the_newcomer_is_at_the_maximum_of_its_own_likelihood(member):
+    fitted, new = board_and_new(1, member="judge_aware")
+    if member != "judge_aware":
+        rng = np.random.default_rng(1)
+        rows = drawn(rng, SCORES, 1500)
+        ties = rng.random(len(rows)) < 0.2
+        fitted = fit(replace(rows, outcome=np.where(ties, 0.5, rows.outcome)), member)
+        new = replace(new, outcome=np.where(rng.random(len(new)) < 0.2, 0.5, new.outcome))
+    held = anchored(fitted, new)
+    assert np.array_equal(held.at.scores[:-1], fitted.scores)  # the board is as it was
+    here = evaluate(held.comparisons, fitted.model, held.at)
+    assert abs(here.score_gradient[-1]) < 1e-8
+
+    def height(shift):
+        moved = replace(held.at, scores=held.at.scores + np.r_[np.zeros(len(SCORES)), shift])
+        return evaluate(held.comparisons, fitted.model, moved).log_likelihood
+
+    assert height(0.0) > max(height(-1e-3), height(1e-3))
+    curvature = (height(1e-3) - 2 * height(0.0) + height(-1e-3)) / 1e-6
+    assert held.own[0] == pytest.approx(1 / np.sqrt(-curvature), rel=0.05)
+
+
+def test_a_large_board_places_as_a_refit_does():
+    fitted, new = board_and_new(2, 60_000, 100)
+    row = place(fitted, new).newcomers.iloc[0]
+    assert abs(row["score"] - row["refit"]) < 0.02 * row["standard_error"]
+    assert row["standard_error"] == pytest.approx(row["own_error"], rel=0.02)
+    small, new = board_and_new(2, 300, 1500)
+    row = place(small, new).newcomers.iloc[0]
+    assert row["standard_error"] > 1.2 * row["own_error"]
+
+
+def test_the_boards_uncertainty_is_that_of_redrawn_boards():
+    """The part of the error that the board brings is the spread over boards drawn from the fit, newcomer held."""
+    rng = np.random.default_rng(3)
+    truth = fit(drawn(rng, SCORES, 20_000), "judge_aware")
+    new, placed, said = drawn(rng, np.r_[SCORES, NEWCOMER], 4_000, True), [], []
+    for _ in range(80):
+        held = anchored(fit(drawn(rng, SCORES, 500), "judge_aware"), new)
+        placed.append(held.scores.iloc[0])
+        said.append(held.covariance[-1, -1] - held.own[0] ** 2)
+    assert truth.converged
+    ratio = np.var(placed, ddof=1) / np.mean(said)
+    assert 0.6 < ratio < 1.6  # 80 draws know a variance to a sixth
+
+
+def test_intervals_hold_and_warnings_are_as_rare_as_said():
+    level, held, warned, partial = 0.95, [], [], []
+    for seed in range(60):
+        placed = place(*board_and_new(seed, 800, 300), level=level)
+        row = placed.newcomers.iloc[0]
+        held.append(row["low"] <= NEWCOMER <= row["high"])
+        warned.append(bool(placed.moved))
+        partial.append(bool(placed.partial))
+    assert np.mean(held) > 0.86  # below that once in 2,000 times
+    assert max(np.mean(warned), np.mean(partial)) < 0.17
+
+
+def test_a_judge_who_favours_the_newcomer_is_named():
+    placed = place(*board_and_new(4, 2000, 400, favour=2.0))
+    assert placed.partial[0] == ("j0", "m8")
+    assert placed.judges.iloc[0]["lead"] > 0 > placed.judges.iloc[1]["lead"]  # others are below the mean with it
+
+
+def test_models_that_move_are_named():
+    """Judges who weigh the board's models otherwise since the newcomer came: the scores of two are exchanged."""
+    rng = np.random.default_rng(5)
+    fitted = fit(drawn(rng, SCORES, 3000), "judge_aware")
+    turned = SCORES[[1, 0, 2, 3, 4, 5, 7, 6]] * 2
+    placed = place(fitted, drawn(rng, np.r_[turned, NEWCOMER], 3000, True))
+    assert placed.moved
+    row = placed.moves.set_index("model").loc[placed.moved[0]]
+    assert row["after"] == pytest.approx(
+        placed.refit.scores[placed.moved[0]] - placed.refit.scores[list(fitted.scores.index)].mean()
+    )
+
+
+def test_what_does_not_place_is_left_out_and_counted():
+    fitted, new = board_and_new(6)
+    rng = np.random.default_rng(6)
+    others = drawn(rng, SCORES, 40)
+    frame = [new.to_frame(), others.to_frame(), new.to_frame().head(30).assign(judge_model="stranger")]
+    held = anchored(fitted, Comparisons.from_frame(pd.concat(frame)))
+    assert held.left_out == {"by judges who are not on the board": 30, "without a newcomer": 40}
+    assert held.scores.iloc[0] == pytest.approx(anchored(fitted, new).scores.iloc[0], abs=1e-10)
+
+
+def test_several_newcomers_are_placed_together():
+    fitted, new = board_and_new(7)
+    rng = np.random.default_rng(8)
+    second = drawn(rng, np.r_[SCORES, -0.5], 200, True).to_frame().replace("m8", "other")
+    both = Comparisons.from_frame(pd.concat([new.to_frame(), second]))
+    placed = place(fitted, both)
+    assert list(placed.newcomers["model"]) == ["m8", "other"]
+    alone = place(fitted, new).newcomers.iloc[0]
+    assert placed.newcomers.iloc[0]["score"] == pytest.approx(alone["score"])  # they never met
+    assert len(placed.differences) == 2 * len(SCORES)
+
+
+def test_what_cannot_be_placed_is_said():
+    fitted, new = board_and_new(9)
+    with pytest.raises(DataError, match="on the board already"):
+        place(fitted, drawn(np.random.default_rng(1), SCORES, 50))
+    first = new.first == len(SCORES)
+    with pytest.raises(NoMaximumError, match="m8"):
+        place(fitted, replace(new, outcome=first.astype(float)))
+    strangers = Comparisons.from_frame(new.to_frame().assign(judge_model="stranger"))
+    with pytest.raises(DataError, match="no judge of the board"):
+        place(fitted, strangers)
+
+
+def test_questions_widen_the_newcomers_error():
+    fitted, new = board_and_new(10, own=200)
+    many = 8
+    tiled = replace(new.take(np.repeat(np.arange(200), many)), count=np.ones(200 * many))
+    apart, by = (anchored(fitted, tiled, q) for q in (None, np.repeat(np.arange(200), many)))
+    assert by.own[0] == pytest.approx(apart.own[0] * np.sqrt(many), rel=0.1)
+
+
+# boards compared
+
+
+def test_a_board_is_the_same_as_itself():
+    fitted, _ = board_and_new(11)
+    found = compare(fitted, fitted)
+    assert found.relation == "same" and not found.moved
+    assert (found.moves["change"] == 0).all() and (found.moves["p_holm"] == 1).all()
+
+
+def test_a_board_that_grew_is_known_as_such_and_its_noise_is_smaller():
+    rng = np.random.default_rng(12)
+    rows = drawn(rng, SCORES, 1000)
+    old, grown = fit(rows, "judge_aware"), fit(rows.extended(drawn(rng, SCORES, 100).to_frame()), "judge_aware")
+    other = fit(drawn(rng, SCORES, 1100), "judge_aware")
+    assert compare(old, grown).relation == "more" and compare(grown, old).relation == "fewer"
+    apart = compare(old, other)
+    assert apart.relation == "other"
+    assert compare(old, grown).moves["standard_error"].mean() < 0.5 * apart.moves["standard_error"].mean()
+
+
+def test_scales_and_models_that_only_one_has_do_not_matter():
+    rng = np.random.default_rng(13)
+    rows = drawn(rng, SCORES, 2000)
+    old = fit(rows, "judge_aware")
+    weak = drawn(np.random.default_rng(14), SCORES, 2000)
+    new = fit(replace(weak, judges=tuple(f"n{k}" for k in range(5))), "judge_aware")
+    found = compare(old, new)
+    assert found.judges == (rows.judges, new.comparisons.judges) and found.models == ((), ())
+    scores = found.moves[["old", "new"]].to_numpy()
+    np.testing.assert_allclose(scores.std(axis=0), 1.0)
+    assert not found.moved
+    fewer = fit(
+        Comparisons.from_frame(rows.to_frame().query("model_a != 'm0' and model_b != 'm0'")), "judge_aware"
+    )
+    found = compare(old, fewer)
+    assert found.models == (("m0",), ()) and len(found.moves) == 7
+    with pytest.raises(DataError, match="share 2 models"):
+        compare(
+            old, fit(Comparisons.from_frame(rows.to_frame().query("model_a < 'm2' and model_b < 'm2'")), "btl")
+        )
+
+
+def test_what_a_fit_is_about_is_kept_with_it(tmp_path):
+    fitted, _ = board_and_new(15)
+    fitted.save(tmp_path / "a.npz", {"notes": {"prompt": "v1"}})
+    fitted.save(tmp_path / "b.npz")
+    assert about(tmp_path / "a.npz") == {"notes": {"prompt": "v1"}} and about(tmp_path / "b.npz") == {}
+    assert load(tmp_path / "a.npz").scores.equals(fitted.scores)
+    (tmp_path / "c.npz").write_text("nothing")
+    with pytest.raises(DataError, match=r"c\.npz is not a fit"):
+        about(tmp_path / "c.npz")

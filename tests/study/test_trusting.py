@@ -1,0 +1,86 @@
+"""The section on trust: simulated panels of known dependence, and what it writes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from replication import plots, trusting
+from replication.config import ROOT
+from tests.study.test_sections import run
+
+
+@pytest.mark.parametrize("name", trusting.PANELS)
+def test_every_judge_answers_by_the_model_whatever_the_dependence(name):
+    camps, share = trusting.PANELS[name]
+    rng, parts = np.random.default_rng(1), []
+    for _ in range(40):
+        rows, question = trusting.drawn(rng, camps, share)
+        d = trusting.SCORES[rows.first] - trusting.SCORES[rows.second]
+        p = expit(trusting.DISCRIMINATION[rows.judge] * d)
+        residual = (rows.outcome - p) / np.sqrt(p * (1 - p))
+        assert len(rows) == trusting.N_JUDGES * trusting.N_QUESTIONS == len(question)
+        parts.append(residual.reshape(-1, trusting.N_JUDGES))
+    residual = np.concatenate(parts)
+    assert np.abs(residual.mean(axis=0)).max() < 4 / np.sqrt(len(residual))
+    apart = np.array(camps)[:, None] != np.array(camps)
+    r = residual.T @ residual / len(residual)
+    assert np.abs(r[apart]).max(initial=0.0) < 4 / np.sqrt(len(residual))
+    # two uniform draws are the same with the share's square; discriminations differ, and so do the thresholds
+    within = ~apart & ~np.eye(len(camps), dtype=bool)
+    assert r[within].mean() == pytest.approx(share**2, abs=0.04 + 0.12 * share**2)
+
+
+def test_worth_is_the_variance_of_independent_judges_over_theirs():
+    rng = np.random.default_rng(2)
+    records = {}
+    for name, sd in (("independent", 1.0), ("twice", np.sqrt(2.0))):
+        values = {
+            f"{measure}/{end}": 4.0 for measure in ("information", "kish") for end in ("estimate", "low", "high")
+        }
+        rows = [{"scores": rng.normal(0, sd, 5).tolist(), **values} for _ in range(2000)]
+        records[name] = pd.DataFrame(rows)
+    table = trusting.calibration(records, 2001).set_index("panel")
+    assert table.loc["independent", "worth"] == trusting.N_JUDGES
+    row = table.loc["twice"]
+    assert abs(row["worth"] - trusting.N_JUDGES / 2) < 4 * row["worth_se"] < 0.6
+    assert (table["failed"] == 1).all()
+
+
+def test_a_surrogate_run_writes_what_it_should(tmp_path):
+    small = ["surrogate=always", "replications=2", "draws=2", "most=1", "members=[judge_aware]"]
+    small += ["~datasets.in_house", "~datasets.ultrafeedback", "~datasets.chatbot_arena"]
+    done = run("trust", tmp_path, *small, f"cache={tmp_path / 'cache'}", "parallel=sequential")
+    assert done.returncode == 0, done.stderr
+    tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "results/surrogate/trust").glob("*.csv")}
+    assert set(tables) == {"summary", "changes", "judges", "panel", "another", "calibration"}
+    assert list(tables["calibration"]["panel"]) == list(trusting.PANELS)
+    assert {path.stem for path in (tmp_path / "figures/surrogate/trust").glob("*.png")} == {
+        "fragility",
+        "effective",
+    }
+
+
+def test_stored_panels_are_worth_what_is_said():
+    table = pd.read_csv(ROOT / "results/trust/calibration.csv")
+    off = (table["information"] - table["worth"]).abs()
+    assert (off < 3 * np.hypot(table["worth_se"], table["information_se"]) + 0.05 * table["worth"]).all()
+    even = table[~table["panel"].str.contains("copies")]
+    assert (even["information_covered"] > 0.8).all()
+
+
+def test_stored_sets_are_as_small_as_is_known():
+    summary = pd.read_csv(ROOT / "results/trust/summary.csv").set_index(["dataset", "member"])
+    assert summary.loc[("chatbot_arena", "judge_aware"), "top_judgments"] == 1
+    assert summary.loc[("mt_bench", "judge_aware"), "top_judgments"] <= 6
+    changes = pd.read_csv(ROOT / "results/trust/changes.csv")
+    assert (changes["size"].notna() == changes["why"].isna()).all()
+
+
+def test_the_figures_show_every_set():
+    summary, changes = (pd.read_csv(ROOT / f"results/trust/{name}.csv") for name in ("summary", "changes"))
+    left, right = plots.fragility(summary, changes, "t").axes
+    assert [text.get_text() for text in left.get_yticklabels()] == list(dict.fromkeys(summary["title"]))
+    assert len(right.lines) == 1 + summary["member"].nunique()
+    alone, empty = plots.effective(summary, None, "t").axes
+    assert len(alone.get_yticklabels()) == len(summary) and not empty.axison
