@@ -102,6 +102,10 @@ def collect(
 
     Judgments are kept as they come, so a run that was ended goes on where it was.
     """
+    if judges is None and not judge:
+        raise typer.BadParameter(
+            "there is nobody to ask: name a file, or a judge (--judge).", param_hint="'--judges'"
+        )
     try:
         from judgerank.collecting.checking import checked, read_settings
         from judgerank.collecting.panels import read_panel

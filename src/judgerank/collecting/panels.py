@@ -8,7 +8,6 @@ from typing import Any
 
 from judgerank.collecting.checking import checked, keys_of, read_keys
 from judgerank.collecting.settings import Panel
-from judgerank.errors import ConfigError
 
 
 def read_panel(path: Path | None, more: Iterable[str]) -> Panel:
@@ -17,12 +16,10 @@ def read_panel(path: Path | None, more: Iterable[str]) -> Panel:
     Raises
     ------
     ConfigError
-        Naming the key, or the line at fault; or if there is nobody to ask.
+        Naming the key, or the line at fault.
     """
     values: dict[str, Any] = read_keys(path, Panel.model_fields) if path else {}
     described = [_judge(text) for text in more]
-    if path is None and not described:
-        raise ConfigError("there is nobody to ask: name a file of judges (--judges), or judges (--judge)")
     if described:
         listed = values.get("judges", [])
         values = values | {"judges": [*(listed if isinstance(listed, list) else []), *described]}

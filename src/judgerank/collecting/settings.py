@@ -160,14 +160,16 @@ class Panel(Settings):
     @classmethod
     def _completed(cls, values: Any) -> Any:
         """The panel's address to judges that name none, and its key to those at that address."""
-        listed, place = (
-            (values.get("judges"), values.get("base_url")) if isinstance(values, dict) else (None, None)
-        )
-        if not isinstance(listed, list) or not place:
+        if (
+            not isinstance(values, dict)
+            or not isinstance(values.get("judges"), list)
+            or not values.get("base_url")
+        ):
             return values
+        place = values["base_url"]
         key = {"api_key_env": values.get("api_key_env", cls.model_fields["api_key_env"].default)}
         completed = []
-        for judge in listed:
+        for judge in values["judges"]:
             if isinstance(judge, dict):
                 at = {"base_url": judge.get("base_url") or place}
                 judge = (key if at["base_url"] == place else {}) | judge | at
