@@ -62,7 +62,7 @@ LAYERS = [
     ["presentation", "result", "storing"],
     ["resuming"],
     ["fitting", "ranks", "apart", "crossvalidation", "scale", "__init__"],
-    ["leaderboard", "planning", "collecting", "questions"],
+    ["leaderboard", "planning", "collecting", "questions", "adaptive"],
     ["cli", "__main__"],
 ]
 
