@@ -38,10 +38,12 @@ EXTRAS = {
     "judgerank.plots": {"matplotlib", "textalloc"},
     "judgerank.pages": {"vl_convert"},
     "judgerank.leaderboard": {"altair"},
-    "judgerank.collecting": {"openai", "pydantic", "yaml", "tenacity", "filelock", "tqdm"},
+    "judgerank.collecting": {"httpx", "litellm", "pydantic", "yaml", "tenacity", "filelock", "tqdm"},
 }
 # each may import those before it and those beside it; modules that are not named are beside their package
 WHEN_ASKED = {  # imported by the function that needs it, and not before; nothing that a study's numbers depend on
+    ("judgerank.cli.collect", "judgerank.collecting.checking"),
+    ("judgerank.cli.collect", "judgerank.collecting.panels"),
     ("judgerank.cli.collect", "judgerank.collecting.run"),
     ("judgerank.cli.collect", "judgerank.collecting.settings"),
     ("judgerank.comparisons", "judgerank.growing"),
@@ -64,7 +66,7 @@ LAYERS = [
     ["presentation", "result", "storing"],
     ["resuming"],
     ["fitting", "ranks", "apart", "crossvalidation", "scale", "__init__"],
-    ["leaderboard", "planning", "collecting", "questions", "blocks", "trust", "boards"],
+    ["leaderboard", "planning", "collecting", "questions", "blocks", "trust", "boards", "adaptive"],
     ["cli", "__main__"],
 ]
 
@@ -140,6 +142,7 @@ def test_importing_the_library_loads_little():
         "joblib",
         "matplotlib",
         "datasets",
+        "litellm",
         "openai",
         "pydantic",
         "typer",

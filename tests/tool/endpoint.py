@@ -1,18 +1,20 @@
-"""A server on loopback that speaks the chat completions protocol and misbehaves on demand."""
+"""A server on loopback that speaks two providers' forms of chat and misbehaves on demand."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 # what happens to a request, by the number of times its prompt has been sent: a name of a fault, or None
 Faults = Callable[[str, int], str | None]
+STATUS = re.compile(r"(\d{3})(?: ([\d.]+))?(?:: (.*))?")  # with seconds to wait, and the server's message
 
 
 class Server(ThreadingHTTPServer):
@@ -20,78 +22,108 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, faults: Faults, delay: float, reply: Callable[[str], str], model: str | None):
+    def __init__(
+        self,
+        faults: Faults,
+        delay: float,
+        reply: Callable[[str], str],
+        model: str | None,
+        refuses: Collection[str],
+    ):
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.faults, self.delay, self.reply, self.model = faults, delay, reply, model
+        self.faults, self.delay, self.reply, self.model, self.refuses = faults, delay, reply, model, refuses
         self.sent: dict[str, int] = defaultdict(int)
         self.answered: Counter[str] = Counter()
         self.happened: Counter[str] = Counter()
         self.requests: list[dict] = []
+        self.paths: list[str] = []
         self.times: list[float] = []
         self.keys: set[str] = set()
         self.lock = threading.Lock()
 
     @property
+    def place(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
+        return f"{self.place}/v1"
 
 
 class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         server = self.server
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        prompt = body["model"] + "\n" + body["messages"][0]["content"]
+        prompt = body["model"] + "\n" + _text(body["messages"][-1]["content"])
         with server.lock:
             server.sent[prompt] += 1
             server.requests.append(body)
+            server.paths.append(self.path)
             server.times.append(time.monotonic())
-            server.keys.add(self.headers["Authorization"])
-            fault = server.faults(prompt, server.sent[prompt])
+            server.keys |= {self.headers[name] for name in ("Authorization", "x-api-key") if self.headers[name]}
+            refused = sorted(body.keys() & set(server.refuses))
+            fault = (
+                f"400: {refused[0]} is not supported" if refused else server.faults(prompt, server.sent[prompt])
+            )
             server.happened[fault or "answered"] += 1
         time.sleep(server.delay)
-        if fault is None:
-            self._answer(prompt, body)
+        try:
+            self._act(fault, prompt, body)
+        except OSError:  # the client has gone
+            self.close_connection = True
+
+    do_GET = do_POST  # as a client that follows a redirect might
+
+    def _act(self, fault: str | None, prompt: str, body: dict) -> None:
+        if fault is None or fault == "thinks":
+            self._answer(prompt, body, fault is None)
         elif fault == "cut":
             self.send_response(200)
             self.send_header("Content-Length", "1000")
             self.end_headers()
             self.wfile.write(b'{"choices": [')
             self.close_connection = True
+        elif fault == "gone":
+            self.close_connection = True
         elif fault == "broken":
             self._send(200, b'{"choices": [{"message"')
         elif fault == "no choices":
             self._send(200, b'{"id": "1", "object": "chat.completion", "choices": []}')
+        elif fault == "html":
+            self._send(200, b"<html><body>The service is busy.</body></html>", {"Content-Type": "text/html"})
         elif fault == "drip":
-            self._drip()
-        elif fault == "flood":
-            self._send(200, b'{"choices": "' + b"x" * (6 << 20) + b'"}')
+            self._drip(0.05, b" ")
+        elif fault == "endless":
+            self._drip(0.0, b" " * 65536)
+        elif fault == "50 MB":
+            self._send(200, b'{"choices": "' + b"x" * (50 << 20) + b'"}')
+        elif fault.startswith("redirect "):
+            self._send(307, b"", {"Location": fault.removeprefix("redirect ")})
         else:
-            status, _, wait = fault.partition(" ")
-            self._send(int(status), b'{"error": {"message": "no"}}', {"Retry-After": wait} if wait else {})
+            status, wait, said = STATUS.fullmatch(fault).groups()
+            told = json.dumps({"error": {"message": said or "no"}}).encode()
+            self._send(int(status), told, {"Retry-After": wait} if wait else {})
 
-    def _answer(self, prompt: str, body: dict) -> None:
+    def _answer(self, prompt: str, body: dict, said: bool) -> None:
         server = self.server
-        message = {"role": "assistant", "content": server.reply(prompt)}
-        answer = {"id": "1", "object": "chat.completion", "created": 1, "model": server.model or body["model"]}
-        answer["choices"] = [{"index": 0, "finish_reason": "stop", "message": message}]
-        if "no usage" not in prompt:
-            answer["usage"] = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-        self._send(200, json.dumps(answer).encode())
+        text = server.reply(prompt) if said else ""
+        if "response_format" in body:
+            choice, confidence = text.split(", ")
+            text = json.dumps({"choice": choice, "confidence": float(confidence)})
+        reason = "stop" if said else "length"
+        form = _anthropic if self.path.endswith("/messages") else _openai
+        self._send(200, json.dumps(form(text, reason, server.model or body["model"], prompt, body)).encode())
         with server.lock:
             server.answered[prompt] += 1
 
-    def _drip(self) -> None:
-        """A byte every now and then, so that no single wait is long."""
+    def _drip(self, pause: float, part: bytes) -> None:
+        """Parts without end, so that no single wait is long."""
         self.send_response(200)
-        self.send_header("Content-Length", "1000")
         self.end_headers()
-        try:
-            for _ in range(1000):
-                self.wfile.write(b" ")
-                self.wfile.flush()
-                time.sleep(0.05)
-        except OSError:  # the client has gone, as it should
-            self.close_connection = True
+        while True:
+            self.wfile.write(part)
+            self.wfile.flush()
+            time.sleep(pause)
 
     def _send(self, status: int, body: bytes, headers: dict | None = None) -> None:
         self.send_response(status)
@@ -108,6 +140,35 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
+def _text(content: str | list[dict]) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def _openai(text: str, reason: str, model: str, prompt: str, body: dict) -> dict:
+    choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": text}}
+    if body.get("logprobs"):
+        tokens = [{"token": token, "logprob": math.log(p)} for token, p in ((text[0], 0.8), ("c", 0.1))]
+        first = tokens[0] | {"bytes": None, "top_logprobs": [token | {"bytes": None} for token in tokens]}
+        rest = {"token": text[1:], "logprob": -0.1, "bytes": None, "top_logprobs": []}
+        choice["logprobs"] = {"content": [first, rest]}
+    answer = {"id": "1", "object": "chat.completion", "created": 1, "model": model, "choices": [choice]}
+    if "no usage" not in prompt:
+        answer["usage"] = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    return answer
+
+
+def _anthropic(text: str, reason: str, model: str, prompt: str, body: dict) -> dict:
+    return {
+        "id": "1",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [{"type": "text", "text": text}] if text else [],
+        "stop_reason": {"stop": "end_turn", "length": "max_tokens"}[reason],
+        "usage": {"input_tokens": 100, "output_tokens": 10},
+    }
+
+
 def better(prompt: str) -> str:
     """Prefers the answer with the larger number in it."""
     first, second = (int(number) for number in re.findall(r"answer of quality (\d+)", prompt))
@@ -115,8 +176,10 @@ def better(prompt: str) -> str:
 
 
 @contextmanager
-def serving(faults: Faults = lambda prompt, times: None, delay=0.0, reply=better, model=None) -> Iterator[Server]:
-    server = Server(faults, delay, reply, model)
+def serving(
+    faults: Faults = lambda prompt, times: None, delay=0.0, reply=better, model=None, refuses=()
+) -> Iterator[Server]:
+    server = Server(faults, delay, reply, model, refuses)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

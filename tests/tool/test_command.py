@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 
 from judgerank import fit, rank
 from judgerank.cli import app
+from judgerank.collecting.checking import checked, read_settings
 from judgerank.collecting.prompts import PAIRWISE
-from judgerank.collecting.settings import Collection, Panel, Prompt, checked, read_settings
+from judgerank.collecting.settings import Collection, Panel, Prompt
 from judgerank.errors import ConfigError, DataError
 from judgerank.leaderboard.examination import on_answers
 from judgerank.planning.panels import assumed
@@ -222,8 +223,9 @@ def test_a_baseline_is_handed_on_by_the_doctor(tmp_path):
 def test_the_example_panel_and_the_default_prompt_are_settings():
     panel = read_settings(Panel, ROOT / "examples/panel.yaml")
     assert [judge.sent for judge in panel.judges] == ["my-org/large-model", "my-org/small-model"]
-    assert Prompt().model_dump() == PAIRWISE
-    assert panel.by_name["small"].prompt_price == 0
+    assert Prompt().model_dump() == PAIRWISE | {"system": None, "criteria": {}}
+    assert panel.by_name["small"].prices == (0, 0)
+    assert panel.by_name["small"].api_key_env == "OPENAI_API_KEY"
 
 
 def test_a_whole_number_is_a_price_and_nothing_is_converted(tmp_path):

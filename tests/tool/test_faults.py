@@ -64,7 +64,7 @@ USAGE = [
     ("no spread", "plan --sigma-scores nan", "nan is out of range: it must be finite and above 0"),
     ("one model", "plan --models 1", "'--models'"),
     ("a file and an assumption", "plan m.jsonl --models 4", "models: the file decides that"),
-    ("nobody's questions", "collect q.jsonl", "Missing option '--judges'"),
+    ("nobody's questions", "collect q.jsonl", "'--judges': there is nobody to ask"),
     ("never asked", "collect q.jsonl --judges p.yaml --repeats 0", "'--repeats'"),
     ("no time to answer", "collect q.jsonl --judges p.yaml --timeout nan", "it must be finite and above 0"),
     ("no end of a wait", "collect q.jsonl --judges p.yaml --first-wait inf", "it must be finite and above 0"),

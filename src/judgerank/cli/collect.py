@@ -11,8 +11,14 @@ import typer
 from judgerank.cli.options import between, finite, named
 from judgerank.errors import ConfigError
 
-KEYS = ("question_id", "question", "model", "answer")
+KEYS = ("question_id", "question", "model", "answer", "reference")
 POSITIVE = between(0, float("inf"))
+
+
+class Again(StrEnum):
+    """What is asked once more."""
+
+    unreadable = "unreadable"
 
 
 class Order(StrEnum):
@@ -30,8 +36,16 @@ def collect(
         ),
     ],
     judges: Annotated[
-        Path, typer.Option(help="YAML file with base_url, api_key_env and judges, such as examples/panel.yaml.")
-    ],
+        Path | None, typer.Option(help="YAML file of judges, their servers and keys, such as examples/panel.yaml.")
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEYS",
+            help="One more judge, by the keys of the file: 'judge: NAME, model: PROVIDER/MODEL, api_key_env: "
+            "VARIABLE'. Can be given several times.",
+        ),
+    ] = None,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="File of judgments; what is there is not asked again."),
@@ -53,6 +67,9 @@ def collect(
     repeats: Annotated[int, typer.Option(min=1, help="How often every judge is asked the same.")] = 1,
     order: Annotated[Order, typer.Option(help="Order of the two answers: one at random, or both.")] = Order.random,
     seed: Annotated[int, typer.Option(min=0, help="Decides what is drawn and which answer comes first.")] = 2026,
+    again: Annotated[Again | None, typer.Option(help="Ask once more where a reply could not be read.")] = None,
+    pilot: Annotated[int, typer.Option(min=0, help="Requests to each judge before the rest; 0 for none.")] = 8,
+    pilot_only: Annotated[bool, typer.Option("--pilot-only", help="Stop after the pilot.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask nothing; say what it would take.")] = False,
     budget: Annotated[
         float | None,
@@ -61,9 +78,9 @@ def collect(
             help="What may be spent over all runs into the file, in the currency of the prices.",
         ),
     ] = None,
-    concurrent: Annotated[int, typer.Option(min=1, help="Requests at a time.")] = 8,
+    concurrent: Annotated[int, typer.Option(min=1, help="Requests at a time, of all judges.")] = 8,
     per_minute: Annotated[
-        float, typer.Option(min=0, callback=finite, help="Requests a minute; 0 for no limit.")
+        float, typer.Option(min=0, callback=finite, help="Requests a minute, of all judges; 0 for no limit.")
     ] = 120.0,
     attempts: Annotated[int, typer.Option(min=1, help="Attempts at one judgment, where another may help.")] = 6,
     first_wait: Annotated[
@@ -73,24 +90,33 @@ def collect(
     timeout: Annotated[float, typer.Option(callback=POSITIVE, help="Seconds that a reply may take.")] = 120.0,
     prompt: Annotated[
         Path | None,
-        typer.Option(help="YAML file with text ({question}, {first}, {second}), temperature and max_tokens."),
+        typer.Option(
+            help="YAML file with text ({question}, {first}, {second}, and if wanted {reference}, {criterion}), "
+            "system, criteria, temperature and max_tokens."
+        ),
     ] = None,
 ) -> None:
-    """Ask LLM judges behind an OpenAI-compatible endpoint which of two answers is better.
+    """Ask LLM judges which of two answers is better.
 
-    The key comes from the environment and is written nowhere.
+    Keys come from the environment, are written nowhere, and go to the servers they are named for alone.
 
     Judgments are kept as they come, so a run that was ended goes on where it was.
     """
+    if judges is None and not judge:
+        raise typer.BadParameter(
+            "there is nobody to ask: name a file, or a judge (--judge).", param_hint="'--judges'"
+        )
     try:
+        from judgerank.collecting.checking import checked, read_settings
+        from judgerank.collecting.panels import read_panel
         from judgerank.collecting.run import collect as run
-        from judgerank.collecting.settings import Collection, Panel, Prompt, checked, read_settings
+        from judgerank.collecting.settings import Collection, Prompt
     except ModuleNotFoundError as error:
         told = f"collecting takes the extra 'collect' (pip install 'judgerank[collect]'): there is no {error.name}"
         raise ConfigError(told) from None
     settings = {
         "questions": questions,
-        "panel": read_settings(Panel, judges),
+        "panel": read_panel(judges, judge or []),
         "output": output,
         "columns": named(column, KEYS),
         "answers": answers,
@@ -99,6 +125,8 @@ def collect(
         "repeats": repeats,
         "order": order.value,
         "seed": seed,
+        "again": again.value if again else None,
+        "pilot": pilot,
         "budget": budget,
         "max_concurrent": concurrent,
         "requests_per_minute": per_minute or None,
@@ -106,4 +134,4 @@ def collect(
         "first_wait": first_wait,
         "timeout": timeout,
     }
-    run(checked(Collection, settings), dry_run)
+    run(checked(Collection, settings), dry_run, pilot_only)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
+from judgerank.collecting.tasks import Questions, Task, Text
 from judgerank.errors import ConfigError
+
+if TYPE_CHECKING:
+    from judgerank.collecting.settings import Prompt
 
 
 class Wording(TypedDict):
@@ -46,24 +50,76 @@ _FENCES = re.compile(r"`+")
 SHORTEST_FENCE = 3
 
 
-def fill(template: str, question: str, first: str, second: str) -> str:
+def fill(template: str, question: Text, first: Text, second: Text, reference: Text | None = None) -> str:
     """The prompt for one comparison.
 
     Each text stands between two fences, lines of backticks longer than any run of them in what is filled in. So no
-    text can end its own part, and no two different pairs of answers give the same prompt.
+    text can end its own part, and no two different pairs of answers give the same prompt. A conversation has each
+    of its turns between fences of its own.
 
     Raises
     ------
     ConfigError
-        If the template has other fields than ``{question}``, ``{first}`` and ``{second}``, or lacks one.
+        If the template lacks ``{question}``, ``{first}`` or ``{second}``, has other fields than these and
+        ``{reference}``, or there is no reference to fill in.
     """
     texts = {"question": question, "first": first, "second": second}
     missing = [name for name in texts if f"{{{name}}}" not in template]
     if missing:
         raise ConfigError(f"the prompt's text does not say where {{{missing[0]}}} goes")
-    runs = (len(run) for text in (template, *texts.values()) for run in _FENCES.findall(text))
+    if reference is not None:
+        texts["reference"] = reference
+    runs = (
+        len(run)
+        for text in ((template,), *map(_parts, texts.values()))
+        for part in text
+        for run in _FENCES.findall(part)
+    )
     fence = "`" * max(SHORTEST_FENCE, 1 + max(runs, default=0))
     try:
-        return template.format_map({name: f"{fence}\n{text}\n{fence}" for name, text in texts.items()})
+        return template.format_map({name: _fenced(text, fence) for name, text in texts.items()})
     except (KeyError, ValueError, IndexError, AttributeError) as error:
         raise ConfigError(f"the prompt's text has a field that nothing fills: {error}") from None
+
+
+def _parts(text: Text) -> tuple[str, ...]:
+    return (text,) if isinstance(text, str) else text
+
+
+def _fenced(text: Text, fence: str) -> str:
+    if isinstance(text, str):
+        return f"{fence}\n{text}\n{fence}"
+    return "\n".join(f"Turn {number}:\n{fence}\n{part}\n{fence}" for number, part in enumerate(text, 1))
+
+
+def for_criterion(prompt: Prompt, name: str) -> Prompt:
+    """The prompt that asks by one criterion alone."""
+    said = prompt.criteria[name].replace("{", "{{").replace("}", "}}")
+    text = prompt.text.replace("{criterion}", said)
+    return prompt.model_copy(update={"name": f"{prompt.name}, {name}", "text": text, "criteria": {}})
+
+
+def messages(prompt: Prompt, questions: Questions, task: Task) -> list[dict[str, str]]:
+    """What a judge is sent for one comparison."""
+    answers = questions.answers[task.question_id]
+    reference = questions.reference.get(task.question_id) if "{reference}" in prompt.text else None
+    text = fill(
+        prompt.text, questions.text[task.question_id], answers[task.first], answers[task.second], reference
+    )
+    system = [{"role": "system", "content": prompt.system}] if prompt.system else []
+    return [*system, {"role": "user", "content": text}]
+
+
+def require_references(prompt: Prompt, questions: Questions) -> None:
+    """Every question has a reference answer, where the prompt shows one.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if "{reference}" in prompt.text:
+        without = [name for name in questions.answers if name not in questions.reference]
+        if without:
+            raise ConfigError(
+                f"the prompt shows a reference answer, and question {without[0]!r} has none (column reference)"
+            )

@@ -2,41 +2,59 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 
-import pandas as pd
+from tqdm import tqdm
 
-from judgerank.collecting.collector import (
-    Budget,
-    Collector,
-    changed_since,
-    digest,
-    estimated,
-    missing,
-    spent_before,
-    substituted,
-)
-from judgerank.collecting.endpoint import Endpoint, key_of
+from judgerank.collecting.client import Client, list_prices
+from judgerank.collecting.collector import Collector
+from judgerank.collecting.costs import Budget, estimated, expected_seconds, spent_before
+from judgerank.collecting.identity import changed_since, digest, missing, substituted
+from judgerank.collecting.keys import keys
 from judgerank.collecting.ledger import Ledger, opened
-from judgerank.collecting.settings import Collection
+from judgerank.collecting.prompts import for_criterion, require_references
+from judgerank.collecting.report import biased, duration, happened, money, piloted
+from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.tasks import Questions, Task, plan, read_questions
-from judgerank.errors import ConfigError
+from judgerank.errors import ConfigError, EndpointError
 from judgerank.publishing import replace_file, versions
 
 log = logging.getLogger("judgerank")
-VERSIONED = ("judgerank", "numpy", "pandas", "openai")
+VERSIONED = ("judgerank", "numpy", "pandas", "litellm")
 
 
-def collect(settings: Collection, dry_run: bool = False) -> None:
+@dataclass(frozen=True)
+class Study:
+    """What is asked into one file: settings for one prompt, judges with their prices, questions, all requests."""
+
+    settings: Collection
+    judges: Mapping[str, Judge]
+    questions: Questions
+    tasks: Sequence[Task]
+
+    def missing(self, ledger: Ledger) -> list[Task]:
+        """The requests that the file does not answer yet."""
+        both, again = self.settings.order == "both", self.settings.again is not None
+        return missing(self.tasks, ledger.records, both, again)
+
+
+def collect(settings: Collection, dry_run: bool = False, pilot_only: bool = False) -> None:
     """Ask for every judgment that is not in the file yet, and say how it goes.
 
     Parameters
     ----------
     settings : Collection
+        With criteria in the prompt, each makes a file of its own, named after it.
     dry_run : bool
         Ask nothing, and say what it would take.
+    pilot_only : bool
+        Ask every judge a few requests, and say what the rest would take.
 
     Raises
     ------
@@ -45,71 +63,186 @@ def collect(settings: Collection, dry_run: bool = False) -> None:
     DataError, DataUnavailableError
         If there are no questions to be read, or the file of judgments is none.
     EndpointError
-        If the endpoint will not answer at all; what it did answer is kept.
+        If a judge was stopped; the others were asked all the same, and what was answered is kept.
     """
     questions = read_questions(settings.questions, settings.columns, settings.answers)
-    judges, both = settings.panel.by_name, settings.order == "both"
+    require_references(settings.prompt, questions)
+    judges = priced(settings)
+    both = settings.order == "both"
     tasks = plan(questions, judges, settings.comparisons, settings.repeats, both, settings.seed)
     log.info("%d questions, %d models, %d requests in all", len(questions.text), len(questions.models), len(tasks))
+    studies = [Study(one, judges, questions, tasks) for one in by_criterion(settings)]
     if dry_run:
-        show(settings, questions, tasks)
+        for study in studies:
+            show(study, tasks, None)
         return
     record = {"settings": settings.model_dump(mode="json"), "versions": versions(VERSIONED)}
-    refuse_a_written_key(settings, record)
-    path = settings.output
-    with opened(path) as ledger:
-        if ledger.torn:
-            log.info("the last line was cut off by a kill: %d bytes dropped", ledger.torn)
-        refuse_another_study(settings, questions, tasks, ledger)
-        left = missing(tasks, ledger.records, both)
-        log.info("%d of them are there already", len(tasks) - len(left))
-        show(settings, questions, left)
-        ask(settings, questions, ledger, left)
-        replace_file(path.with_name(path.name + ".run.json"), json.dumps(record, indent=2) + "\n")
+    refuse_a_written_key(judges, record)
+    with ExitStack() as stack:
+        ledgers = [stack.enter_context(opened(study.settings.output)) for study in studies]
+        for study, ledger in zip(studies, ledgers, strict=True):
+            refuse_another_study(study, ledger)
+        spent = sum(
+            spent_before(ledger.records, judges, study.settings.prompt)
+            for study, ledger in zip(studies, ledgers, strict=True)
+        )
+        budget = Budget(settings.budget, spent)
+        stopped: dict[str, str] = {}
+        for study, ledger in zip(studies, ledgers, strict=True):
+            stopped |= ask(study, ledger, budget, pilot_only)
+            path = study.settings.output
+            replace_file(path.with_name(path.name + ".run.json"), json.dumps(record, indent=2) + "\n")
+    if stopped:
+        raise EndpointError("; ".join(f"judge {name!r} was stopped: {why}" for name, why in stopped.items()))
 
 
-def refuse_a_written_key(settings: Collection, record: Mapping[str, object]) -> None:
-    """The key comes from the environment and goes nowhere but to the endpoint."""
-    if key_of(settings.panel) in json.dumps(record, ensure_ascii=False):
-        name = settings.panel.api_key_env
-        raise ConfigError(f"the key in {name} also stands in a setting, which would be stored with the judgments")
+def priced(settings: Collection) -> dict[str, Judge]:
+    """The judges with their addresses, keys' names and prices: their own, else, at no address, litellm's.
+
+    Raises
+    ------
+    ConfigError
+        If there is a budget, and a judge without prices.
+    """
+    judges = settings.panel.by_name
+    for name, judge in judges.items():
+        if judge.base_url is None and judge.prompt_price is None and judge.completion_price is None:
+            judges[name] = judge.model_copy(update=list_prices(judge))
+        if settings.budget is not None and not sum(judges[name].prices):
+            raise ConfigError(f"a budget needs prices, and judge {name!r} has none")
+    return judges
 
 
-def refuse_another_study(settings: Collection, questions: Questions, tasks: list[Task], ledger: Ledger) -> None:
+def by_criterion(settings: Collection) -> list[Collection]:
+    """The settings, or those for each criterion, which has its own file: judgments.NAME.jsonl."""
+    prompt, path = settings.prompt, settings.output
+    if not prompt.criteria:
+        return [settings]
+    return [
+        settings.model_copy(update={"prompt": for_criterion(prompt, name), "output": _named(path, name)})
+        for name in prompt.criteria
+    ]
+
+
+def _named(path: Path, criterion: str) -> Path:
+    return path.with_name(f"{path.stem}.{criterion}{path.suffix}")
+
+
+def refuse_a_written_key(judges: Mapping[str, Judge], record: Mapping[str, object]) -> None:
+    """Keys come from the environment and go nowhere but to the servers that they were named for."""
+    written = json.dumps(record, ensure_ascii=False)
+    for name, key in keys(judges.values()).items():
+        if key in written:
+            variable = judges[name].api_key_env
+            raise ConfigError(
+                f"the key in {variable} also stands in a setting, which would be stored with the judgments"
+            )
+
+
+def refuse_another_study(study: Study, ledger: Ledger) -> None:
     """One file holds answers to one prompt, by judges that stay what they are, about texts that stay the same."""
-    name = settings.output.name
-    if any(record.get("prompt") != digest(settings.prompt) for record in ledger.records):
+    name, prompt = study.settings.output.name, study.settings.prompt
+    if any(record.get("prompt") != digest(prompt) for record in ledger.records):
         raise ConfigError(f"{name} holds answers to another prompt (--output FILE names another file)")
-    changed = changed_since(ledger.records, tasks, settings.panel.by_name, questions)
+    changed = changed_since(ledger.records, study.tasks, study.judges, study.questions, prompt)
     if changed:
         raise ConfigError(f"{name}: {changed} (--output FILE names another file)")
 
 
-def show(settings: Collection, questions: Questions, tasks: Sequence[Task]) -> None:
-    """What the requests will take at most, before any is sent."""
-    table = estimated(tasks, settings.panel.by_name, questions, settings.prompt)
-    log.info("%s", table.to_string(index=False, float_format="%.4f"))
-    log.info("at most %d requests, estimated cost at most %.4f", len(tasks), table["cost"].sum())
+def show(study: Study, tasks: Sequence[Task], ledger: Ledger | None) -> None:
+    """What the requests will take, at most and, where there are replies already, as expected."""
+    settings, currency = study.settings, study.settings.panel.currency
+    records = ledger.records if ledger else []
+    table = estimated(tasks, study.judges, study.questions, settings.prompt, records)
+    log.info("%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
+    log.info("at most %d requests, estimated cost at most %s", len(tasks), money(table["at_most"].sum(), currency))
+    if records and tasks:
+        asked = table.loc[table["requests"] > 0, "expected"]
+        seconds = expected_seconds(tasks, records, settings)
+        expected = money(float(asked.sum(skipna=False)), currency)
+        log.info("as the replies so far: expected cost %s, expected time %s", expected, duration(seconds))
 
 
-def ask(settings: Collection, questions: Questions, ledger: Ledger, tasks: Sequence[Task]) -> None:
-    """Ask, and say how it went, also where it was cut short."""
-    spent = spent_before(ledger.records, settings.panel.by_name, settings.prompt.max_tokens)
-    budget = Budget(settings.budget, spent)
-    collector = Collector(settings, Endpoint(settings), ledger, questions, budget)
+def ask(study: Study, ledger: Ledger, budget: Budget, pilot_only: bool) -> dict[str, str]:
+    """Ask, and say how it went, also where it was cut short; judges that were stopped, and why."""
+    if ledger.torn:
+        log.info("the last line was cut off by a kill: %d bytes dropped", ledger.torn)
+    left = study.missing(ledger)
+    log.info("%s: %d of the judgments are there already", study.settings.output.name, len(study.tasks) - len(left))
+    show(study, left, ledger)
+    collectors: list[Collector] = []
     try:
-        collector.run(tasks)
+        asyncio.run(_ask(study, ledger, budget, left, pilot_only, collectors))
     finally:
-        answers = pd.Series([record["judge_preferred_model"] for record in collector.written], dtype=object)
-        unread = int((answers == "unknown").sum())
-        log.info("%d judgments written, %d of them unreadable (kept, with their text)", len(answers), unread)
-        for what, counter in (("attempts failed", collector.failures), ("given up", collector.given_up)):
-            listed = ", ".join(f"{count} {kind}" for kind, count in sorted(counter.items()))
-            log.info("%s: %s", what, listed or "none")
-        log.info("spent %.4f%s", budget.spent, f" of {budget.limit:.4f}" if budget.limit is not None else "")
-        for sentence in substituted([*ledger.records, *collector.written]):
+        for collector in collectors:
+            tell(collector, len(left))
+    return {name: each.why for name, each in collectors[0].breakers.items() if each.why is not None}
+
+
+async def _ask(
+    study: Study, ledger: Ledger, budget: Budget, tasks: list[Task], pilot_only: bool, told: list[Collector]
+) -> None:
+    """The pilot, then the rest."""
+    settings = study.settings
+    client = Client(study.judges, settings.prompt, settings.timeout)
+    collector = Collector(settings, study.judges, client, ledger, study.questions, budget)
+    told.append(collector)
+    first, rest = piloting(tasks, settings.pilot)
+    try:
+        with tqdm(total=len(tasks), desc="judgments") as progress:
+            await collector.run(first, progress)
+            collector.end_pilot()
+            if first:
+                progress.clear()
+                tell_pilot(study, collector, rest)
+            if not pilot_only:
+                await collector.run(rest, progress)
+    finally:
+        await client.close()
+
+
+def piloting(tasks: Sequence[Task], size: int) -> tuple[list[Task], list[Task]]:
+    """The first requests to each judge, and the rest."""
+    asked: dict[str, int] = {}
+    first: list[Task] = []
+    rest: list[Task] = []
+    for task in tasks:
+        asked[task.judge] = asked.get(task.judge, 0) + 1
+        (first if asked[task.judge] <= size else rest).append(task)
+    return first, rest
+
+
+def tell_pilot(study: Study, collector: Collector, rest: Sequence[Task]) -> None:
+    """What the pilot says of every judge, and what the rest will take."""
+    table = piloted(collector.written, study.judges)
+    if len(table):
+        log.info("the pilot:\n%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
+        for sentence in biased(table):
             log.warning("warning: %s", sentence)
-    if collector.stopped:
-        log.info("stopped: the next request might exceed the budget")
-    elif len(collector.written) < len(tasks):
-        log.info("%d requests have no answer yet; run it again to ask them", len(tasks) - len(collector.written))
+    for name, breaker in collector.breakers.items():
+        if breaker.why is not None:
+            log.warning("warning: judge %r is asked no more: %s", name, breaker.why)
+    going = [task for task in rest if collector.breakers[task.judge].why is None]
+    if going and collector.written:
+        costs = estimated(going, study.judges, study.questions, study.settings.prompt, collector.written)
+        expected = money(float(costs.loc[costs["requests"] > 0, "expected"].sum(skipna=False)), collector.currency)
+        seconds = expected_seconds(going, collector.written, study.settings)
+        log.info("%d requests to go: expected cost %s, expected time %s", len(going), expected, duration(seconds))
+
+
+def tell(collector: Collector, wanted: int) -> None:
+    """How it went."""
+    budget, currency = collector.budget, collector.currency
+    read = [record for record in collector.written if record["judge_preferred_model"] != "unknown"]
+    unread = len(collector.written) - len(read)
+    log.info("%d judgments written, and %d replies that cannot be read (kept, with their text)", len(read), unread)
+    for sentence in happened(collector.breakers):
+        log.info("%s", sentence)
+    limit = f" of {money(budget.limit, currency)}" if budget.limit is not None else ""
+    log.info("spent %s%s", money(budget.spent, currency), limit)
+    for sentence in substituted([*collector.ledger.records, *collector.written]):
+        log.warning("warning: %s", sentence)
+    for name in sorted(collector.short_of_money):
+        log.info("stopped: the next request to judge %r might exceed the budget", name)
+    if len(collector.written) < wanted:
+        log.info("%d requests have no answer yet; run it again to ask them", wanted - len(collector.written))

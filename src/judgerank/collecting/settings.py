@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from judgerank.collecting.checking import Settings
 from judgerank.collecting.prompts import PAIRWISE
-from judgerank.errors import ConfigError, DataUnavailableError
+from judgerank.errors import ConfigError
 
 Name = Annotated[str, Field(min_length=1)]
 Price = Annotated[float, Field(ge=0)]
-OUR_WORDS = ("Value error, ", "")  # what pydantic puts before a sentence of ours
+Count = Annotated[int, Field(ge=1)]
+Pace = Annotated[float, Field(gt=0)]
+LENGTHS = ("max_completion_tokens", "max_tokens")  # parameters that say how long a reply may be
 
 
-def require_plain(url: str) -> str:
+def require_plain(url: str | None) -> str | None:
     """The address, unless it is none or carries more than a place: it is stored with the judgments.
 
     Raises
     ------
     ConfigError
     """
+    if url is None:
+        return None
     try:
         parts = urlsplit(url)
         plain = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -42,55 +44,137 @@ def require_plain(url: str) -> str:
     return url
 
 
-class _Settings(BaseModel):
-    """Nothing is converted, infinite or unknown."""
+class Prompt(Settings):
+    """What a judge is asked, with {question}, {first} and {second} to be filled in.
 
-    model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False, extra="forbid")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known(cls, values: Any) -> Any:
-        unknown = [key for key in values if key not in cls.model_fields] if isinstance(values, dict) else []
-        if unknown:
-            near = get_close_matches(str(unknown[0]), list(cls.model_fields), 1, 0.0)[0]
-            raise ValueError(f"there is no key {str(unknown[0])!r}; the nearest known one is {near!r}")
-        return values
-
-
-class Prompt(_Settings):
-    """What a judge is asked, with {question}, {first} and {second} to be filled in."""
+    Attributes
+    ----------
+    text : str
+        Also with {reference}, the question's reference answer, and {criterion}, where these are wanted.
+    system : str, optional
+        A message that goes before, in the system's role.
+    criteria : dict of str to str
+        Names of criteria and what stands for {criterion}; each is asked alone and makes judgments of its own.
+    """
 
     name: Name = PAIRWISE["name"]
     temperature: Annotated[float, Field(ge=0)] = PAIRWISE["temperature"]
-    max_tokens: Annotated[int, Field(ge=1)] = PAIRWISE["max_tokens"]
+    max_tokens: Count = PAIRWISE["max_tokens"]
     text: Name = PAIRWISE["text"]
+    system: Name | None = None
+    criteria: dict[Name, Name] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _with_a_place(self) -> Self:
+        if bool(self.criteria) != ("{criterion}" in self.text):
+            raise ValueError("the criteria go where the text says {criterion}: there must be both, or neither")
+        unsafe = [name for name in self.criteria if not name.replace("-", "").replace("_", "").isalnum()]
+        if unsafe:
+            raise ValueError(f"criterion {unsafe[0]!r} names a file: letters, digits, - and _ alone")
+        return self
 
 
-class Judge(_Settings):
-    """One judge of a panel; prices are for a million tokens."""
+class Judge(Settings):
+    """One judge of a panel.
+
+    Attributes
+    ----------
+    judge : str
+        Its name in the judgments.
+    model : str, optional
+        What it is called where it is asked; its name, by default. Without an address of its own or of the panel
+        in litellm's form, provider/model.
+    provider : str
+        Whose form of requests the server at an address speaks, by litellm's name.
+    base_url, api_key_env : str, optional
+        Address of its server, and the environment variable with the key for it; null for none.
+    params : dict
+        Parameters that go into the body of every request as they are; null leaves one out.
+    reasoning_effort : str, optional
+        How much a model thinks, where it is told in words.
+    reasoning_budget : int, optional
+        Tokens that it may think, on top of those of the reply.
+    structured : bool
+        Ask for a reply in the form of JSON; one who refuses is asked without.
+    logprobs : bool
+        Keep the log-probabilities of the letters.
+    requests_per_minute, concurrent : optional
+        At most, for this judge.
+    prompt_price, completion_price : float, optional
+        For a million tokens; without them, and without an address, litellm's list is taken.
+    """
 
     judge: Name
     model: Name | None = None
+    provider: Name = "openai"
     base_url: str | None = None
-    prompt_price: Price = 0.0
-    completion_price: Price = 0.0
+    api_key_env: Name | None = None
+    params: dict[str, Any] = Field(default_factory=dict)
+    reasoning_effort: Name | None = None
+    reasoning_budget: Count | None = None
+    structured: bool = False
+    logprobs: bool = False
+    requests_per_minute: Pace | None = None
+    concurrent: Count | None = None
+    prompt_price: Price | None = None
+    completion_price: Price | None = None
 
     @property
     def sent(self) -> str:
         """The model's name that requests carry."""
         return self.model or self.judge
 
-    _plain = field_validator("base_url")(lambda url: url if url is None else require_plain(url))
+    @property
+    def called(self) -> str:
+        """The model as litellm calls it."""
+        return f"{self.provider}/{self.sent}" if self.base_url else self.sent
+
+    def longest(self, prompt: Prompt) -> int:
+        """Tokens that a reply takes at most, thoughts among them."""
+        given = (self.params.get(name) for name in LENGTHS)
+        said = next((length for length in given if isinstance(length, int)), prompt.max_tokens)
+        return said + (self.reasoning_budget or 0)
+
+    @property
+    def prices(self) -> tuple[float, float]:
+        """For a million tokens of the prompt and of the completion."""
+        return self.prompt_price or 0.0, self.completion_price or 0.0
+
+    _plain = field_validator("base_url")(require_plain)
 
 
-class Panel(_Settings):
-    """Who is asked, and where; the key comes from an environment variable."""
+class Panel(Settings):
+    """Who is asked, and where. The panel's address and key are those of judges that name neither.
 
-    base_url: str
-    api_key_env: Name = "OPENAI_API_KEY"
+    Keys come from environment variables. The panel's goes to the panel's address alone.
+    """
+
+    base_url: str | None = None
+    api_key_env: Name | None = "OPENAI_API_KEY"
+    currency: Name = "USD"
     judges: list[Judge]
 
     _plain = field_validator("base_url")(require_plain)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _completed(cls, values: Any) -> Any:
+        """The panel's address to judges that name none, and its key to those at that address."""
+        if (
+            not isinstance(values, dict)
+            or not isinstance(values.get("judges"), list)
+            or not values.get("base_url")
+        ):
+            return values
+        place = values["base_url"]
+        key = {"api_key_env": values.get("api_key_env", cls.model_fields["api_key_env"].default)}
+        completed = []
+        for judge in values["judges"]:
+            if isinstance(judge, dict):
+                at = {"base_url": judge.get("base_url") or place}
+                judge = (key if at["base_url"] == place else {}) | judge | at
+            completed.append(judge)
+        return values | {"judges": completed}
 
     @field_validator("judges")
     @classmethod
@@ -102,12 +186,27 @@ class Panel(_Settings):
             raise ValueError(f"judge {max(names, key=names.__getitem__)!r} is there twice")
         return judges
 
+    @model_validator(mode="after")
+    def _placed(self) -> Self:
+        """Every judge has an address or a provider, and says which key is for it."""
+        for judge in self.judges:
+            if judge.base_url is None and "/" not in judge.sent:
+                raise ValueError(
+                    f"judge {judge.judge!r} has neither base_url nor a provider in its model (provider/model)"
+                )
+            if "api_key_env" not in judge.model_fields_set:
+                raise ValueError(
+                    f"judge {judge.judge!r} is not at the panel's base_url, so the panel's key is not for it: "
+                    "name the variable with its own (api_key_env: NAME; null if it needs none)"
+                )
+        return self
+
     @property
     def by_name(self) -> dict[str, Judge]:
         return {judge.judge: judge for judge in self.judges}
 
 
-class Collection(_Settings):
+class Collection(Settings):
     """Questions, a panel of judges, and how they are asked.
 
     Attributes
@@ -122,10 +221,16 @@ class Collection(_Settings):
         How often every judge is asked the same.
     order : {"random", "both"}
         In which order two answers are shown.
+    again : {"unreadable"}, optional
+        Ask once more where a reply could not be read.
+    pilot : int
+        Requests to each judge before the rest.
     budget : float, optional
         In the currency of the prices, over all runs into the same file.
+    max_concurrent : int
+        Requests at a time, of all judges.
     requests_per_minute : float, optional
-        No limit by default.
+        Of all judges; no limit by default.
     attempts : int
         For one judgment, where another may help.
     first_wait, timeout : float
@@ -135,83 +240,18 @@ class Collection(_Settings):
     questions: Name
     panel: Panel
     output: Path
-    columns: dict[str, str | None] = {}
+    columns: dict[str, str | None] = Field(default_factory=dict)
     answers: Name | None = None
     prompt: Prompt = Prompt()
-    comparisons: Annotated[int, Field(ge=1)] | None = None
-    repeats: Annotated[int, Field(ge=1)] = 1
+    comparisons: Count | None = None
+    repeats: Count = 1
     order: Literal["random", "both"] = "random"
     seed: Annotated[int, Field(ge=0)] = 2026
+    again: Literal["unreadable"] | None = None
+    pilot: Annotated[int, Field(ge=0)] = 8
     budget: Annotated[float, Field(gt=0)] | None = None
-    max_concurrent: Annotated[int, Field(ge=1)] = 8
-    requests_per_minute: Annotated[float, Field(gt=0)] | None = None
-    attempts: Annotated[int, Field(ge=1)] = 6
+    max_concurrent: Count = 8
+    requests_per_minute: Pace | None = None
+    attempts: Count = 6
     first_wait: Annotated[float, Field(gt=0)] = 1.0
     timeout: Annotated[float, Field(gt=0)] = 120.0
-
-    @model_validator(mode="after")
-    def _affordable(self) -> Self:
-        free = [judge.judge for judge in self.panel.judges if not judge.prompt_price + judge.completion_price > 0]
-        if self.budget is not None and free:
-            raise ValueError(f"a budget needs prices, and judge {free[0]!r} has none")
-        return self
-
-
-Checked = TypeVar("Checked", bound=_Settings)
-
-
-def checked(schema: type[Checked], values: Mapping[str, Any], where: str = "") -> Checked:
-    """Settings from plain values.
-
-    Raises
-    ------
-    ConfigError
-        Naming the first key at fault; never its text, which might be a key of another kind.
-    """
-    try:
-        return schema.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-    key = "".join(f" no. {part + 1}" if isinstance(part, int) else f".{part}" for part in first["loc"])
-    given = first["input"] if isinstance(first["input"], int | float) else None
-    key = key.lstrip(".") + (f"={given:g}" if given is not None and key else "")
-    said = first["msg"].replace(*OUR_WORDS)
-    said = said[0].lower() + said[1:]
-    raise ConfigError(": ".join(part for part in (where, key, said) if part))
-
-
-def read_settings(schema: type[Checked], path: Path) -> Checked:
-    """Settings from a YAML file.
-
-    Raises
-    ------
-    DataUnavailableError
-        If there is no such file, or it cannot be read.
-    ConfigError
-        Naming the file, and the key or the line at fault.
-    """
-    try:
-        values = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except OSError as error:
-        raise DataUnavailableError(f"{str(path)!r} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path.name}: this is not UTF-8 text (byte {error.start + 1})") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1}: {getattr(error, 'problem', '')})" if mark else ""
-        raise ConfigError(f"{path.name}: this is not YAML{where}") from None
-    if not isinstance(values, dict):
-        raise ConfigError(f"{path.name}: there are no keys, such as {', '.join(schema.model_fields)}")
-    return checked(schema, values, path.name)
-
-
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml comes without types
-    """Refuses a key that is there twice: the usual one keeps the last, and says nothing."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, "a key is there twice", key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)

@@ -10,7 +10,7 @@ import numpy as np
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.inference import normal_quantile
 from judgerank.likelihood import Law
-from judgerank.result import FitResult
+from judgerank.result import FURTHEST, FitResult
 
 CAUTION = 0.95  # level of the interval of a discrimination within which a judge is taken at its worst
 AT_ONCE = 100_000  # candidates looked at at a time
@@ -127,7 +127,7 @@ class Candidates:
         root = np.einsum("adt,tdr->tar", np.array(gradient), half)
         told = []
         for end in (0.0, -1.0, 1.0):  # of the interval of log gamma: at the estimate, and at its ends
-            at = g * np.exp(end * normal_quantile(CAUTION) * self._known[k])
+            at = g * np.exp(np.clip(end * normal_quantile(CAUTION) * self._known[k], -FURTHEST, FURTHEST))
             told.append(at**2 * (half_information(result, at * d + b, at, nu)[:, 0] ** 2).sum(axis=1))
         caution = np.min(told, axis=0) / np.maximum(told[0], np.finfo(float).tiny)
         root = root if result.model.has_ties else root[..., :1]

@@ -1,0 +1,158 @@
+"""Which comparisons to ask next: the rules, for a round at a time.
+
+n comparisons of one pair, before one judge, in one order, add X X' to the information, as in
+`leaderboard.suggestions`. With V the covariance and M what is to be known, they lower the trace of M V by
+
+    tr (1 + X'V X)^-1 X'V M V X,
+
+and by that, over what they cost, they are chosen, with the judge at the least of its interval. Rules differ in M:
+
+    information   sum of c c' / (d^2 + c'V c) over the claims s_i - s_j that are still open, d their size now
+    a_optimal     sum of c c' over all scores
+    d_optimal     log det (1 + X'V X) in place of the fall
+
+Swiss pairs neighbours in the order so far, and random draws all alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from judgerank.arrays import FloatArray, IntArray
+from judgerank.leaderboard.candidates import Candidates
+from judgerank.ranks import best_known_scale
+from judgerank.result import FitResult
+
+CHUNKS = 20  # a round is chosen in so many parts, each seeing those before it as collected
+EXPLORED = 0.1  # share of a round that is drawn at random, so that no judge is written off by bad luck
+
+Chosen = IntArray  # first, second and judge, shape (3, size)
+
+
+def at_random(rng: np.random.Generator, left: IntArray, size: int) -> Chosen:
+    """So many of what is left, shape (N, N, K), all alike and none twice."""
+    cells = np.flatnonzero(left)
+    size = min(size, int(np.minimum(left.ravel()[cells], size).sum()))
+    drawn = rng.choice(len(cells), 4 * size)
+    number = np.zeros(len(drawn), np.int64)  # how often each was drawn before
+    order = np.argsort(drawn, kind="stable")
+    starts = np.r_[True, np.diff(drawn[order]) > 0]
+    number[order] = np.arange(len(drawn)) - np.maximum.accumulate(np.where(starts, np.arange(len(drawn)), 0))
+    kept = cells[drawn[number < left.ravel()[cells[drawn]]][:size]]
+    if len(kept) < size:  # little is left
+        every = np.repeat(cells, np.minimum(left.ravel()[cells], size))
+        kept = rng.permutation(every)[:size]
+    return np.array(np.unravel_index(kept, left.shape))
+
+
+def swiss(rng: np.random.Generator, scores: FloatArray, left: IntArray, size: int) -> Chosen:
+    """Neighbours in the order so far, by judges and in orders at random; what is left of others, if too few."""
+    near = np.zeros(left.shape[:2], bool)
+    order = np.argsort(-scores, kind="stable")
+    near[order[:-1], order[1:]] = near[order[1:], order[:-1]] = True
+    among = np.where(near[:, :, None], left, 0)
+    chosen = at_random(rng, among, size)
+    return _filled(rng, chosen, left, size)
+
+
+def by_information(
+    rng: np.random.Generator,
+    result: FitResult,
+    aim: FloatArray | None,
+    left: IntArray,
+    costs: FloatArray,
+    size: int,
+) -> Chosen:
+    """The most information for the cost.
+
+    Parameters
+    ----------
+    aim : float array, shape (D, P), optional
+        Contrasts to be known, as columns; those of all parameters alike (D-optimality) without.
+    """
+    v = result.covariance.copy()
+    asked = _candidates(result)
+    those = Candidates(result, 0).outcomes(asked)
+    first, second, judge = asked
+    free, chosen = left[first, second, judge].copy(), []
+    explored = int(np.ceil(EXPLORED * size))
+    each = max(1, (size - explored) // CHUNKS)
+    total = 0
+    while total < size - explored and free.any():
+        n = np.minimum(each, np.minimum(free, size - explored - total))
+        root = those.root * np.sqrt(n)[:, None, None]
+        gain = those.caution * _gain(v, those.index, root, aim) / (np.maximum(n, 1) * costs[judge])
+        best = int(np.argmax(np.where(free > 0, gain, -1.0)))
+        chosen.append(np.repeat(asked[:, best : best + 1], n[best], axis=1))
+        free[best] -= n[best]
+        total += int(n[best])
+        step = v[:, those.index[best]] @ root[best]
+        own = root[best].T @ step[those.index[best]] + np.eye(root.shape[2])
+        v -= step @ np.linalg.solve(own, step.T)
+    picked = np.concatenate(chosen, axis=1) if chosen else np.empty((3, 0), np.intp)
+    return _filled(rng, picked, left, size)
+
+
+def open_aim(result: FitResult, pairs: IntArray) -> FloatArray:
+    """Contrasts of pairs of models, each over the size that it has or may have, shape (D, P)."""
+    scores, v = result.scores.to_numpy(), result.covariance
+    to_scores = best_known_scale(scores, v, result.n_free_discriminations)
+    i, j = pairs
+    c = to_scores[i] - to_scores[j]
+    variance = np.einsum("pa,ab,pb->p", c, v, c)
+    aim: FloatArray = (c / np.sqrt((scores[i] - scores[j]) ** 2 + variance)[:, None]).T
+    return aim
+
+
+def all_scores(result: FitResult) -> FloatArray:
+    """All scores as contrasts, shape (D, N)."""
+    aim: FloatArray = best_known_scale(
+        result.scores.to_numpy(), result.covariance, result.n_free_discriminations
+    ).T
+    return aim
+
+
+def _gain(v: FloatArray, index: IntArray, root: FloatArray, aim: FloatArray | None) -> FloatArray:
+    """What each candidate adds: by how much it lowers the aim's variance, or raises the log-determinant."""
+    own = np.einsum("tar,tab,tbq->trq", root, v[index[:, :, None], index[:, None, :]], root)
+    own += np.eye(root.shape[2])
+    if aim is None:
+        return np.log(np.linalg.det(own))
+    at = v @ aim
+    m = at @ at.T
+    wanted = np.einsum("tar,tab,tbq->trq", root, m[index[:, :, None], index[:, None, :]], root)
+    return np.trace(np.linalg.solve(own, wanted), axis1=1, axis2=2)
+
+
+def _candidates(result: FitResult) -> IntArray:
+    """Every pair in either order before every judge in play, shape (3, C)."""
+    n = len(result.comparisons.models)
+    judges = Candidates(result, 0).judges
+    first, second = np.nonzero(~np.eye(n, dtype=bool))
+    return np.array([np.repeat(first, len(judges)), np.repeat(second, len(judges)), np.tile(judges, len(first))])
+
+
+def _filled(rng: np.random.Generator, chosen: Chosen, left: IntArray, size: int) -> Chosen:
+    """The rest at random."""
+    after = left.copy()
+    np.subtract.at(after, tuple(chosen), 1)
+    return np.concatenate([chosen, at_random(rng, after, size - chosen.shape[1])], axis=1)
+
+
+Rule = Callable[[np.random.Generator, FitResult, IntArray, IntArray, FloatArray, int], Chosen]
+
+RULES: dict[str, Rule] = {
+    "random": lambda rng, result, pairs, left, costs, size: at_random(rng, left, size),
+    "swiss": lambda rng, result, pairs, left, costs, size: swiss(rng, result.scores.to_numpy(), left, size),
+    "a_optimal": lambda rng, result, pairs, left, costs, size: by_information(
+        rng, result, all_scores(result), left, costs, size
+    ),
+    "d_optimal": lambda rng, result, pairs, left, costs, size: by_information(
+        rng, result, None, left, costs, size
+    ),
+    "information": lambda rng, result, pairs, left, costs, size: by_information(
+        rng, result, open_aim(result, pairs) if pairs.shape[1] else all_scores(result), left, costs, size
+    ),
+}

@@ -1,0 +1,109 @@
+"""What a collection is for, and when that is reached: a rule that holds however often one looks.
+
+The goal is a set of claims s_i > s_j about the models in their order. Look k tests each of them at
+
+    alpha_k / m,    alpha_k = alpha / (k (k + 1)),
+
+and the collection stops when all are rejected at one look. The alpha_k sum to alpha, so that looking often costs
+nothing in safety (alpha spending, by Boole's inequality; Lan and DeMets, 1983, spend the same sum otherwise). m
+counts the false claims of which a wrong stop must make one. A wrong set of the M best of N leaves out one of the
+true ones for one of the others, in one of m = M (N - M) ways. A wrong order turns round one of the m = N - 1 pairs
+that are neighbours in truth. Tests are two-sided, so that equal models at the edge are allowed for too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from judgerank.arrays import BoolArray, IntArray
+from judgerank.errors import ConfigError
+from judgerank.inference import normal_quantile
+from judgerank.ranks import Order, standardised
+
+FORMS = "'top 3 separated', 'all separated', 'width 0.3' or '5000 comparisons'"
+_TOP = re.compile(r"top (\d+)(?: separated)?")
+_ALL = re.compile(r"(?:all|neighbours|neighbors)(?: separated)?")
+_WIDTH = re.compile(r"width (\d*\.?\d+)")
+_SIZE = re.compile(r"(\d+) comparisons")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is to be known at the end.
+
+    Attributes
+    ----------
+    kind : {"top", "all", "width", "comparisons"}
+        The `size` best models apart from the others; all models apart from each other; no interval of a
+        standardised score wider than `size`; so many comparisons.
+    size : float
+    """
+
+    kind: Literal["top", "all", "width", "comparisons"]
+    size: float = 0.0
+
+    def pairs(self, n: int) -> IntArray:
+        """The claims about n models in falling order: places of the better and of the worse, shape (2, P)."""
+        i, j = np.triu_indices(n, 1)
+        if self.kind == "top":
+            among = (i < self.size) & (j >= self.size)
+            return np.array([i[among], j[among]])
+        return np.array([i, j])
+
+    def false_claims(self, n: int) -> int:
+        """How many false claims there are of which a wrong stop makes one."""
+        top = int(self.size)
+        return top * (n - top) if self.kind == "top" else n - 1
+
+    def open_claims(self, order: Order, look: int, alpha: float) -> BoolArray:
+        """Which claims are not yet sure at this look, counted from one, shape (P,)."""
+        i, j = self.pairs(len(order.models))
+        hurdle = spent_at(look, alpha) / self.false_claims(len(order.models))
+        still: BoolArray = order.p_value[i, j] > hurdle
+        return still
+
+    def reached(self, order: Order, look: int, comparisons: float, alpha: float) -> bool:
+        """Whether to stop at this look."""
+        if self.kind == "comparisons":
+            return comparisons >= self.size
+        if self.kind == "width":
+            return widest(order, 1 - alpha) <= self.size
+        return not self.open_claims(order, look, alpha).any()
+
+
+def spent_at(look: int, alpha: float) -> float:
+    """The part of alpha that one look may use; those of all looks sum to alpha."""
+    return alpha / (look * (look + 1))
+
+
+def widest(order: Order, level: float) -> float:
+    """Width of the widest interval of a score, standardised, at the last look alone."""
+    scores = order.difference[0].mean(axis=1)
+    spread = np.sqrt(np.diag(standardised(scores, order.covariance)[1]).max())
+    return float(2 * normal_quantile(level) * spread)
+
+
+def read_goal(text: str, n_models: int) -> Goal:
+    """The goal in words.
+
+    Raises
+    ------
+    ConfigError
+        If it is none, or there are not as many models.
+    """
+    words = " ".join(text.lower().split())
+    if found := _TOP.fullmatch(words):
+        if not 1 <= int(found[1]) < n_models:
+            raise ConfigError(f"{text!r}: there are {n_models} models, of which some must be left")
+        return Goal("top", int(found[1]))
+    if _ALL.fullmatch(words):
+        return Goal("all")
+    if (found := _WIDTH.fullmatch(words)) and float(found[1]) > 0:
+        return Goal("width", float(found[1]))
+    if (found := _SIZE.fullmatch(words)) and int(found[1]) > 0:
+        return Goal("comparisons", int(found[1]))
+    raise ConfigError(f"{text!r} is no goal: it is one of {FORMS}")

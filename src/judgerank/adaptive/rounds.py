@@ -1,0 +1,153 @@
+"""Rounds: choose, ask, fit, look; until the goal is reached or nothing is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from judgerank.adaptive.choosing import RULES, at_random
+from judgerank.adaptive.goals import Goal
+from judgerank.adaptive.oracles import Oracle
+from judgerank.arrays import BoolArray, FloatArray, IntArray
+from judgerank.comparisons import Comparisons
+from judgerank.errors import NoIntervalError, NoMaximumError, NotIdentifiedError
+from judgerank.fitting import fit
+from judgerank.ranks import Order, orders
+from judgerank.result import FitResult
+
+EACH = 10  # comparisons for each parameter before the first look: a fit of fewer has no errors to rely on
+GROWTH = 1.25  # of the comparisons from one look to the next
+
+Watch = Callable[[FitResult, Order | None], dict[str, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """How a collection by rounds ended.
+
+    Attributes
+    ----------
+    result : FitResult
+        Of all comparisons.
+    reached : bool
+        Whether the goal was.
+    looks : DataFrame
+        ``look, comparisons, cost, open, reached`` and what the watch adds, a row for each look; open claims are
+        those that are not sure.
+    """
+
+    result: FitResult
+    reached: bool
+    looks: pd.DataFrame
+
+
+def collect_until(
+    oracle: Oracle,
+    goal: Goal,
+    rng: np.random.Generator,
+    rule: str = "information",
+    level: float = 0.95,
+    most: int | None = None,
+    model: str = "position_aware",
+    growth: float = GROWTH,
+    watch: Watch | None = None,
+) -> Collected:
+    """Collect by rounds until the goal is reached, nothing is left, or there are `most` comparisons.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    goal : Goal
+    rng : Generator
+        Of what is drawn at random: the first round, and a part of every other.
+    rule : str
+        A name in `choosing.RULES`.
+    level : float
+        One minus the chance of a stop at a false claim, however many looks there are.
+    most : int, optional
+    model : str
+        Member of the family.
+    growth : float
+        Of the number of comparisons from one look to the next.
+    watch : callable, optional
+        What to note of a look's fit beside.
+    """
+    n, k = len(oracle.models), len(oracle.judges)
+    enough = goal.size if goal.kind == "comparisons" else np.inf
+    most = int(min(most or np.inf, enough, oracle.left.sum(dtype=np.float64)))
+    kept = Kept(oracle)
+    kept.ask(at_random(rng, oracle.left, min(most, EACH * (n + 2 * k))))
+    rows: list[dict[str, float]] = []
+    while True:
+        result = fitted(kept.comparisons, model)
+        order = _order(result)
+        look = len(rows) + 1
+        still = goal.open_claims(order, look, 1 - level) if order and goal.kind in ("top", "all") else None
+        done = order is not None and goal.reached(order, look, kept.asked, 1 - level)
+        row = {"look": look, "comparisons": kept.asked, "cost": kept.cost, "reached": done}
+        row["open"] = np.nan if still is None else int(still.sum())
+        rows.append(row | (watch(result, order) if watch else {}))
+        if done or kept.asked >= most:
+            return Collected(result, done, pd.DataFrame(rows))
+        size = min(most, int(np.ceil(kept.asked * growth))) - kept.asked
+        if order is None:
+            chosen = at_random(rng, oracle.left, size)
+        else:
+            chosen = RULES[rule](rng, result, _pairs(result, order, goal, still), oracle.left, oracle.costs, size)
+        kept.ask(chosen)
+
+
+class Kept:
+    """What was asked so far and what it cost."""
+
+    def __init__(self, oracle: Oracle):
+        self._oracle, self.cost, self.asked = oracle, 0.0, 0
+        self._columns: list[tuple[IntArray, IntArray, IntArray, FloatArray]] = []
+
+    def ask(self, chosen: IntArray) -> None:
+        """Ask, and keep what was answered."""
+        first, second, judge = chosen
+        outcome = self._oracle.ask(first, second, judge)
+        said = ~np.isnan(outcome)
+        self._columns.append((first[said], second[said], judge[said], outcome[said]))
+        self.cost += float(self._oracle.costs[judge].sum())
+        self.asked += len(first)
+
+    @property
+    def comparisons(self) -> Comparisons:
+        """All that was answered, of judges who did."""
+        columns = (np.concatenate(column) for column in zip(*self._columns, strict=True))
+        first, second, judge, outcome = columns
+        found = Comparisons(self._oracle.models, self._oracle.judges, first, second, judge, outcome)
+        return found.aggregate()
+
+
+def fitted(comparisons: Comparisons, model: str) -> FitResult:
+    """The maximum, or, where there is none yet, the penalised one."""
+    try:
+        result = fit(comparisons, model)
+    except (NoMaximumError, NotIdentifiedError):
+        return fit(comparisons, model, "penalised")
+    return result if result.converged and not result.judges_at_zero else fit(comparisons, model, "penalised")
+
+
+def _order(result: FitResult) -> Order | None:
+    """All models in one order with the tests of every pair; None while there are no errors, or several parts."""
+    try:
+        found = list(orders(result))
+    except NoIntervalError:
+        return None
+    return found[0] if len(found) == 1 else None
+
+
+def _pairs(result: FitResult, order: Order, goal: Goal, still: BoolArray | None) -> IntArray:
+    """The models of the claims that are open, shape (2, P); none where the goal has no claims."""
+    if still is None:
+        return np.empty((2, 0), np.intp)
+    place = {name: number for number, name in enumerate(result.comparisons.models)}
+    numbers = np.array([place[name] for name in order.models])
+    open_pairs: IntArray = numbers[goal.pairs(len(order.models))[:, still]]
+    return open_pairs

@@ -1,0 +1,90 @@
+"""What a judge answered, out of litellm's response: text, who answered, tokens, probabilities of the letters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+CHOICES = ("a", "b", "c")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a judge answered; tokens are None where it is not told how many."""
+
+    text: str
+    model: str | None
+    finish_reason: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    letters: tuple[str, Mapping[str, float]] | None  # the letter said, and log-probabilities of all
+
+    def letters_for(self, choice: str) -> dict[str, float] | None:
+        """Log-probabilities of the letters, if the one that was said is the choice."""
+        return dict(self.letters[1]) if self.letters and self.letters[0] == choice else None
+
+
+def reply_of(answer: Any) -> Reply:
+    """The reply in litellm's response.
+
+    Raises
+    ------
+    TypeError, LookupError, AttributeError
+        If it is none.
+    """
+    choice = answer.choices[0]
+    text = choice.message.content
+    if text is not None and not isinstance(text, str):
+        raise TypeError("a message that is no text")
+    used = getattr(answer, "usage", None)
+    prompt, completion = (_tokens(getattr(used, f"{part}_tokens", None)) for part in ("prompt", "completion"))
+    untold = not prompt  # litellm puts zero for what it is not told, and no request has none
+    return Reply(
+        whole(text or ""),
+        _name(answer.model),
+        _name(choice.finish_reason),
+        None if untold else prompt,
+        None if untold else completion,
+        letters_of(getattr(choice, "logprobs", None)),
+    )
+
+
+def letters_of(logprobs: Any) -> tuple[str, dict[str, float]] | None:
+    """The last token that is a, b or c, and the log-probabilities of each there; None where none are told.
+
+    A reply of a letter alone, of JSON and of ``[[A]]`` have their verdict there.
+    """
+    for token in reversed(getattr(logprobs, "content", None) or ()):
+        said = _letter(token.token)
+        if said is None:
+            continue
+        found: dict[str, float] = {}
+        for other in (token, *(token.top_logprobs or ())):
+            letter = _letter(other.token)
+            if letter and math.isfinite(other.logprob):
+                found.setdefault(letter, float(other.logprob))  # the likeliest spelling comes first
+        return (said, found) if found else None
+    return None
+
+
+def _letter(token: object) -> str | None:
+    text = token.strip(" [\"'(").lower() if isinstance(token, str) else ""
+    return text if text in CHOICES else None
+
+
+def whole(text: str) -> str:
+    """The text with half characters (lone surrogates), which no file can hold, replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _name(said: object) -> str | None:
+    return whole(said) if isinstance(said, str) and said else None
+
+
+def _tokens(count: object) -> int | None:
+    """A number of tokens, or None if it is none."""
+    if isinstance(count, bool) or not isinstance(count, int | float):
+        return None
+    return int(count) if 0 <= count < 1e12 else None

@@ -1,0 +1,181 @@
+"""Asking one judge one question: litellm speaks each provider's form, and what comes back is a reply or a fault.
+
+litellm is a translator here, no more. It sends through a `Line`, tries nothing again, and which fault there was is
+told from what the line saw, never from the library's own names for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import httpx
+
+from judgerank.collecting.answers import Reply, reply_of
+from judgerank.collecting.keys import keys
+from judgerank.collecting.line import Line
+from judgerank.collecting.requests import request, wire_params
+from judgerank.collecting.settings import Judge, Prompt
+from judgerank.errors import ConfigError
+
+TRIED_AGAIN = (408, 409, 425, 429)  # and every 5xx
+OF_THE_JUDGE = (401, 402, 403, 404)  # refused whatever is asked
+NO_KEY = "none"  # what is sent where there is none, so that the library does not look for one itself
+# nothing is fetched, loaded from a folder's .env, or sent by litellm but what it is asked to send
+QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
+# its one HTTP handler for all providers, which takes our line, also for OpenAI's form
+ONE_HANDLER = {"EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER": "True"}
+PRICED = {"prompt_price": "input", "completion_price": "output"}
+
+
+class AttemptFailed(Exception):
+    """An attempt failed in a way that another may not; `paid` if the server may have charged for it."""
+
+    def __init__(self, kind: str, said: str = "", wait: float | None = None, paid: bool = False):
+        super().__init__(kind)
+        self.kind, self.said, self.wait, self.paid = kind, said, wait, paid
+
+
+class Refused(Exception):
+    """The server will not answer this request, however often it is sent."""
+
+    def __init__(self, kind: str, said: str = ""):
+        super().__init__(kind)
+        self.kind, self.said = kind, said
+
+
+class JudgeRefused(Refused):
+    """The server will not answer any request to this judge."""
+
+
+class Client:
+    """Asks judges; their keys come from the environment and stay here.
+
+    Raises
+    ------
+    ConfigError
+        If a key is missing, or cannot be sent, or the library is not installed.
+    """
+
+    def __init__(self, judges: Mapping[str, Judge], prompt: Prompt, timeout: float):
+        self._keys = keys(judges.values())
+        self._litellm = library()
+        self._prompt, self._timeout = prompt, timeout
+        self._unstructured: set[str] = set()
+        self._http = httpx.AsyncClient(timeout=timeout, follow_redirects=False)
+
+    async def attempt(self, judge: Judge, messages: Sequence[Mapping[str, str]]) -> Reply:
+        """Send one request.
+
+        Raises
+        ------
+        AttemptFailed
+            If it failed in a way that another may not.
+        Refused, JudgeRefused
+            If the server will not answer this request, or none to this judge.
+        """
+        structured = judge.structured and judge.judge not in self._unstructured
+        line = Line(self._http, judge.base_url, wire_params(judge))
+        try:
+            async with asyncio.timeout(self._timeout):
+                answer = await self._litellm.acompletion(
+                    **request(judge, self._prompt, structured),
+                    messages=[dict(message) for message in messages],
+                    api_key=self._keys.get(judge.judge) or NO_KEY,
+                    client=self._handler(line),
+                    timeout=self._timeout,
+                    num_retries=0,
+                    max_retries=0,
+                )
+            return reply_of(answer)
+        except Exception as error:
+            fault = self._fault(judge, line, error)
+        if structured and isinstance(fault, Refused) and line.status in (400, 422):
+            self._unstructured.add(judge.judge)
+            raise AttemptFailed("no structured replies", fault.said, wait=0.0)
+        raise fault
+
+    def _handler(self, line: Line) -> Any:
+        from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
+        return AsyncHTTPHandler(transport=line, follow_redirects=False)
+
+    def _fault(self, judge: Judge, line: Line, error: Exception) -> AttemptFailed | Refused:
+        """What went wrong, by what the line saw."""
+        said = line.said(self._keys.get(judge.judge))
+        if line.large:
+            return AttemptFailed("body too large", paid=True)
+        if line.redirected:
+            return JudgeRefused("redirect", f"it sends requests on to {line.redirected}, which the key is not for")
+        if line.status is None or line.cut:
+            if isinstance(error, TimeoutError | self._litellm.Timeout):
+                return AttemptFailed("timeout", paid=line.sent)
+            if not line.sent and not _is_network(error):
+                return JudgeRefused("not sent", _sentence(error, self._keys.get(judge.judge)))
+            return AttemptFailed("connection", paid=line.sent)
+        if line.status in OF_THE_JUDGE:
+            return JudgeRefused(str(line.status), said)
+        if line.status in TRIED_AGAIN or line.status >= 500:
+            return AttemptFailed(str(line.status), said, _retry_after(line.headers))
+        if line.status >= 400:
+            return Refused(str(line.status), said)
+        if isinstance(error, TimeoutError):
+            return AttemptFailed("timeout", paid=True)
+        return AttemptFailed("unreadable body", said, paid=True)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+
+def library() -> ModuleType:
+    """litellm, told to fetch and to print nothing; its import takes seconds, so that only asking pays for it."""
+    for name, value in (QUIET | ONE_HANDLER).items():
+        os.environ[name] = value
+    try:
+        import litellm
+    except ImportError:
+        raise ConfigError(
+            "collecting judgments needs the optional extra 'collect' (pip install 'judgerank[collect]')"
+        ) from None
+    # what it leaves behind where a request is cancelled while it still prepares it
+    warnings.filterwarnings("ignore", r"coroutine '\w+\.\w*completion\w*' was never awaited", RuntimeWarning)
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return litellm
+
+
+def list_prices(judge: Judge) -> dict[str, float | None]:
+    """The judge's prices for a million tokens by litellm's list, in US dollars; none if it is not on it."""
+    listed = library().model_cost.get(judge.sent) or library().model_cost.get(judge.sent.partition("/")[2], {})
+    prices = {name: listed.get(f"{key}_cost_per_token") for name, key in PRICED.items()}
+    return {name: None if price is None else price * 1e6 for name, price in prices.items()}
+
+
+def _is_network(error: BaseException | None) -> bool:
+    """Whether the error, or what it came from, is of a connection."""
+    while error is not None:
+        if isinstance(error, httpx.TransportError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _sentence(error: Exception, key: str | None) -> str:
+    text = " ".join(str(error).split())[:300]
+    return text.replace(key, "(the key)") if key else text
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait, if it says so in seconds."""
+    try:
+        seconds = float(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return seconds if seconds >= 0 else None

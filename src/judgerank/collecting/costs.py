@@ -1,0 +1,146 @@
+"""What requests cost: at most, as expected from the replies so far, and in fact; and how long they take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from judgerank.collecting.ledger import Record
+from judgerank.collecting.prompts import messages
+from judgerank.collecting.settings import Collection, Judge, Prompt
+from judgerank.collecting.tasks import Questions, Task
+
+CHARACTERS_PER_TOKEN = 3.5  # of English text, on the safe side of the usual four
+MILLION = 1e6
+
+
+class BudgetSpent(Exception):
+    """The next attempt might cost more than is left."""
+
+
+@dataclass
+class Budget:
+    """What may be spent, what has been, and what the requests on their way may cost at most."""
+
+    limit: float | None
+    spent: float = 0.0
+    held: float = 0.0
+    _settled: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def hold(self, amount: float) -> None:
+        """Set the amount aside, if need be when requests on their way have turned out cheaper.
+
+        Raises
+        ------
+        BudgetSpent
+            If there is not as much left.
+        """
+        async with self._settled:
+            while self.limit is not None and self.spent + self.held + amount > self.limit:
+                if self.spent + amount > self.limit or not self.held:
+                    raise BudgetSpent
+                await self._settled.wait()
+            self.held += amount
+
+    async def settle(self, amount: float, actual: float) -> None:
+        """Give back what was set aside, and take what it cost."""
+        self.held -= amount  # at once, whatever becomes of those who wait
+        self.spent += actual
+        async with self._settled:
+            self._settled.notify_all()
+
+
+def cost(judge: Judge, prompt_tokens: float, completion_tokens: float) -> float:
+    """In the currency of the judge's prices."""
+    prompt_price, completion_price = judge.prices
+    return (prompt_price * prompt_tokens + completion_price * completion_tokens) / MILLION
+
+
+def prompt_tokens(sent: Sequence[Mapping[str, str]]) -> float:
+    """Of messages, from their length."""
+    return sum(len(message["content"]) for message in sent) / CHARACTERS_PER_TOKEN
+
+
+def most(judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, str]]) -> float:
+    """What one request may cost."""
+    return cost(judge, prompt_tokens(sent), judge.longest(prompt))
+
+
+def estimated(
+    tasks: Sequence[Task],
+    judges: Mapping[str, Judge],
+    questions: Questions,
+    prompt: Prompt,
+    records: Iterable[Record] = (),
+) -> pd.DataFrame:
+    """``judge, model, requests, prompt_tokens, completion_tokens, at_most, expected`` by judge.
+
+    At most, replies are as long as they can be. As expected, requests cost what those in the records did; nan for
+    a judge who has none.
+    """
+    requests, sent = Counter[str](), dict.fromkeys(judges, 0.0)
+    for task in tasks:
+        requests[task.judge] += 1
+        sent[task.judge] += prompt_tokens(messages(prompt, questions, task))
+    typical = typical_costs(records, judges)
+    rows = []
+    for name, judge in judges.items():
+        longest = requests[name] * judge.longest(prompt)
+        price = cost(judge, sent[name], longest)
+        expected = requests[name] * typical.get(name, np.nan)
+        rows.append((name, judge.sent, requests[name], sent[name], longest, price, expected))
+    columns = ["judge", "model", "requests", "prompt_tokens", "completion_tokens", "at_most", "expected"]
+    return pd.DataFrame(rows, columns=columns).round({"prompt_tokens": 0})
+
+
+def typical_costs(records: Iterable[Record], judges: Mapping[str, Judge]) -> dict[str, float]:
+    """Mean cost of a reply by judge, of those whose tokens are told."""
+    told: dict[str, list[float]] = {}
+    for record in records:
+        judge, tokens = judges.get(record["judge_model"]), _tokens(record)
+        if judge is not None and tokens is not None:
+            told.setdefault(judge.judge, []).append(cost(judge, *tokens))
+    return {name: float(np.mean(costs)) for name, costs in told.items()}
+
+
+def expected_seconds(tasks: Iterable[Task], records: Iterable[Record], settings: Collection) -> float:
+    """How long the requests take at the speed of the replies so far, and the pace; nan if there are none."""
+    requests = Counter(task.judge for task in tasks)
+    took: dict[str, list[float]] = {}
+    for record in records:
+        if isinstance(record.get("seconds"), int | float):
+            took.setdefault(record["judge_model"], []).append(record["seconds"])
+    each = {name: float(np.mean(took[name])) if name in took else np.nan for name in requests}
+    judges = settings.panel.by_name
+    alone = [
+        count
+        * max(
+            each[name] / min(judges[name].concurrent or settings.max_concurrent, settings.max_concurrent),
+            60.0 / (judges[name].requests_per_minute or np.inf),
+        )
+        for name, count in requests.items()
+    ]
+    together = sum(count * each[name] for name, count in requests.items()) / settings.max_concurrent
+    paced = requests.total() * 60.0 / (settings.requests_per_minute or np.inf)
+    return float(np.max([*alone, together, paced]))
+
+
+def spent_before(records: Iterable[Record], judges: Mapping[str, Judge], prompt: Prompt) -> float:
+    """What the judgments of earlier runs cost, by the prices of today."""
+    total = 0.0
+    for record in records:
+        judge = judges.get(record["judge_model"])
+        if judge is not None:
+            asked, completed = record.get("prompt_tokens"), record.get("completion_tokens")
+            total += cost(judge, asked or 0, judge.longest(prompt) if completed is None else completed)
+    return total
+
+
+def _tokens(record: Record) -> tuple[int, int] | None:
+    asked, completed = record.get("prompt_tokens"), record.get("completion_tokens")
+    return None if asked is None or completed is None else (asked, completed)

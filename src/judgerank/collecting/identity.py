@@ -1,0 +1,99 @@
+"""What makes one study of a file of judgments: prompts, texts and judges that stay what they were."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from judgerank.collecting.ledger import Record, task_of
+from judgerank.collecting.settings import LENGTHS, Judge, Prompt
+from judgerank.collecting.tasks import Questions, Task
+
+
+def digest(prompt: Prompt) -> str:
+    """What identifies a prompt and its settings, in a few letters."""
+    system = [prompt.system] if prompt.system else []
+    return _digest([prompt.text, prompt.temperature, prompt.max_tokens, "fenced", *system])
+
+
+def judge_digest(judge: Judge) -> str:
+    """What identifies how a judge answers, beside its model, in a few letters; empty if nothing does.
+
+    How long it may answer is left out, so that one who ran out of tokens can be asked again with more.
+    """
+    params = {name: value for name, value in judge.params.items() if name not in LENGTHS}
+    form = [params or None, judge.reasoning_effort, judge.structured or None]
+    return _digest(form) if any(part is not None for part in form) else ""
+
+
+def texts_digest(task: Task, questions: Questions, prompt: Prompt) -> str:
+    """What identifies the texts that a task shows, in a few letters; the same for both orders."""
+    answers = questions.answers[task.question_id]
+    first, second = sorted((task.first, task.second))
+    reference = [questions.reference[task.question_id]] if "{reference}" in prompt.text else []
+    return _digest([questions.text[task.question_id], answers[first], answers[second], *reference])
+
+
+def _digest(content: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
+
+
+def changed_since(
+    records: Iterable[Record],
+    tasks: Iterable[Task],
+    judges: Mapping[str, Judge],
+    questions: Questions,
+    prompt: Prompt,
+) -> str | None:
+    """What is not as it was when earlier judgments were made, as a clause; None if all is.
+
+    A judge's name that now stands for another model, and answers that changed under their old names, would make
+    one set of judgments of two.
+    """
+    asked = set(tasks) | {task.turned for task in tasks}
+    for number, record in enumerate(records, 1):
+        task, judge = task_of(record), judges.get(record["judge_model"])
+        if judge is not None and record.get("model_sent") != judge.sent:
+            was = record.get("model_sent")
+            return f"line {number} is of judge {task.judge!r} when it was {was!r}, not {judge.sent!r}"
+        if judge is not None and record.get("asked_with", "") != judge_digest(judge):
+            return f"line {number} is of judge {task.judge!r} when it was asked with other parameters"
+        if task in asked and record.get("texts", "") != texts_digest(task, questions, prompt):
+            pair = f"{task.first!r} and {task.second!r}"
+            return f"line {number} is about other texts of question {task.question_id!r} by {pair}"
+    return None
+
+
+def missing(tasks: Iterable[Task], records: Iterable[Record], both_orders: bool, again: bool) -> list[Task]:
+    """The tasks that no record answers; where one order is enough, in either.
+
+    With `again`, a reply that could not be read is no answer.
+    """
+    done = {
+        task_of(record) for record in records if not (again and record.get("judge_preferred_model") == "unknown")
+    }
+    return [task for task in tasks if task not in done and (both_orders or task.turned not in done)]
+
+
+def substituted(records: Iterable[Record]) -> list[str]:
+    """Sentences on judges not answered by the model asked for, or by one that answered for others too."""
+    answered: dict[str, set[str]] = {}
+    differs: Counter[tuple[str, str, str]] = Counter()
+    for record in records:
+        name = record.get("model_answered")
+        if name:
+            answered.setdefault(name, set()).add(record["judge_model"])
+            if name != record["model_sent"].rpartition("/")[2] and name != record["model_sent"]:
+                differs[(record["judge_model"], record["model_sent"], name)] += 1
+    said = [
+        f"judge {judge!r} was sent as {sent!r} and answered as {name!r}, {count} times"
+        for (judge, sent, name), count in sorted(differs.items())
+    ]
+    return said + [
+        f"one model, {name!r}, answered for {len(judges)} judges: {', '.join(sorted(judges))}"
+        for name, judges in sorted(answered.items())
+        if len(judges) > 1
+    ]

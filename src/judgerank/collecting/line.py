@@ -1,0 +1,177 @@
+"""The line to a server: one request an attempt, to the host that its key is for, and a reply of bounded size.
+
+A client library translates requests into a provider's form. It sends them through here, where what it may not do
+is out of its reach: send a second one, follow a redirect, reach another host, or read without end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from judgerank.errors import ConfigError
+
+LARGEST_BODY = 4 << 20  # bytes; a thousand tokens take some thousand
+UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+LONGEST_SAID = 300  # characters of a server's message
+
+
+class TooLarge(Exception):
+    """The reply's body is larger than any that could be meant."""
+
+
+class Line(httpx.AsyncBaseTransport):
+    """Carries one request.
+
+    Parameters
+    ----------
+    client : httpx.AsyncClient
+        What sends it.
+    base_url : str or None
+        Where it may go; None where the library alone knows the provider's address.
+    params : mapping
+        What goes into the request's body as it is; None takes a part out.
+
+    Attributes
+    ----------
+    sent, cut : bool
+        Whether the request may have reached the server; whether its reply broke off.
+    status : int or None
+        Of the reply, if there was one.
+    headers, body : mapping, bytes
+        Of the reply.
+    """
+
+    def __init__(self, client: httpx.AsyncClient, base_url: str | None, params: Mapping[str, Any]):
+        self._client, self._params = client, params
+        self._place = _place(base_url) if base_url else None
+        self._used = False
+        self.sent, self.cut, self.large = False, False, False
+        self.status: int | None = None
+        self.headers: Mapping[str, str] = {}
+        self.body = b""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send it, and read the whole reply.
+
+        Raises
+        ------
+        httpx.TransportError
+            If there is no reply, or another request was sent already.
+        TooLarge
+            If it is longer than it can be.
+        """
+        if self._used:
+            raise httpx.TransportError("an attempt is one request")
+        self._used = True
+        if self._place not in (None, _place(str(request.url))):
+            raise httpx.TransportError(f"the key is not for {request.url.host}")
+        content = await request.aread()
+        headers = {name: value for name, value in request.headers.items() if name.lower() not in REPLACED}
+        outgoing = httpx.Request(
+            request.method,
+            request.url,
+            headers=headers,
+            content=with_params(content, self._params),
+            extensions=request.extensions,
+        )
+        self.sent = True
+        try:
+            response = await self._client.send(outgoing, stream=True, follow_redirects=False)
+        except UNSENT:
+            self.sent = False
+            raise
+        except httpx.TransportError:
+            self.cut = True
+            raise
+        self.status, self.headers = response.status_code, response.headers
+        try:
+            await self._read(response)
+        except (httpx.TransportError, httpx.DecodingError):
+            self.cut = True
+            raise
+        finally:
+            await response.aclose()
+        kept = {name: value for name, value in response.headers.items() if name.lower() not in DECODED}
+        return httpx.Response(response.status_code, headers=kept, content=self.body, request=request)
+
+    async def _read(self, response: httpx.Response) -> None:
+        body = bytearray()
+        async for part in response.aiter_bytes():
+            body += part
+            if len(body) > LARGEST_BODY:
+                self.large = True
+                raise TooLarge
+        self.body = bytes(body)
+
+    @property
+    def redirected(self) -> str | None:
+        """The host that the server would send the request on to."""
+        if self.status is None or not 300 <= self.status < 400:
+            return None
+        return urlsplit(self.headers.get("location", "")).netloc or "another place"
+
+    def said(self, key: str | None) -> str:
+        """The server's own message, short, and without the key."""
+        text = _message(self.body)
+        if key:
+            text = text.replace(key, "(the key)")
+        text = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+        return text if len(text) <= LONGEST_SAID else text[:LONGEST_SAID] + " ..."
+
+
+REPLACED = ("content-length", "transfer-encoding", "host")  # follow from the content and the address
+DECODED = ("content-encoding", "content-length", "transfer-encoding")  # no longer true of what was read
+
+
+def with_params(content: bytes, params: Mapping[str, Any]) -> bytes:
+    """The body with what is to go into it, and without what is None.
+
+    Raises
+    ------
+    ConfigError
+        If the provider's requests are not of JSON.
+    """
+    if not params:
+        return content
+    try:
+        body = json.loads(content)
+    except ValueError:
+        raise ConfigError("params can only go into requests of JSON") from None
+    return json.dumps(_merged(body, params)).encode()
+
+
+def _merged(body: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {name: value for name, value in body.items() if params.get(name, value) is not None}
+    for name, value in params.items():
+        within = merged.get(name)
+        if isinstance(within, dict) and isinstance(value, dict):
+            merged[name] = _merged(within, value)
+        elif value is not None:
+            merged[name] = value
+    return merged
+
+
+def _place(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+
+
+def _message(body: bytes) -> str:
+    """What a server says in an error's body: OpenAI's form, others' like it, or its text."""
+    text = body[:LARGEST_BODY].decode("utf-8", "replace")
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    for _ in range(3):
+        if isinstance(said, dict):
+            inner = (said.get(name) for name in ("error", "message", "detail", "msg"))
+            said = next((part for part in inner if part), text)
+        elif isinstance(said, list) and said:
+            said = said[0]
+    return said if isinstance(said, str) else text

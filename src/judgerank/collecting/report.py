@@ -1,0 +1,91 @@
+"""What is said of a collection: before it, after its pilot, and at its end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+import pandas as pd
+from scipy.stats import binomtest
+
+from judgerank.collecting.breaker import Breaker
+from judgerank.collecting.costs import typical_costs
+from judgerank.collecting.ledger import Record
+from judgerank.collecting.settings import Judge
+
+SURE = 0.01  # chance below which an even judge would prefer one place so often
+
+
+def money(amount: float, currency: str) -> str:
+    """An amount, or that it is not known."""
+    return "unknown" if math.isnan(amount) else f"{amount:.4f} {currency}"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in the unit that suits it."""
+    if math.isnan(seconds):
+        return "unknown"
+    if seconds < 100:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
+
+
+def piloted(records: Iterable[Record], judges: Mapping[str, Judge]) -> pd.DataFrame:
+    """``judge, replies, readable, first, decided, tokens, seconds, cost`` by judge who replied.
+
+    Of the replies that decided, `first` preferred the answer shown first; tokens of a reply, seconds and cost are
+    means.
+    """
+    frame = pd.DataFrame(
+        list(records),
+        columns=["judge_model", "judge_preferred_model", "completion_tokens", "seconds"],
+    )
+    costs = typical_costs(records, judges)
+    rows = []
+    for name, own in frame.groupby("judge_model", sort=True):
+        choice = own["judge_preferred_model"]
+        rows.append(
+            {
+                "judge": name,
+                "replies": len(own),
+                "readable": int((choice != "unknown").sum()),
+                "first": int((choice == "a").sum()),
+                "decided": int(choice.isin(["a", "b"]).sum()),
+                "tokens": own["completion_tokens"].mean(),
+                "seconds": own["seconds"].mean(),
+                "cost": costs.get(str(name), math.nan),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def biased(pilot: pd.DataFrame) -> Iterator[str]:
+    """Sentences on judges whose pilot leans to one place more than chance lets an even judge."""
+    for row in pilot.to_dict("records"):
+        first, decided = int(row["first"]), int(row["decided"])
+        if decided and binomtest(first, decided).pvalue < SURE:
+            place = "first" if 2 * first > decided else "second"
+            count = max(first, decided - first)
+            yield (
+                f"judge {row['judge']!r} preferred the answer shown {place} {count} times of {decided}: its "
+                "choice may follow the place (--order both lets the ranking allow for it)"
+            )
+
+
+def happened(breakers: Mapping[str, Breaker]) -> Iterator[str]:
+    """Sentences on what failed, by judge and kind, with the server's own words."""
+    for name, breaker in breakers.items():
+        for kind, count in sorted(breaker.failed.items()):
+            said = f"; it says: {breaker.said[kind]}" if kind in breaker.said else ""
+            given_up = f", {breaker.given_up[kind]} requests given up" if breaker.given_up[kind] else ""
+            yield f"judge {name!r}: {count} attempts failed ({kind}){given_up}{said}"
+        if breaker.empty:
+            yield (
+                f"judge {name!r}: {breaker.empty} replies are empty, their tokens went into thoughts "
+                "(finish_reason length); give it more by params: {max_tokens: ...}, then --again unreadable"
+            )
+        if breaker.unpriced:
+            yield (
+                f"judge {name!r}: {breaker.unpriced} attempts ended without an answer and may have been charged; "
+                "each is counted as much as its other requests cost on average, or as nothing if there are none"
+            )

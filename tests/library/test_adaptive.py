@@ -1,0 +1,200 @@
+"""Collecting by rounds: what is chosen, when it stops, and that a stop claims what is so."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgerank import Comparisons, fit
+from judgerank.adaptive.choosing import RULES, all_scores, at_random, by_information, open_aim
+from judgerank.adaptive.goals import Goal, read_goal, spent_at
+from judgerank.adaptive.oracles import Drawn, Replayed
+from judgerank.adaptive.rounds import collect_until
+from judgerank.errors import ConfigError
+from judgerank.leaderboard.candidates import Candidates
+from judgerank.model import Parameters
+from judgerank.ranks import orders
+from judgerank.simulate import generator
+
+
+def truth(scores, k: int = 4) -> Parameters:
+    alpha = np.linspace(-0.8, 0.8, k)
+    return Parameters(np.array(scores) - np.mean(scores), np.array([alpha, np.where(np.arange(k) % 2, 0.3, -0.2)]))
+
+
+def raw(n: int, k: int, size: int, seed: int) -> Comparisons:
+    rng = generator(seed, "raw")
+    oracle = Drawn(truth(np.linspace(1, -1, n), k), rng)
+    asked = at_random(rng, oracle.left, size)
+    return Comparisons(oracle.models, oracle.judges, *asked, oracle.ask(*asked))
+
+
+# goals
+
+
+def test_goals_are_read_in_words():
+    assert read_goal("top 3 separated", 5) == read_goal("Top 3", 5) == Goal("top", 3)
+    assert read_goal("neighbours separated", 5) == read_goal("all", 5) == Goal("all")
+    assert read_goal("width .3", 5) == Goal("width", 0.3)
+    assert read_goal("500 comparisons", 5) == Goal("comparisons", 500)
+    for bad in ("top 5", "top 0", "width 0", "soon", "top three"):
+        with pytest.raises(ConfigError, match="is no goal|some must be left"):
+            read_goal(bad, 5)
+
+
+def test_all_looks_together_spend_alpha_and_no_more():
+    spent = np.cumsum([spent_at(look, 0.05) for look in range(1, 2000)])
+    assert spent[-1] < 0.05
+    assert spent[-1] == pytest.approx(0.05, rel=1e-3)
+
+
+@pytest.mark.parametrize("top", [1, 2, 3])
+def test_a_wrong_set_makes_one_of_the_false_claims_that_are_allowed_for(top):
+    """Models 0, 1, ... fall in truth; whatever else is claimed, one of so many reversed pairs is among it."""
+    n, goal = 5, Goal("top", top)
+    false = {(j, i) for i in range(top) for j in range(top, n)}
+    assert len(false) == goal.false_claims(n)
+    for chosen in combinations(range(n), top):
+        order = [*chosen, *(x for x in range(n) if x not in chosen)]
+        claims = {(order[i], order[j]) for i, j in goal.pairs(n).T}
+        assert bool(claims & false) == (set(chosen) != set(range(top)))
+
+
+def test_a_wrong_order_turns_round_one_of_the_true_neighbours():
+    n, goal = 5, Goal("all")
+    false = {(i + 1, i) for i in range(n - 1)}
+    assert len(false) == goal.false_claims(n)
+    for order in permutations(range(n)):
+        claims = {(order[i], order[j]) for i, j in goal.pairs(n).T}
+        assert bool(claims & false) == (order != tuple(range(n)))
+
+
+# what is chosen
+
+
+def test_a_random_round_takes_what_is_left_and_no_more():
+    rng = np.random.default_rng(1)
+    left = rng.integers(0, 4, (4, 4, 3))
+    chosen = at_random(rng, left, 40)
+    asked = np.zeros_like(left)
+    np.add.at(asked, tuple(chosen), 1)
+    assert asked.sum() == 40
+    assert (asked <= left).all()
+    everything = at_random(rng, left, 10_000)
+    assert everything.shape == (3, left.sum())
+    many = np.zeros(left.shape)
+    for _ in range(400):
+        np.add.at(many, tuple(at_random(rng, np.ones_like(left), 12)), 1)
+    assert abs(many - 100).max() < 5 * 10
+
+
+@pytest.mark.parametrize("aim", ["scores", "claims", "determinant"])
+def test_the_first_choice_is_the_best_of_all_by_inverses_of_the_information(aim):
+    result = fit(raw(4, 3, 600, 2), "position_aware")
+    pairs = np.array([[0, 1], [1, 2]]).T
+    contrasts = {"scores": all_scores(result), "claims": open_aim(result, pairs), "determinant": None}[aim]
+    left = np.where(np.eye(4, dtype=bool)[:, :, None], 0, np.full((4, 4, 3), 1000))
+    costs = np.array([1.0, 1.5, 2.0])
+    chosen = by_information(np.random.default_rng(0), result, contrasts, left, costs, 20)
+    # the covariance lives where scores and log-discriminations sum to zero
+    v = result.covariance
+    values, vectors = np.linalg.eigh(v)
+    basis = vectors[:, values > 1e-12]
+    gains = {}
+    for i in range(4):
+        for j in range(4):
+            for k in range(3):
+                if i == j:
+                    continue
+                outcome = Candidates(result, 0).outcomes(np.array([[i], [j], [k]]))
+                x = np.zeros((len(v), 1))
+                x[outcome.index[0]] = outcome.root[0]
+                inner = np.linalg.inv(basis.T @ v @ basis) + basis.T @ x @ x.T @ basis
+                after = basis @ np.linalg.inv(inner) @ basis.T
+                if contrasts is None:
+                    gain = np.linalg.slogdet(inner)[1] + np.linalg.slogdet(basis.T @ v @ basis)[1]
+                else:
+                    gain = np.trace(contrasts.T @ (v - after) @ contrasts)
+                gains[i, j, k] = outcome.caution[0] * gain / costs[k]
+    assert tuple(chosen[:, 0]) == max(gains, key=gains.__getitem__)
+
+
+def test_a_dear_judge_is_asked_less():
+    """Two judges alike, one ten times as dear: it is asked in the share alone that is drawn at random."""
+    at = truth(np.linspace(1, -1, 5), 2)
+    at = Parameters(at.scores, np.zeros((2, 2)))
+    costs = np.array([1.0, 10.0])
+    oracle = Drawn(at, generator(3, "oracle"), costs)
+    found = collect_until(oracle, Goal("comparisons", 3000), generator(3, "rounds"))
+    asked = np.bincount(found.result.comparisons.judge, found.result.comparisons.count)
+    assert asked.sum() == 3000
+    assert asked[1] < 0.12 * asked.sum()
+    assert found.looks["cost"].iloc[-1] == asked @ costs
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_every_judgment_of_a_data_set_is_given_out_once(rule):
+    rows = raw(4, 3, 900, 4)
+    oracle = Replayed(rows, generator(4, "oracle"))
+    found = collect_until(oracle, Goal("comparisons", 10_000), generator(4, "rounds"), rule)
+    assert not found.reached
+    assert oracle.left.sum() == 0
+    assert found.looks["comparisons"].iloc[-1] == 900
+    a, b = found.result.comparisons, rows.aggregate()
+    for x in (a, b):
+        assert x.count.sum() == 900
+    key = ["first", "second", "judge"]
+    one, other = (
+        pd.DataFrame({"first": x.first, "second": x.second, "judge": x.judge, "n": x.count, "y": x.outcome})
+        .sort_values(key)
+        .reset_index(drop=True)
+        for x in (a, b)
+    )
+    pd.testing.assert_frame_equal(one, other)
+
+
+# when it stops
+
+
+@pytest.mark.parametrize(("goal", "right"), [(Goal("top", 2), {"m00", "m01"}), (Goal("all"), None)])
+def test_it_stops_at_the_truth_and_sooner_than_at_random(goal, right):
+    """Stops at a false claim come in less than one of twenty; of eight here, none."""
+    sizes = {"information": [], "random": []}
+    for rule, found in sizes.items():
+        for seed in range(4):
+            oracle = Drawn(truth(np.linspace(1, -1, 6)), generator(seed, "oracle"))
+            run = collect_until(oracle, goal, generator(seed, "rounds"), rule, most=40_000)
+            assert run.reached
+            assert run.looks["open"].iloc[-1] == 0
+            assert (run.looks["open"].iloc[:-1] > 0).all()
+            order = run.result.scores.sort_values(ascending=False).index
+            assert set(order[:2]) == right if right else list(order) == sorted(order)
+            found.append(run.looks["comparisons"].iloc[-1])
+    assert np.mean(sizes["information"]) < np.mean(sizes["random"]) / 2
+
+
+def test_equal_models_at_the_edge_are_never_told_apart_here():
+    for seed in range(4):
+        oracle = Drawn(truth([1.0, 0.2, 0.2, -0.4, -1.0]), generator(seed, "oracle"))
+        run = collect_until(oracle, Goal("top", 2), generator(seed, "rounds"), most=2000)
+        assert not run.reached
+        assert run.looks["comparisons"].iloc[-1] == 2000
+
+
+def test_a_width_is_reached():
+    oracle = Drawn(truth(np.linspace(1, -1, 5)), generator(5, "oracle"))
+    run = collect_until(oracle, Goal("width", 0.5), generator(5, "rounds"), "a_optimal")
+    order = next(orders(run.result))
+    assert run.reached
+    assert Goal("width", 0.5).reached(order, 1, 0, 0.05)
+    assert not Goal("width", 0.2).reached(order, 1, 0, 0.05)
+    assert np.isnan(run.looks["open"]).all()
+
+
+def test_a_run_depends_on_its_seed_alone():
+    runs = [
+        collect_until(Drawn(truth([1, 0, -1]), generator(6, "oracle")), Goal("all"), generator(6, "rounds"))
+        for _ in range(2)
+    ]
+    pd.testing.assert_frame_equal(runs[0].looks, runs[1].looks)

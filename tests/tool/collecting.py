@@ -1,0 +1,83 @@
+"""`judgerank collect` on a small set of questions: in this process, or as one of its own that can be killed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from typer.testing import CliRunner
+
+from judgerank.cli import app
+from tests.tool.command import RUN, environment
+
+KEY = "sk-secret-0123456789"
+MODELS = ("m1", "m2", "m3")
+JUDGES = [{"judge": "j1"}, {"judge": "j2"}]
+TOTAL = 4 * 3 * 2  # questions, pairs and judges
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a run said and how it ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def rows(n_questions: int = 4, models=MODELS) -> list[dict]:
+    return [
+        {
+            "question_id": f"q{q}",
+            "question": f"Question {q}?",
+            "model": model,
+            "answer": f"an answer of quality {m}",
+        }
+        for q in range(n_questions)
+        for m, model in enumerate(models)
+    ]
+
+
+def command(folder: Path, url: str | None, *options: object, judges: list[dict] = JUDGES, **panel) -> list[str]:
+    source, file = folder / "answers.jsonl", folder / "panel.yaml"
+    if not source.exists():
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    address = {"base_url": url} if url else {}
+    file.write_text(yaml.safe_dump(address | {"judges": judges} | panel))
+    given = ["collect", source, "--judges", file, "--output", folder / "judgments.jsonl"]
+    return [*map(str, [*given, "--first-wait", 0.02, "--per-minute", 0, *options])]
+
+
+def collected(
+    folder: Path,
+    url: str | None,
+    *options: object,
+    key: str | None = KEY,
+    judges: list[dict] = JUDGES,
+    env: dict[str, str] | None = None,
+    **panel,
+) -> Done:
+    """A run in this process, so that the client library is loaded once."""
+    keys = {"OPENAI_API_KEY": key} | (env or {})
+    done = CliRunner().invoke(app, command(folder, url, *options, judges=judges, **panel), env=keys)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return Done(done.exit_code, done.stdout, done.stderr)
+
+
+def started(folder: Path, url: str, *options: object, judges: list[dict] = JUDGES) -> subprocess.Popen:
+    """A run as a process of its own."""
+    return subprocess.Popen(
+        [*RUN, *command(folder, url, *options, judges=judges)],
+        env=environment(OPENAI_API_KEY=KEY),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def judgments(folder: Path, name: str = "judgments.jsonl") -> list[dict]:
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]

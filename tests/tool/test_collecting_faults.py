@@ -1,0 +1,231 @@
+"""What a server, a kill or Ctrl-C may do to `judgerank collect`: nothing is lost, or paid for twice."""
+
+import json
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from judgerank.collecting.line import LARGEST_BODY
+from tests.tool.collecting import KEY, TOTAL, collected, command, judgments, started
+from tests.tool.command import RUN, environment
+from tests.tool.endpoint import serving
+
+# what a server does, and how the attempt is counted
+COUNTED = {
+    "429 0.05": "429",
+    "429": "429",
+    "500": "500",
+    "503": "503",
+    "cut": "connection",
+    "gone": "connection",
+    "broken": "unreadable body",
+    "no choices": "unreadable body",
+    "html": "unreadable body",
+}
+
+
+def lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def failed(stdout: str) -> Counter:
+    """Attempts that failed, by kind, over all judges."""
+    found = Counter()
+    for line in stdout.splitlines():
+        if "attempts failed (" in line:
+            found[line.split("(")[1].split(")")[0]] += int(line.split(": ")[1].split()[0])
+    return found
+
+
+def test_every_failure_is_counted_and_no_judgment_is_lost_or_asked_twice(tmp_path):
+    """Each prompt fails with three faults in turn, starting anywhere, before it is answered."""
+    faults, starts = list(COUNTED), {}
+
+    def fault(prompt: str, times: int) -> str | None:
+        start = starts.setdefault(prompt, len(starts))
+        return None if times > 3 else faults[(start + times) % len(faults)]
+
+    with serving(fault) as server:
+        done = collected(tmp_path, server.url)
+        assert done.returncode == 0, done.stderr
+    assert set(server.answered.values()) == {1}
+    assert len(judgments(tmp_path)) == len(server.answered) == TOTAL
+    expected = Counter()
+    for name, kind in COUNTED.items():
+        assert server.happened[name] > 0
+        expected[kind] += server.happened[name]
+    assert expected.total() == 3 * TOTAL
+    assert failed(done.stdout) == expected
+    assert len(server.requests) == 4 * TOTAL  # the client library tries nothing again by itself
+    assert "given up" not in done.stdout
+
+
+@pytest.mark.parametrize("fault", ["drip", "endless", "50 MB"])
+def test_bodies_without_an_end_are_left(tmp_path, fault):
+    """A judge who answers so is left after its time, or after as many bytes as a reply may have."""
+    with serving(lambda prompt, times: fault if times == 1 else None) as server:
+        done = collected(tmp_path, server.url, "--timeout", 2, "--comparisons", 4, "--attempts", 20)
+    assert done.returncode == 0, done.stderr
+    assert len(judgments(tmp_path)) == 4
+    counted = failed(done.stdout)
+    # a busy machine may be late with a good answer or with many bytes: that too is a timeout
+    assert counted.keys() <= {"timeout", "body too large"}
+    assert counted.total() >= server.happened[fault] == 4
+    assert fault != "drip" or counted["timeout"] >= 4
+    assert LARGEST_BODY < 50 << 20
+
+
+def test_a_redirect_is_not_followed_and_the_key_does_not_travel(tmp_path):
+    with serving() as other:
+        with serving(lambda prompt, times: f"redirect {other.url}/chat/completions") as server:
+            done = collected(tmp_path, server.url)
+        assert other.requests == []
+        assert other.keys == set()
+    assert server.keys == {f"Bearer {KEY}"}
+    assert done.returncode == 1
+    place = other.url.removeprefix("http://").removesuffix("/v1")
+    assert f"it sends requests on to {place}, which the key is not for" in done.stderr.splitlines()[-1]
+
+
+def test_a_redirect_to_itself_is_not_followed_either(tmp_path):
+    with serving(lambda prompt, times: "redirect /v1/elsewhere") as server:
+        done = collected(tmp_path, server.url, "--concurrent", 1)
+    assert done.returncode == 1
+    assert set(server.paths) == {"/v1/chat/completions"}
+
+
+def test_what_has_no_answer_is_counted_and_asked_the_next_time(tmp_path):
+    def fault(prompt: str, times: int) -> str | None:
+        return (
+            "500"
+            if "Question 0" in prompt and times < 3
+            else "400: not this one"
+            if "Question 1" in prompt and times < 2
+            else None
+        )
+
+    with serving(fault) as server:
+        done = collected(tmp_path, server.url, "--attempts", 2, "--concurrent", 1)
+        assert done.returncode == 0
+        for judge in ("j1", "j2"):
+            told = f"judge '{judge}': {{}} attempts failed ({{}}), 3 requests given up; it says: {{}}\n"
+            assert told.format(3, 400, "not this one") in done.stdout
+            assert told.format(6, 500, "no") in done.stdout
+        assert "12 requests have no answer yet" in done.stdout
+        assert len(judgments(tmp_path)) == 12
+        collected(tmp_path, server.url, "--attempts", 3)
+    assert len(judgments(tmp_path)) == TOTAL
+    assert set(server.answered.values()) == {1}
+
+
+def test_a_key_that_is_missing_or_cannot_be_sent_is_told(tmp_path):
+    for key, words in ((None, "OPENAI_API_KEY holds no key"), (f"{KEY}\n", "has a character that cannot be sent")):
+        with serving() as server:
+            done = collected(tmp_path, server.url, key=key)
+        assert done.returncode == 1
+        assert words in done.stderr.splitlines()[-1]
+        assert server.requests == []
+    with serving() as server:
+        done = collected(tmp_path, server.url, judges=[{"judge": "j1", "params": {"secret": KEY}}])
+    assert "also stands in a setting" in done.stderr
+    assert KEY not in done.stderr
+
+
+def test_a_second_run_on_the_same_file_is_refused(tmp_path):
+    with serving(delay=0.05) as server:
+        first = started(tmp_path, server.url, "--concurrent", 1)
+        wait_for(first, tmp_path / "judgments.jsonl", 2)
+        second = collected(tmp_path, server.url)
+        first.communicate(timeout=120)
+    assert second.returncode == 1
+    assert "judgments.jsonl is being written by another run" in second.stderr
+    assert first.returncode == 0
+    assert len(judgments(tmp_path)) == TOTAL
+    assert set(server.answered.values()) == {1}
+
+
+def wait_for(running: subprocess.Popen, path: Path, count: int) -> None:
+    """Until the file has so many lines; a run that has ended will not write more."""
+    while lines(path) < count and running.poll() is None:
+        time.sleep(0.005)
+
+
+def test_an_interrupt_ends_the_run_at_once_and_loses_nothing(tmp_path):
+    """One judge waits a minute for its next attempt; the other's requests are on their way."""
+    with serving(lambda prompt, times: "503" if prompt.startswith("j2") else None, delay=0.05) as server:
+        running = started(tmp_path, server.url, "--first-wait", 60)
+        wait_for(running, tmp_path / "judgments.jsonl", 3)
+        running.send_signal(signal.SIGINT)
+        stdout, stderr = running.communicate(timeout=120)
+        sent = len(server.requests)
+        kept = judgments(tmp_path)
+        time.sleep(0.2)
+        assert len(server.requests) == sent  # no further one
+        assert 3 <= len(kept) <= sum(server.answered.values()) <= len(kept) + 8  # those on their way
+    assert running.returncode == 130
+    assert stderr.splitlines()[-1] == "judgerank collect: interrupted; what was finished is kept"
+    assert "Traceback" not in stdout + stderr
+    assert f"{len(kept)} judgments written" in stdout
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_kill_at_any_moment_loses_nothing_and_pays_for_nothing_twice(tmp_path, seed):
+    """`tests/tool/kill_collecting.py` does so more often."""
+    killed_and_gone_on(tmp_path, seed)
+
+
+def killed_and_gone_on(folder: Path, seed: int, concurrent: int = 3) -> tuple[int, int]:
+    """Kill a run when it has written some lines, go on, and check; lines kept, and requests paid twice."""
+    rng = random.Random(seed)
+    path = folder / "judgments.jsonl"
+    with serving(delay=0.03) as server:
+        arguments = command(folder, server.url, "--concurrent", concurrent)
+        running = subprocess.Popen(
+            [*RUN, *arguments],
+            env=environment(OPENAI_API_KEY=KEY),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for(running, path, rng.randrange(TOTAL - concurrent))
+        time.sleep(rng.random() * 0.05)
+        running.kill()
+        running.wait()
+        time.sleep(0.2)  # the server answers what was on its way
+        kept, before = lines(path), sum(server.answered.values())
+        torn = rng.choice([b"", b'{"question_id": "q0", "mod'])
+        with path.open("ab") as file:
+            file.write(torn)
+        done = collected(folder, server.url)
+    assert done.returncode == 0, done.stderr
+    assert (f"{len(torn)} bytes dropped" in done.stdout) == bool(torn)
+    assert f"{kept} of the judgments are there already" in done.stdout
+    records = judgments(folder)
+    asked = {(r["question_id"], r["model_a"], r["model_b"], r["judge_model"]) for r in records}
+    assert len(asked) == len(records) == TOTAL
+    twice = sum(server.answered.values()) - TOTAL
+    assert twice == before - kept  # only what was on its way
+    assert 0 <= twice <= concurrent
+    return kept, twice
+
+
+def test_nothing_is_fetched_loaded_or_printed_by_the_client_library(tmp_path):
+    """No list of prices from elsewhere, no key out of a folder's .env, no advice on standard output."""
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=from-a-file\nANTHROPIC_API_KEY=from-a-file\n")
+    with serving(lambda prompt, times: "500" if times == 1 else None) as server:
+        arguments = command(tmp_path, server.url, "--comparisons", 2)
+        env = environment(OPENAI_API_KEY=KEY, HTTPS_PROXY="http://127.0.0.1:9", ANTHROPIC_API_KEY=None)
+        done = subprocess.run(
+            [*RUN, *arguments], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        assert server.keys == {f"Bearer {KEY}"}
+    said = (done.stdout + done.stderr).lower()
+    assert "litellm" not in said
+    assert "warning" not in said
+    sent = json.dumps(server.requests)
+    assert "from-a-file" not in sent
