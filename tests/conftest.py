@@ -20,8 +20,8 @@ SLOW_BY_PART = {
     "library": "length localized localized_regressions",
     "study": "audit cluster config dependence docs faults growing method_comparison model_comparison one_set "
     "planning plots replicate sections simulation slots smoke stored_simulations torture validity verify",
-    "tool": "collecting collecting_faults collecting_runs command faults further layouts member_choice members page "
-    "panel publishing rank rank_questions scale suggestions wheel",
+    "tool": "collecting collecting_faults collecting_runs command faults further layouts member_choice members "
+    "page panel publishing rank rank_questions scale suggestions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
 
