@@ -23,10 +23,18 @@ from judgerank.likelihood import evaluate
 from judgerank.model import BTL, JUDGE_AWARE, Parameters
 from judgerank.simulate import generator
 from replication.config import main, solver_settings
-from replication.measuring import against_blocks, against_growing, against_many, seconds, simulated
+from replication.measuring import (
+    against_blocks,
+    against_further,
+    against_growing,
+    against_many,
+    seconds,
+    simulated,
+)
 from replication.methods.bt_sigma import by_evaluatorq
 from replication.methods.study import method_of
 from replication.outputs import load_section_data
+from replication.panel_blocks import records_of
 from replication.scaling import measures
 from replication.simulation import drawn, interval_coverage, squared_error, study_of
 
@@ -178,6 +186,7 @@ def run(cfg: DictConfig) -> None:
     threadpool_limits(1)
     data, _ = load_section_data(cfg)
     arena, mt_bench = data["chatbot_arena"], data["mt_bench"]
+    with_answers = records_of(mt_bench, cfg.datasets.mt_bench.questions, cfg.answers)
     every = (
         against_passes(cfg),
         against_adam(cfg, mt_bench.comparisons, mt_bench.title, 40),
@@ -190,6 +199,10 @@ def run(cfg: DictConfig) -> None:
         against_growing(arena.comparisons, arena.title),
         against_growing(mt_bench.comparisons, mt_bench.title),
         against_blocks(cfg),
+        against_further(records_of(arena, None, None), ["family"], arena.title),
+        against_further(
+            records_of(mt_bench, cfg.datasets.mt_bench.questions, cfg.answers), cfg.blocks, mt_bench.title
+        ),
         measures(cfg.engine_rows, cfg.engine_memory, cfg.seed) if cfg.engine_rows else (),
         against_drawing(cfg),
     )

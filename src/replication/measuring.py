@@ -6,7 +6,8 @@ import logging
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -16,7 +17,8 @@ from hydra import compose
 from omegaconf import DictConfig
 from scipy.special import expit
 
-from judgerank import Comparisons, fit
+from judgerank import Comparisons, Records, fit, fit_blocks
+from judgerank.blocks.naming import named
 from judgerank.model import Parameters
 from judgerank.separation import NetResults, differences_under_equality
 from judgerank.separation_at_scale import ManyResults, differences_of_many
@@ -118,6 +120,20 @@ def against_blocks(cfg: DictConfig) -> Iterator[tuple]:
     work = interval_coverage, cells[name], 2000, 500
     label = f"2,000 replications of ci_coverage, {name}, in blocks of 500: dask, two workers / one process"
     yield label, taken(dask, *work), taken(alone, *work), ""
+
+
+def against_further(records: Records, blocks: Sequence[str], title: str) -> Iterator[tuple]:
+    """Fits with further blocks against the judge-aware fit, both of raw comparisons."""
+    one = seconds(lambda: fit(replace(records.comparisons), "judge_aware"), 21)
+    for block in blocks:
+        whole = seconds(lambda block=block: fit_blocks(_fresh(records), [block], "judge_aware"), 5)  # type: ignore[misc]
+        goal = "" if any(each.shrunk for each in named(block)) else "at most 4"
+        yield f"judge-aware fit with block {block} / without, {title}", whole, one, goal
+
+
+def _fresh(records: Records) -> Records:
+    """Comparisons of their own, with which nothing is remembered."""
+    return replace(records, comparisons=replace(records.comparisons))
 
 
 def against_growing(comparisons: Comparisons, title: str) -> Iterator[tuple]:

@@ -141,6 +141,8 @@ class Bench(RealData):
     study_share: float = within(0, 1)
     engine_rows: int = at_least(0)
     engine_memory: str = MISSING
+    blocks: list[str] = MISSING
+    answers: str | None = None
 
 
 @dataclass
