@@ -200,9 +200,7 @@ def run(cfg: DictConfig) -> None:
         against_growing(mt_bench.comparisons, mt_bench.title),
         against_blocks(cfg),
         against_further(records_of(arena, None, None), ["family"], arena.title),
-        against_further(
-            records_of(mt_bench, cfg.datasets.mt_bench.questions, cfg.answers), cfg.blocks, mt_bench.title
-        ),
+        against_further(with_answers, cfg.blocks, mt_bench.title),
         measures(cfg.engine_rows, cfg.engine_memory, cfg.seed) if cfg.engine_rows else (),
         against_drawing(cfg),
     )
