@@ -201,6 +201,16 @@ def test_large_sets_are_compared_on_part_of_them(leaning, monkeypatch):
     among = leaning[leaning[["model_a", "model_b"]].isin(sample.comparisons.models).all(axis=1)]
     assert np.isin(np.bincount(sample.unit), among["question"].value_counts()).all()  # whole questions
     assert compared(judgments, "position_aware")[1][0].endswith("comparisons drawn at random.")
+    monkeypatch.setattr(prediction, "MOST_ROWS", 1)
+    assert len(np.unique(sample_of(judgments).unit)) == prediction.LEAST  # questions larger than that are kept
+
+
+def test_the_models_compared_most_may_never_meet(monkeypatch):
+    monkeypatch.setattr(prediction, "MOST_MODELS", 2)
+    data = frame_of("never", *LEANING, scores=(1.0, 0.5, 0.0, -0.5, -1.0))
+    apart = data[data[["model_a", "model_b"]].isin(["m0", "m1"]).sum(axis=1) == 1]
+    table, said = compared(judgments_of(apart), "position_aware")
+    assert table["log_loss"].notna().any() and said[0].endswith("questions in 5 folds.")
 
 
 # why the default is not chosen by prediction

@@ -240,6 +240,7 @@ def test_a_fit_that_ended_nowhere_is_not_ranked_by(found, frame, monkeypatch):
     """At a saddle there are no intervals: the ranking is that without question effects, its errors by question."""
     saddle = replace(found, found=replace(found.found, spread=np.full_like(found.found.spread, np.nan)))
     assert saddle.scores.equals(found.scores)
+    assert f"sigma {found.sigma:.3f}; there are no intervals" in saddle.summary()
     with pytest.raises(NoIntervalError, match="singular"):
         saddle.confidence_intervals()
     monkeypatch.setattr(question_effects, "fit_questions", lambda *_, **__: saddle)

@@ -107,8 +107,8 @@ def verdicts(fitted: FitResult, few: int, level: float, same: dict[str, str]) ->
     try:
         ends = fitted.confidence_intervals(level).set_index(["parameter", "name"])
         low, high = _on_best_known_scale(fitted, level)
-        for judge in low.index:
-            ends.loc[("discrimination", judge), ["low", "high"]] = low[judge], high[judge]
+        those = [("discrimination", judge) for judge in low.index]
+        ends.loc[those, "low"], ends.loc[those, "high"] = low.to_numpy(), high.to_numpy()
     except NoIntervalError:
         ends = None
     gamma = fitted.discrimination
@@ -127,7 +127,7 @@ def _on_best_known_scale(fitted: FitResult, level: float) -> tuple[pd.Series, pd
     weights = best_known_weights(fitted.scores.to_numpy(), fitted.covariance, many)
     to_judges = np.eye(many) - weights
     own = fitted.covariance[n : n + many, n : n + many]
-    errors = np.sqrt(np.diag(to_judges @ own @ to_judges.T))
+    errors = np.sqrt(np.maximum(np.diag(to_judges @ own @ to_judges.T), 0.0))
     gamma = fitted.discrimination[np.asarray(fitted.free[:1].any(axis=0), bool).tolist()]
     known = ~gamma.index.isin(fitted.unbounded_judges)
     reach = np.exp(np.minimum(normal_quantile(level, fitted.degrees_of_freedom) * errors, FURTHEST))

@@ -25,6 +25,7 @@ from judgerank.solvers.solution import Status
 
 FOLDS = 5
 MOST_MODELS, MOST_ROWS = 200, 20_000  # compared on; of more, those compared most, and questions at random
+LEAST = 20  # questions, however large
 COLUMNS = ["member", "parameters", "log_loss", "log_loss_error", "worse", "worse_error", "ranks", "note"]
 
 
@@ -65,7 +66,7 @@ def compared(judgments: Judgments, used: str) -> tuple[pd.DataFrame, list[str]]:
         parameters first: log-loss per comparison; ``worse`` by how much it is larger than that of the best; errors
         are over questions. ``note`` says why a member was not compared.
     list of str
-        None if the one that ranks cannot be compared with any other.
+        None if there are not two to compare.
     """
     sample = sample_of(judgments)
     rows, losses = [], {}
@@ -108,13 +109,15 @@ def sample_of(judgments: Judgments) -> Sample:
         n = len(comparisons.models)
         times = sum(np.bincount(end, comparisons.count, n) for end in (comparisons.first, comparisons.second))
         most = np.isin(np.arange(n), np.argsort(-times, kind="stable")[:MOST_MODELS])
-        rows = rows[most[comparisons.first] & most[comparisons.second]]
-        said.append(f"the {MOST_MODELS} models compared most")
+        among = most[comparisons.first] & most[comparisons.second]
+        if among.any():
+            rows = rows[among]
+            said.append(f"the {MOST_MODELS} models compared most")
     if len(rows) > MOST_ROWS:
         there, place = np.unique(unit[rows], return_inverse=True)
         place = generator(0, "members", "questions").permutation(len(there))[place]
         ends = np.cumsum(np.bincount(place))
-        rows = rows[ends[place] <= MOST_ROWS]
+        rows = rows[(ends[place] <= MOST_ROWS) | (place < LEAST)]
         said.append(f"{len(rows):,} comparisons drawn at random")
     if said:
         comparisons, kept = split(comparisons.take(rows))[0]
@@ -126,7 +129,7 @@ def sample_of(judgments: Judgments) -> Sample:
 
 def sampled(comparisons: Comparisons, unit: IntArray, told: str) -> Sample:
     """Comparisons with the number of what is left out with each, dealt to folds at random; none if few."""
-    c, units = comparisons.with_ties(), int(unit.max()) + 1
+    c, units = comparisons.with_ties(), int(unit.max(initial=-1)) + 1
     fold = (generator(0, "members", "folds").permutation(units) % FOLDS)[unit]
     parts = tuple(_parted(c, fold == number) for number in range(FOLDS)) if units >= FOLDS else ()
     without = len(c) - sum(len(rows) for *_, rows in parts)

@@ -268,7 +268,10 @@ class QuestionFit:
     def _sigma_told(self, level: float) -> str:
         if self.sigma == 0:
             return "sigma is zero: judges of one question do not err together more than chance has it"
-        rows = self.confidence_intervals(level).set_index("parameter").loc[["sigma", "relative sigma"]]
+        try:
+            rows = self.confidence_intervals(level).set_index("parameter").loc[["sigma", "relative sigma"]]
+        except NoIntervalError as error:
+            return f"sigma {self.sigma:.3f}; {error}"
         told = [f"{row.estimate:.3f} ({row.low:.3f} to {row.high:.3f})" for row in rows.itertuples()]
         return f"sigma {told[0]}, and {told[1]} of the scores' standard deviation"
 
