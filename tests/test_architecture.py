@@ -60,7 +60,7 @@ LAYERS = [
     ["presentation", "result", "storing"],
     ["resuming"],
     ["fitting", "ranks", "apart", "crossvalidation", "scale", "__init__"],
-    ["leaderboard", "planning", "collecting", "questions", "trust", "boards"],
+    ["leaderboard", "planning", "collecting", "questions", "trust", "boards", "people"],
     ["cli", "__main__"],
 ]
 

@@ -22,6 +22,7 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "length": ("length", ("length",)),
     "category": ("category", ("category", "criterion")),
     "reply": ("reply", ("reply", "raw")),
+    "human": ("human", ("human",)),
     "count": ("count", ()),
 }
 ASK = "ask"  # of the column of counts: refuse one that is there and not spoken of
