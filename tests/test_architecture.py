@@ -66,7 +66,7 @@ LAYERS = [
     ["presentation", "result", "storing"],
     ["resuming"],
     ["fitting", "ranks", "apart", "crossvalidation", "scale", "__init__"],
-    ["leaderboard", "planning", "collecting", "questions", "blocks", "trust", "boards", "adaptive"],
+    ["leaderboard", "planning", "collecting", "questions", "blocks", "trust", "boards", "people", "adaptive"],
     ["cli", "__main__"],
 ]
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     )
     from judgerank.fitting import fit
     from judgerank.leaderboard.ranking import rank
+    from judgerank.people.report import people_report
     from judgerank.questions.fit import fit_questions
     from judgerank.questions.result import QuestionFit
     from judgerank.ranks import pairwise, rank_intervals
@@ -63,6 +64,7 @@ _FROM = {
     ],
     "fitting": ["fit"],
     "leaderboard.ranking": ["rank"],
+    "people.report": ["people_report"],
     "questions.fit": ["fit_questions"],
     "questions.result": ["QuestionFit"],
     "ranks": ["pairwise", "rank_intervals"],
@@ -114,6 +116,7 @@ __all__ = [
     "fragility",
     "load",
     "pairwise",
+    "people_report",
     "place",
     "rank",
     "rank_intervals",

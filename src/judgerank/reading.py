@@ -40,9 +40,9 @@ def read_judgments(
         By default what the file's name ends in.
     columns : mapping of str to str, optional
         Names of the file's columns where they are not the usual ones: ``model_a`` (shown first), ``model_b``,
-        ``winner``, and, if there are any, ``judge``, ``question``, ``length``, ``category`` and ``reply`` (what
-        the judge wrote). ``count`` names a column that says how many like judgments a record stands for; null
-        counts every record once. Unless it is there (or
+        ``winner``, and, if there are any, ``judge``, ``question``, ``length``, ``category``, ``reply`` (what the
+        judge wrote) and ``human`` (whether a person judged). ``count`` names a column that says how many like
+        judgments a record stands for; null counts every record once. Unless it is there (or
         ``"ask"``), a column that looks like one is refused, since either reading could be meant.
     winner_values : mapping of str to str, optional
         Words for the winner, and what they mean: ``a``, ``b``, ``tie`` or ``unknown``. Where a record holds two

@@ -162,6 +162,7 @@ def test_the_site_builds_without_a_warning(tmp_path):
     assert (tmp_path / "reference/fit/index.html").is_file()
 
 
+COMMAND_NAMES = get_command(app).commands
 COMMANDS = sorted(
     {line.split("#")[0].strip() for line in re.findall(r"^judgerank .*$", EVERY, re.MULTILINE)},
 )
@@ -177,4 +178,4 @@ def test_commands_shown_are_understood(line):
 
 
 def test_several_commands_are_shown():
-    assert {line.split()[1] for line in COMMANDS} == {"rank", "plan", "collect", "doctor"}
+    assert {line.split()[1] for line in COMMANDS} == set(COMMAND_NAMES)

@@ -1,4 +1,4 @@
-"""The command `judgerank`: rank, trust, place, diff, plan, collect, doctor."""
+"""The command `judgerank`: rank, trust, place, diff, people, plan, collect, doctor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli import boards, collect, doctor, plan, rank, trust
+from judgerank.cli import boards, collect, doctor, people, plan, rank, trust
 from judgerank.cli.commands import Commands
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ for name, command in (
     ("trust", trust.trust),
     ("place", boards.place),
     ("diff", boards.diff),
+    ("people", people.people),
     ("plan", plan.plan),
     ("collect", collect.collect),
 ):

@@ -22,6 +22,7 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "length": ("length", ("length",)),
     "category": ("category", ("category", "criterion")),
     "reply": ("reply", ("reply", "raw")),
+    "human": ("human", ("human",)),
     "count": ("count", ()),
 }
 SIDES = ("_a", "_b")  # ends of names of columns that are about one answer each

@@ -21,6 +21,7 @@ from replication.auditing.shown_trust import (
     compared_table,
     effective_table,
     fragility_table,
+    people_table,
     placed_table,
 )
 
@@ -265,6 +266,7 @@ BLOCKS = {
     "members": members_table,
     "methods": methods_table,
     "panel": panel_table,
+    "people": people_table,
     "placed": placed_table,
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,

@@ -68,3 +68,14 @@ def compared_table(results: Results) -> str:
         rows.append((row["setting"], f"{row['moved']:.2f} ({row['moved_se']:.2f})"))
     frame = pd.DataFrame(rows, columns=["boards", "some model is said to have moved"])
     return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def people_table(results: Results) -> str:
+    """Simulated panels with some human votes: what intervals hold, the saving, and the test."""
+    rows = []
+    for _, row in results.table("people/votes.csv").iterrows():
+        names = ("covered/helped", "covered/alone", "covered/as a judge", "saving", "rejected")
+        rows.append((row["setting"], *(f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names)))
+    columns = ["panel", "held: helped by the panel", "held: people alone", "held: people as a judge"]
+    frame = pd.DataFrame(rows, columns=[*columns, "variance saved by the help", "said to disagree"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))

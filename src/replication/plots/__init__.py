@@ -16,6 +16,7 @@ from replication.plots.judges import (
 from replication.plots.methods import methods
 from replication.plots.newcomers import newcomers
 from replication.plots.panel_blocks import blocks, categories
+from replication.plots.people import people
 from replication.plots.planning import plan
 from replication.plots.rankings import agreement, leaderboard, panel, ratings, tie_handling, uncertainty
 from replication.plots.resampled import efficiency, sparsity, weak_share
@@ -48,6 +49,7 @@ __all__ = [
     "newcomers",
     "pair_heatmap",
     "panel",
+    "people",
     "plan",
     "pool",
     "prompt",

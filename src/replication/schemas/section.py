@@ -237,6 +237,17 @@ class Newcomers(RealData):
 
 
 @dataclass
+class People(Section):
+    """A few human votes beside a panel, simulated."""
+
+    parallel: Parallel = field(default_factory=Parallel)
+    level: float = within(0, 1, ends=False)
+    replications: int = at_least(2)
+    block: int = at_least(1)
+    cache: str = MISSING
+
+
+@dataclass
 class Resampled(OneSet):
     """A section that refits random parts of a set."""
 

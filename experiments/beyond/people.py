@@ -1,0 +1,44 @@
+"""Beyond the paper: a few human votes as the anchor of a panel's many, on simulated panels.
+
+python experiments/beyond/people.py [replications=500] ...
+"""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank.judgments import Judgments
+from replication import plots
+from replication.config import ROOT, main
+from replication.outputs import run_section
+from replication.people import VOTED, voted, voted_once
+from replication.replicate import Study
+from replication.tables import Table
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    cells, names = {}, {}
+    for name, (bias, sd, asked) in VOTED.items():
+        cell = name.replace(",", "").replace(" ", "-")
+        cells[cell] = {"bias": bias, "sd": sd, "asked": asked, "level": cfg.level}
+        names[cell] = name
+    repeats = dict.fromkeys(cells, cfg.replications)
+    study = Study("people", voted_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study.run(cfg.parallel)
+    rows = [voted(pd.DataFrame(study.records(cell)), name) for cell, name in names.items()]
+    return {"votes": Table(pd.DataFrame(rows), "A few human votes beside a panel, simulated", 3)}
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"people": plots.people(tables["votes"], f"A few human votes beside a panel's many, simulated{suffix}")}
+
+
+@main("people")
+def run(cfg: DictConfig) -> None:
+    run_section("people", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

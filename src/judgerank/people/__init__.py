@@ -1,0 +1,1 @@
+"""A few human votes as the anchor of a panel's many: scores on the human scale with valid intervals."""

@@ -1,0 +1,192 @@
+"""Scores on the human scale from few human votes and a panel's many, by prediction-powered inference.
+
+People prefer model i to j with probability sigmoid(t_i - t_j). With y what people said of the items they were
+asked about, f what the panel lets one expect of every item, and l the loss of scores on an answer, t minimises
+
+    mean_asked l(t; y) + lambda (mean_others l(t; f) - mean_asked l(t; f)).
+
+The panel's errors cancel, whatever they are, if the items that people were asked about are a random sample. The
+weight lambda from 0 (people alone) to 1 is that of the least variance (Angelopoulos and others, 2023,
+arXiv 2301.09633; Angelopoulos, Duchi and Zrnic, arXiv 2311.01453). Errors are clustered by question, which that
+work's own code does not do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import chdtrc, expit
+
+from judgerank.arrays import FloatArray
+from judgerank.errors import DataError, NoMaximumError
+from judgerank.fitting import fit
+from judgerank.inference import require_level, wald, zero_sum_basis
+from judgerank.people.items import Items
+from judgerank.result import FitResult
+
+STEPS, DONE = 100, 1e-11  # of Newton's method
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Scores on the human scale.
+
+    Attributes
+    ----------
+    items : Items
+    scores, alone : float array, shape (N,)
+        With the panel's help, and by people alone; zero-sum.
+    covariance, covariance_alone : float array, shape (N, N)
+    weight : float
+        Lambda: zero if the panel is of no help.
+    clusters : int
+        Questions behind the errors.
+    """
+
+    items: Items
+    scores: FloatArray
+    alone: FloatArray
+    covariance: FloatArray
+    covariance_alone: FloatArray
+    weight: float
+    clusters: int
+
+    @property
+    def saving(self) -> float:
+        """Share of the variance of the scores that the panel takes away, on average over the models."""
+        return 1 - float(np.trace(self.covariance) / np.trace(self.covariance_alone))
+
+    def table(self, level: float = 0.95) -> pd.DataFrame:
+        """``rank, model, score, standard_error, low, high, alone, alone_error``, best first."""
+        require_level(level)
+        error, own = (np.sqrt(np.diag(v)) for v in (self.covariance, self.covariance_alone))
+        low, high = wald(self.scores, error, level, self.clusters - 1.0)
+        columns = {"score": self.scores, "standard_error": error, "low": low, "high": high}
+        frame = pd.DataFrame({"model": self.items.models, **columns, "alone": self.alone, "alone_error": own})
+        frame = frame.sort_values("score", ascending=False, ignore_index=True)
+        frame.insert(0, "rank", range(1, len(frame) + 1))
+        return frame
+
+    def win_probabilities(self, level: float = 0.95) -> pd.DataFrame:
+        """P(a person prefers the first), the higher score first: ``first, second, probability, low, high``."""
+        require_level(level)
+        order = np.argsort(-self.scores, kind="stable")
+        i, j = (order[end] for end in np.triu_indices(len(order), 1))
+        v, d = self.covariance, self.scores[i] - self.scores[j]
+        low, high = wald(d, np.sqrt(v[i, i] + v[j, j] - 2 * v[i, j]), level, self.clusters - 1.0)
+        names = np.array(self.items.models, object)
+        ends = {"probability": expit(d), "low": expit(low), "high": expit(high)}
+        return pd.DataFrame({"first": names[i], "second": names[j], **ends})
+
+
+def anchored_by_people(items: Items) -> People:
+    """Scores on the human scale, the panel's weight that of the least variance.
+
+    Raises
+    ------
+    DataError
+        If people were asked about fewer than two questions, or about all items.
+    NoMaximumError
+        If the human votes alone do not determine every score; the models are named.
+    """
+    asked = items.asked
+    clusters = len(np.unique(items.question[asked]))
+    if clusters < 2:
+        raise DataError(f"people were asked about {clusters} questions, and this takes two or more")
+    if asked.all():
+        raise DataError("people were asked about every item: there is nothing for the panel to add")
+    start = fit(items.comparisons(), "btl").scores.to_numpy()
+    weight = _best_weight(items, start)
+    scores, alone = _minimum(items, weight, start), _minimum(items, 0.0, start)
+    v, v_alone = (_covariance(items, lam, t) for lam, t in ((weight, scores), (0.0, alone)))
+    return People(items, scores, alone, v, v_alone, weight, clusters)
+
+
+def disagreement(found: People, panel: FitResult) -> tuple[float, float, int]:
+    """Test that people's scores are the panel's up to their scale: statistic, p-value, degrees of freedom.
+
+    The scores by people alone are held against c times the panel's, c at its best. Both are on the same questions,
+    which makes their errors go together: the test is cautious for that.
+    """
+    n = len(found.alone)
+    basis = zero_sum_basis(n)
+    s = panel.scores[list(found.items.models)].to_numpy()
+    places = [panel.comparisons.models.index(model) for model in found.items.models]
+    v_panel = panel.covariance[np.ix_(places, places)]
+    c = float(found.alone @ s / (s @ s))
+    for _ in range(20):  # weights depend on c, and settle at once
+        v = basis.T @ (found.covariance_alone + c**2 * v_panel) @ basis
+        inverse, x = np.linalg.pinv(v, hermitian=True), basis.T @ s
+        c = float(x @ inverse @ (basis.T @ found.alone) / (x @ inverse @ x))
+    off = basis.T @ (found.alone - c * s)
+    statistic = float(off @ np.linalg.pinv(v, hermitian=True) @ off)
+    return statistic, float(chdtrc(n - 2, statistic)), n - 2
+
+
+def _design(items: Items) -> FloatArray:
+    """Rows e_i - e_j in the zero-sum coordinates, shape (M, N - 1)."""
+    basis = zero_sum_basis(len(items.models))
+    return basis[items.first] - basis[items.second]
+
+
+def _shares(items: Items) -> tuple[FloatArray, FloatArray]:
+    """Weight of every item in the means over those asked and over the others, shape (M,) each."""
+    asked = items.asked
+    return asked / asked.sum(), ~asked / (~asked).sum()
+
+
+def _minimum(items: Items, weight: float, start: FloatArray) -> FloatArray:
+    """Newton's method; the Hessian (1 - lambda) H_asked + lambda H_others is positive.
+
+    Raises
+    ------
+    NoMaximumError
+        If it does not settle.
+    """
+    x, (own, other) = _design(items), _shares(items)
+    basis = zero_sum_basis(len(items.models))
+    y = np.where(items.asked, items.human, 0.0)
+    t = basis.T @ start
+    for _ in range(STEPS):
+        p = expit(x @ t)
+        gradient = x.T @ (own * (p - y) + weight * (other - own) * (p - items.panel))
+        hessian = (x * (((1 - weight) * own + weight * other) * p * (1 - p))[:, None]).T @ x
+        step = np.linalg.solve(hessian, gradient)
+        t = t - step * min(1.0, 2.0 / max(np.abs(step).max(), np.finfo(float).tiny))
+        if np.abs(step).max() <= DONE:
+            return np.asarray(basis @ t)
+    raise NoMaximumError("the scores on the human scale did not settle: ask people about more items", ())
+
+
+def _parts(items: Items, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """By question: the gradient by people alone, and what a weight of one adds; and the inverse of the Hessian."""
+    x, (own, other) = _design(items), _shares(items)
+    p = expit(t[items.first] - t[items.second])
+    y = np.where(items.asked, items.human, 0.0)
+    _, question = np.unique(items.question, return_inverse=True)
+    sums = np.zeros((2, int(question.max()) + 1, x.shape[1]))
+    np.add.at(sums[0], question, x * (own * (p - y))[:, None])
+    np.add.at(sums[1], question, x * ((other - own) * (p - items.panel))[:, None])
+    hessian = (x * (own * p * (1 - p))[:, None]).T @ x
+    return sums[0], sums[1], np.linalg.inv(hessian)
+
+
+def _best_weight(items: Items, t: FloatArray) -> float:
+    """Of the least trace of the variance, which is a parabola in the weight."""
+    alone, more, inverse = _parts(items, t)
+    a, b = alone @ inverse, more @ inverse
+    return float(np.clip(-np.sum(a * b) / np.sum(b * b), 0.0, 1.0))
+
+
+def _covariance(items: Items, weight: float, t: FloatArray) -> FloatArray:
+    """Sandwich over questions, shape (N, N)."""
+    alone, more, _ = _parts(items, t)
+    x, (own, other) = _design(items), _shares(items)
+    p = expit(t[items.first] - t[items.second])
+    hessian = (x * (((1 - weight) * own + weight * other) * p * (1 - p))[:, None]).T @ x
+    many = len(np.unique(items.question[items.asked]))
+    by_question = (alone + weight * more) @ np.linalg.inv(hessian) * np.sqrt(many / (many - 1))
+    basis = zero_sum_basis(len(items.models))
+    return np.asarray(basis @ (by_question.T @ by_question) @ basis.T)

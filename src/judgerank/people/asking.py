@@ -1,0 +1,56 @@
+"""Which items to send to people next: where their answers would tell most of the scores.
+
+An answer to an item x moves the scores by about H^-1 x (y - lambda f), so its worth is the length of H^-1 x times
+the spread of y - lambda f, which is learned from the items that people were asked about: it is larger where the
+panel is split. Votes are spread best in proportion to that (Neyman, 1934; Zrnic and Candes, arXiv 2403.03208).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from judgerank.arrays import FloatArray
+from judgerank.people.anchor import People, _design, _shares
+from judgerank.people.items import table
+
+LEAST = 0.05  # spread of an answer, lest items be never asked about that the panel agrees on
+
+
+def next_items(found: People, names: pd.Series | None = None) -> pd.DataFrame:
+    """Items that people were not asked about, the most telling first: ``first, second, question, panel, worth``.
+
+    ``worth`` is in units of the mean item's. Of a pair, draw items at random: the intervals take those that people
+    were asked about for a random sample.
+
+    Parameters
+    ----------
+    found : People
+    names : Series, optional
+        Names of the questions, by number.
+    """
+    items, x = found.items, _design(found.items)
+    own, _ = _shares(items)
+    p = expit(found.scores[items.first] - found.scores[items.second])
+    inverse = np.linalg.inv((x * (own * p * (1 - p))[:, None]).T @ x)
+    worth = np.linalg.norm(x @ inverse, axis=1) * _spread(found, p)
+    frame = table(items, names).drop(columns="human").assign(worth=worth / worth.mean())[~items.asked]
+    return frame.sort_values("worth", ascending=False, kind="stable", ignore_index=True)
+
+
+def next_pairs(listed: pd.DataFrame) -> pd.DataFrame:
+    """Items by pair of models: ``first, second, items, share``, the share of the next votes that suits each."""
+    by = listed.groupby(["first", "second"], sort=False)["worth"].agg(["size", "sum"]).reset_index()
+    by = by.assign(share=by["sum"] / by["sum"].sum()).rename(columns={"size": "items"}).drop(columns="sum")
+    return by.sort_values("share", ascending=False, kind="stable", ignore_index=True)
+
+
+def _spread(found: People, p: FloatArray) -> FloatArray:
+    """Standard deviation of y - lambda f of every item, a line in the panel's split f (1 - f)."""
+    items, asked = found.items, found.items.asked
+    split = items.panel * (1 - items.panel)
+    off = (items.human - p - found.weight * (items.panel - p))[asked]
+    design = np.column_stack([np.ones(int(asked.sum())), split[asked]])
+    (base, slope), *_ = np.linalg.lstsq(design, off**2, rcond=None)
+    return np.asarray(np.sqrt(np.maximum(base + slope * split, LEAST**2)))

@@ -1,0 +1,129 @@
+"""Items, each a question with two models: what people said of it, and what the panel lets one expect."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from judgerank.arrays import BoolArray, FloatArray, IntArray
+from judgerank.comparisons import Comparisons
+from judgerank.errors import DataError
+from judgerank.frames import OUTCOMES
+from judgerank.judgments import Judgments
+from judgerank.result import FitResult
+
+YES, NO = {"1", "1.0", "true", "yes", "human"}, {"0", "0.0", "false", "no", "", "nan", "none"}
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """Items that the panel judged; of some there are human votes.
+
+    Attributes
+    ----------
+    models : tuple of str
+    first, second, question : int array, shape (M,)
+        Models, the first earlier among them, and the question.
+    panel : float array, shape (M,)
+        Share of the votes for the first that the panel lets one expect, from 0 to 1.
+    human : float array, shape (M,)
+        Share of the human votes for the first, ties half; NaN where there is none.
+    unjudged : int
+        Items that people judged and the panel did not: left out.
+    """
+
+    models: tuple[str, ...]
+    first: IntArray
+    second: IntArray
+    question: IntArray
+    panel: FloatArray
+    human: FloatArray
+    unjudged: int = 0
+
+    @property
+    def asked(self) -> BoolArray:
+        """Whether people were asked, shape (M,)."""
+        return ~np.isnan(self.human)
+
+    def comparisons(self) -> Comparisons:
+        """Of the items that people judged, one each."""
+        rows = self.asked
+        one = np.zeros(int(rows.sum()), int)
+        return Comparisons(self.models, ("people",), self.first[rows], self.second[rows], one, self.human[rows])
+
+
+def human_rows(judgments: Judgments, names: Collection[str] = ()) -> BoolArray:
+    """Which comparisons are people's: by judges of these names, or marked in a column ``human``.
+
+    Raises
+    ------
+    DataError
+        If a name is no judge's, a mark is neither yes nor no, or none or all comparisons are people's.
+    """
+    frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))]
+    unknown = [name for name in names if name not in judgments.comparisons.judges]
+    if unknown:
+        raise DataError(f"there is no judge {unknown[0]!r} to be taken for human")
+    found = frame["judge_model"].isin(list(names)).to_numpy()
+    if "human" in frame:
+        marks = frame["human"].astype(str).str.strip().str.lower()
+        wrong = marks[~marks.isin(YES | NO)]
+        if len(wrong):
+            raise DataError(f"record {wrong.index[0] + 1} has {wrong.iloc[0]!r} for human, neither yes nor no")
+        found = found | marks.isin(YES).to_numpy()
+    if not found.any():
+        raise DataError("no judgment is a person's (name their judges, or mark them in a column human)")
+    if found.all():
+        raise DataError("every judgment is a person's: there is no panel to anchor")
+    return np.asarray(found, bool)
+
+
+def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, panel: FitResult) -> Items:
+    """Items with human votes beside what the panel lets one expect.
+
+    That is the fitted probability with neither model shown first, and what the judges of the item prefer beyond
+    it, each weighed by its discrimination. A judge's preference for a position is thus left out.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Raw rows of the panel and of people, T of them.
+    question : int array, shape (T,)
+    human : bool array, shape (T,)
+    panel : FitResult
+        Of the panel's rows alone, with all of the models.
+    """
+    c, n = comparisons, len(comparisons.models)
+    turned = c.first > c.second
+    low, high = np.minimum(c.first, c.second).astype(np.int64), np.maximum(c.first, c.second)
+    outcome = np.where(turned, 1 - c.outcome, c.outcome)
+    _, number = np.unique(question, return_inverse=True)
+    _, start, item = np.unique(number * n**2 + low * n + high, return_index=True, return_inverse=True)
+    size = len(start)
+    mine = np.flatnonzero(~human)
+    rows = replace(c.take(mine), tied=None)
+    beyond = rows.outcome - panel.probability(rows)
+    gamma = panel.discrimination[list(rows.judges)].to_numpy()[rows.judge] * rows.count
+    weight = np.bincount(item[mine], gamma, size)
+    more = np.bincount(item[mine], gamma * np.where(turned[mine], -beyond, beyond), size)
+    s = panel.scores[list(c.models)].to_numpy()
+    expected = panel.win_probability(s[low[start]] - s[high[start]])
+    expected = np.clip(expected + more / np.maximum(weight, np.finfo(float).tiny), 0.0, 1.0)
+    votes = np.bincount(item[human], c.count[human], size)
+    given = np.bincount(item[human], (outcome * c.count)[human], size)
+    people = np.where(votes > 0, given / np.maximum(votes, 1), np.nan)
+    seen = np.bincount(item[mine], minlength=size) > 0
+    kept = np.flatnonzero(seen)
+    columns = (low[start][kept], high[start][kept], number[start][kept], expected[kept], people[kept])
+    return Items(c.models, *columns, unjudged=int((~seen).sum()))
+
+
+def table(items: Items, names: pd.Series | None = None) -> pd.DataFrame:
+    """``first, second, question, panel, human``; questions by name where these are given, by number."""
+    models = np.array(items.models, object)
+    question = items.question if names is None else names.to_numpy()[items.question]
+    columns = {"first": models[items.first], "second": models[items.second], "question": question}
+    return pd.DataFrame({**columns, "panel": items.panel, "human": items.human})

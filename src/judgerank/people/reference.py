@@ -1,0 +1,47 @@
+"""People as one more judge, whose discrimination is the unit: scores on the human scale, if the panel is right.
+
+If people and panel see one order with one set of gaps, all votes go into one fit, and on the scale on which their
+discrimination is one the scores are e^alpha s, alpha being theirs. That is much narrower than what needs no such
+assumption (`judgerank.people.anchor`), and wrong where they disagree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from judgerank.arrays import FloatArray
+from judgerank.errors import DataError
+from judgerank.result import FitResult
+
+
+def on_scale_of(fitted: FitResult, judge: str) -> tuple[FloatArray, FloatArray]:
+    """Scores on the scale on which a judge's discrimination is one, and their covariance by the delta method.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    judge : str
+
+    Returns
+    -------
+    scores : float array, shape (N,)
+    covariance : float array, shape (N, N)
+
+    Raises
+    ------
+    DataError
+        If there is no such judge, or its discrimination is not free and above zero.
+    NoIntervalError
+        If the fit has no covariance.
+    """
+    judges, n = fitted.comparisons.judges, len(fitted.scores)
+    k = judges.index(judge) if judge in judges else None
+    if k is None or not fitted.free[:1, k].any():
+        raise DataError(
+            f"{judge!r} is not a judge with a free discrimination: it cannot be the unit of the scores"
+        )
+    scale, s = float(fitted.discrimination[judge]), fitted.scores.to_numpy()
+    to_scores = np.zeros((n, len(fitted.covariance)))
+    to_scores[:, :n] = np.eye(n)
+    to_scores[:, n + int(fitted.free[0, :k].sum())] = s
+    return scale * s, scale**2 * to_scores @ fitted.covariance @ to_scores.T

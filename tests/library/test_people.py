@@ -1,0 +1,208 @@
+"""Human votes beside a panel: closed forms, a second minimiser, invariances, and what intervals hold."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+
+from judgerank import fit, people_report
+from judgerank.errors import DataError, NoMaximumError
+from judgerank.people.anchor import anchored_by_people, disagreement
+from judgerank.people.asking import next_items, next_pairs
+from judgerank.people.items import Items, items_of
+from judgerank.people.reference import on_scale_of
+from judgerank.reading import judgments_of
+from replication.people import drawn, human_scale, voted_once
+
+
+def parts(seed, bias=0.0, sd=1.0, asked=200):
+    rows, question, human = drawn(np.random.default_rng(seed), bias, sd, asked)
+    panel = fit(rows.take(np.flatnonzero(~human)), "judge_aware")
+    return rows, question, human, panel, items_of(rows, question, human, panel)
+
+
+def frame_of(rows, question, human, mark=True):
+    frame = rows.to_frame().rename(columns={"judge_preferred_model": "winner", "judge_model": "judge"})
+    frame["question"] = [f"q{number}" for number in question]
+    return frame.assign(human=np.where(human, "yes", "no")) if mark else frame
+
+
+def test_the_scores_minimise_the_corrected_loss():
+    """Beside scipy's minimiser of the loss as it is written down."""
+    items = parts(1, bias=1.0)[-1]
+    found = anchored_by_people(items)
+    asked, lam = items.asked, found.weight
+    assert 0 < lam < 1
+
+    def loss(t):
+        d = t[items.first] - t[items.second]
+
+        def cross_entropy(y, rows):
+            return -np.mean(y[rows] * log_expit(d[rows]) + (1 - y[rows]) * log_expit(-d[rows]))
+
+        own, other = cross_entropy(items.human, asked), cross_entropy(items.panel, ~asked)
+        return own + lam * (other - cross_entropy(items.panel, asked)) + t.sum() ** 2
+
+    best = minimize(loss, np.zeros(len(items.models)), tol=1e-12).x
+    np.testing.assert_allclose(found.scores, best, atol=1e-5)
+
+
+def test_people_alone_are_the_unweighted_fit_of_their_votes_clustered_by_question():
+    items = parts(2)[-1]
+    found, plain = anchored_by_people(items), fit(items.comparisons(), "btl")
+    np.testing.assert_allclose(found.alone, plain.scores, atol=1e-8)
+    rows = items.comparisons()
+    by = plain.clustered(rows, items.question[items.asked])
+    np.testing.assert_allclose(found.covariance_alone, by.covariance, rtol=1e-6, atol=1e-10)
+
+
+def test_a_panel_that_is_people_gives_them_all_its_weight_and_a_coin_none():
+    items = parts(3)[-1]
+    whole = np.where(items.asked, items.human, np.random.default_rng(1).random(len(items.first)) < items.panel)
+    found = anchored_by_people(replace(items, panel=whole))
+    assert found.weight > 0.7 and found.saving > 0.6
+    coin = np.random.default_rng(2).random(len(items.first))
+    assert anchored_by_people(replace(items, panel=coin)).weight < 0.25
+
+
+def test_the_weight_is_of_the_least_variance():
+    from judgerank.people.anchor import _covariance
+
+    items = parts(4)[-1]
+    found = anchored_by_people(items)
+    at = found.alone
+    traces = [np.trace(_covariance(items, lam, at)) for lam in (0.0, found.weight, 1.0)]
+    assert traces[1] < min(traces[0], traces[2])
+
+
+def test_what_the_panel_lets_expect_leaves_its_positions_out():
+    """All shown in either order: a lean towards the first shown is no vote."""
+    rng = np.random.default_rng(5)
+    rows, question, human = drawn(rng, 0.0, 0.5, 150)
+    turn = rng.random(len(rows)) < 0.5
+    shown = replace(
+        rows,
+        first=np.where(turn, rows.second, rows.first),
+        second=np.where(turn, rows.first, rows.second),
+        outcome=np.where(turn, 1 - rows.outcome, rows.outcome),
+    )
+    plain, turned = (
+        items_of(c, question, human, fit(c.take(np.flatnonzero(~human)), "judge_aware")) for c in (rows, shown)
+    )
+    np.testing.assert_allclose(plain.panel, turned.panel, atol=1e-7)
+    np.testing.assert_array_equal(plain.human, turned.human)
+
+
+def test_helped_intervals_hold_where_the_panel_is_biased():
+    records = pd.DataFrame(
+        [
+            voted_once({"bias": 1.0, "sd": 1.0, "asked": 150, "level": 0.95}, np.random.default_rng(seed))
+            for seed in range(40)
+        ]
+    )
+    assert records["covered/helped"].mean() > 0.88 > 0.7 > records["covered/as a judge"].mean()
+    assert 0.03 < records["saving"].mean() < 0.4
+    assert (records["p"] < 0.05).mean() > 0.4
+    fair = [
+        voted_once({"bias": 0.0, "sd": 1.0, "asked": 150, "level": 0.95}, np.random.default_rng(seed))["p"]
+        for seed in range(60)
+    ]
+    assert np.mean(np.array(fair) < 0.05) < 0.17  # at .05, more than that once in a thousand times
+
+
+def test_the_scale_of_a_judge_is_a_delta_method():
+    rows, *_ = parts(6)
+    fitted = fit(rows, "judge_aware")
+    scores, v = on_scale_of(fitted, "people")
+    gamma = fitted.discrimination["people"]
+    np.testing.assert_allclose(scores, gamma * fitted.scores)
+    names = fitted.comparisons.judges
+    k, n = names.index("people"), len(scores)
+    jacobian = np.zeros((n, len(fitted.covariance)))
+    for place in range(len(fitted.covariance)):  # by differences of gamma s in (s, alpha)
+        s, alpha = fitted.scores.to_numpy().copy(), np.log(fitted.discrimination.to_numpy())
+        if place < n:
+            s[place] += 1e-6
+        else:
+            alpha[place - n] += 1e-6
+        jacobian[:, place] = (np.exp(alpha[k]) * s - scores) / 1e-6
+    np.testing.assert_allclose(v, jacobian @ fitted.covariance @ jacobian.T, rtol=1e-4, atol=1e-9)
+    with pytest.raises(DataError, match="'nobody'"):
+        on_scale_of(fitted, "nobody")
+
+
+def test_agreement_does_not_hang_on_the_scale():
+    rows, _, _, panel, items = parts(7)
+    found = anchored_by_people(items)
+    one = disagreement(found, panel)
+    twice = replace(
+        panel,
+        solution=replace(
+            panel.solution, parameters=replace(panel.solution.parameters, scores=2 * panel.scores.to_numpy())
+        ),
+        robust=4 * panel.covariance,
+    )
+    assert disagreement(found, twice) == pytest.approx(one)
+    assert one[2] == len(rows.models) - 2
+
+
+def test_items_that_the_panel_is_split_on_are_worth_more():
+    items = parts(8)[-1]
+    found = anchored_by_people(items)
+    listed = next_items(found)
+    assert len(listed) == (~items.asked).sum() and (np.diff(listed["worth"]) <= 0).all()
+    pairs = next_pairs(listed)
+    assert pairs["share"].sum() == pytest.approx(1) and pairs["items"].sum() == len(listed)
+    split = (listed["panel"] - 0.5).abs()
+    assert listed["worth"].corr(split, method="spearman") < -0.2
+
+
+def test_human_scale_of_alike_answers_is_the_truth():
+    from replication.people import SCORES
+
+    np.testing.assert_allclose(human_scale(0.0), SCORES, atol=1e-8)
+    assert np.ptp(human_scale(1.0)) < np.ptp(SCORES)
+    assert expit(SCORES[0] - SCORES[1]) > 0.5
+
+
+# through the reader
+
+
+def test_people_are_told_by_a_column_or_by_name():
+    rows, question, human = drawn(np.random.default_rng(9), 0.0, 1.0, 200)
+    marked = people_report(judgments_of(frame_of(rows, question, human)))
+    named = people_report(judgments_of(frame_of(rows, question, human, mark=False)), ["people"])
+    assert marked.table.equals(named.table)
+    assert {"score", "alone", "as_judge"} <= set(marked.table)
+    pairs = marked.people.win_probabilities()
+    assert ((pairs["low"] < pairs["probability"]) & (pairs["probability"] < pairs["high"])).all()
+    assert "takes" in str(marked) and "off the variance" in str(marked)
+
+
+def test_what_cannot_be_done_is_said():
+    rows, question, human = drawn(np.random.default_rng(10), 0.0, 1.0, 200)
+    frame = frame_of(rows, question, human)
+    for broken, said in (
+        (frame.drop(columns="question"), "takes a column"),
+        (frame.assign(human="no"), "no judgment is a person's"),
+        (frame.assign(human="yes"), "there is no panel"),
+        (frame.assign(human="perhaps"), "record 1 has 'perhaps' for human"),
+    ):
+        with pytest.raises(DataError, match=said):
+            people_report(judgments_of(broken))
+    with pytest.raises(DataError, match="no judge 'eve'"):
+        people_report(judgments_of(frame), ["eve"])
+    always = frame[~human | (frame["model_a"] != "m0") & (frame["model_b"] != "m0")]
+    with pytest.raises(NoMaximumError, match="m0"):
+        people_report(judgments_of(always))
+
+
+def test_items_without_the_panel_are_counted():
+    rows, question, human, panel, _ = parts(11)
+    elsewhere = np.where(human & (np.arange(len(rows)) % 2 == 0), question + 10_000, question)
+    items = items_of(rows, elsewhere, human, panel)
+    assert isinstance(items, Items) and items.unjudged == (elsewhere >= 10_000).sum() > 50
+    assert items.asked.sum() == human.sum() - items.unjudged
