@@ -49,15 +49,17 @@ class Rows:
         self._by_judge = csr_array((ones, (judge, rows)), shape=(k, len(judge)))
         places = np.r_[judge * n + first, judge * n + second]
         self._by_both = csr_array((signs, (places, both)), shape=(k * n, len(judge)))
-        ends = (first, first, second, second), (first, second, first, second)
-        place, sign = (
-            np.concatenate(ends[0]) * n + np.concatenate(ends[1]),
-            np.repeat([1.0, -1.0, -1.0, 1.0], len(judge)),
-        )
-        self._laplacian = csr_array((sign, (place, np.tile(rows, 4))), shape=(n * n, len(judge)))
 
     def __len__(self) -> int:
         return len(self.count)
+
+    @cached_property
+    def _laplacian(self) -> csr_array:
+        """From weights of the rows to the Laplacian, row by row; it takes memory as the square of the models."""
+        i, j, many = self.i, self.j, len(self.i)
+        place = np.r_[i, i, j, j] * self.n + np.r_[i, j, i, j]
+        signs = np.repeat([1.0, -1.0, -1.0, 1.0], many)
+        return csr_array((signs, (place, np.tile(np.arange(many), 4))), shape=(self.n**2, many))
 
     @cached_property
     def shares_of_judge(self) -> csr_array:
