@@ -17,10 +17,12 @@ settings.load_profile("core")
 
 # Files that take more than five seconds of a processor, which `make quick` leaves out
 SLOW_BY_PART = {
-    "library": "length localized localized_regressions",
-    "study": "audit cluster config dependence docs faults growing method_comparison model_comparison one_set "
-    "planning plots replicate sections simulation slots smoke stored_simulations torture validity verify",
-    "tool": "collecting command faults layouts members page panel publishing rank scale suggestions wheel",
+    "library": "boards length localized localized_regressions trust",
+    "study": "audit cluster config dependence docs faults growing method_comparison model_comparison newcomers "
+    "one_set people planning plots replicate sections simulation slots smoke stored_simulations torture trusting "
+    "validity verify",
+    "tool": "boards collecting command faults layouts members page panel people publishing rank scale suggestions "
+    "trust wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
 
