@@ -17,11 +17,12 @@ settings.load_profile("core")
 
 # Files that take more than five seconds of a processor, which `make quick` leaves out
 SLOW_BY_PART = {
-    "library": "length localized localized_regressions",
-    "study": "audit cluster config dependence docs faults growing method_comparison model_comparison one_set "
-    "planning plots replicate sections simulation slots smoke stored_simulations torture validity verify",
-    "tool": "collecting collecting_faults collecting_runs command faults further layouts member_choice members "
-    "page panel publishing rank rank_questions scale suggestions wheel",
+    "library": "boards length localized localized_regressions trust",
+    "study": "audit cluster config dependence docs faults growing method_comparison model_comparison newcomers "
+    "one_set panel people planning plots replicate sections simulation slots smoke stored_simulations torture "
+    "trusting validity verify",
+    "tool": "boards collecting collecting_faults collecting_runs command faults further layouts member_choice "
+    "members page panel people publishing rank rank_questions scale suggestions trust wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
 
