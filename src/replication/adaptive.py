@@ -135,14 +135,14 @@ def paths(records: Iterator[Record], rule: str) -> pd.DataFrame:
 
 
 def needed(looks: pd.DataFrame, measure: str, target: float) -> float:
-    """Comparisons of one playback at which a measure first is as good, between looks in the logarithm; NaN if never.
+    """Comparisons of one playback at which a measure first is as good; NaN if never.
 
-    Errors fall and tau rises: of tau the best so far counts.
+    Between looks it is taken on the logarithm. Errors fall and tau rises: the best so far counts.
     """
     size = np.log(looks["comparisons"].to_numpy())
     value = -np.log(looks["error"].to_numpy()) if measure == "error" else looks["tau"].to_numpy()
     goal = -np.log(target) if measure == "error" else target
-    best = np.maximum.accumulate(value)
+    best = np.fmax.accumulate(value)
     place = int(np.searchsorted(best, goal))
     if place == 0:
         return float(np.exp(size[0]))
@@ -153,29 +153,35 @@ def needed(looks: pd.DataFrame, measure: str, target: float) -> float:
 
 
 def savings(looks: pd.DataFrame) -> pd.DataFrame:
-    """Comparisons that each rule takes to be as good as random ones are on average at their last look.
+    """Comparisons that each rule takes to be as good as random ones are on average half way.
 
-    ``rule, measure, target, comparisons, comparisons_se, saved, saved_se, never``: means over playbacks, and how many
-    never were as good, which count as long as they were.
+    Half way, since at the end of a playback little is left to choose from.
+
+    ``rule, measure, target, comparisons, comparisons_se, saved, saved_se, never``: means over playbacks, and how
+    many never were as good, which count with all their comparisons. Savings are against random ones; their errors
+    have those of both.
     """
-    last = looks.groupby(["rule", "playback"]).last()
-    whole, targets = last["comparisons"].max(), last.loc["random", ["tau", "error"]].mean()
+    whole = looks["comparisons"].max()
+    random = looks[looks["rule"] == "random"].groupby("look")[["comparisons", "tau", "error"]].mean()
+    targets = random[random["comparisons"] >= whole / 2].iloc[0][["tau", "error"]]
     rows = []
-    for rule in [name for name in RULES if name in set(looks["rule"])]:
-        for measure, target in targets.items():
-            own = looks[looks["rule"] == rule].groupby("playback")
-            found = own.apply(lambda part, m=measure, t=target: needed(part, m, t), include_groups=False)
-            counted = found.fillna(whole)
-            error = counted.std() / np.sqrt(len(counted)) if len(counted) > 1 else np.nan
+    for measure, target in targets.items():
+        plain: tuple[float, float] = (np.nan, np.nan)
+        for rule in [name for name in RULES if name in set(looks["rule"])]:
+            parts = [part for _, part in looks[looks["rule"] == rule].groupby("playback")]
+            found = pd.Series([needed(part, measure, target) for part in parts])
+            mean, error = found.fillna(whole).mean(), found.fillna(whole).sem()
+            plain = (mean, error) if rule == "random" else plain
+            relative = np.hypot(error / mean, plain[1] / plain[0])
             rows.append(
                 {
                     "rule": rule,
                     "measure": measure,
                     "target": target,
-                    "comparisons": counted.mean(),
+                    "comparisons": mean,
                     "comparisons_se": error,
-                    "saved": 1 - counted.mean() / whole,
-                    "saved_se": error / whole,
+                    "saved": 1 - mean / plain[0],
+                    "saved_se": 0.0 if rule == "random" else mean / plain[0] * relative,
                     "never": int(found.isna().sum()),
                     "playbacks": len(found),
                 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from judgerank.plots.style import PAGE, canvas
 
@@ -33,6 +34,7 @@ def adaptive(looks: pd.DataFrame, title: str) -> Figure:
                 if len(line):
                     axes.plot(line["comparisons"], line[measure], marker=marker, color=colour, label=words)
             axes.set(xscale="log", xlabel="comparisons", ylabel=label)
+            axes.xaxis.set_minor_formatter(NullFormatter())
             if measure == "error":
                 axes.set_yscale("log")
         row[0].set_title(name, loc="left")
