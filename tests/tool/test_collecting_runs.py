@@ -299,6 +299,16 @@ def test_a_dry_run_sends_nothing_and_says_what_it_would_take(tmp_path):
     assert currency == "EUR"
 
 
+def test_prices_that_are_not_given_are_those_of_the_list(tmp_path):
+    known = {"judge": "mini", "model": "openai/gpt-4o-mini", "api_key_env": "OPENAI_API_KEY"}
+    done = collected(tmp_path, None, "--dry-run", judges=[known])
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split("estimated cost at most ")[1].split()[0]) > 0
+    unknown = known | {"model": "openai/nobody-knows-this"}
+    done = collected(tmp_path, None, "--budget", 1, judges=[unknown])
+    assert "a budget needs prices, and judge 'mini' has none" in done.stderr
+
+
 def test_a_budget_stops_the_run_before_it_is_exceeded(tmp_path):
     with serving() as server:
         # an answer costs 0.11, and might have cost ten times as much
