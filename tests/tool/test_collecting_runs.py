@@ -5,12 +5,14 @@ import math
 import re
 import subprocess
 import sys
+from collections import Counter
 
 import pandas as pd
 import pytest
 
 from judgerank import Comparisons, fit
 from judgerank.collecting.prompts import PAIRWISE, fill
+from judgerank.simulate import generator
 from replication.config import ROOT
 from tests.tool.collecting import JUDGES, KEY, MODELS, TOTAL, collected, judgments, rows
 from tests.tool.command import environment
@@ -297,6 +299,16 @@ def test_a_dry_run_sends_nothing_and_says_what_it_would_take(tmp_path):
     assert currency == "EUR"
 
 
+def test_prices_that_are_not_given_are_those_of_the_list(tmp_path):
+    known = {"judge": "mini", "model": "openai/gpt-4o-mini", "api_key_env": "OPENAI_API_KEY"}
+    done = collected(tmp_path, None, "--dry-run", judges=[known])
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split("estimated cost at most ")[1].split()[0]) > 0
+    unknown = known | {"model": "openai/nobody-knows-this"}
+    done = collected(tmp_path, None, "--budget", 1, judges=[unknown])
+    assert "a budget needs prices, and judge 'mini' has none" in done.stderr
+
+
 def test_a_budget_stops_the_run_before_it_is_exceeded(tmp_path):
     with serving() as server:
         # an answer costs 0.11, and might have cost ten times as much
@@ -469,3 +481,43 @@ def test_the_worked_example_of_the_tutorial_runs(tmp_path):
     page = (tmp_path / "page/index.html").read_text()
     assert all(model in page for model in quality)
     assert "penalised maximum likelihood" in page
+
+
+# by rounds, until enough is known
+
+
+def test_collecting_until_the_best_is_known_asks_less_than_all_and_says_who_it_is(tmp_path):
+    """Five models of qualities far apart, one coin-flipping judge; every judgment is asked once."""
+    models = ("m0", "m1", "m2", "m3", "m4")
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(40, models)))
+
+    def reply(prompt: str) -> str:
+        chance = generator(1, prompt).random()
+        first, second = (int(number) for number in re.findall(r"answer of quality (\d+)", prompt))
+        p = 0.5 if prompt.startswith("coin") else 1 / (1 + math.exp(1.2 * (second - first)))
+        return "a, 0.9" if chance < p else "b, 0.9"
+
+    judges = [{"judge": name, "prompt_price": 1000} for name in ("good", "fair", "coin")]
+    with serving(reply=reply) as server:
+        done = collected(tmp_path, server.url, "--until", "top 1 separated", judges=judges)
+        assert done.returncode == 0, done.stderr
+        assert "reached after" in done.stdout
+        assert "the order is m4" in done.stdout
+        records = judgments(tmp_path)
+        assert len(records) == len(server.requests) < 1200
+        asked = Counter((r["question_id"], r["model_a"], r["model_b"], r["judge_model"]) for r in records)
+        assert set(asked.values()) == {1}
+        again = collected(tmp_path, server.url, "--until", "top 1 separated", judges=judges)
+        assert "reached after" in again.stdout
+        for words, until in (("is no goal", "soon"), ("some must be left", "top 5")):
+            assert words in collected(tmp_path, server.url, "--until", until, judges=judges).stderr
+        some = collected(tmp_path, server.url, "--until", "all", "--pilot", 0, judges=judges)
+    assert "takes a pilot" in some.stderr
+
+
+def test_a_budget_ends_collecting_by_rounds_too(tmp_path):
+    with serving(reply=lambda prompt: "c, 0.5") as server:
+        done = collected(tmp_path, server.url, "--until", "all", "--budget", 2.5, judges=PRICED)
+    assert done.returncode == 0, done.stderr
+    assert "not reached, and nothing is left that can be asked: all" in done.stdout
+    assert float(done.stdout.split("spent ")[-1].split()[0]) <= 2.5

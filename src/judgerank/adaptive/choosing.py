@@ -81,16 +81,21 @@ def by_information(
     each = max(1, (size - explored) // CHUNKS)
     total = 0
     while total < size - explored and free.any():
-        n = np.minimum(each, np.minimum(free, size - explored - total))
+        part = min(each, size - explored - total)
+        n = np.minimum(part, free)
         root = those.root * np.sqrt(n)[:, None, None]
         gain = those.caution * _gain(v, those.index, root, aim) / (np.maximum(n, 1) * costs[judge])
-        best = int(np.argmax(np.where(free > 0, gain, -1.0)))
-        chosen.append(np.repeat(asked[:, best : best + 1], n[best], axis=1))
-        free[best] -= n[best]
-        total += int(n[best])
-        step = v[:, those.index[best]] @ root[best]
-        own = root[best].T @ step[those.index[best]] + np.eye(root.shape[2])
-        v -= step @ np.linalg.solve(own, step.T)
+        best = np.argsort(-np.where(free > 0, gain, -1.0), kind="stable")[
+            :part
+        ]  # the first alone, if enough is left
+        n = np.minimum(n[best], np.maximum(part - np.cumsum(n[best]) + n[best], 0))
+        best, n = best[n > 0], n[n > 0]
+        chosen.append(np.repeat(asked[:, best], n, axis=1))
+        free[best] -= n
+        total += int(n.sum())
+        x = np.zeros((len(v), len(best), root.shape[2]))
+        x[those.index[best], np.arange(len(best))[:, None]] += those.root[best] * np.sqrt(n)[:, None, None]
+        v = _told(v, x.reshape(len(v), -1))
     picked = np.concatenate(chosen, axis=1) if chosen else np.empty((3, 0), np.intp)
     return _filled(rng, picked, left, size)
 
@@ -124,6 +129,13 @@ def _gain(v: FloatArray, index: IntArray, root: FloatArray, aim: FloatArray | No
     m = at @ at.T
     wanted = np.einsum("tar,tab,tbq->trq", root, m[index[:, :, None], index[:, None, :]], root)
     return np.trace(np.linalg.solve(own, wanted), axis1=1, axis2=2)
+
+
+def _told(v: FloatArray, x: FloatArray) -> FloatArray:
+    """The covariance after x x' is added to the information."""
+    step = v @ x
+    after: FloatArray = v - step @ np.linalg.solve(x.T @ step + np.eye(x.shape[1]), step.T)
+    return after
 
 
 def _candidates(result: FitResult) -> IntArray:

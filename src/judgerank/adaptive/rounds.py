@@ -54,6 +54,7 @@ def collect_until(
     model: str = "position_aware",
     growth: float = GROWTH,
     watch: Watch | None = None,
+    known: Comparisons | None = None,
 ) -> Collected:
     """Collect by rounds until the goal is reached, nothing is left, or there are `most` comparisons.
 
@@ -74,12 +75,14 @@ def collect_until(
         Of the number of comparisons from one look to the next.
     watch : callable, optional
         What to note of a look's fit beside.
+    known : Comparisons, optional
+        Of the same models and judges, collected before; they count.
     """
     n, k = len(oracle.models), len(oracle.judges)
     enough = goal.size if goal.kind == "comparisons" else np.inf
-    most = int(min(most or np.inf, enough, oracle.left.sum(dtype=np.float64)))
-    kept = Kept(oracle)
-    kept.ask(at_random(rng, oracle.left, min(most, EACH * (n + 2 * k))))
+    kept = Kept(oracle, known)
+    most = int(min(most or np.inf, enough, kept.asked + oracle.left.sum(dtype=np.float64)))
+    kept.ask(at_random(rng, oracle.left, max(0, min(most, EACH * (n + 2 * k)) - kept.asked)))
     rows: list[dict[str, float]] = []
     while True:
         result = fitted(kept.comparisons, model)
@@ -90,7 +93,7 @@ def collect_until(
         row = {"look": look, "comparisons": kept.asked, "cost": kept.cost, "reached": done}
         row["open"] = np.nan if still is None else int(still.sum())
         rows.append(row | (watch(result, order) if watch else {}))
-        if done or kept.asked >= most:
+        if done or kept.asked >= most or not oracle.left.any():
             return Collected(result, done, pd.DataFrame(rows))
         size = min(most, int(np.ceil(kept.asked * growth))) - kept.asked
         if order is None:
@@ -103,9 +106,12 @@ def collect_until(
 class Kept:
     """What was asked so far and what it cost."""
 
-    def __init__(self, oracle: Oracle):
+    def __init__(self, oracle: Oracle, known: Comparisons | None):
         self._oracle, self.cost, self.asked = oracle, 0.0, 0
         self._columns: list[tuple[IntArray, IntArray, IntArray, FloatArray]] = []
+        if known is not None:
+            self._columns.append((known.first, known.second, known.judge, known.outcome))
+            self.asked = len(known)
 
     def ask(self, chosen: IntArray) -> None:
         """Ask, and keep what was answered."""
@@ -131,7 +137,7 @@ def fitted(comparisons: Comparisons, model: str) -> FitResult:
         result = fit(comparisons, model)
     except (NoMaximumError, NotIdentifiedError):
         return fit(comparisons, model, "penalised")
-    return result if result.converged and not result.judges_at_zero else fit(comparisons, model, "penalised")
+    return result if result.converged else fit(comparisons, model, "penalised")
 
 
 def _order(result: FitResult) -> Order | None:

@@ -69,6 +69,14 @@ def collect(
     seed: Annotated[int, typer.Option(min=0, help="Decides what is drawn and which answer comes first.")] = 2026,
     again: Annotated[Again | None, typer.Option(help="Ask once more where a reply could not be read.")] = None,
     pilot: Annotated[int, typer.Option(min=0, help="Requests to each judge before the rest; 0 for none.")] = 8,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GOAL",
+            help="Ask by rounds what tells most for its cost, until GOAL: 'top 3 separated', 'all separated', "
+            "'width 0.3' or '5000 comparisons'.",
+        ),
+    ] = None,
     pilot_only: Annotated[bool, typer.Option("--pilot-only", help="Stop after the pilot.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask nothing; say what it would take.")] = False,
     budget: Annotated[
@@ -127,6 +135,7 @@ def collect(
         "seed": seed,
         "again": again.value if again else None,
         "pilot": pilot,
+        "until": until,
         "budget": budget,
         "max_concurrent": concurrent,
         "requests_per_minute": per_minute or None,

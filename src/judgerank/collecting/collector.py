@@ -42,6 +42,8 @@ class Collector:
         What happened to each judge's requests.
     short_of_money : set of str
         Judges whose next request might exceed the budget.
+    goes_by_plan : bool
+        Whether every task is to be asked, not only what a goal takes.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Collector:
         self.client, self.ledger, self.questions, self.budget = client, ledger, questions, budget
         self.prompt, self.judges, self.currency = settings.prompt, judges, settings.panel.currency
         self.first_wait, self.attempts = settings.first_wait, settings.attempts
+        self.goes_by_plan = settings.until is None
         self.written: list[Record] = []
         self.breakers = {name: Breaker() for name in judges}
         self.short_of_money: set[str] = set()

@@ -1,4 +1,4 @@
-"""What is said of a collection: before it, after its pilot, and at its end."""
+"""What a collection has to tell, as tables and sentences."""
 
 from __future__ import annotations
 

@@ -7,41 +7,27 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from tqdm import tqdm
 
 from judgerank.collecting.client import Client, list_prices
 from judgerank.collecting.collector import Collector
-from judgerank.collecting.costs import Budget, estimated, expected_seconds, spent_before
-from judgerank.collecting.identity import changed_since, digest, missing, substituted
+from judgerank.collecting.costs import Budget, spent_before
+from judgerank.collecting.identity import changed_since, digest
 from judgerank.collecting.keys import keys
 from judgerank.collecting.ledger import Ledger, opened
 from judgerank.collecting.prompts import for_criterion, require_references
-from judgerank.collecting.report import biased, duration, happened, money, piloted
 from judgerank.collecting.settings import Collection, Judge
-from judgerank.collecting.tasks import Questions, Task, plan, read_questions
+from judgerank.collecting.study import Study
+from judgerank.collecting.tasks import Task, plan, read_questions
+from judgerank.collecting.telling import show, tell, tell_goal, tell_pilot
+from judgerank.collecting.until import ask_until
 from judgerank.errors import ConfigError, EndpointError
 from judgerank.publishing import replace_file, versions
 
 log = logging.getLogger("judgerank")
 VERSIONED = ("judgerank", "numpy", "pandas", "litellm")
-
-
-@dataclass(frozen=True)
-class Study:
-    """What is asked into one file: settings for one prompt, judges with their prices, questions, all requests."""
-
-    settings: Collection
-    judges: Mapping[str, Judge]
-    questions: Questions
-    tasks: Sequence[Task]
-
-    def missing(self, ledger: Ledger) -> list[Task]:
-        """The requests that the file does not answer yet."""
-        both, again = self.settings.order == "both", self.settings.again is not None
-        return missing(self.tasks, ledger.records, both, again)
 
 
 def collect(settings: Collection, dry_run: bool = False, pilot_only: bool = False) -> None:
@@ -72,6 +58,7 @@ def collect(settings: Collection, dry_run: bool = False, pilot_only: bool = Fals
     tasks = plan(questions, judges, settings.comparisons, settings.repeats, both, settings.seed)
     log.info("%d questions, %d models, %d requests in all", len(questions.text), len(questions.models), len(tasks))
     studies = [Study(one, judges, questions, tasks) for one in by_criterion(settings)]
+    require_goal(studies[0])
     if dry_run:
         for study in studies:
             show(study, tasks, None)
@@ -94,6 +81,17 @@ def collect(settings: Collection, dry_run: bool = False, pilot_only: bool = Fals
             replace_file(path.with_name(path.name + ".run.json"), json.dumps(record, indent=2) + "\n")
     if stopped:
         raise EndpointError("; ".join(f"judge {name!r} was stopped: {why}" for name, why in stopped.items()))
+
+
+def require_goal(study: Study) -> None:
+    """What is to be reached can be, and there are answers to begin with.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if study.goal is not None and not study.settings.pilot:
+        raise ConfigError("collecting until something is known takes a pilot (--pilot)")
 
 
 def priced(settings: Collection) -> dict[str, Judge]:
@@ -149,20 +147,6 @@ def refuse_another_study(study: Study, ledger: Ledger) -> None:
         raise ConfigError(f"{name}: {changed} (--output FILE names another file)")
 
 
-def show(study: Study, tasks: Sequence[Task], ledger: Ledger | None) -> None:
-    """What the requests will take, at most and, where there are replies already, as expected."""
-    settings, currency = study.settings, study.settings.panel.currency
-    records = ledger.records if ledger else []
-    table = estimated(tasks, study.judges, study.questions, settings.prompt, records)
-    log.info("%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
-    log.info("at most %d requests, estimated cost at most %s", len(tasks), money(table["at_most"].sum(), currency))
-    if records and tasks:
-        asked = table.loc[table["requests"] > 0, "expected"]
-        seconds = expected_seconds(tasks, records, settings)
-        expected = money(float(asked.sum(skipna=False)), currency)
-        log.info("as the replies so far: expected cost %s, expected time %s", expected, duration(seconds))
-
-
 def ask(study: Study, ledger: Ledger, budget: Budget, pilot_only: bool) -> dict[str, str]:
     """Ask, and say how it went, also where it was cut short; judges that were stopped, and why."""
     if ledger.torn:
@@ -195,7 +179,13 @@ async def _ask(
             if first:
                 progress.clear()
                 tell_pilot(study, collector, rest)
-            if not pilot_only:
+            if study.goal is not None and not pilot_only:
+                records = [*ledger.records, *collector.written]
+                models = study.questions.models
+                found = await ask_until(collector, progress, study.goal, models, rest, records, settings.seed)
+                progress.clear()
+                tell_goal(found, settings.until or "")
+            elif not pilot_only:
                 await collector.run(rest, progress)
     finally:
         await client.close()
@@ -210,39 +200,3 @@ def piloting(tasks: Sequence[Task], size: int) -> tuple[list[Task], list[Task]]:
         asked[task.judge] = asked.get(task.judge, 0) + 1
         (first if asked[task.judge] <= size else rest).append(task)
     return first, rest
-
-
-def tell_pilot(study: Study, collector: Collector, rest: Sequence[Task]) -> None:
-    """What the pilot says of every judge, and what the rest will take."""
-    table = piloted(collector.written, study.judges)
-    if len(table):
-        log.info("the pilot:\n%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
-        for sentence in biased(table):
-            log.warning("warning: %s", sentence)
-    for name, breaker in collector.breakers.items():
-        if breaker.why is not None:
-            log.warning("warning: judge %r is asked no more: %s", name, breaker.why)
-    going = [task for task in rest if collector.breakers[task.judge].why is None]
-    if going and collector.written:
-        costs = estimated(going, study.judges, study.questions, study.settings.prompt, collector.written)
-        expected = money(float(costs.loc[costs["requests"] > 0, "expected"].sum(skipna=False)), collector.currency)
-        seconds = expected_seconds(going, collector.written, study.settings)
-        log.info("%d requests to go: expected cost %s, expected time %s", len(going), expected, duration(seconds))
-
-
-def tell(collector: Collector, wanted: int) -> None:
-    """How it went."""
-    budget, currency = collector.budget, collector.currency
-    read = [record for record in collector.written if record["judge_preferred_model"] != "unknown"]
-    unread = len(collector.written) - len(read)
-    log.info("%d judgments written, and %d replies that cannot be read (kept, with their text)", len(read), unread)
-    for sentence in happened(collector.breakers):
-        log.info("%s", sentence)
-    limit = f" of {money(budget.limit, currency)}" if budget.limit is not None else ""
-    log.info("spent %s%s", money(budget.spent, currency), limit)
-    for sentence in substituted([*collector.ledger.records, *collector.written]):
-        log.warning("warning: %s", sentence)
-    for name in sorted(collector.short_of_money):
-        log.info("stopped: the next request to judge %r might exceed the budget", name)
-    if len(collector.written) < wanted:
-        log.info("%d requests have no answer yet; run it again to ask them", wanted - len(collector.written))

@@ -225,6 +225,8 @@ class Collection(Settings):
         Ask once more where a reply could not be read.
     pilot : int
         Requests to each judge before the rest.
+    until : str, optional
+        A goal, as `adaptive.goals` reads it: what is asked after the pilot is chosen by rounds.
     budget : float, optional
         In the currency of the prices, over all runs into the same file.
     max_concurrent : int
@@ -249,6 +251,7 @@ class Collection(Settings):
     seed: Annotated[int, Field(ge=0)] = 2026
     again: Literal["unreadable"] | None = None
     pilot: Annotated[int, Field(ge=0)] = 8
+    until: Name | None = None
     budget: Annotated[float, Field(gt=0)] | None = None
     max_concurrent: Count = 8
     requests_per_minute: Pace | None = None

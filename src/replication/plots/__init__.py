@@ -1,6 +1,7 @@
 """How stored tables become figures. Nothing here computes a result or draws a random number."""
 
 from judgerank.plots.style import NAMES, PAGE, REFERENCES, canvas, label_points, short
+from replication.plots.adaptive import adaptive
 from replication.plots.data import pair_heatmap, prompt
 from replication.plots.judges import (
     answers,
@@ -28,6 +29,7 @@ __all__ = [
     "NAMES",
     "PAGE",
     "REFERENCES",
+    "adaptive",
     "agreement",
     "answers",
     "blocks",

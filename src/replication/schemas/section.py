@@ -248,6 +248,22 @@ class People(Section):
 
 
 @dataclass
+class Adaptive(RealData):
+    """Judgments collected by rounds, simulated and played back."""
+
+    parallel: Parallel = field(default_factory=Parallel)
+    rules: list[str] = MISSING
+    false_stops: int = at_least(1)
+    most: int = at_least(1)
+    saved: int = at_least(2)
+    share: float = within(0, 1, ends=False)
+    growth: float = above(1)
+    playbacks: int = at_least(1)
+    block: int = at_least(1)
+    cache: str = MISSING
+
+
+@dataclass
 class Resampled(OneSet):
     """A section that refits random parts of a set."""
 

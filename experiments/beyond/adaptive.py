@@ -1,0 +1,119 @@
+"""Beyond the paper: judgments collected by rounds, choosing what tells most, with a rule for stopping.
+
+python experiments/beyond/adaptive.py [rules=[random,information]] [false_stops=1000] [playbacks=1] ...
+"""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank import fit
+from judgerank.judgments import Judgments
+from replication import adaptive, plots
+from replication.config import ROOT, main
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.tables import Table
+
+log = logging.getLogger("replication")
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    looks = pd.concat([playbacks(cfg, judgments) for judgments in data.values()], ignore_index=True)
+    saved = [
+        adaptive.savings(own).assign(dataset=name)[["dataset", "rule", *SAVED]]
+        for name, own in looks.groupby("dataset", sort=False)
+    ]
+    return {
+        "false_stops": Table(false_stops(cfg), "Stops where every stop is at a false claim", 3),
+        "to_the_stop": Table(to_the_stop(cfg), "Comparisons until the goal is reached, simulated", 3),
+        "saved": Table(pd.concat(saved), "Comparisons to be as good as random ones", 3),
+        "looks": Table(looks, "Every look of every playback"),
+    }
+
+
+SAVED = ["measure", "target", "comparisons", "comparisons_se", "saved", "saved_se", "never", "playbacks"]
+
+
+def studied(
+    cfg: DictConfig, name: str, task, cells: dict[str, dict], repeats: dict[str, int], shared=None
+) -> Study:
+    study = Study(name, task, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block, shared)
+    study.run(cfg.parallel)
+    return study
+
+
+def false_stops(cfg: DictConfig) -> pd.DataFrame:
+    """How often a collection stops where no stop is right."""
+    cells, repeats = {}, {}
+    for name, (scores, goal) in adaptive.NULLS.items():
+        given = {"scores": scores.tolist(), "goal": goal, "rule": "information", "level": cfg.level}
+        cells[name.replace(" ", "-")] = given | {"most": cfg.most}
+        repeats[name.replace(" ", "-")] = max(1, cfg.false_stops // (5 if name == adaptive.SLOW_TO_FIT else 1))
+    study = studied(cfg, "adaptive", adaptive.stopped, cells, repeats)
+    rows = [
+        {"design": name.replace("-", " "), "goal": given["goal"]}
+        | adaptive.false_stops(pd.DataFrame(study.records(name)))
+        for name, given in cells.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def to_the_stop(cfg: DictConfig) -> pd.DataFrame:
+    """How many comparisons each rule takes to reach a goal, and how often it then claimed what is not so."""
+    cells = {
+        f"{goal} {rule}".replace(" ", "-"): {
+            "scores": adaptive.SPREAD.tolist(), "goal": goal, "rule": rule, "level": cfg.level, "most": None
+        }
+        for goal in adaptive.GOALS
+        for rule in cfg.rules
+    }  # fmt: skip
+    study = studied(cfg, "adaptive", adaptive.stopped, cells, dict.fromkeys(cells, cfg.saved))
+    rows = []
+    for name, given in cells.items():
+        records = pd.DataFrame(study.records(name))
+        size = records["comparisons"]
+        rows.append(
+            {
+                "goal": given["goal"],
+                "rule": given["rule"],
+                "comparisons": size.mean(),
+                "comparisons_se": size.std() / np.sqrt(len(size)),
+                "wrong": int(records["wrong"].sum()),
+                "runs": len(records),
+            }
+        )
+    table = pd.DataFrame(rows)
+    random = table[table["rule"] == "random"].set_index("goal")["comparisons"]
+    return table.assign(saved=1 - table["comparisons"] / table["goal"].map(random))
+
+
+def playbacks(cfg: DictConfig, judgments: Judgments) -> pd.DataFrame:
+    """Every look of every playback of one set."""
+    rows = judgments.comparisons
+    shared = (rows, fit(rows, adaptive.MODEL).scores.to_numpy())
+    cells = {
+        rule: {"rule": rule, "level": cfg.level, "share": cfg.share, "growth": cfg.growth} for rule in cfg.rules
+    }
+    name = f"adaptive {judgments.name}"
+    study = studied(cfg, name, adaptive.played_back, cells, dict.fromkeys(cells, cfg.playbacks), shared)
+    looks = pd.concat([adaptive.paths(study.records(rule), rule) for rule in cells])
+    log.info("%s: %d looks", judgments.title, len(looks))
+    return looks.assign(dataset=judgments.name, title=judgments.title)
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"adaptive": plots.adaptive(tables["looks"], f"Judgments collected by rounds{suffix}")}
+
+
+@main("adaptive")
+def run(cfg: DictConfig) -> None:
+    run_section("adaptive", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,77 @@
+"""What is said before a collection, after its pilot, and at its end."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from judgerank.adaptive.rounds import Collected
+from judgerank.collecting.collector import Collector
+from judgerank.collecting.costs import estimated, expected_seconds
+from judgerank.collecting.identity import substituted
+from judgerank.collecting.ledger import Ledger
+from judgerank.collecting.report import biased, duration, happened, money, piloted
+from judgerank.collecting.study import Study
+from judgerank.collecting.tasks import Task
+
+log = logging.getLogger("judgerank")
+
+
+def show(study: Study, tasks: Sequence[Task], ledger: Ledger | None) -> None:
+    """What the requests will take, at most and, where there are replies already, as expected."""
+    settings, currency = study.settings, study.settings.panel.currency
+    records = ledger.records if ledger else []
+    table = estimated(tasks, study.judges, study.questions, settings.prompt, records)
+    log.info("%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
+    log.info("at most %d requests, estimated cost at most %s", len(tasks), money(table["at_most"].sum(), currency))
+    if records and tasks:
+        asked = table.loc[table["requests"] > 0, "expected"]
+        seconds = expected_seconds(tasks, records, settings)
+        expected = money(float(asked.sum(skipna=False)), currency)
+        log.info("as the replies so far: expected cost %s, expected time %s", expected, duration(seconds))
+
+
+def tell_pilot(study: Study, collector: Collector, rest: Sequence[Task]) -> None:
+    """What the pilot says of every judge, and what the rest will take."""
+    table = piloted(collector.written, study.judges)
+    if len(table):
+        log.info("the pilot:\n%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
+        for sentence in biased(table):
+            log.warning("warning: %s", sentence)
+    for name, breaker in collector.breakers.items():
+        if breaker.why is not None:
+            log.warning("warning: judge %r is asked no more: %s", name, breaker.why)
+    going = [task for task in rest if collector.breakers[task.judge].why is None]
+    if going and collector.written:
+        costs = estimated(going, study.judges, study.questions, study.settings.prompt, collector.written)
+        expected = money(float(costs.loc[costs["requests"] > 0, "expected"].sum(skipna=False)), collector.currency)
+        seconds = expected_seconds(going, collector.written, study.settings)
+        log.info("%d requests to go: expected cost %s, expected time %s", len(going), expected, duration(seconds))
+
+
+def tell_goal(found: Collected, until: str) -> None:
+    """Whether the goal was reached, and by which models."""
+    order = found.result.scores.sort_values(ascending=False).index
+    last = found.looks.iloc[-1]
+    if found.reached:
+        log.info("reached after %d looks: %s; the order is %s", last["look"], until, ", ".join(order))
+    else:
+        log.info("not reached, and nothing is left that can be asked: %s", until)
+
+
+def tell(collector: Collector, wanted: int) -> None:
+    """How it went."""
+    budget, currency = collector.budget, collector.currency
+    read = [record for record in collector.written if record["judge_preferred_model"] != "unknown"]
+    unread = len(collector.written) - len(read)
+    log.info("%d judgments written, and %d replies that cannot be read (kept, with their text)", len(read), unread)
+    for sentence in happened(collector.breakers):
+        log.info("%s", sentence)
+    limit = f" of {money(budget.limit, currency)}" if budget.limit is not None else ""
+    log.info("spent %s%s", money(budget.spent, currency), limit)
+    for sentence in substituted([*collector.ledger.records, *collector.written]):
+        log.warning("warning: %s", sentence)
+    for name in sorted(collector.short_of_money):
+        log.info("stopped: the next request to judge %r might exceed the budget", name)
+    if collector.goes_by_plan and len(collector.written) < wanted:
+        log.info("%d requests have no answer yet; run it again to ask them", wanted - len(collector.written))

@@ -1,0 +1,148 @@
+"""Asking by rounds until a goal is reached: LLM judges as whom `judgerank.adaptive` asks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from tqdm import tqdm
+
+from judgerank.adaptive.goals import Goal
+from judgerank.adaptive.rounds import Collected, collect_until
+from judgerank.arrays import FloatArray, IntArray
+from judgerank.collecting.collector import Collector
+from judgerank.collecting.costs import typical_costs
+from judgerank.collecting.ledger import Record, task_of
+from judgerank.collecting.settings import Judge
+from judgerank.collecting.tasks import Task
+from judgerank.comparisons import Comparisons
+from judgerank.errors import ConfigError
+from judgerank.ranks import Order
+from judgerank.result import FitResult
+from judgerank.simulate import generator
+
+log = logging.getLogger("judgerank")
+OUTCOMES = {"a": 1.0, "b": 0.0, "c": 0.5}  # of the model shown first
+LEAST_COST = 0.01  # of a judge, relative to the dearest: one that is free is not asked everything
+
+
+class Judges:
+    """The requests that are left, as an oracle; of those alike the question asked least comes first.
+
+    Attributes
+    ----------
+    models, judges, costs, left
+        Those of `adaptive.oracles.Oracle`.
+    """
+
+    def __init__(
+        self,
+        collector: Collector,
+        progress: tqdm,
+        models: Sequence[str],
+        judges: Sequence[str],
+        costs: FloatArray,
+        tasks: Iterable[Task],
+        known: Iterable[Record],
+    ):
+        self.models, self.judges, self.costs = tuple(models), tuple(judges), costs
+        self._collector, self._progress = collector, progress
+        self._loop = asyncio.get_running_loop()
+        self._places = {name: n for n, name in enumerate(models)}, {name: n for n, name in enumerate(judges)}
+        self._asked = Counter(record["question_id"] for record in known)
+        self._waiting: dict[tuple[int, ...], list[Task]] = {}
+        self.left = np.zeros((len(models), len(models), len(judges)), np.int64)
+        for task in tasks:
+            if task.judge in self._places[1]:
+                self._waiting.setdefault(self._cell(task), []).append(task)
+                self.left[self._cell(task)] += 1
+
+    def _cell(self, task: Task) -> tuple[int, int, int]:
+        models, judges = self._places
+        return models[task.first], models[task.second], judges[task.judge]
+
+    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> FloatArray:
+        """Outcomes for the model shown first; NaN where there is no readable answer."""
+        tasks = [self._next(cell) for cell in zip(first.tolist(), second.tolist(), judge.tolist(), strict=True)]
+        before = len(self._collector.written)
+        asyncio.run_coroutine_threadsafe(self._collector.run(tasks, self._progress), self._loop).result()
+        said = {task_of(record): record["judge_preferred_model"] for record in self._collector.written[before:]}
+        for name, breaker in self._collector.breakers.items():
+            if name in self._places[1] and (breaker.why or name in self._collector.short_of_money):
+                self.left[:, :, self._places[1][name]] = 0
+        return np.array([OUTCOMES.get(said.get(task, "unknown"), np.nan) for task in tasks])
+
+    def _next(self, cell: tuple[int, ...]) -> Task:
+        waiting = self._waiting[cell]
+        task = min(waiting, key=lambda each: self._asked[each.question_id])
+        waiting.remove(task)
+        self._asked[task.question_id] += 1
+        self.left[cell] -= 1
+        return task
+
+    def comparisons(self, records: Iterable[Record]) -> Comparisons | None:
+        """What is known already, of these models and judges."""
+        models, judges = self._places
+        rows = [
+            (*self._cell(task_of(record)), OUTCOMES[record["judge_preferred_model"]])
+            for record in records
+            if record["judge_preferred_model"] in OUTCOMES
+            and record["judge_model"] in judges
+            and {record["model_a"], record["model_b"]} <= models.keys()
+        ]
+        if not rows:
+            return None
+        first, second, judge, outcome = map(np.array, zip(*rows, strict=True))
+        return Comparisons(self.models, self.judges, first, second, judge, outcome)
+
+
+async def ask_until(
+    collector: Collector,
+    progress: tqdm,
+    goal: Goal,
+    models: Sequence[str],
+    tasks: Sequence[Task],
+    records: Sequence[Record],
+    seed: int,
+) -> Collected:
+    """Ask by rounds, and say at each look how far it is.
+
+    Raises
+    ------
+    ConfigError
+        If no judge has given a readable answer to begin with.
+    """
+    read = [record for record in records if record["judge_preferred_model"] in OUTCOMES]
+    judges = sorted(
+        {record["judge_model"] for record in read}
+        & {name for name, breaker in collector.breakers.items() if breaker.why is None}
+    )
+    if not judges:
+        raise ConfigError("no judge gave an answer that can be read: there is nothing to choose by (--pilot)")
+    costs = relative_costs(records, {name: collector.judges[name] for name in judges})
+    oracle = Judges(collector, progress, models, judges, costs, tasks, records)
+
+    def watch(result: FitResult, order: Order | None) -> dict[str, float]:
+        leading = result.scores.sort_values(ascending=False).index[:3]
+        log.info(
+            "look: %d judgments, spent %.4f %s, leading: %s",
+            result.comparisons.count.sum(),
+            collector.budget.spent,
+            collector.currency,
+            ", ".join(leading),
+        )
+        return {}
+
+    known = oracle.comparisons(records)
+    return await asyncio.to_thread(collect_until, oracle, goal, generator(seed, "until"), known=known, watch=watch)
+
+
+def relative_costs(records: Iterable[Record], judges: Mapping[str, Judge]) -> FloatArray:
+    """What a judgment by each costs, shape (K,); alike where nothing has a price."""
+    typical = typical_costs(records, judges)
+    costs = np.array([typical.get(name, 0.0) for name in judges])
+    top = costs.max()
+    return np.maximum(costs, LEAST_COST * top) if top > 0 else np.ones(len(costs))

@@ -1,0 +1,189 @@
+"""Collections by rounds: simulated to their stop, and data sets played back, by every rule of choosing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from scipy.stats import beta, kendalltau
+
+from judgerank.adaptive.choosing import RULES
+from judgerank.adaptive.goals import Goal
+from judgerank.adaptive.oracles import Drawn, Replayed
+from judgerank.adaptive.rounds import collect_until
+from judgerank.arrays import FloatArray
+from judgerank.comparisons import Comparisons
+from judgerank.errors import NoIntervalError
+from judgerank.model import Parameters
+from judgerank.ranks import Order
+from judgerank.result import FitResult
+from replication.dependence import standardised_errors
+from replication.replicate import Record
+
+MODEL = "position_aware"
+N_JUDGES = 4
+ALPHA_SPREAD = 0.8  # log-discriminations from minus that to that
+GOALS = {"top 2": Goal("top", 2), "all": Goal("all")}
+# scores in falling order; where two are equal, no claim about their order is so
+SPREAD = np.linspace(1.0, -1.0, 8)
+NULLS = {
+    "second and third equal": (np.array([0.9, 0.2, 0.2, -0.2, -0.4, -0.7]), "top 2"),
+    "two neighbours equal": (np.array([1.2, 0.6, 0.0, 0.0, -0.6, -1.2]), "all"),
+    "all equal": (np.zeros(6), "top 2"),
+}
+SLOW_TO_FIT = "all equal"  # nothing tells judges apart, and the search for the highest maximum is long
+
+
+def truth(scores: FloatArray) -> Parameters:
+    """Scores before judges of unequal discrimination who each lean to a place."""
+    position = np.where(np.arange(N_JUDGES) % 2, 0.3, -0.2)
+    return Parameters(
+        scores - scores.mean(), np.array([np.linspace(-ALPHA_SPREAD, ALPHA_SPREAD, N_JUDGES), position])
+    )
+
+
+def stopped(settings: dict, rng: np.random.Generator) -> Record:
+    """One simulated collection: whether and when it stopped, and whether it then claimed what is not so.
+
+    ``naive`` is whether looking at alpha, at every look, would have stopped at a false claim.
+    """
+    scores, goal = np.array(settings["scores"]), GOALS[settings["goal"]]
+    alpha = 1 - settings["level"]
+
+    def watch(result: FitResult, order: Order | None) -> dict[str, float]:
+        if order is None:
+            return {"p": np.nan, "right": np.nan}
+        i, j = goal.pairs(len(scores))
+        at = scores[[int(name.removeprefix("m")) for name in order.models]]
+        largest = order.p_value[i, j].max() * goal.false_claims(len(scores))
+        return {"p": largest, "right": bool((at[i] > at[j]).all())}
+
+    oracle = Drawn(truth(scores), rng)
+    run = collect_until(
+        oracle, goal, rng, settings["rule"], settings["level"], settings["most"], MODEL, watch=watch
+    )
+    last = run.looks.iloc[-1]
+    naive = run.looks[(run.looks["p"] <= alpha) & (run.looks["right"] == 0)]
+    return {
+        "stopped": run.reached,
+        "wrong": bool(run.reached and not last["right"]),
+        "naive": len(naive) > 0,
+        "comparisons": int(last["comparisons"]),
+        "looks": len(run.looks),
+    }
+
+
+def played_back(settings: dict, rng: np.random.Generator, shared: tuple[Comparisons, FloatArray]) -> Record:
+    """One data set played back by one rule: Kendall's tau with the fit of all of it, and errors, at every look."""
+    rows, reference = shared
+
+    def watch(result: FitResult, order: Order | None) -> dict[str, float]:
+        tau = float(kendalltau(result.scores, reference).statistic)
+        try:
+            return {"tau": tau, "error": float(standardised_errors(result).mean())}
+        except NoIntervalError:
+            return {"tau": tau, "error": np.nan}
+
+    most = int(settings["share"] * len(rows))
+    run = collect_until(
+        Replayed(rows, rng),
+        Goal("all"),
+        rng,
+        settings["rule"],
+        settings["level"],
+        most,
+        MODEL,
+        settings["growth"],
+        watch,
+    )
+    columns = ("comparisons", "open", "tau", "error")
+    return {
+        f"{column}/{look}": float(run.looks[column].iloc[look])
+        for look in range(len(run.looks))
+        for column in columns
+    }
+
+
+def false_stops(records: pd.DataFrame) -> dict[str, float]:
+    """Share of wrong stops with its Monte Carlo error and exact 95% upper end, and that of looking naively."""
+    n, wrong, naive = len(records), int(records["wrong"].sum()), int(records["naive"].sum())
+    return {
+        "runs": n,
+        "wrong": wrong,
+        "rate": wrong / n,
+        "rate_se": np.sqrt(wrong * (n - wrong) / n**3),
+        "rate_upper": 1.0 if wrong == n else float(beta.ppf(0.95, wrong + 1, n - wrong)),
+        "naive": naive,
+        "naive_rate": naive / n,
+        "naive_rate_se": np.sqrt(naive * (n - naive) / n**3),
+        "looks": records["looks"].mean(),
+    }
+
+
+def path(record: Record) -> pd.DataFrame:
+    """The looks of one playback: ``comparisons, open, tau, error``."""
+    cells = pd.Series({tuple(key.split("/")): value for key, value in record.items() if "/" in key}, dtype=float)
+    table = cells.unstack(0)
+    return table.set_axis(table.index.astype(int)).sort_index()
+
+
+def paths(records: Iterator[Record], rule: str) -> pd.DataFrame:
+    """All looks of all playbacks by one rule."""
+    parts = [path(record).assign(playback=number) for number, record in enumerate(records)]
+    return pd.concat(parts).rename_axis("look").reset_index().assign(rule=rule)
+
+
+def needed(looks: pd.DataFrame, measure: str, target: float) -> float:
+    """Comparisons of one playback at which a measure first is as good; NaN if never.
+
+    Between looks it is taken on the logarithm. Errors fall and tau rises: the best so far counts.
+    """
+    size = np.log(looks["comparisons"].to_numpy())
+    value = -np.log(looks["error"].to_numpy()) if measure == "error" else looks["tau"].to_numpy()
+    goal = -np.log(target) if measure == "error" else target
+    best = np.fmax.accumulate(value)
+    place = int(np.searchsorted(best, goal))
+    if place == 0:
+        return float(np.exp(size[0]))
+    if place == len(best):
+        return np.nan
+    share = (goal - best[place - 1]) / (best[place] - best[place - 1])
+    return float(np.exp(size[place - 1] + share * (size[place] - size[place - 1])))
+
+
+def savings(looks: pd.DataFrame) -> pd.DataFrame:
+    """Comparisons that each rule takes to be as good as random ones are on average half way.
+
+    Half way, since at the end of a playback little is left to choose from.
+
+    ``rule, measure, target, comparisons, comparisons_se, saved, saved_se, never``: means over playbacks, and how
+    many never were as good, which count with all their comparisons. Savings are against random ones; their errors
+    have those of both.
+    """
+    whole = looks["comparisons"].max()
+    random = looks[looks["rule"] == "random"].groupby("look")[["comparisons", "tau", "error"]].mean()
+    targets = random[random["comparisons"] >= whole / 2].iloc[0][["tau", "error"]]
+    rows = []
+    for measure, target in targets.items():
+        plain: tuple[float, float] = (np.nan, np.nan)
+        for rule in [name for name in RULES if name in set(looks["rule"])]:
+            parts = [part for _, part in looks[looks["rule"] == rule].groupby("playback")]
+            found = pd.Series([needed(part, measure, target) for part in parts])
+            mean, error = found.fillna(whole).mean(), found.fillna(whole).sem()
+            plain = (mean, error) if rule == "random" else plain
+            relative = np.hypot(error / mean, plain[1] / plain[0])
+            rows.append(
+                {
+                    "rule": rule,
+                    "measure": measure,
+                    "target": target,
+                    "comparisons": mean,
+                    "comparisons_se": error,
+                    "saved": 1 - mean / plain[0],
+                    "saved_se": 0.0 if rule == "random" else mean / plain[0] * relative,
+                    "never": int(found.isna().sum()),
+                    "playbacks": len(found),
+                }
+            )
+    return pd.DataFrame(rows)

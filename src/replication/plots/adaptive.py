@@ -1,0 +1,43 @@
+"""Collections by rounds."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from judgerank.plots.style import PAGE, canvas
+
+RULES = {  # label, colour, marker
+    "random": ("at random", "#7F7F7F", "o"),
+    "swiss": ("Swiss", "#CC79A7", "v"),
+    "d_optimal": ("D-optimal", "#E69F00", "D"),
+    "a_optimal": ("A-optimal", "#0072B2", "s"),
+    "information": ("open claims", "#D55E00", "^"),
+}
+MEASURES = {
+    "tau": "Kendall's tau with all judgments",
+    "error": "mean standard error of a score",
+    "open": "pairs not told apart",
+}
+
+
+def adaptive(looks: pd.DataFrame, title: str) -> Figure:
+    """Tau, errors and open claims by comparisons, a row of panels for each set, means over playbacks."""
+    sets = looks["title"].unique()
+    figure, panels = canvas(PAGE, 0.7 + 2.1 * len(sets), len(sets), 3)
+    for row, name in zip(panels.reshape(len(sets), 3), sets, strict=True):
+        own = looks[looks["title"] == name]
+        for axes, (measure, label) in zip(row, MEASURES.items(), strict=True):
+            for rule, (words, colour, marker) in RULES.items():
+                line = own[own["rule"] == rule].groupby("look")[["comparisons", measure]].mean()
+                if len(line):
+                    axes.plot(line["comparisons"], line[measure], marker=marker, color=colour, label=words)
+            axes.set(xscale="log", xlabel="comparisons", ylabel=label)
+            axes.xaxis.set_minor_formatter(NullFormatter())
+            if measure == "error":
+                axes.set_yscale("log")
+        row[0].set_title(name, loc="left")
+    figure.legend(*panels.ravel()[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(RULES))
+    figure.suptitle(title, fontsize=8)
+    return figure
