@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from judgerank.comparisons import Comparisons
@@ -58,9 +59,10 @@ def top_sentence(row: pd.Series) -> str:
     first, second, by = row["first"], row["second"], row["by"]
     if pd.isna(row["size"]):
         return f"No set of {by} was found without which {first} is not first ({row['why']})."
+    foreseen = f"{row['forecast']:,.0f}" if np.isfinite(row["forecast"]) else "that all would not do"
     return (
-        f"Without {row['size']:,} of {row['total']:,} {by} ({row['share']:.2%}; one step forecasts "
-        f"{row['forecast']:,.0f}) {second} is above {first}, the first."
+        f"Without {row['size']:,} of {row['total']:,} {by} ({row['share']:.2%}; one step forecasts {foreseen}) "
+        f"{second} is above {first}, the first."
     )
 
 
