@@ -75,6 +75,13 @@ def test_of_two_models_as_many_wins_as_the_lead_and_one_more(wins, losses):
     assert found["share"] == (wins - losses + 1) / (wins + losses)
 
 
+def test_a_set_goes_over_an_exact_tie_that_cannot_be_ranked():
+    """Even answers put the only judge at zero: there is no order to find, and one more judgment gives one."""
+    rows = two_models(12, 7)
+    found = fragility(fit(rows, "judge_aware"), rows).changes
+    assert list(found["size"][found["change"] == "swap"]) == [6]
+
+
 def test_counts_are_judgments():
     """A record that stands for many can be left out in part."""
     rows = two_models(12, 7)
@@ -278,6 +285,9 @@ def test_what_cannot_be_told_is_said():
         effective_judges(fit(rows, "btl"), rows, np.arange(len(rows)))
     with pytest.raises(DataError, match="one question each"):
         effective_judges(fit(rows, "btl"), rows, np.arange(5))
+    silent = replace(rows, outcome=np.where(rows.judge == 0, rows.outcome, 0.5))
+    with pytest.raises(DataError, match="fewer than two judges tell"):
+        effective_judges(fit(silent, "judge_aware"), silent, np.arange(100).repeat(3))
     alone = rows.with_judges(["j0"])
     with pytest.raises(DataError, match="there is one judge"):
         effective_judges(fit(alone, "btl"), alone, np.arange(len(alone)))

@@ -134,8 +134,8 @@ def effective_judges(
         raise DataError("there is one judge: how judges depend on each other takes two")
     sums = together(fitted, comparisons, question)
     a2 = information_by_judge(fitted)
-    if not a2.any():
-        raise DataError("no judge tells the models apart")
+    if np.count_nonzero(a2) < 2:
+        raise DataError("fewer than two judges tell the models apart")
     matrix, mean = sums.correlations()
     without = np.array([sums.without(group).correlations()[0] for group in range(len(sums.items))])
     return EffectiveJudges(

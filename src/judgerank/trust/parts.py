@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
-from judgerank.errors import DataError
+from judgerank.errors import DataError, NoMaximumError
 from judgerank.fitting import fit
 from judgerank.inference import normal_quantile
 from judgerank.ranks import Order, orders, separated
@@ -71,10 +72,11 @@ class Part:
             If there is no such fit.
         """
         part, settings = _left_of(self.whole, left), self.fitted.settings
-        if cold or isinstance(settings, Penalised):
-            return Part(self.whole, left, fit(part, self.fitted.model.name, settings))
-        start = beginning(self.fitted, part, self.fitted.model)
-        return Part(self.whole, left, fit(part, self.fitted.model.name, settings, start))
+        if not cold and not isinstance(settings, Penalised):
+            start = beginning(self.fitted, part, self.fitted.model)
+            with suppress(NoMaximumError):  # a climb does not turn an order round that a single judge gives
+                return Part(self.whole, left, fit(part, self.fitted.model.name, settings, start))
+        return Part(self.whole, left, fit(part, self.fitted.model.name, settings))
 
     @cached_property
     def influence(self) -> Influence:

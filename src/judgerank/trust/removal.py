@@ -18,6 +18,7 @@ from judgerank.trust.parts import Part, Units
 
 MOST = 0.5  # share of the judgments or the questions beyond which no set is sought
 LONGEST = 200  # refits for one set
+BEYOND = (2, 3)  # units left out at once where one leaves what cannot be ranked, such as an exact tie
 APART = 1e-8  # scores nearer than this are equal: fits are exact to about 1e-10
 
 
@@ -120,16 +121,16 @@ def smallest(start: Part, units: Units, goal: Goal) -> Removal:
 
 
 def _step(here: Part, units: Units, goal: Goal, effect: FloatArray, step: int) -> tuple[Part, int]:
-    """Some units left out; fewer, if so many go too far, or leave nothing that can be ranked."""
-    while True:
+    """Some units left out; fewer, if so many go too far or leave no ranking; if one does, a few more."""
+    halved = [step >> power for power in range(step.bit_length())]
+    for many in [*halved, *BEYOND]:
         try:
-            there = here.without(units.left_after(here.left, effect, step))
-            if step == 1 or goal.gap(there) > 0:
-                return there, step
-        except JudgerankError:
-            if step == 1:
-                raise
-        step //= 2
+            there = here.without(units.left_after(here.left, effect, many))
+            if many == 1 or many in BEYOND or goal.gap(there) > 0:
+                return there, many
+        except JudgerankError as error:
+            refused = error
+    raise refused
 
 
 def _confirmed(start: Part, found: Part, goal: Goal, first: float, size: int) -> Removal:

@@ -59,9 +59,9 @@ def top_sentence(row: pd.Series) -> str:
     first, second, by = row["first"], row["second"], row["by"]
     if pd.isna(row["size"]):
         return f"No set of {by} was found without which {first} is not first ({row['why']})."
-    forecast = f"{row['forecast']:,.0f}" if np.isfinite(row["forecast"]) else "none"
+    foreseen = f"{row['forecast']:,.0f}" if np.isfinite(row["forecast"]) else "that all would not do"
     return (
-        f"Without {row['size']:,} of {row['total']:,} {by} ({row['share']:.2%}; one step forecasts {forecast}) "
+        f"Without {row['size']:,} of {row['total']:,} {by} ({row['share']:.2%}; one step forecasts {foreseen}) "
         f"{second} is above {first}, the first."
     )
 
