@@ -17,7 +17,7 @@ settings.load_profile("core")
 
 # Files that take more than five seconds of a processor, which `make quick` leaves out
 SLOW_BY_PART = {
-    "library": "length localized localized_regressions",
+    "library": "adaptive length localized localized_regressions",
     "study": "audit cluster config dependence docs faults growing method_comparison model_comparison one_set "
     "planning plots replicate sections simulation slots smoke stored_simulations torture validity verify",
     "tool": "collecting collecting_faults collecting_runs command faults layouts members page panel publishing "
