@@ -17,7 +17,7 @@ settings.load_profile("core")
 
 # Files that take more than five seconds of a processor, which `make quick` leaves out
 SLOW_BY_PART = {
-    "library": "boards length localized localized_regressions trust",
+    "library": "adaptive boards length localized localized_regressions trust",
     "study": "audit cluster config dependence docs faults growing method_comparison model_comparison newcomers "
     "one_set panel people planning plots replicate sections simulation slots smoke stored_simulations torture "
     "trusting validity verify",

@@ -53,7 +53,10 @@ class Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         server = self.server
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        if len(content) < int(self.headers["Content-Length"]):  # the client has gone
+            return
+        body = json.loads(content)
         prompt = body["model"] + "\n" + _text(body["messages"][-1]["content"])
         with server.lock:
             server.sent[prompt] += 1

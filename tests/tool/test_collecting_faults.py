@@ -155,10 +155,11 @@ def wait_for(running: subprocess.Popen, path: Path, count: int) -> None:
         time.sleep(0.005)
 
 
-def test_an_interrupt_ends_the_run_at_once_and_loses_nothing(tmp_path):
+@pytest.mark.parametrize("options", [(), ("--until", "all separated")], ids=["all", "by rounds"])
+def test_an_interrupt_ends_the_run_at_once_and_loses_nothing(tmp_path, options):
     """One judge waits a minute for its next attempt; the other's requests are on their way."""
     with serving(lambda prompt, times: "503" if prompt.startswith("j2") else None, delay=0.05) as server:
-        running = started(tmp_path, server.url, "--first-wait", 60)
+        running = started(tmp_path, server.url, "--first-wait", 60, *options)
         wait_for(running, tmp_path / "judgments.jsonl", 3)
         running.send_signal(signal.SIGINT)
         stdout, stderr = running.communicate(timeout=120)
@@ -171,6 +172,7 @@ def test_an_interrupt_ends_the_run_at_once_and_loses_nothing(tmp_path):
     assert stderr.splitlines()[-1] == "judgerank collect: interrupted; what was finished is kept"
     assert "Traceback" not in stdout + stderr
     assert f"{len(kept)} judgments written" in stdout
+    assert "connection" not in stdout  # being cancelled is no fault of the server
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -94,6 +94,9 @@ class Client:
                 )
             return reply_of(answer)
         except Exception as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():  # the library makes an error of its own of being cancelled
+                raise asyncio.CancelledError from None
             fault = self._fault(judge, line, error)
         if structured and isinstance(fault, Refused) and line.status in (400, 422):
             self._unstructured.add(judge.judge)

@@ -51,6 +51,7 @@ class Judges:
         self.models, self.judges, self.costs = tuple(models), tuple(judges), costs
         self._collector, self._progress = collector, progress
         self._loop = asyncio.get_running_loop()
+        self._running: asyncio.Task[None] | None = None
         self._places = {name: n for n, name in enumerate(models)}, {name: n for n, name in enumerate(judges)}
         self._asked = Counter(record["question_id"] for record in known)
         self._waiting: dict[tuple[int, ...], list[Task]] = {}
@@ -68,12 +69,22 @@ class Judges:
         """Outcomes for the model shown first; NaN where there is no readable answer."""
         tasks = [self._next(cell) for cell in zip(first.tolist(), second.tolist(), judge.tolist(), strict=True)]
         before = len(self._collector.written)
-        asyncio.run_coroutine_threadsafe(self._collector.run(tasks, self._progress), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._round(tasks), self._loop).result()
         said = {task_of(record): record["judge_preferred_model"] for record in self._collector.written[before:]}
         for name, breaker in self._collector.breakers.items():
             if name in self._places[1] and (breaker.why or name in self._collector.short_of_money):
                 self.left[:, :, self._places[1][name]] = 0
         return np.array([OUTCOMES.get(said.get(task, "unknown"), np.nan) for task in tasks])
+
+    async def _round(self, tasks: Sequence[Task]) -> None:
+        self._running = asyncio.current_task()
+        await self._collector.run(tasks, self._progress)
+
+    async def stop(self) -> None:
+        """End the round that is on its way."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
 
     def _next(self, cell: tuple[int, ...]) -> Task:
         waiting = self._waiting[cell]
@@ -137,7 +148,11 @@ async def ask_until(
         return {}
 
     known = oracle.comparisons(records)
-    return await asyncio.to_thread(collect_until, oracle, goal, generator(seed, "until"), known=known, watch=watch)
+    rng = generator(seed, "until")
+    try:
+        return await asyncio.to_thread(collect_until, oracle, goal, rng, known=known, watch=watch)
+    finally:
+        await oracle.stop()
 
 
 def relative_costs(records: Iterable[Record], judges: Mapping[str, Judge]) -> FloatArray:
