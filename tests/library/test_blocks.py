@@ -71,7 +71,7 @@ def test_a_members_own_blocks_have_the_maximum_and_errors_of_its_own_code(record
     assert found.log_likelihood == pytest.approx(own.log_likelihood, abs=1e-7)
     np.testing.assert_allclose(found.theta, start, atol=1e-5)
     basis = problem.basis(found.summit.free)
-    info = found.summit.here.information(found.summit.here.derivatives(), observed=False)
+    info = found.summit.here.expected_information
     covariance = found.covariance(basis @ np.linalg.inv(basis.T @ info @ basis) @ basis.T)
     np.testing.assert_allclose(covariance, own.covariance, rtol=1e-4, atol=1e-8)
 
@@ -81,17 +81,16 @@ def test_gradient_and_information_are_derivatives_of_the_likelihood(records, mem
     problem, start, _ = problem_of(records, member)
     theta = start + 0.1 * np.random.default_rng(2).normal(size=len(start))
     here = problem.rows.at(theta)
-    j = here.derivatives()
-    gradient, information = here.gradient(j), here.information(j, observed=True)
+    gradient, information = here.gradient, here.observed_information
     step, unit = 1e-5, np.eye(len(theta))
     for place in range(len(theta)):
         up, down = (problem.rows.at(theta + sign * step * unit[place]) for sign in (1, -1))
         slope = (up.log_likelihood - down.log_likelihood) / (2 * step)
         assert gradient[place] == pytest.approx(slope, abs=1e-3)
-        curved = (up.gradient(up.derivatives()) - down.gradient(down.derivatives())) / (2 * step)
+        curved = (up.gradient - down.gradient) / (2 * step)
         np.testing.assert_allclose(-curved, information[place], atol=1e-3, rtol=1e-4)
     c = records.comparisons
-    by_row = here.of_comparisons(j, c.outcome, c.known_ties)
+    by_row = here.of_comparisons(c.outcome, c.known_ties)
     np.testing.assert_allclose(np.asarray(by_row.sum(axis=0)).ravel(), gradient, atol=1e-8)
 
 

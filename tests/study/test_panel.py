@@ -61,19 +61,35 @@ def test_draws_agree_with_the_rule():
     assert abs(value - found.log_likelihood) < 4 * error and error < 1
 
 
+LAST_WORD = """
+from judgerank.blocks.block import Block, Design, Role, indicator
+
+def block():
+    def design(records):
+        c = records.comparisons
+        last = [name == c.models[-1] for name in c.models]
+        values = 1.0 * (c.judge % 2 == 0) * [last[i] - last[j] for i, j in zip(c.first, c.second)]
+        return Design(indicator(len(c), (0 * c.judge, values), width=1), ("every other judge",))
+    return Block("last_word", Role.OFFSET, design)
+"""
+
+
 def test_a_surrogate_run_writes_what_it_should(tmp_path):
+    """With a block of its own: one file, and its name in the configuration."""
+    (tmp_path / "last_word.py").write_text(LAST_WORD)
     small = ["surrogate=always", "replications=2", "question_sd=[1.0]", "folds=2", "draws=5", "members=[btl_ties]"]
     small += ["~datasets.in_house", "~datasets.ultrafeedback", "block_replications=2"]
+    small += [f"blocks=[family,category,{tmp_path}/last_word.py]"]
     done = run("panel", tmp_path, *small, f"cache={tmp_path / 'cache'}", "parallel=sequential")
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "results/surrogate/panel"
     tables = {path.stem: pd.read_csv(path) for path in folder.glob("*.csv")}
     assert set(tables) == {"summary", "estimates", "coverage", "blocks", "block_estimates", "block_coverage"}
     blocks = tables["blocks"].set_index(["dataset", "block"])
-    assert (
-        len(blocks) == 12 and blocks["gain"].notna().sum() == 2
-    )  # a surrogate has neither lengths nor categories
-    assert blocks["remark"].str.contains("needs a column").sum() == 10
+    assert len(blocks) == 6 and blocks["gain"].notna().sum() == 4
+    assert blocks["remark"].str.contains("needs a column 'category'").sum() == 2  # which a surrogate does not have
+    estimates = tables["block_estimates"].set_index(["dataset", "block"])
+    assert estimates.loc[("mt_bench", "last_word"), "parameter"] == "every other judge"
     assert list(tables["block_coverage"]["size"]) == [0.0, 0.3, 0.0, 0.4, 0.0, 0.4]
     assert list(tables["summary"]["dataset"]) == ["mt_bench", "chatbot_arena"]
     assert list(tables["coverage"]["intervals"]) == ["without", "with", "clustered"] * 2

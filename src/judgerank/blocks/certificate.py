@@ -60,7 +60,7 @@ def require_told_apart(problem: Problem, summit: Summit, precision: FloatArray) 
     """
     free = summit.free
     basis = problem.basis(free)
-    info = summit.here.information(summit.here.derivatives(), observed=False)[np.ix_(free, free)]
+    info = summit.here.expected_information[np.ix_(free, free)]
     reduced = basis.T @ (info + np.diag(precision[free])) @ basis
     scale = np.sqrt(np.maximum(np.diag(reduced), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(reduced / np.outer(scale, scale))
@@ -87,9 +87,9 @@ def _is_near(problem: Problem, summit: Summit, precision: FloatArray) -> bool:
     if bound <= ROUNDING * rows.count.sum():
         return False
     linear = summit.free & (rows.role != Role.WEIGHT)
-    j, basis, held = here.derivatives(), problem.basis(linear), precision[linear]
-    info = basis.T @ (here.information(j, observed=False)[np.ix_(linear, linear)] + np.diag(held)) @ basis
-    slope = basis.T @ (here.gradient(j)[linear] - held * summit.theta[linear])
+    basis, held = problem.basis(linear), precision[linear]
+    info = basis.T @ (here.expected_information[np.ix_(linear, linear)] + np.diag(held)) @ basis
+    slope = basis.T @ (here.gradient[linear] - held * summit.theta[linear])
     try:
         decrement = np.linalg.norm(solve_triangular(cholesky(info, lower=True), slope, lower=True))
     except LinAlgError:
@@ -104,7 +104,7 @@ def _rising(problem: Problem, summit: Summit, precision: FloatArray) -> FloatArr
     rows, here = problem.rows, summit.here
     chosen = summit.free & (rows.role != Role.WEIGHT) & (precision == 0)
     ties = rows.role == Role.TIE
-    j = here.derivatives()
+    j = here.derivatives
     ahead, tie = j[:, chosen & ~ties], j[:, chosen & ties]
     blank = csr_array((len(rows.count), tie.shape[1]))
     first, second = rows.outcome - rows.tied / 2 > GIVEN, 1 - rows.outcome - rows.tied / 2 > GIVEN

@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import LinAlgError, block_diag, cho_factor, cho_solve
-from scipy.sparse import csr_array
 
 from judgerank.arrays import BoolArray, FloatArray
 from judgerank.blocks.block import Role, Stacked
@@ -174,11 +173,10 @@ class Problem:
 
         value = height(here)
         for step in range(most):
-            j = here.derivatives()
-            slope = basis.T @ (here.gradient(j)[free] - held * theta[free])
+            slope = basis.T @ (here.gradient[free] - held * theta[free])
             if np.abs(slope).max(initial=0.0) <= TOLERANCE * max(1.0, abs(value)):
                 return Summit(theta, free, here, step, True)
-            direction = self._direction(here, j, free, held, basis, slope)
+            direction = self._direction(here, free, held, basis, slope)
             move = basis @ direction
             size = min(1.0, LARGEST_CHANGE / max(np.abs(move[logarithmic]).max(initial=0.0), 1e-300))
             gain = float(slope @ direction)
@@ -207,17 +205,15 @@ class Problem:
     def _direction(
         self,
         here: Here,
-        j: csr_array,
         free: BoolArray,
         held: FloatArray,
         basis: FloatArray,
         slope: FloatArray,
     ) -> FloatArray:
         """Newton's step in the basis; with the expected information where the observed one is no use."""
-        for observed in (True, False):
-            info = here.information(j, observed)[np.ix_(free, free)] + np.diag(held)
-            reduced = basis.T @ info @ basis
-            if not observed:
+        for info in (here.observed_information, here.expected_information):
+            reduced = basis.T @ (info[np.ix_(free, free)] + np.diag(held)) @ basis
+            if info is here.expected_information:
                 reduced[np.diag_indices_from(reduced)] *= 1 + RIDGE
             try:
                 step: FloatArray = cho_solve(cho_factor(reduced), slope)

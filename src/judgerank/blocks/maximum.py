@@ -135,7 +135,7 @@ class _Search:
         chosen = summit.free & (precision > 0)
         value = summit.here.log_likelihood
         if chosen.any():
-            info = summit.here.information(summit.here.derivatives(), observed=False)[np.ix_(chosen, chosen)]
+            info = summit.here.expected_information[np.ix_(chosen, chosen)]
             held, u = precision[chosen], summit.theta[chosen]
             try:  # of the information over that of the prior: one where nothing is known of a parameter
                 root = np.sqrt(held)

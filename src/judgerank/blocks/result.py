@@ -113,7 +113,7 @@ class BlockFit:
     def _inverse(self, observed: bool) -> FloatArray:
         problem, free = self.found.problem, self.found.summit.free
         here, basis = self.found.summit.here, problem.basis(free)
-        info = here.information(here.derivatives(), observed)[np.ix_(free, free)]
+        info = (here.observed_information if observed else here.expected_information)[np.ix_(free, free)]
         reduced = basis.T @ (info + np.diag(self.found.precision[free])) @ basis
         try:
             half = np.linalg.inv(np.linalg.cholesky(reduced))
@@ -143,7 +143,7 @@ class BlockFit:
                 f"{len(c)} comparisons in {len(names)} clusters: that many labels and two clusters are needed"
             )
         here = self.found.summit.here
-        by_row = here.of_comparisons(here.derivatives(), c.outcome, c.known_ties)[:, free]
+        by_row = here.of_comparisons(c.outcome, c.known_ties)[:, free]
         total = _sums(by_row, code, len(names))
         bread = self._inverse(observed=True)
         meat = total.T @ total * (len(names) / (len(names) - 1)) + np.diag(self.found.precision[free])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -122,6 +123,7 @@ class Here:
         """Of the outcome, per comparison, shape (U,)."""
         return self.rows.outcome - self.law.mean
 
+    @cached_property
     def derivatives(self) -> csr_array:
         """Of eta in q, w and o's parameters and of log nu in t's, shape (U, D)."""
         factors = np.stack([self.g, self.signal, np.ones_like(self.g), np.ones_like(self.g)])
@@ -130,43 +132,49 @@ class Here:
         data = columns.data * factors[self.rows.role[columns.indices], row]
         return csr_array((data, columns.indices, columns.indptr), shape=columns.shape)
 
-    def gradient(self, j: csr_array) -> FloatArray:
-        """Of the log-likelihood, shape (D,), for `derivatives`."""
-        of_predictor = self.rows.count * self.residual
-        value: FloatArray = j.T @ of_predictor
+    @cached_property
+    def gradient(self) -> FloatArray:
+        """Of the log-likelihood, shape (D,)."""
+        j = self.derivatives
+        value: FloatArray = j.T @ (self.rows.count * self.residual)
         if self.nu is not None:
             ties = self.rows.role == Role.TIE
             value[ties] = (j.T @ (self.rows.count * (self.rows.tied - self.law.tie)))[ties]
         return value
 
-    def of_comparisons(self, j: csr_array, outcome: FloatArray, tied: FloatArray) -> csr_array:
+    def of_comparisons(self, outcome: FloatArray, tied: FloatArray) -> csr_array:
         """Gradient of every comparison, shape (T, D), for their own outcomes."""
         merged, role = self.rows.merged, self.rows.role
-        whole = j[merged]
+        whole = self.derivatives[merged]
         row = np.repeat(np.arange(len(merged)), np.diff(whole.indptr))
         residual = outcome - self.law.mean[merged]
         left = residual if self.nu is None else tied - self.law.tie[merged]
         data = whole.data * np.where(role[whole.indices] == Role.TIE, left[row], residual[row])
         return csr_array((data, whole.indices, whole.indptr), shape=whole.shape)
 
-    def information(self, j: csr_array, observed: bool) -> FloatArray:
-        """Expected information, or minus the Hessian, shape (D, D)."""
-        rows, role = self.rows, self.rows.role
+    @cached_property
+    def expected_information(self) -> FloatArray:
+        """Shape (D, D)."""
+        rows, j, ties = self.rows, self.derivatives, self.rows.role == Role.TIE
         total = _squared(j, rows.count * self.law.variance)
         if self.nu is not None:
-            ties = role == Role.TIE
             shared = _squared(j, rows.count * self.law.with_ties)
             own = _squared(j, rows.count * self.law.tie * (1 - self.law.tie))
             total = np.where(np.logical_xor.outer(ties, ties), shared, total)
             total = np.where(np.logical_and.outer(ties, ties), own, total)
-        if observed:  # second derivatives of eta: g between quality and weight, g q between weights
-            left = rows.count * self.residual
-            both, weights = role == Role.QUALITY, role == Role.WEIGHT
-            x = rows.columns
-            cross = (x[:, both].T @ _scaled(x[:, weights], left * self.g)).toarray()
-            total[np.ix_(both, weights)] -= cross
-            total[np.ix_(weights, both)] -= cross.T
-            total[np.ix_(weights, weights)] -= _squared(x[:, weights], left * self.signal)
+        return total
+
+    @cached_property
+    def observed_information(self) -> FloatArray:
+        """Minus the Hessian, shape (D, D)."""
+        total, x, role = self.expected_information.copy(), self.rows.columns, self.rows.role
+        # second derivatives of eta: g between quality and weight, g q between weights
+        left = self.rows.count * self.residual
+        both, weights = role == Role.QUALITY, role == Role.WEIGHT
+        cross = (x[:, both].T @ _scaled(x[:, weights], left * self.g)).toarray()
+        total[np.ix_(both, weights)] -= cross
+        total[np.ix_(weights, both)] -= cross.T
+        total[np.ix_(weights, weights)] -= _squared(x[:, weights], left * self.signal)
         return total
 
 
