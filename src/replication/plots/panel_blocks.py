@@ -52,9 +52,7 @@ def _found(axes: Axes, coverage: pd.DataFrame) -> None:
                 label=f"{what}, {label}",
             )
     axes.axvline(0.05, color=COLOURS["reference"], linewidth=0.6)
-    axes.set(
-        xlabel="share of simulated data sets in which the test\nfinds the block (line: .05)", xlim=(-0.03, 1.03)
-    )
+    axes.set(xlabel="simulated data sets in which\nthe test finds it (line: .05)", xlim=(-0.03, 1.03))
     name_rows(axes, pd.Series(names), np.arange(len(names)), fontsize=6)
     axes.set_ylim(-0.6, len(names) - 0.4)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), fontsize=5.5, ncols=1)
