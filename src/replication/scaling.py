@@ -175,7 +175,7 @@ def extrapolated(found: Mapping[int, Mapping[str, Mapping[str, float]]], rows: i
     proportion to cells, of which a uniform design has an expected number. Memory is no line: the engine fills its
     bound first.
     """
-    sizes, most = list(found), N_MODELS * (N_MODELS - 1) * N_JUDGES
+    sizes, most = list(found), N_MODELS * (N_MODELS - 1) // 2 * N_JUDGES  # each pair is shown in one order
     cells, there = [found[size]["to_cells"]["counted"] for size in sizes], -most * np.expm1(-rows / most)
     for what in ("seconds", "processor"):
         before = [found[size]["to_cells"][what] for size in sizes]

@@ -42,7 +42,7 @@ def test_a_line_is_found_with_an_error_that_is_its_own():
 
 
 def test_what_is_extrapolated_is_a_line_in_rows_and_one_in_cells_which_run_out():
-    most = 1000 * 999 * 100
+    most = 1000 * 999 // 2 * 100  # the files show each pair in one order
     found = {}
     for rows in (10**6, 3 * 10**6, 10**7, 3 * 10**7):
         cells = -most * np.expm1(-rows / most)
@@ -51,4 +51,4 @@ def test_what_is_extrapolated_is_a_line_in_rows_and_one_in_cells_which_run_out()
         fitted = {what: taken + 0.1 + 3e-7 * cells for what, taken in times.items()}
         found[rows] = {"to_cells": alike | times, "to_fit": alike | fitted}
     values = [line.split("|")[2].strip() for line in extrapolated(found, 10**9)]
-    assert values == ["401", "431", "502", "532"]
+    assert values == ["401", "416", "502", "517"]
