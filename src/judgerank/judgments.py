@@ -56,13 +56,14 @@ class Judgments:
         return [one["path"] for one in told if "path" in one]
 
     @property
-    def _parsed(self) -> pd.Series:
+    def parsed(self) -> pd.Series:
+        """Which records have an answer that could be read, bool, shape (records,)."""
         return self.frame["judge_preferred_model"].isin(list(OUTCOMES))
 
     @cached_property
     def question(self) -> IntArray:
         """Number of the question behind each comparison, in the order of their ids; int array, shape (T,)."""
-        return pd.factorize(self.frame["question_id"][self._parsed], sort=True)[0]
+        return pd.factorize(self.frame["question_id"][self.parsed], sort=True)[0]
 
     @cached_property
     def judges(self) -> pd.DataFrame:
@@ -96,7 +97,7 @@ class Judgments:
                 f"{self.title}: the questions' lengths are not known (dataset.questions=FILE, JSON Lines with "
                 "question_id and turns, gives their texts)"
             )
-        asked = self.frame["question_id"][self._parsed]
+        asked = self.frame["question_id"][self.parsed]
         unknown = asked[~asked.isin(self.lengths.index)]
         if len(unknown):
             raise DataError(f"{self.title}: the text of question {unknown.iloc[0]!r} is not known")

@@ -22,7 +22,7 @@ from scipy.sparse import coo_array, csr_array
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError
-from judgerank.frames import OUTCOMES, finite
+from judgerank.frames import finite
 from judgerank.judgments import Judgments
 
 
@@ -53,8 +53,7 @@ class Records:
     @classmethod
     def of(cls, judgments: Judgments) -> Records:
         """Those of a set that could be parsed."""
-        read = judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))
-        return cls(judgments.comparisons, judgments.frame[read].reset_index(drop=True))
+        return cls(judgments.comparisons, judgments.frame[judgments.parsed].reset_index(drop=True))
 
     def column(self, name: str, block: str) -> pd.Series:
         """A column of the records.

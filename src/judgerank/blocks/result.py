@@ -14,6 +14,7 @@ from scipy.special import chdtrc, fdtrc
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.blocks.block import Block, Records
 from judgerank.blocks.kinds.category import in_category
+from judgerank.blocks.kinds.members import blocks_of
 from judgerank.blocks.maximum import Found
 from judgerank.blocks.report import summary
 from judgerank.blocks.testing import BlockTest, tested
@@ -64,12 +65,7 @@ class BlockFit:
     @property
     def blocks(self) -> tuple[Block, ...]:
         """Those beyond the member's own."""
-        return self.found.problem.stacked.blocks[self._own :]
-
-    @property
-    def _own(self) -> int:
-        model = self.without.model
-        return 1 + len(model.judge_blocks) - model.fixed_scale
+        return self.found.problem.stacked.blocks[len(blocks_of(self.without.model)) :]
 
     def parameters(self, block: str) -> pd.Series:
         """Estimates of a block by what they are of.

@@ -5,6 +5,8 @@ A model's score in a category is its score plus a deviation; deviations are norm
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from judgerank.blocks.block import Block, Design, Records, Role, indicator
@@ -24,9 +26,7 @@ def block(*columns: str) -> tuple[Block, ...]:
     ConfigError
         If more than one column is named.
     """
-    if len(columns) > 1:
-        raise ConfigError(f"block 'category' goes by one column, and {len(columns)} are named")
-    column = columns[0] if columns else "category"
+    column = column_of(columns, "category")
 
     def design(records: Records) -> Design:
         c, (code, names) = records.comparisons, categories(records, column, "category")
@@ -37,6 +37,19 @@ def block(*columns: str) -> tuple[Block, ...]:
 
     what = "what a model's score is more in a category"
     return (Block("category", Role.QUALITY, design, shrunk=True, what=what),)
+
+
+def column_of(columns: Sequence[str], block: str) -> str:
+    """The column that a block goes by.
+
+    Raises
+    ------
+    ConfigError
+        If more than one is named.
+    """
+    if len(columns) > 1:
+        raise ConfigError(f"block {block!r} goes by one column, and {len(columns)} are named")
+    return columns[0] if columns else "category"
 
 
 def categories(records: Records, column: str, block: str) -> tuple[np.ndarray, tuple[str, ...]]:

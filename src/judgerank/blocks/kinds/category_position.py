@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from judgerank.blocks.block import Block, Design, Records, Role, indicator
-from judgerank.blocks.kinds.category import categories
-from judgerank.errors import ConfigError
+from judgerank.blocks.kinds.category import categories, column_of
 
 
 def block(*columns: str) -> tuple[Block, ...]:
@@ -15,9 +14,7 @@ def block(*columns: str) -> tuple[Block, ...]:
     ConfigError
         If more than one column is named.
     """
-    if len(columns) > 1:
-        raise ConfigError(f"block 'category_position' goes by one column, and {len(columns)} are named")
-    column = columns[0] if columns else "category"
+    column = column_of(columns, "category_position")
 
     def design(records: Records) -> Design:
         code, names = categories(records, column, "category_position")
