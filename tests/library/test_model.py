@@ -281,14 +281,14 @@ def test_normalising_btl_only_centres_the_scores():
     assert at.in_play.tolist() == [True, True]
 
 
-def test_a_rise_moves_log_gamma_and_a_fall_moves_gamma():
-    at = Parameters(np.array([1.0, -1.0]), np.array([np.log([2.0, 2.0, 1e-300]), [0.0, 1.0, 2.0]]))
-    at.judges[0, 2] = -np.inf
-    step = Parameters(np.array([0.5, -0.5]), np.array([[0.4, -0.4, 0.0], [-1.0, 1.0, 0.0]]))
+def test_a_rise_of_a_judge_who_decides_moves_log_gamma_and_others_move_gamma():
+    at = Parameters(np.array([1.0, -1.0]), np.array([np.log([4.0, 4.0, 2.0, 1e-300]), [0.0, 1.0, 2.0, 2.0]]))
+    at.judges[0, 3] = -np.inf
+    step = Parameters(np.array([0.5, -0.5]), np.array([[0.4, -0.4, 0.4, 0.0], [-1.0, 1.0, 0.0, 0.0]]))
     there = moved(at, step, 0.5)
     assert_allclose(there.scores, [1.25, -1.25], rtol=1e-15)
-    assert_allclose(np.exp(there.judges[0]), [2 * np.exp(0.2), 2 * (1 - 0.2), 0.0], rtol=1e-15)
-    assert_allclose(there.judges[1], [-0.5, 1.5, 2.0], rtol=1e-15)
+    assert_allclose(np.exp(there.judges[0]), [4 * np.exp(0.2), 4 * (1 - 0.2), 2 * (1 + 0.2), 0.0], rtol=1e-14)
+    assert_allclose(there.judges[1], [-0.5, 1.5, 2.0, 2.0], rtol=1e-14)
 
 
 def test_a_rise_takes_the_position_with_it_to_first_order():

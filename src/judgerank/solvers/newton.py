@@ -217,8 +217,9 @@ def _own_information(
         own[moves_offsets_alone[play], b, b] = mean
     if model.has_ties:
         own[np.isinf(at.judges[-1, play]), -1, -1] = mean  # judges who never tie
-    # judges that rise move in log gamma: minus the second derivative there is smaller by the gradient
-    own[:, 0, 0] -= np.clip(here.judge_gradient[0, play], 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
+    # judges that rise in log gamma: minus the second derivative there is smaller by the gradient
+    rise = np.where(decides(at)[0, play], here.judge_gradient[0, play], 0.0)
+    own[:, 0, 0] -= np.clip(rise, 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
     if not _positive(own, SMALLEST * mean):
         raise LinAlgError("a judge's information is not positive definite")
     return own, play
@@ -252,19 +253,23 @@ def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return solution
 
 
+def decides(at: Parameters) -> BoolArray:
+    """Which judges decide most pairs, shape (1, K); (0, K) for a model without judges."""
+    found: BoolArray = np.exp(at.judges[:1]) * at.scores.std() > DECIDED
+    return found
+
+
 def moved(at: Parameters, step: Parameters, size: float, offsets: slice = slice(0)) -> Parameters:
     """The point `size` steps away; judges at zero stay there.
 
-    The first judge row of `step` is relative to gamma: a rise adds to log gamma, a fall to gamma itself,
-    so that each goes the way along which the log-likelihood is closer to a parabola. The rise of a judge who
-    decides most pairs takes b and log nu, the rows `offsets`, with it: where gamma runs off, their ratios to it
-    stay.
+    The first judge row of `step` is relative to gamma and moves gamma itself, but for the rise of a judge who
+    decides most pairs: that adds to log gamma, along which the log-likelihood is then closer to a parabola, and
+    takes b and log nu, the rows `offsets`, with it: where gamma runs off, their ratios to it stay.
     """
     judges = at.judges + size * step.judges
-    falling = step.judges[:1] < 0
-    judges[:1][falling] = at.judges[:1][falling] + np.log1p(size * step.judges[:1][falling])
+    rising = (step.judges[:1] > 0) & decides(at)
+    judges[:1][~rising] = at.judges[:1][~rising] + np.log1p(size * step.judges[:1][~rising])
     if len(judges[offsets]):
-        rising = (step.judges[0] > 0) & (np.exp(at.judges[0]) * at.scores.std() > DECIDED)
         taken = rising & np.isfinite(at.judges[offsets])  # no log nu for a judge who never ties
         rise = np.broadcast_to(step.judges[0], taken.shape)[taken]
         offset, to_offset = at.judges[offsets][taken], step.judges[offsets][taken]
