@@ -260,3 +260,6 @@ def test_the_example_turns_judgments_into_probabilities_that_are_read(tmp_path, 
     assert isinstance(found.comparisons, Comparisons) and sum(found.comparisons.dropped.values()) == 1
     assert_allclose(found.comparisons.outcome, [0.75, 1 / 6, 0.5])
     assert len(np.unique(found.question)) == 3
+    assert not any("too wide" in remark for remark in found.remarks)
+    pd.read_csv("probabilities.csv").drop(columns="question_id").to_csv("without.csv", index=False)
+    assert any("too wide" in remark for remark in read("without.csv").remarks)
