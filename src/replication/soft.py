@@ -52,7 +52,7 @@ class Answering:
         Standard deviation of the statement's own noise u, in log-odds.
     unrelated : bool
         p is on the letter's side, and how far is drawn uniformly.
-    contrary : int
+    at_random : int
         How many of the judges, the most discriminating first, state that they are sure, of either side at random.
     rounded : bool
         p is stated as 0 or 1.
@@ -65,7 +65,7 @@ class Answering:
     confidence: tuple[float, ...] = EVEN
     noise: float = 0.0
     unrelated: bool = False
-    contrary: int = 0
+    at_random: int = 0
     rounded: bool = False
     equal: bool = False
 
@@ -79,7 +79,7 @@ ANSWERED: dict[str, Answering] = {
     "flat, c = 0.3": Answering(confidence=tuple(0.3 * c for c in EVEN)),
     "weak judges c = 3, strong ones 0.3": Answering(confidence=WEAK_ARE_SURE),
     "p rounded, letter drawn": Answering(drawn=True, rounded=True),
-    "one judge sure at random": Answering(contrary=1),
+    "one judge sure at random": Answering(at_random=1),
     "how sure is unrelated, side is not": Answering(unrelated=True),
     "p as much noise as margin": Answering(noise=2.0),
     "p sure, and mostly noise": Answering(confidence=tuple(3 * c for c in EVEN), noise=10.0),
@@ -109,7 +109,7 @@ def drawn(rng: np.random.Generator, how: Answering) -> tuple[Comparisons, FloatA
     p = expit(np.array(how.confidence)[judge] * margin + rng.normal(0.0, how.noise, N_JUDGMENTS))
     if how.unrelated:
         p = 0.5 + (letter - 0.5) * rng.random(N_JUDGMENTS)
-    p = np.where(judge >= k - how.contrary, expit(SURE * rng.choice([-1.0, 1.0], N_JUDGMENTS)), p)
+    p = np.where(judge >= k - how.at_random, expit(SURE * rng.choice([-1.0, 1.0], N_JUDGMENTS)), p)
     names = tuple(f"m{i}" for i in range(n)), tuple(f"j{i}" for i in range(k))
     rows = Comparisons(*names, *ends[item].T, judge, letter.astype(float))
     return rows, np.round(p) if how.rounded else p, item

@@ -82,12 +82,13 @@ def test_how_sure_may_be_unrelated_and_the_side_not(monkeypatch):
 
 def test_a_judge_sure_at_random_says_nothing_by_its_probabilities_and_all_others_as_before(monkeypatch):
     monkeypatch.setattr(soft, "N_JUDGMENTS", 6_000)
-    (rows, p, _), (plain, before, _) = drawn(Answering(contrary=1)), drawn(Answering())
+    (rows, p, _), (plain, before, _) = drawn(Answering(at_random=1)), drawn(Answering())
     last = rows.judge == len(soft.DISCRIMINATION) - 1
     assert_array_equal(rows.outcome, plain.outcome)
     assert_array_equal(p[~last], before[~last])
     assert_allclose(np.unique(p[last]), expit([-soft.SURE, soft.SURE]))
     assert abs(np.corrcoef(p[last], rows.outcome[last])[0, 1]) < 0.1
+    assert fit(replace(rows, outcome=p)).discrimination.iloc[-1] < 0.1  # although it states the surest p
 
 
 def test_all_judges_answer_an_item_or_one_does():

@@ -99,5 +99,6 @@ def soft_table(results: Results) -> str:
         f"{way}, {equal.at[way, 'separated_clustered']:.2f} ({equal.at[way, 'separated_clustered_se']:.2f})"
         for way in ("letter", "p", "p, weighted")
     )
-    said = f"Sets of judgments of equal models in which any two are separated, errors clustered: {told}."
+    sets = f"{equal['n_replications'].max()} sets of judgments of equal models"
+    said = f"Share of {sets} in which any two are separated by clustered errors: {told}."
     return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{said}"
