@@ -175,3 +175,8 @@ def _on_weights(frame: pd.DataFrame) -> Iterator[str]:
         weighted = pd.to_numeric(frame["outcome"]).dropna()
         many = int((~weighted.isin(list(OUTCOMES.values()))).sum())
         yield f"{many} answers are weights between the two models; in shares of answers each is the nearer one's."
+        if many and "question_id" not in frame:
+            yield (
+                "Weights vary less than answers do. Without questions errors are those of answers, and intervals "
+                "mostly too wide (column question=NAME; a column that numbers the judgments will do)."
+            )

@@ -288,6 +288,16 @@ def test_copies_of_a_comparison_in_one_cluster_add_no_knowledge(raw):
     assert (robust[0].confidence_intervals()["low"] != once.confidence_intervals()["low"]).any()
 
 
+def test_weights_that_are_no_whole_numbers_have_clustered_errors_free_of_their_unit(raw):
+    weight = np.random.default_rng(3).uniform(0.5, 1.5, len(raw))
+    cluster = np.arange(len(raw))
+    errors = [
+        fit(rows).clustered(rows, cluster).standard_errors
+        for rows in (replace(raw, count=weight), replace(raw, count=weight / 3))  # sums that round
+    ]
+    assert_allclose(*errors, rtol=1e-6)
+
+
 def test_clusters_must_be_of_the_comparisons_fitted(raw, fitted):
     with pytest.raises(DataError, match="these are others"):
         fitted.clustered(raw.take(np.arange(50)), np.arange(50))

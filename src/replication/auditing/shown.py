@@ -23,6 +23,7 @@ from replication.auditing.shown_trust import (
     fragility_table,
     people_table,
     placed_table,
+    soft_table,
 )
 
 log = logging.getLogger("replication")
@@ -271,6 +272,7 @@ BLOCKS = {
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,
     "slots": slots_table,
+    "soft": soft_table,
     "times": times_table,
     "torture": torture_table,
     "uncertainty": uncertainty_table,

@@ -79,3 +79,26 @@ def people_table(results: Results) -> str:
     columns = ["panel", "held: helped by the panel", "held: people alone", "held: people as a judge"]
     frame = pd.DataFrame(rows, columns=[*columns, "variance saved by the help", "said to disagree"])
     return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def soft_table(results: Results) -> str:
+    """Simulated judges with probabilities beside letters: what these are worth, and what intervals hold."""
+    table, rows = results.table("soft/worth.csv").set_index(["setting", "way"]), []
+    for setting in dict.fromkeys(table.index.get_level_values("setting")):
+        of = table.loc[setting]
+        cells = [("gain", way) for way in ("p", "p, weighted", "p, BTL")]
+        cells += [("narrower", "p"), ("covered_plug_in", "p"), ("covered_clustered", "p")]
+        cells += [("discrimination", "letter"), ("discrimination", "p")]
+        shown = (f"{of.at[way, name]:.2f} ({of.at[way, f'{name}_se']:.2f})" for name, way in cells)
+        rows.append((setting, *shown))
+    columns = ["judges", "one p is worth, letters", "judges weighted", "by BTL", "p is narrower"]
+    columns += ["held: p, plug-in", "held: p, clustered", "judges in order: letters", "judges in order: p"]
+    frame = pd.DataFrame(rows, columns=columns)
+    equal = results.table("soft/equal.csv").set_index("way")
+    told = "; ".join(
+        f"{way}, {equal.at[way, 'separated_clustered']:.2f} ({equal.at[way, 'separated_clustered_se']:.2f})"
+        for way in ("letter", "p", "p, weighted")
+    )
+    sets = f"{equal['n_replications'].max()} sets of judgments of equal models"
+    said = f"Share of {sets} in which any two are separated by clustered errors: {told}."
+    return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{said}"

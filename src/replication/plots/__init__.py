@@ -22,6 +22,7 @@ from replication.plots.planning import plan
 from replication.plots.rankings import agreement, leaderboard, panel, ratings, tie_handling, uncertainty
 from replication.plots.resampled import efficiency, sparsity, weak_share
 from replication.plots.simulations import coverage, mse, mse_draws, shrunk, slot_bias
+from replication.plots.soft import soft
 from replication.plots.trust import effective, fragility
 from replication.plots.validity import validity
 
@@ -61,6 +62,7 @@ __all__ = [
     "size_against_discrimination",
     "slopes",
     "slot_bias",
+    "soft",
     "sparsity",
     "stopping_path",
     "tie_handling",

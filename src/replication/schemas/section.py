@@ -248,6 +248,17 @@ class People(Section):
 
 
 @dataclass
+class Soft(Section):
+    """Probabilities in place of letters, simulated."""
+
+    parallel: Parallel = field(default_factory=Parallel)
+    level: float = within(0, 1, ends=False)
+    replications: int = at_least(2)
+    block: int = at_least(1)
+    cache: str = MISSING
+
+
+@dataclass
 class Adaptive(RealData):
     """Judgments collected by rounds, simulated and played back."""
 

@@ -1,0 +1,46 @@
+"""Beyond the paper: the probability of the letter in place of the letter, on simulated judges.
+
+python experiments/beyond/soft.py [replications=400] ...
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank.judgments import Judgments
+from replication import plots
+from replication.config import ROOT, main
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.soft import ANSWERED, answered, answered_once
+from replication.tables import Table
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    cells = {name: {"how": asdict(how), "level": cfg.level} for name, how in ANSWERED.items()}
+    repeats = dict.fromkeys(cells, cfg.replications)
+    study = Study("soft", answered_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study.run(cfg.parallel)
+    rows = {False: [], True: []}
+    for name, how in ANSWERED.items():
+        rows[how.equal] += answered(pd.DataFrame(study.records(name)), name)
+    return {
+        "worth": Table(pd.DataFrame(rows[False]), "Probabilities in place of letters, simulated", 3),
+        "equal": Table(pd.DataFrame(rows[True]), "Equal models said to differ, simulated", 3),
+    }
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"soft": plots.soft(tables["worth"], f"Probabilities in place of letters, simulated{suffix}")}
+
+
+@main("soft")
+def run(cfg: DictConfig) -> None:
+    run_section("soft", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()
