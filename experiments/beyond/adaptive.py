@@ -50,23 +50,26 @@ def studied(
 def false_stops(cfg: DictConfig) -> pd.DataFrame:
     """How often a collection stops where no stop is right."""
     cells, repeats = {}, {}
-    for name, (scores, goal) in adaptive.NULLS.items():
-        given = {"scores": scores.tolist(), "goal": goal, "rule": "information", "level": cfg.level}
-        cells[name.replace(" ", "-")] = given | {"most": cfg.most}
-        repeats[name.replace(" ", "-")] = max(1, cfg.false_stops // (5 if name == adaptive.SLOW_TO_FIT else 1))
+    for name, design in adaptive.NULLS.items():
+        most = None if "questions" in design else cfg.most  # there is an end of questions
+        cells[cell_of(name)] = design | {"rule": "information", "level": cfg.level, "most": most}
+        repeats[cell_of(name)] = max(1, cfg.false_stops // (2 if name in adaptive.SLOW else 1))
     study = studied(cfg, "adaptive", adaptive.stopped, cells, repeats)
     rows = [
-        {"design": name.replace("-", " "), "goal": given["goal"]}
-        | adaptive.false_stops(pd.DataFrame(study.records(name)))
-        for name, given in cells.items()
+        {"design": name, "goal": design["goal"]} | adaptive.false_stops(pd.DataFrame(study.records(cell_of(name))))
+        for name, design in adaptive.NULLS.items()
     ]
     return pd.DataFrame(rows)
+
+
+def cell_of(name: str) -> str:
+    return name.replace(" ", "-").replace(",", "")
 
 
 def to_the_stop(cfg: DictConfig) -> pd.DataFrame:
     """How many comparisons each rule takes to reach a goal, and how often it then claimed what is not so."""
     cells = {
-        f"{goal} {rule}".replace(" ", "-"): {
+        cell_of(f"{goal} {rule}"): {
             "scores": adaptive.SPREAD.tolist(), "goal": goal, "rule": rule, "level": cfg.level, "most": None
         }
         for goal in adaptive.GOALS

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
 import numpy as np
 import pandas as pd
 from scipy.stats import beta, kendalltau
 
 from judgerank.adaptive.choosing import RULES
-from judgerank.adaptive.goals import Goal
+from judgerank.adaptive.goals import Goal, spent_at
 from judgerank.adaptive.oracles import Drawn, Replayed
 from judgerank.adaptive.rounds import collect_until
 from judgerank.arrays import FloatArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import NoIntervalError
 from judgerank.model import Parameters
-from judgerank.ranks import Order
+from judgerank.ranks import Order, orders
 from judgerank.result import FitResult
 from replication.dependence import standardised_errors
 from replication.replicate import Record
@@ -25,14 +26,18 @@ MODEL = "position_aware"
 N_JUDGES = 4
 ALPHA_SPREAD = 0.8  # log-discriminations from minus that to that
 GOALS = {"top 2": Goal("top", 2), "all": Goal("all")}
-# scores in falling order; where two are equal, no claim about their order is so
+# Scores in falling order; where two are equal, no claim about their order is so. Of 40 questions every judge is
+# asked every pair in both orders in the end: then all is sure about these answers, and little about the models.
 SPREAD = np.linspace(1.0, -1.0, 8)
 NULLS = {
-    "second and third equal": (np.array([0.9, 0.2, 0.2, -0.2, -0.4, -0.7]), "top 2"),
-    "two neighbours equal": (np.array([1.2, 0.6, 0.0, 0.0, -0.6, -1.2]), "all"),
-    "all equal": (np.zeros(6), "top 2"),
-}
-SLOW_TO_FIT = "all equal"  # nothing tells judges apart, and the search for the highest maximum is long
+    "second and third equal": {"scores": [0.9, 0.2, 0.2, -0.2, -0.4, -0.7], "goal": "top 2"},
+    "two neighbours equal": {"scores": [1.2, 0.6, 0.0, 0.0, -0.6, -1.2], "goal": "all"},
+    "all equal": {"scores": [0.0] * 6, "goal": "top 2"},
+    "40 questions, second and third equal": {
+        "scores": [0.9, 0.2, 0.2, -0.2, -0.4, -0.7], "goal": "top 2", "questions": 40, "question_sd": 1.0
+    },
+}  # fmt: skip
+SLOW = ("all equal", "40 questions, second and third equal")  # to fit, or to be asked all
 
 
 def truth(scores: FloatArray) -> Parameters:
@@ -46,20 +51,28 @@ def truth(scores: FloatArray) -> Parameters:
 def stopped(settings: dict, rng: np.random.Generator) -> Record:
     """One simulated collection: whether and when it stopped, and whether it then claimed what is not so.
 
-    ``naive`` is whether looking at alpha, at every look, would have stopped at a false claim.
+    ``naive`` is whether looking at alpha, at every look, would have stopped at a false claim; ``independent``
+    whether the rule would have, were errors the model's alone.
     """
     scores, goal = np.array(settings["scores"]), GOALS[settings["goal"]]
-    alpha = 1 - settings["level"]
+    alpha, questions = 1 - settings["level"], settings.get("questions")
+    looks = count(1)
 
-    def watch(result: FitResult, order: Order | None) -> dict[str, float]:
-        if order is None:
-            return {"p": np.nan, "right": np.nan}
+    def claims(order: Order) -> tuple[float, bool]:
+        """The least sure of the claims, and whether all of them are so."""
         i, j = goal.pairs(len(scores))
         at = scores[[int(name.removeprefix("m")) for name in order.models]]
-        largest = order.p_value[i, j].max() * goal.false_claims(len(scores))
-        return {"p": largest, "right": bool((at[i] > at[j]).all())}
+        return order.p_value[i, j].max() * goal.false_claims(len(scores)), bool((at[i] > at[j]).all())
 
-    oracle = Drawn(truth(scores), rng)
+    def watch(result: FitResult, order: Order | None) -> dict[str, float]:
+        hurdle = spent_at(next(looks), alpha)
+        if order is None:
+            return {"p": np.nan, "right": np.nan, "independent": False}
+        p, right = claims(order)
+        alone = p if questions is None else claims(next(orders(result)))[0]
+        return {"p": p, "right": right, "independent": alone <= hurdle and not right}
+
+    oracle = Drawn(truth(scores), rng, questions=questions, question_sd=settings.get("question_sd", 0.0))
     run = collect_until(
         oracle, goal, rng, settings["rule"], settings["level"], settings["most"], MODEL, watch=watch
     )
@@ -69,6 +82,7 @@ def stopped(settings: dict, rng: np.random.Generator) -> Record:
         "stopped": run.reached,
         "wrong": bool(run.reached and not last["right"]),
         "naive": len(naive) > 0,
+        "independent": bool(run.looks["independent"].any()),
         "comparisons": int(last["comparisons"]),
         "looks": len(run.looks),
     }
@@ -106,8 +120,11 @@ def played_back(settings: dict, rng: np.random.Generator, shared: tuple[Comparis
 
 
 def false_stops(records: pd.DataFrame) -> dict[str, float]:
-    """Share of wrong stops with its Monte Carlo error and exact 95% upper end, and that of looking naively."""
-    n, wrong, naive = len(records), int(records["wrong"].sum()), int(records["naive"].sum())
+    """Share of wrong stops with its Monte Carlo error and exact 95% upper end; that of looking naively, and were
+    comparisons taken as independent.
+    """
+    n = len(records)
+    wrong, naive, independent = (int(records[name].sum()) for name in ("wrong", "naive", "independent"))
     return {
         "runs": n,
         "wrong": wrong,
@@ -117,6 +134,9 @@ def false_stops(records: pd.DataFrame) -> dict[str, float]:
         "naive": naive,
         "naive_rate": naive / n,
         "naive_rate_se": np.sqrt(naive * (n - naive) / n**3),
+        "independent": independent,
+        "independent_rate": independent / n,
+        "independent_rate_se": np.sqrt(independent * (n - independent) / n**3),
         "looks": records["looks"].mean(),
     }
 

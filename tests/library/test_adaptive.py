@@ -27,7 +27,7 @@ def raw(n: int, k: int, size: int, seed: int) -> Comparisons:
     rng = generator(seed, "raw")
     oracle = Drawn(truth(np.linspace(1, -1, n), k), rng)
     asked = at_random(rng, oracle.left, size)
-    return Comparisons(oracle.models, oracle.judges, *asked, oracle.ask(*asked))
+    return Comparisons(oracle.models, oracle.judges, *asked, oracle.ask(*asked).outcome)
 
 
 # goals
@@ -180,6 +180,51 @@ def test_equal_models_at_the_edge_are_never_told_apart_here():
         run = collect_until(oracle, Goal("top", 2), generator(seed, "rounds"), most=2000)
         assert not run.reached
         assert run.looks["comparisons"].iloc[-1] == 2000
+
+
+STOPS_TOO_EARLY = 5  # by the errors of the model alone, found by trying seeds
+
+
+def in_questions(questions: int, seed: int, watch=None, most: int | None = None):
+    """The second and the third model are equal, and all judges see how good each of their answers is."""
+    rng = generator(seed, "questions")
+    at = truth([0.9, 0.2, 0.2, -0.2, -0.4, -0.7])
+    oracle = Drawn(at, rng, questions=questions, question_sd=1.0)
+    return collect_until(oracle, Goal("top", 2), rng, most=most, watch=watch)
+
+
+def test_answers_of_their_own_quality_do_not_pass_for_better_models():
+    """Were comparisons of one question independent, this would stop."""
+    least = []
+
+    def watch(result, order):
+        hurdle = spent_at(len(least) + 1, 0.05) / Goal("top", 2).false_claims(6)
+        i, j = Goal("top", 2).pairs(6)
+        least.append(next(orders(result)).p_value[i, j].max() <= hurdle)
+        return {"larger": float((order.error[0] >= next(orders(result)).error[0]).all())}
+
+    run = in_questions(40, STOPS_TOO_EARLY, watch)
+    assert any(least)
+    assert not run.reached
+    assert (run.looks[["larger", "by_question"]] == 1).all(axis=None)
+    assert set(run.looks["questions"]) == {40}
+    assert run.looks["comparisons"].iloc[-1] == 40 * 30 * 4
+
+
+def test_few_questions_are_no_ground_for_errors_by_question():
+    looks = in_questions(10, 1, most=400).looks
+    assert not looks["by_question"].any()
+    assert set(looks["questions"]) == {10}
+
+
+def test_what_is_asked_once_is_as_if_there_were_no_questions():
+    at, n = truth([1.0, 0.0, -1.0]), 10_000
+    runs = [
+        collect_until(Drawn(at, generator(7, "oracle"), **given), Goal("top", 1), generator(7, "rounds"), most=600)
+        for given in ({}, {"questions": n})
+    ]
+    assert [set(run.looks["by_question"]) for run in runs] == [{False}] * 2
+    assert all((run.looks["questions"] == run.looks["comparisons"]).all() for run in runs)
 
 
 def test_a_width_is_reached():

@@ -27,6 +27,7 @@ def test_a_run_with_an_order_stops_at_it():
 
 def test_false_stops_are_counted_with_their_errors():
     records = pd.DataFrame({"wrong": [True] + [False] * 19, "naive": [True] * 5 + [False] * 15, "looks": 3})
+    records["independent"] = records["wrong"]
     told = adaptive.false_stops(records)
     assert (told["rate"], told["naive_rate"]) == (0.05, 0.25)
     assert told["rate_se"] == pytest.approx(np.sqrt(0.05 * 0.95 / 20))

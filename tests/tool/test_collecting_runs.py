@@ -503,6 +503,7 @@ def test_collecting_until_the_best_is_known_asks_less_than_all_and_says_who_it_i
         assert done.returncode == 0, done.stderr
         assert "reached after" in done.stdout
         assert "the order is m4" in done.stdout
+        assert "too few" not in done.stdout
         records = judgments(tmp_path)
         assert len(records) == len(server.requests) < 1200
         asked = Counter((r["question_id"], r["model_a"], r["model_b"], r["judge_model"]) for r in records)
@@ -513,6 +514,18 @@ def test_collecting_until_the_best_is_known_asks_less_than_all_and_says_who_it_i
             assert words in collected(tmp_path, server.url, "--until", until, judges=judges).stderr
         some = collected(tmp_path, server.url, "--until", "all", "--pilot", 0, judges=judges)
     assert "takes a pilot" in some.stderr
+
+
+def test_few_questions_are_said_to_be_no_ground_for_a_stop(tmp_path):
+    """Five questions, and forty above, of which nothing is said."""
+    models = ("m0", "m1", "m2", "m3", "m4")
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(5, models)))
+    with serving(reply=lambda prompt: "a, 0.9") as server:
+        done = collected(
+            tmp_path, server.url, "--until", "top 1 separated", judges=[{"judge": "x"}, {"judge": "y"}]
+        )
+    assert done.returncode == 0, done.stderr
+    assert "there are 5 questions, too few" in done.stderr
 
 
 def test_a_budget_ends_collecting_by_rounds_too(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import expit
@@ -12,6 +12,21 @@ from judgerank.comparisons import Comparisons
 from judgerank.model import Parameters
 
 ENDLESS = np.iinfo(np.int32).max
+
+
+class Answers(NamedTuple):
+    """What was answered.
+
+    Attributes
+    ----------
+    outcome : float array, shape (T,)
+        For the model shown first; NaN where there is no judgment after all.
+    question : int array, shape (T,), optional
+        What was asked, by number; without it everything asked is a question of its own.
+    """
+
+    outcome: FloatArray
+    question: IntArray | None = None
 
 
 class Oracle(Protocol):
@@ -31,34 +46,63 @@ class Oracle(Protocol):
     costs: FloatArray
     left: IntArray
 
-    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> FloatArray:
-        """Outcomes for the model shown first; NaN where there is no judgment after all."""
-        ...
+    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers: ...
 
 
 class Drawn:
-    """Judges of known discrimination and position, who never tire.
+    """Judges of known discrimination and position, who never tire, or until they know every question.
 
     Parameters
     ----------
     truth : Parameters
         Scores; log-discriminations and positions, shape (2, K).
+    rng : Generator
+    costs : float array, shape (K,), optional
+    questions : int, optional
+        How many there are. Each is asked once of a pair, before a judge, in an order. Without it they never end.
+    question_sd : float
+        Standard deviation of an answer's quality about its model's score, which all judges see.
     """
 
-    def __init__(self, truth: Parameters, rng: np.random.Generator, costs: FloatArray | None = None):
+    def __init__(
+        self,
+        truth: Parameters,
+        rng: np.random.Generator,
+        costs: FloatArray | None = None,
+        questions: int | None = None,
+        question_sd: float = 0.0,
+    ):
         n, k = len(truth.scores), truth.judges.shape[1]
         self._truth, self._rng = truth, rng
         self.models, self.judges = (
             tuple(f"{kind}{x:02d}" for x in range(many)) for kind, many in (("m", n), ("j", k))
         )
         self.costs = np.ones(k) if costs is None else costs
-        self.left = np.where(np.eye(n, dtype=bool)[:, :, None], 0, np.full((n, n, k), ENDLESS))
+        self.left = np.full((n, n, k), ENDLESS if questions is None else questions)
+        self.left[np.diag_indices(n)] = 0
+        self._quality = truth.scores + question_sd * rng.standard_normal((questions or 0, n))
+        self._asked = np.zeros(questions or 0, np.int64)
+        self._new = np.ones((n, n, k, questions or 0), bool)
 
-    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> FloatArray:
-        at = self._truth
-        alpha, position = at.judges
-        eta = np.exp(alpha[judge]) * (at.scores[first] - at.scores[second]) + position[judge]
-        return (self._rng.random(len(first)) < expit(eta)).astype(float)
+    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers:
+        alpha, position = self._truth.judges
+        question = None
+        if len(self._asked):
+            cells = zip(first.tolist(), second.tolist(), judge.tolist(), strict=True)
+            question = np.array([self._next(cell) for cell in cells], np.int64)
+        s = self._truth.scores[None, :] if question is None else self._quality
+        row = np.zeros(len(first), np.int64) if question is None else question
+        eta = np.exp(alpha[judge]) * (s[row, first] - s[row, second]) + position[judge]
+        return Answers((self._rng.random(len(first)) < expit(eta)).astype(float), question)
+
+    def _next(self, cell: tuple[int, int, int]) -> int:
+        """Of the questions that are new to a cell, the one asked least."""
+        new = np.flatnonzero(self._new[cell])
+        question = int(new[np.argmin(self._asked[new])])
+        self._new[cell][question] = False
+        self._asked[question] += 1
+        self.left[cell] -= 1
+        return question
 
 
 class Replayed:
@@ -76,11 +120,11 @@ class Replayed:
         self._next = np.cumsum(many) - many
         self.left = many.reshape(shape)
 
-    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> FloatArray:
+    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers:
         found = np.empty(len(first))
         for place, cell in enumerate(zip(first, second, judge, strict=True)):
             number = np.ravel_multi_index(cell, self.left.shape)
             found[place] = self._outcomes[self._next[number]]
             self._next[number] += 1
             self.left[cell] -= 1
-        return found
+        return Answers(found)

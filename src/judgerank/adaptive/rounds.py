@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from judgerank.adaptive.choosing import RULES, at_random
 from judgerank.adaptive.goals import Goal
-from judgerank.adaptive.oracles import Oracle
+from judgerank.adaptive.oracles import Answers, Oracle
 from judgerank.arrays import BoolArray, FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.fitting import fit
-from judgerank.ranks import Order, orders
+from judgerank.ranks import Order, orders_by_errors
 from judgerank.result import FitResult
 
 EACH = 10  # comparisons for each parameter before the first look: a fit of fewer has no errors to rely on
@@ -35,8 +36,9 @@ class Collected:
     reached : bool
         Whether the goal was.
     looks : DataFrame
-        ``look, comparisons, cost, open, reached`` and what the watch adds, a row for each look; open claims are
-        those that are not sure.
+        ``look, comparisons, cost, questions, by_question, open, reached`` and what the watch adds, a row for each
+        look: how many questions were asked, whether errors allow for dependence within them, and how many claims
+        are not sure.
     """
 
     result: FitResult
@@ -55,8 +57,12 @@ def collect_until(
     growth: float = GROWTH,
     watch: Watch | None = None,
     known: Comparisons | None = None,
+    known_questions: IntArray | None = None,
 ) -> Collected:
     """Collect by rounds until the goal is reached, nothing is left, or there are `most` comparisons.
+
+    Where questions are asked more than once, a claim is sure if it is by both kinds of errors, those of the model
+    and those by question.
 
     Parameters
     ----------
@@ -77,20 +83,23 @@ def collect_until(
         What to note of a look's fit beside.
     known : Comparisons, optional
         Of the same models and judges, collected before; they count.
+    known_questions : int array, optional
+        Of each of these, numbered as the oracle does.
     """
     n, k = len(oracle.models), len(oracle.judges)
     enough = goal.size if goal.kind == "comparisons" else np.inf
-    kept = Kept(oracle, known)
+    kept = Kept(oracle, known, known_questions)
     most = int(min(most or np.inf, enough, kept.asked + oracle.left.sum(dtype=np.float64)))
     kept.ask(at_random(rng, oracle.left, max(0, min(most, EACH * (n + 2 * k)) - kept.asked)))
     rows: list[dict[str, float]] = []
     while True:
-        result = fitted(kept.comparisons, model)
-        order = _order(result)
+        result = fitted(kept.raw, model)
+        order, by_question = kept.order(result)
         look = len(rows) + 1
         still = goal.open_claims(order, look, 1 - level) if order and goal.kind in ("top", "all") else None
         done = order is not None and goal.reached(order, look, kept.asked, 1 - level)
         row = {"look": look, "comparisons": kept.asked, "cost": kept.cost, "reached": done}
+        row |= {"questions": kept.questions, "by_question": by_question}
         row["open"] = np.nan if still is None else int(still.sum())
         rows.append(row | (watch(result, order) if watch else {}))
         if done or kept.asked >= most or not oracle.left.any():
@@ -104,31 +113,56 @@ def collect_until(
 
 
 class Kept:
-    """What was asked so far and what it cost."""
+    """What was asked so far, what was answered, and what it cost."""
 
-    def __init__(self, oracle: Oracle, known: Comparisons | None):
+    def __init__(self, oracle: Oracle, known: Comparisons | None, questions: IntArray | None):
         self._oracle, self.cost, self.asked = oracle, 0.0, 0
-        self._columns: list[tuple[IntArray, IntArray, IntArray, FloatArray]] = []
+        self._columns: list[tuple[IntArray, IntArray, IntArray, FloatArray, IntArray]] = []
         if known is not None:
-            self._columns.append((known.first, known.second, known.judge, known.outcome))
-            self.asked = len(known)
+            self._keep(known.first, known.second, known.judge, Answers(known.outcome, questions))
 
     def ask(self, chosen: IntArray) -> None:
         """Ask, and keep what was answered."""
         first, second, judge = chosen
-        outcome = self._oracle.ask(first, second, judge)
-        said = ~np.isnan(outcome)
-        self._columns.append((first[said], second[said], judge[said], outcome[said]))
+        self._keep(first, second, judge, self._oracle.ask(first, second, judge))
         self.cost += float(self._oracle.costs[judge].sum())
+
+    def _keep(self, first: IntArray, second: IntArray, judge: IntArray, answers: Answers) -> None:
+        own = -1 - np.arange(self.asked, self.asked + len(first))  # questions that are asked once
+        question = own if answers.question is None else answers.question
+        said = ~np.isnan(answers.outcome)
+        self._columns.append((first[said], second[said], judge[said], answers.outcome[said], question[said]))
         self.asked += len(first)
 
+    def _column(self, place: int) -> Any:
+        return np.concatenate([columns[place] for columns in self._columns])
+
     @property
-    def comparisons(self) -> Comparisons:
-        """All that was answered, of judges who did."""
-        columns = (np.concatenate(column) for column in zip(*self._columns, strict=True))
-        first, second, judge, outcome = columns
-        found = Comparisons(self._oracle.models, self._oracle.judges, first, second, judge, outcome)
-        return found.aggregate()
+    def raw(self) -> Comparisons:
+        """All that was answered."""
+        return Comparisons(self._oracle.models, self._oracle.judges, *(self._column(place) for place in range(4)))
+
+    @property
+    def questions(self) -> int:
+        """How many were answered."""
+        return len(np.unique(self._column(4)))
+
+    def order(self, result: FitResult) -> tuple[Order | None, bool]:
+        """All models in one order with the tests of every pair, and whether errors allow for questions.
+
+        None while there are no errors, or several parts. With errors by question, each is the larger of both: few
+        questions can seem to agree. These take more questions than parameters.
+        """
+        several = result.n_parameters < self.questions < len(self._column(4))
+        try:
+            kinds = [result, *([result.clustered(self.raw, self._column(4))] if several else [])]
+            found = orders_by_errors(*kinds)
+        except NoIntervalError:
+            return None, several
+        if len(found[0]) != 1:
+            return None, several
+        each = [order for (order,) in found]
+        return replace(each[-1], error=np.max([order.error for order in each], axis=0)), several
 
 
 def fitted(comparisons: Comparisons, model: str) -> FitResult:
@@ -138,15 +172,6 @@ def fitted(comparisons: Comparisons, model: str) -> FitResult:
     except (NoMaximumError, NotIdentifiedError):
         return fit(comparisons, model, "penalised")
     return result if result.converged else fit(comparisons, model, "penalised")
-
-
-def _order(result: FitResult) -> Order | None:
-    """All models in one order with the tests of every pair; None while there are no errors, or several parts."""
-    try:
-        found = list(orders(result))
-    except NoIntervalError:
-        return None
-    return found[0] if len(found) == 1 else None
 
 
 def _pairs(result: FitResult, order: Order, goal: Goal, still: BoolArray | None) -> IntArray:

@@ -57,6 +57,12 @@ def tell_goal(found: Collected, until: str) -> None:
         log.info("reached after %d looks: %s; the order is %s", last["look"], until, ", ".join(order))
     else:
         log.info("not reached, and nothing is left that can be asked: %s", until)
+    if last["questions"] < last["comparisons"] and not last["by_question"]:
+        log.warning(
+            "warning: there are %d questions, too few to allow for what judges of one question have in common: "
+            "a stop may be too early",
+            last["questions"],
+        )
 
 
 def tell(collector: Collector, wanted: int) -> None:

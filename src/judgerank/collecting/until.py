@@ -11,6 +11,7 @@ import numpy as np
 from tqdm import tqdm
 
 from judgerank.adaptive.goals import Goal
+from judgerank.adaptive.oracles import Answers
 from judgerank.adaptive.rounds import Collected, collect_until
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.collecting.collector import Collector
@@ -54,6 +55,7 @@ class Judges:
         self._running: asyncio.Task[None] | None = None
         self._places = {name: n for n, name in enumerate(models)}, {name: n for n, name in enumerate(judges)}
         self._asked = Counter(record["question_id"] for record in known)
+        self._numbers: dict[object, int] = {}  # of questions, as they come
         self._waiting: dict[tuple[int, ...], list[Task]] = {}
         self.left = np.zeros((len(models), len(models), len(judges)), np.int64)
         for task in tasks:
@@ -65,8 +67,12 @@ class Judges:
         models, judges = self._places
         return models[task.first], models[task.second], judges[task.judge]
 
-    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> FloatArray:
-        """Outcomes for the model shown first; NaN where there is no readable answer."""
+    def number(self, question: object) -> int:
+        """Of a question, by its id."""
+        return self._numbers.setdefault(question, len(self._numbers))
+
+    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers:
+        """Answers; NaN where there is none that can be read."""
         tasks = [self._next(cell) for cell in zip(first.tolist(), second.tolist(), judge.tolist(), strict=True)]
         before = len(self._collector.written)
         asyncio.run_coroutine_threadsafe(self._round(tasks), self._loop).result()
@@ -74,7 +80,8 @@ class Judges:
         for name, breaker in self._collector.breakers.items():
             if name in self._places[1] and (breaker.why or name in self._collector.short_of_money):
                 self.left[:, :, self._places[1][name]] = 0
-        return np.array([OUTCOMES.get(said.get(task, "unknown"), np.nan) for task in tasks])
+        outcome = np.array([OUTCOMES.get(said.get(task, "unknown"), np.nan) for task in tasks])
+        return Answers(outcome, np.array([self.number(task.question_id) for task in tasks], np.int64))
 
     async def _round(self, tasks: Sequence[Task]) -> None:
         self._running = asyncio.current_task()
@@ -94,20 +101,24 @@ class Judges:
         self.left[cell] -= 1
         return task
 
-    def comparisons(self, records: Iterable[Record]) -> Comparisons | None:
-        """What is known already, of these models and judges."""
+    def comparisons(self, records: Iterable[Record]) -> tuple[Comparisons | None, IntArray]:
+        """What is known already, of these models and judges, and the number of the question behind each."""
         models, judges = self._places
         rows = [
-            (*self._cell(task_of(record)), OUTCOMES[record["judge_preferred_model"]])
+            (
+                *self._cell(task_of(record)),
+                OUTCOMES[record["judge_preferred_model"]],
+                self.number(record["question_id"]),
+            )
             for record in records
             if record["judge_preferred_model"] in OUTCOMES
             and record["judge_model"] in judges
             and {record["model_a"], record["model_b"]} <= models.keys()
         ]
         if not rows:
-            return None
-        first, second, judge, outcome = map(np.array, zip(*rows, strict=True))
-        return Comparisons(self.models, self.judges, first, second, judge, outcome)
+            return None, np.zeros(0, np.int64)
+        first, second, judge, outcome, question = map(np.array, zip(*rows, strict=True))
+        return Comparisons(self.models, self.judges, first, second, judge, outcome), question
 
 
 async def ask_until(
@@ -147,10 +158,12 @@ async def ask_until(
         )
         return {}
 
-    known = oracle.comparisons(records)
+    known, questions = oracle.comparisons(records)
     rng = generator(seed, "until")
     try:
-        return await asyncio.to_thread(collect_until, oracle, goal, rng, known=known, watch=watch)
+        return await asyncio.to_thread(
+            collect_until, oracle, goal, rng, watch=watch, known=known, known_questions=questions
+        )
     finally:
         await oracle.stop()
 
