@@ -521,11 +521,10 @@ def test_few_questions_are_said_to_be_no_ground_for_a_stop(tmp_path):
     models = ("m0", "m1", "m2", "m3", "m4")
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(5, models)))
     with serving(reply=lambda prompt: "a, 0.9") as server:
-        done = collected(
-            tmp_path, server.url, "--until", "top 1 separated", judges=[{"judge": "x"}, {"judge": "y"}]
-        )
+        judges = [{"judge": "x"}, {"judge": "y"}]
+        done = collected(tmp_path, server.url, "--until", "top 1 separated", judges=judges)
     assert done.returncode == 0, done.stderr
-    assert "there are 5 questions, too few" in done.stderr
+    assert "there are 5 questions, too few" in done.stdout
 
 
 def test_a_budget_ends_collecting_by_rounds_too(tmp_path):
