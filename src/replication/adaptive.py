@@ -26,9 +26,9 @@ MODEL = "position_aware"
 N_JUDGES = 4
 ALPHA_SPREAD = 0.8  # log-discriminations from minus that to that
 GOALS = {"top 2": Goal("top", 2), "all": Goal("all")}
+SPREAD = np.linspace(1.0, -1.0, 8)
 # Scores in falling order; where two are equal, no claim about their order is so. Of 40 questions every judge is
 # asked every pair in both orders in the end: then all is sure about these answers, and little about the models.
-SPREAD = np.linspace(1.0, -1.0, 8)
 NULLS = {
     "second and third equal": {"scores": [0.9, 0.2, 0.2, -0.2, -0.4, -0.7], "goal": "top 2"},
     "two neighbours equal": {"scores": [1.2, 0.6, 0.0, 0.0, -0.6, -1.2], "goal": "all"},
