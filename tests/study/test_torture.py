@@ -39,6 +39,15 @@ def test_a_lower_maximum_would_be_counted(monkeypatch):
     assert any(record["bad"] for record in records)
 
 
+def test_a_maximum_that_ties_alone_lead_to_is_found():
+    """With ties as half wins there is one maximum; with them there is another, higher, with a judge at zero."""
+    settings = {"member": "judge_aware_ties", "models": [3, 6], "judges": [2, 5], "comparisons": [20, 160]}
+    record = designs.maximum_missed(
+        settings | {"starts": 20}, generator(779, "torture_maxima", "judge_aware_ties", 161)
+    )
+    assert (record["status"], record["bad"]) == ("boundary", 0)
+
+
 @pytest.mark.parametrize(
     ("member", "number", "status"),
     [

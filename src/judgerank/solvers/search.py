@@ -8,13 +8,13 @@ an exact climb has already led to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 from scipy.special import expit
 
 from judgerank.comparisons import Comparisons
-from judgerank.likelihood import predictor
+from judgerank.likelihood import Law, predictor
 from judgerank.model import BTL, Model, Parameters
 from judgerank.remembering import remembered
 from judgerank.solvers.basins import Ends, rough_maxima
@@ -65,6 +65,8 @@ def maximise(
         return ends, highest(ends, unweighted)
 
     ends, best = more([first, *known], worth_climbing(cells, model, rough))
+    if model.has_ties:  # rough climbs take ties as half wins, and miss what ties alone lead to
+        ends, best = more(ends, without_each(cells, model, best.parameters))
     for _ in range(ROUNDS * model.has_slope):
         last = best
         ends, best = more(ends, elsewhere(cells, model, best.parameters, settings))
@@ -181,6 +183,24 @@ def worth_climbing(
     chosen = [ends.parameters[place] for place in sorted(list(dict.fromkeys([*rankings, *near]))[:most])]
     offsets = offsets_at_zero(cells, model)[-1:] if model.has_ties else np.zeros((0, len(cells.judges)))
     return [Parameters(end.scores, np.concatenate([end.judges, offsets])) for end in chosen]
+
+
+def without_each(cells: Comparisons, model: Model, at: Parameters) -> Iterator[Parameters]:
+    """Starts with one judge at zero discrimination: in turn of those who lose little height by that."""
+    zero = Parameters(at.scores, at.judges.copy())
+    zero.judges[0], zero.judges[model.n_scale :] = -np.inf, offsets_at_zero(cells, model)
+    lost = by_judge(cells, model, at) - by_judge(cells, model, zero)
+    for k in np.flatnonzero(at.in_play & (lost < WORTH)):
+        judges = at.judges.copy()
+        judges[:, k] = zero.judges[:, k]
+        yield Parameters(at.scores, judges)
+
+
+def by_judge(cells: Comparisons, model: Model, at: Parameters) -> np.ndarray:
+    """The log-likelihood, shape (K,)."""
+    nu = np.exp(at.judges[-1]).take(cells.judge) if model.has_ties else None
+    rows = cells.count * Law(predictor(cells, model, at), nu).log_likelihood(cells.outcome, cells.tied)
+    return np.bincount(cells.judge, rows, len(cells.judges))
 
 
 def _correlation(one: Parameters, other: Parameters) -> float:
