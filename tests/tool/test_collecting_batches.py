@@ -1,6 +1,7 @@
 """Judges asked by batch: the same judgments at half the price, and no request paid for twice whatever happens."""
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -306,6 +307,31 @@ def test_what_is_on_its_way_stays_of_one_study(tmp_path):
         assert not state.exists()
 
 
+@pytest.mark.parametrize("when", ["in the pilot", "after it", "for another criterion"])
+def test_money_for_batches_on_their_way_is_kept_and_nobody_waits_for_it_in_vain(tmp_path, when):
+    """A live judge has money for a few requests; the batch cannot be looked at, so that it keeps its own."""
+    prices = {"prompt_price": 1000, "completion_price": 1000}
+    criteria = {"criteria": {"one": "One?", "two": "Two?"}, "text": "{criterion}{question}{first}{second}"}
+    by_criterion = when == "for another criterion"
+    (tmp_path / "prompt.yaml").write_text(json.dumps(criteria if by_criterion else {}))
+    options = ("--prompt", tmp_path / "prompt.yaml", "--attempts", 1, "--concurrent", 1)
+    with serving(batching=Batching(lambda step, times: "401" if step == "look" else None)) as server:
+        done = run(tmp_path, server, "openai", *options, **prices)
+        told = re.findall(r"spent ([\d.]+) USD, ([\d.]+) USD set aside for batches", done.stdout)
+        spent, aside = map(float, told[-1])
+        live = judge("openai", server, judge="live", batch=False, **prices)
+        judges = [judge("openai", server, **prices), live]
+        pilot = ("--pilot", 0) if when == "after it" else ()
+        limit = ("--budget", spent + aside + 1.5)
+        running = started(tmp_path, None, *OPTIONS, *options, *pilot, *limit, judges=judges)
+        stdout, stderr = running.communicate(timeout=60)
+        assert running.returncode == 1, stderr
+        assert "stopped: the next request to judge 'live' might exceed the budget" in stdout
+        count = sum(number for prompt, number in server.answered.items() if prompt.startswith("live"))
+        assert 1 <= count <= 5  # each may cost more than 1, and costs 0.11
+        assert f"{aside:.4f} USD set aside for batches" in stdout
+
+
 # what comes of a batch
 
 
@@ -320,8 +346,9 @@ def test_requests_without_an_answer_are_counted_and_asked_the_next_time(tmp_path
         return seen[-1]
 
     with serving(batching=Batching(outcome=outcome)) as server:
-        done = run(tmp_path, server, form)
+        done = run(tmp_path, server, form, prompt_price=1000)
         assert done.returncode == 0, done.stderr
+        assert "set aside" not in done.stderr.split("judgments: 100%")[-1]  # it was given back
         count = Counter(seen)
         names = {
             "openai": {"expired": "batch_expired", "400": "400", "missing": "batch completed"},

@@ -96,7 +96,8 @@ class Collector:
 
     def show(self, progress: tqdm, done: int = 1) -> None:
         """Say that requests were dealt with, and what that has cost."""
-        aside = f", {self.budget.held:.4f} set aside" if self.budget.held > LEAST_SHOWN else ""
+        held = self.budget.set_aside
+        aside = f", {held:.4f} set aside" if held > LEAST_SHOWN else ""
         progress.set_postfix_str(f"spent {self.budget.spent:.4f} {self.currency}{aside}", refresh=False)
         progress.update(done)
 

@@ -25,11 +25,12 @@ class BudgetSpent(Exception):
 
 @dataclass
 class Budget:
-    """What may be spent, what has been, and what the requests on their way may cost at most."""
+    """What may be spent, what has been, and what requests may cost at most that are waited for, or are not."""
 
     limit: float | None
     spent: float = 0.0
     held: float = 0.0
+    left: float = 0.0
     _settled: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def hold(self, amount: float) -> None:
@@ -42,20 +43,39 @@ class Budget:
         """
         async with self._settled:
             while not self.hold_now(amount):
-                if self.limit is None or self.spent + amount > self.limit or not self.held:
+                if self.limit is None or self.spent + self.left + amount > self.limit or not self.held:
                     raise BudgetSpent
                 await self._settled.wait()
 
     def hold_now(self, amount: float) -> bool:
         """Set the amount aside if there is as much left; whether there was."""
-        left = self.limit is None or self.spent + self.held + amount <= self.limit
-        self.held += amount if left else 0.0
-        return left
+        enough = self.limit is None or self.spent + self.set_aside + amount <= self.limit
+        self.held += amount if enough else 0.0
+        return enough
+
+    @property
+    def set_aside(self) -> float:
+        """What all requests on their way may cost."""
+        return self.held + self.left
 
     async def settle(self, amount: float, actual: float) -> None:
         """Give back what was set aside, and take what it cost."""
         self.held -= amount  # at once, whatever becomes of those who wait
         self.spent += actual
+        await self._tell()
+
+    async def leave(self, amount: float) -> None:
+        """Keep what was set aside, for requests that nobody waits for in this run."""
+        self.held -= amount
+        self.left += amount
+        await self._tell()
+
+    def wait_for(self, amount: float) -> None:
+        """Requests that were left are waited for again."""
+        self.left -= amount
+        self.held += amount
+
+    async def _tell(self) -> None:
         async with self._settled:
             self._settled.notify_all()
 

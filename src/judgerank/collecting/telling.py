@@ -78,7 +78,7 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
     for sentence in happened(collector.breakers):
         log.info("%s", sentence)
     limit = f" of {money(budget.limit, currency)}" if budget.limit is not None else ""
-    aside = f", {money(budget.held, currency)} set aside for batches" if pending.requests else ""
+    aside = f", {money(budget.set_aside, currency)} set aside for batches" if pending.requests else ""
     log.info("spent %s%s%s", money(budget.spent, currency), limit, aside)
     for sentence in unfetched(pending, collector.judges):
         log.info("%s", sentence)

@@ -43,6 +43,7 @@ class Batches:
         await together(self._ask(name, queue) for name, queue in queues.items() if name in self._judges)
 
     async def _ask(self, name: str, queue: deque[Task]) -> None:
+        self._budget.wait_for(self._on_their_way(name))
         try:
             form = FORMS.get(self._judges[name].form)
             if form is None:
@@ -57,6 +58,12 @@ class Batches:
             self._collector.out_of_money(name)
         except (AttemptFailed, Refused) as error:
             self._collector.stop(name, f"its batch interface fails ({error.kind})", error.kind)
+        finally:
+            await self._budget.leave(self._on_their_way(name))
+
+    def _on_their_way(self, name: str) -> float:
+        """What a judge's batches may cost."""
+        return sum(self._most(task) for which in self._pending if which.judge == name for task in which.tasks)
 
     async def _server(self, form: Form, task: Task) -> Server:
         """The batch interface of a task's judge."""
