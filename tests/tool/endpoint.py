@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
         """What a request in a batch is answered."""
         prompt = _prompt(body)
         self.server.answered[prompt] += 1
-        return self._formed(self.server.reply(prompt), "stop", prompt, body)
+        return self._formed(prompt, body, True)
 
     def _act(self, fault: str | None, answer: Callable[[], None]) -> None:
         try:
@@ -143,19 +143,18 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(int(status), told, {"Retry-After": wait} if wait else {})
 
     def _answer(self, prompt: str, body: dict, said: bool) -> None:
-        server = self.server
-        text = server.reply(prompt) if said else ""
+        self._send(200, json.dumps(self._formed(prompt, body, said)).encode())
+        with self.server.lock:
+            self.server.answered[prompt] += 1
+
+    def _formed(self, prompt: str, body: dict, said: bool) -> dict:
+        """An answer in the provider's form."""
+        text = self.server.reply(prompt) if said else ""
         if "response_format" in body:
             choice, confidence = text.split(", ")
             text = json.dumps({"choice": choice, "confidence": float(confidence)})
-        reason = "stop" if said else "length"
-        self._send(200, json.dumps(self._formed(text, reason, prompt, body)).encode())
-        with server.lock:
-            server.answered[prompt] += 1
-
-    def _formed(self, text: str, reason: str, prompt: str, body: dict) -> dict:
         form = _anthropic if "/messages" in self.path else _openai
-        return form(text, reason, self.server.model or body["model"], prompt, body)
+        return form(text, "stop" if said else "length", self.server.model or body["model"], prompt, body)
 
     def _drip(self, pause: float, part: bytes) -> None:
         """Parts without end, so that no single wait is long."""

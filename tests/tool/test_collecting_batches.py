@@ -54,22 +54,24 @@ def complete(folder: Path, server: Server, count: int = HALF) -> bool:
 @pytest.mark.parametrize("form", FORMS)
 def test_a_batch_gives_the_judgments_that_live_requests_do_for_half(tmp_path, form):
     prices = {"prompt_price": 1000, "completion_price": 1000}  # an answer costs 0.11
+    settings = {"structured": True, "logprobs": True} if form == "openai" else {"reasoning_budget": 500}
+    settings |= {"params": {"seed": 7}}
     (tmp_path / "live").mkdir()
     with serving() as server:
-        done = run(tmp_path, server, form, **prices)
+        done = run(tmp_path, server, form, **prices, **settings)
         assert done.returncode == 0, done.stderr
         assert server.batching.steps["create"] == 1
         assert len(server.requests) == PILOT
         assert complete(tmp_path, server)
         spent = PILOT * 0.11 + (HALF - PILOT) * 0.055
         assert f"spent {spent:.4f} USD\n" in done.stdout
-        again = run(tmp_path, server, form, **prices)
+        again = run(tmp_path, server, form, **prices, **settings)
         assert f"{HALF} of the judgments are there already" in again.stdout
         assert f"spent {spent:.4f} USD\n" in again.stdout  # earlier runs' batches are at half too
         assert server.batching.steps["create"] == 1
         assert server.keys == {{"openai": f"Bearer {KEY}", "anthropic": KEY}[form]}
     with serving() as server:
-        run(tmp_path / "live", server, form, batch=False)
+        run(tmp_path / "live", server, form, batch=False, **settings)
     plain, live = (
         {asked(record): {key: record[key] for key in record.keys() - set(CHANGES)} for record in judgments(folder)}
         for folder in (tmp_path, tmp_path / "live")
@@ -197,7 +199,7 @@ def test_a_run_that_was_ended_while_it_waited_is_gone_on_with(tmp_path, form, en
         assert f"{HALF - PILOT} requests are in batches on their way" in done.stdout
         assert f"{HALF - PILOT} judgments written" in done.stdout
         assert len(server.requests) == PILOT
-        assert server.batching.steps["create"] == 1
+        assert (server.batching.steps["create"], server.batching.steps["list"]) == (1, 0)  # its name was stored
         assert complete(tmp_path, server)
 
 
@@ -245,6 +247,7 @@ def test_a_batch_that_was_never_submitted_is_submitted_by_the_next_run(tmp_path,
         refused = run(tmp_path, server, form)
         assert "its batch interface fails (404)" in refused.stderr  # it cannot be known
         assert server.batching.steps["create"] == 2
+        assert (tmp_path / "judgments.jsonl.batches.json").exists()
         server.batching.faults = lambda step, times: None
         done = run(tmp_path, server, form)
         assert done.returncode == 0, done.stderr
