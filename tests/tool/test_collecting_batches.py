@@ -1,6 +1,7 @@
 """Judges asked by batch: the same judgments at half the price, and no request paid for twice whatever happens."""
 
 import json
+import random
 import re
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from judgerank.collecting.batches import forms
 from tests.tool.batch_endpoint import Batching, whole
 from tests.tool.collecting import KEY, TOTAL, Done, collected, judgments, rows, started
 from tests.tool.endpoint import Server, serving
@@ -118,6 +120,18 @@ def test_batches_wait_side_by_side_and_live_judges_go_on(tmp_path):
         assert done.returncode == 0, done.stderr
         assert len(judgments(tmp_path)) == 3 * HALF
         assert set((first.answered + second.answered).values()) == {1}
+
+
+def test_a_batch_has_no_more_bytes_than_the_provider_takes(tmp_path, monkeypatch):
+    most = 4000
+    monkeypatch.setattr(type(forms.FORMS["openai"]), "most_bytes", most)
+    with serving() as server:
+        done = run(tmp_path, server, "openai")
+        assert done.returncode == 0, done.stderr
+        sizes = [len(content) for content in server.batching.files.values()]
+        assert all(most / 2 < size <= most for size in sizes[:-1])
+        assert len(sizes) > 1
+        assert complete(tmp_path, server)
 
 
 def test_a_batch_has_so_many_requests_and_a_model_that_was_not_asked_for_is_told(tmp_path):
@@ -233,6 +247,31 @@ def test_a_kill_between_sending_a_batch_and_its_answer_pays_for_nothing_twice(tm
         own = {prompt: count for prompt, count in server.answered.items() if prompt.startswith("j1\n")}
         assert set(own.values()) == {1}
         assert len(judgments(tmp_path)) == HALF
+
+
+def killed_and_gone_on(folder: Path, form: str, seed: int) -> int:
+    """Kill a run that asks by four batches at a random moment, and go on; how many requests it had submitted."""
+    rng = random.Random(seed)
+    with serving() as server:
+        judges, options = [judge(form, server, batch_size=3)], ("--pilot", 0, "--poll", 0.01)
+        running = started(folder, None, *options, judges=judges)
+        steps = rng.randrange(4 * len([step for each, step in STEPS if each == form]))
+        while server.batching.steps.total() < steps and running.poll() is None:
+            time.sleep(0.002)
+        time.sleep(rng.random() * 0.05)
+        running.kill()
+        running.communicate()
+        time.sleep(0.2)  # the server does what was on its way
+        submitted = sum(server.answered.values())
+        done = collected(folder, None, *options, judges=judges)
+        assert done.returncode == 0, done.stderr
+        assert complete(folder, server)
+    return submitted
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_kill_at_any_moment_loses_nothing_and_pays_for_nothing_twice(tmp_path, form):
+    killed_and_gone_on(tmp_path, form, seed=1)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -25,12 +25,15 @@ class BudgetSpent(Exception):
 
 @dataclass
 class Budget:
-    """What may be spent, what has been, and what requests may cost at most that are waited for, or are not."""
+    """What may be spent, what has been, and what requests on their way may cost at most.
+
+    These are held where the run waits for them, and parked where it does not: nobody is to wait for that money.
+    """
 
     limit: float | None
     spent: float = 0.0
     held: float = 0.0
-    left: float = 0.0
+    parked: float = 0.0
     _settled: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def hold(self, amount: float) -> None:
@@ -43,7 +46,7 @@ class Budget:
         """
         async with self._settled:
             while not self.hold_now(amount):
-                if self.limit is None or self.spent + self.left + amount > self.limit or not self.held:
+                if self.limit is None or self.spent + self.parked + amount > self.limit or not self.held:
                     raise BudgetSpent
                 await self._settled.wait()
 
@@ -56,7 +59,7 @@ class Budget:
     @property
     def set_aside(self) -> float:
         """What all requests on their way may cost."""
-        return self.held + self.left
+        return self.held + self.parked
 
     async def settle(self, amount: float, actual: float) -> None:
         """Give back what was set aside, and take what it cost."""
@@ -64,15 +67,15 @@ class Budget:
         self.spent += actual
         await self._tell()
 
-    async def leave(self, amount: float) -> None:
-        """Keep what was set aside, for requests that nobody waits for in this run."""
+    async def park(self, amount: float) -> None:
+        """Keep what is set aside for requests that are waited for no longer."""
         self.held -= amount
-        self.left += amount
+        self.parked += amount
         await self._tell()
 
-    def wait_for(self, amount: float) -> None:
-        """Requests that were left are waited for again."""
-        self.left -= amount
+    def unpark(self, amount: float) -> None:
+        """They are waited for again."""
+        self.parked -= amount
         self.held += amount
 
     async def _tell(self) -> None:

@@ -76,7 +76,7 @@ def collect(settings: Collection, dry_run: bool = False, pilot_only: bool = Fals
         for study, ledger, pending in files:
             refuse_another_study(study, ledger, pending)
             budget.spent += spent_before(ledger.records, judges, study.settings.prompt)
-            budget.left += set_aside(study, pending)
+            budget.parked += set_aside(study, pending)
         stopped: dict[str, str] = {}
         for study, ledger, pending in files:
             stopped |= ask(study, ledger, pending, budget, pilot_only)

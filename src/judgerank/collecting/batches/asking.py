@@ -19,6 +19,7 @@ from judgerank.collecting.report import money
 from judgerank.collecting.tasks import Task
 
 log = logging.getLogger("judgerank")
+SEPARATOR = 2  # bytes between two requests of a batch
 
 
 class Batches:
@@ -43,7 +44,7 @@ class Batches:
         await together(self._ask(name, queue) for name, queue in queues.items() if name in self._judges)
 
     async def _ask(self, name: str, queue: deque[Task]) -> None:
-        self._budget.wait_for(self._on_their_way(name))
+        self._budget.unpark(self._on_their_way(name))
         try:
             form = FORMS.get(self._judges[name].form)
             if form is None:
@@ -59,7 +60,7 @@ class Batches:
         except (AttemptFailed, Refused) as error:
             self._collector.stop(name, f"its batch interface fails ({error.kind})", error.kind)
         finally:
-            await self._budget.leave(self._on_their_way(name))
+            await self._budget.park(self._on_their_way(name))
 
     def _on_their_way(self, name: str) -> float:
         """What a judge's batches may cost."""
@@ -88,7 +89,7 @@ class Batches:
         try:
             while queue and len(tasks) < most:
                 item = await self._item(form, name, len(tasks), queue[0])
-                size += len(item)
+                size += len(item) + SEPARATOR
                 if tasks and (size > form.most_bytes or not self._budget.hold_now(self._most(queue[0]))):
                     break
                 if not tasks:
