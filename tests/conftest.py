@@ -21,8 +21,8 @@ SLOW_BY_PART = {
     "study": "audit cluster config dependence docs faults growing method_comparison model_comparison newcomers "
     "one_set panel people planning plots replicate sections simulation slots smoke soft stored_simulations "
     "torture trusting validity verify",
-    "tool": "boards collecting collecting_faults collecting_runs command faults further layouts member_choice "
-    "members page panel people publishing rank rank_questions scale suggestions trust wheel",
+    "tool": "boards collecting collecting_batches collecting_faults collecting_runs command faults further "
+    "layouts member_choice members page panel people publishing rank rank_questions scale suggestions trust wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
 

@@ -227,9 +227,12 @@ def _finish(target: Path) -> None:
 
 
 def replace_file(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all; when this returns it is on the disk."""
     partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with partial.open("wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+        file.flush()
+        os.fsync(file.fileno())
     partial.replace(path)
 
 

@@ -1,4 +1,4 @@
-"""A server on loopback that speaks two providers' forms of chat and misbehaves on demand."""
+"""A server on loopback that speaks two providers' forms of chat and of batches, and misbehaves on demand."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.tool.batch_endpoint import Batching, done, step_of
 
 # what happens to a request, by the number of times its prompt has been sent: a name of a fault, or None
 Faults = Callable[[str, int], str | None]
@@ -29,9 +31,11 @@ class Server(ThreadingHTTPServer):
         reply: Callable[[str], str],
         model: str | None,
         refuses: Collection[str],
+        batching: Batching,
     ):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.faults, self.delay, self.reply, self.model, self.refuses = faults, delay, reply, model, refuses
+        self.batching = batching
         self.sent: dict[str, int] = defaultdict(int)
         self.answered: Counter[str] = Counter()
         self.happened: Counter[str] = Counter()
@@ -53,33 +57,64 @@ class Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         server = self.server
-        content = self.rfile.read(int(self.headers["Content-Length"]))
-        if len(content) < int(self.headers["Content-Length"]):  # the client has gone
+        length = int(self.headers["Content-Length"] or 0)
+        content = self.rfile.read(length)
+        if len(content) < length:  # the client has gone
+            return
+        step = step_of(self.command, self.path)
+        if step:
+            self._batch(step, content)
             return
         body = json.loads(content)
-        prompt = body["model"] + "\n" + _text(body["messages"][-1]["content"])
+        prompt = _prompt(body)
         with server.lock:
             server.sent[prompt] += 1
             server.requests.append(body)
             server.paths.append(self.path)
             server.times.append(time.monotonic())
-            server.keys |= {self.headers[name] for name in ("Authorization", "x-api-key") if self.headers[name]}
+            server.keys |= self._keys()
             refused = sorted(body.keys() & set(server.refuses))
             fault = (
                 f"400: {refused[0]} is not supported" if refused else server.faults(prompt, server.sent[prompt])
             )
             server.happened[fault or "answered"] += 1
         time.sleep(server.delay)
+        self._act(fault, lambda: self._answer(prompt, body, fault is None))
+
+    do_GET = do_POST
+
+    def _keys(self) -> set[str]:
+        return {self.headers[name] for name in ("Authorization", "x-api-key") if self.headers[name]}
+
+    def _batch(self, step: str, content: bytes) -> None:
+        """One step of a batch."""
+        server = self.server
+        with server.lock:
+            server.batching.steps[step] += 1
+            server.keys |= self._keys()
+            fault = server.batching.faults(step, server.batching.steps[step])
+            if fault in (None, "lost"):
+                try:
+                    said = done(server.batching, step, self.path, self.headers, content, self._batched)
+                except KeyError:
+                    fault = "404"
+        self._act("gone" if fault == "lost" else fault, lambda: self._send(200, said))
+
+    def _batched(self, body: dict) -> dict:
+        """What a request in a batch is answered."""
+        prompt = _prompt(body)
+        self.server.answered[prompt] += 1
+        return self._formed(prompt, body, True)
+
+    def _act(self, fault: str | None, answer: Callable[[], None]) -> None:
         try:
-            self._act(fault, prompt, body)
+            self._do(fault, answer)
         except OSError:  # the client has gone
             self.close_connection = True
 
-    do_GET = do_POST  # as a client that follows a redirect might
-
-    def _act(self, fault: str | None, prompt: str, body: dict) -> None:
+    def _do(self, fault: str | None, answer: Callable[[], None]) -> None:
         if fault is None or fault == "thinks":
-            self._answer(prompt, body, fault is None)
+            answer()
         elif fault == "cut":
             self.send_response(200)
             self.send_header("Content-Length", "1000")
@@ -108,16 +143,18 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(int(status), told, {"Retry-After": wait} if wait else {})
 
     def _answer(self, prompt: str, body: dict, said: bool) -> None:
-        server = self.server
-        text = server.reply(prompt) if said else ""
+        self._send(200, json.dumps(self._formed(prompt, body, said)).encode())
+        with self.server.lock:
+            self.server.answered[prompt] += 1
+
+    def _formed(self, prompt: str, body: dict, said: bool) -> dict:
+        """An answer in the provider's form."""
+        text = self.server.reply(prompt) if said else ""
         if "response_format" in body:
             choice, confidence = text.split(", ")
             text = json.dumps({"choice": choice, "confidence": float(confidence)})
-        reason = "stop" if said else "length"
-        form = _anthropic if self.path.endswith("/messages") else _openai
-        self._send(200, json.dumps(form(text, reason, server.model or body["model"], prompt, body)).encode())
-        with server.lock:
-            server.answered[prompt] += 1
+        form = _anthropic if "/messages" in self.path else _openai
+        return form(text, "stop" if said else "length", self.server.model or body["model"], prompt, body)
 
     def _drip(self, pause: float, part: bytes) -> None:
         """Parts without end, so that no single wait is long."""
@@ -141,6 +178,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_) -> None:
         pass
+
+
+def _prompt(body: dict) -> str:
+    return body["model"] + "\n" + _text(body["messages"][-1]["content"])
 
 
 def _text(content: str | list[dict]) -> str:
@@ -180,9 +221,9 @@ def better(prompt: str) -> str:
 
 @contextmanager
 def serving(
-    faults: Faults = lambda prompt, times: None, delay=0.0, reply=better, model=None, refuses=()
+    faults: Faults = lambda prompt, times: None, delay=0.0, reply=better, model=None, refuses=(), batching=None
 ) -> Iterator[Server]:
-    server = Server(faults, delay, reply, model, refuses)
+    server = Server(faults, delay, reply, model, refuses, batching or Batching())
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

@@ -96,6 +96,7 @@ def collect(
         typer.Option(callback=POSITIVE, help="Seconds before a second attempt, twice as long each time."),
     ] = 1.0,
     timeout: Annotated[float, typer.Option(callback=POSITIVE, help="Seconds that a reply may take.")] = 120.0,
+    poll: Annotated[float, typer.Option(callback=POSITIVE, help="Seconds between two looks at a batch.")] = 60.0,
     prompt: Annotated[
         Path | None,
         typer.Option(
@@ -142,5 +143,6 @@ def collect(
         "attempts": attempts,
         "first_wait": first_wait,
         "timeout": timeout,
+        "poll": poll,
     }
     run(checked(Collection, settings), dry_run, pilot_only)

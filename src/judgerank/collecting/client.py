@@ -18,13 +18,14 @@ import httpx
 
 from judgerank.collecting.answers import Reply, reply_of
 from judgerank.collecting.keys import keys
-from judgerank.collecting.line import Line
+from judgerank.collecting.line import LARGEST_BODY, Line, shortened
 from judgerank.collecting.requests import request, wire_params
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.errors import ConfigError
 
 TRIED_AGAIN = (408, 409, 425, 429)  # and every 5xx
 OF_THE_JUDGE = (401, 402, 403, 404)  # refused whatever is asked
+NOT_SENT = 418  # what a request that is only prepared is answered, by no server
 NO_KEY = "none"  # what is sent where there is none, so that the library does not look for one itself
 # nothing is fetched, loaded from a folder's .env, or sent by litellm but what it is asked to send
 QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
@@ -65,12 +66,14 @@ class Client:
     def __init__(self, judges: Mapping[str, Judge], prompt: Prompt, timeout: float):
         self._keys = keys(judges.values())
         self._litellm = library()
-        self._prompt, self._timeout = prompt, timeout
+        self._prompt, self.timeout = prompt, timeout
         self._unstructured: set[str] = set()
         self._http = httpx.AsyncClient(timeout=timeout, follow_redirects=False)
 
-    async def attempt(self, judge: Judge, messages: Sequence[Mapping[str, str]]) -> Reply:
-        """Send one request.
+    async def attempt(
+        self, judge: Judge, messages: Sequence[Mapping[str, str]], http: httpx.AsyncClient | None = None
+    ) -> Reply:
+        """Send one request, by another client than the network's if one is given.
 
         Raises
         ------
@@ -80,15 +83,15 @@ class Client:
             If the server will not answer this request, or none to this judge.
         """
         structured = judge.structured and judge.judge not in self._unstructured
-        line = Line(self._http, judge.base_url, wire_params(judge))
+        line = Line(http or self._http, judge.base_url, wire_params(judge))
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self.timeout):
                 answer = await self._litellm.acompletion(
                     **request(judge, self._prompt, structured),
                     messages=[dict(message) for message in messages],
                     api_key=self._keys.get(judge.judge) or NO_KEY,
                     client=self._handler(line),
-                    timeout=self._timeout,
+                    timeout=self.timeout,
                     num_retries=0,
                     max_retries=0,
                 )
@@ -103,6 +106,56 @@ class Client:
             raise AttemptFailed("no structured replies", fault.said, wait=0.0)
         raise fault
 
+    async def prepared(self, judge: Judge, messages: Sequence[Mapping[str, str]]) -> httpx.Request:
+        """The request as it would be sent, in the provider's form and with the key.
+
+        Raises
+        ------
+        JudgeRefused
+            If it cannot be made.
+        """
+        made: list[httpx.Request] = []
+
+        def keep(request: httpx.Request) -> httpx.Response:
+            made.append(request)
+            return httpx.Response(NOT_SENT)
+
+        async with httpx.AsyncClient(transport=httpx.MockTransport(keep), trust_env=False) as nowhere:
+            try:
+                await self.attempt(judge, messages, nowhere)
+            except Refused:
+                if not made:
+                    raise
+        return made[0]
+
+    async def read(self, judge: Judge, messages: Sequence[Mapping[str, str]], answer: httpx.Response) -> Reply:
+        """The reply in an answer that came another way, as `attempt` reads it."""
+        came = httpx.MockTransport(lambda request: answer)
+        async with httpx.AsyncClient(transport=came, trust_env=False) as nowhere:
+            return await self.attempt(judge, messages, nowhere)
+
+    async def call(
+        self, judge: Judge, request: httpx.Request, seconds: float | None = None, largest: int = LARGEST_BODY
+    ) -> bytes:
+        """Send a request that is no question, to the host it names alone; what it is answered.
+
+        Raises
+        ------
+        AttemptFailed, Refused, JudgeRefused
+        """
+        line = Line(self._http, str(request.url), {}, largest)
+        try:
+            async with asyncio.timeout(seconds or self.timeout):
+                response = await line.handle_async_request(request)
+            response.raise_for_status()
+        except Exception as error:
+            raise self._fault(judge, line, error) from None
+        return line.body
+
+    def shortened(self, judge: Judge, said: str) -> str:
+        """What a server said, short and without the judge's key."""
+        return shortened(said, self._keys.get(judge.judge))
+
     def _handler(self, line: Line) -> Any:
         from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
@@ -116,7 +169,7 @@ class Client:
         if line.redirected:
             return JudgeRefused("redirect", f"it sends requests on to {line.redirected}, which the key is not for")
         if line.status is None or line.cut:
-            if isinstance(error, TimeoutError | self._litellm.Timeout):
+            if isinstance(error, TimeoutError | httpx.TimeoutException | self._litellm.Timeout):
                 return AttemptFailed("timeout", paid=line.sent)
             if not line.sent and not _is_network(error):
                 return JudgeRefused("not sent", _sentence(error, self._keys.get(judge.judge)))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 import tenacity
 from tqdm import tqdm
@@ -16,7 +17,7 @@ from judgerank.collecting.answers import Reply
 from judgerank.collecting.breaker import Breaker
 from judgerank.collecting.client import AttemptFailed, Client, JudgeRefused, Refused
 from judgerank.collecting.costs import Budget, BudgetSpent, cost, most
-from judgerank.collecting.identity import digest, judge_digest, texts_digest
+from judgerank.collecting.identity import identified
 from judgerank.collecting.ledger import Ledger, Record
 from judgerank.collecting.pace import Pace
 from judgerank.collecting.prompts import messages
@@ -24,6 +25,7 @@ from judgerank.collecting.replies import parse
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.tasks import Questions, Task
 
+LEAST_SHOWN = 5e-5  # of money, with four decimals
 LONGEST_WAIT = 120.0  # seconds between attempts, whatever the server asks for
 
 
@@ -81,43 +83,67 @@ class Collector:
         queues: dict[str, deque[Task]] = {}
         for task in tasks:
             queues.setdefault(task.judge, deque()).append(task)
-        try:
-            async with asyncio.TaskGroup() as group:
-                for name, queue in queues.items():
-                    for _ in range(min(len(queue), self._at_a_time[name])):
-                        group.create_task(self._work(name, queue, progress))
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from None
+        await together(
+            self._work(name, queue, progress)
+            for name, queue in queues.items()
+            for _ in range(min(len(queue), self._at_a_time[name]))
+        )
 
     async def _work(self, name: str, queue: deque[Task], progress: tqdm) -> None:
         while queue and not self._stops[name].is_set():
             await self._one(queue.popleft())
-            progress.set_postfix_str(f"spent {self.budget.spent:.4f} {self.currency}", refresh=False)
-            progress.update()
+            self.show(progress)
+
+    def show(self, progress: tqdm, done: int = 1) -> None:
+        """Say that requests were dealt with, and what that has cost."""
+        held = self.budget.set_aside
+        aside = f", {held:.4f} set aside" if held > LEAST_SHOWN else ""
+        progress.set_postfix_str(f"spent {self.budget.spent:.4f} {self.currency}{aside}", refresh=False)
+        progress.update(done)
 
     async def _one(self, task: Task) -> None:
-        breaker = self.breakers[task.judge]
-        retrying = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception_type(AttemptFailed),
-            stop=tenacity.stop_after_attempt(self.attempts),
-            wait=self._wait,
-            sleep=lambda seconds: self._sleep(task.judge, seconds),
-            reraise=True,
-        )
         try:
-            await retrying(self._attempt, task)
+            await self.retrying(lambda seconds: self._sleep(task.judge, seconds))(self._attempt, task)
         except Stopped:
             return
         except BudgetSpent:
-            self.short_of_money.add(task.judge)
-            self._stops[task.judge].set()
-        except JudgeRefused as error:
+            self.out_of_money(task.judge)
+        except (AttemptFailed, Refused) as error:
+            self.give_up(task.judge, error)
+
+    def retrying(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> tenacity.AsyncRetrying:
+        """What attempts again where another attempt may help."""
+        return tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception_type(AttemptFailed),
+            stop=tenacity.stop_after_attempt(self.attempts),
+            wait=self._wait,
+            sleep=sleep,
+            reraise=True,
+        )
+
+    def give_up(self, name: str, error: AttemptFailed | Refused) -> None:
+        """Count a request that has no answer, and stop a judge who has too many of these."""
+        breaker = self.breakers[name]
+        if isinstance(error, JudgeRefused):
             breaker.given_up[error.kind] += 1
             breaker.stop(f"it refuses every request ({error.kind})", error.kind)
-        except (AttemptFailed, Refused) as error:
+        else:
             breaker.gave_up(error.kind)
         if breaker.why is not None:
-            self._stops[task.judge].set()
+            self._stops[name].set()
+
+    def out_of_money(self, name: str) -> None:
+        """Ask a judge no more: the next request might exceed the budget."""
+        self.short_of_money.add(name)
+        self._stops[name].set()
+
+    def stop(self, name: str, why: str, kind: str) -> None:
+        """Ask a judge no more, for the last fault of a kind."""
+        self.breakers[name].stop(why, kind)
+        self._stops[name].set()
+
+    def is_stopped(self, name: str) -> bool:
+        return self._stops[name].is_set()
 
     def end_pilot(self) -> None:
         """Stop judges whose first requests say that the rest would be in vain."""
@@ -139,34 +165,58 @@ class Collector:
         return 0.0 if asked == 0.0 else min(LONGEST_WAIT, max(backoff, asked or 0.0))
 
     async def _attempt(self, task: Task) -> None:
-        """One attempt, in its turn, paid for from the budget; a reply is on the disk before anything else."""
+        """One attempt, in its turn, paid for from the budget."""
         judge = self.judges[task.judge]
-        sent = messages(self.prompt, self.questions, task)
         async with self._paces[task.judge].request(self._all):
-            if self._stops[task.judge].is_set():
+            if self.is_stopped(task.judge):
                 raise Stopped
-            held, actual = most(judge, self.prompt, sent), 0.0
+            held = self.most(task)
             await self.budget.hold(held)
-            start = time.monotonic()
-            try:
-                reply = await self.client.attempt(judge, sent)
-                self._keep(self._record(task, reply, time.monotonic() - start))
-                if reply.prompt_tokens is None or reply.completion_tokens is None:
-                    actual = held
-                else:
-                    actual = cost(judge, reply.prompt_tokens, reply.completion_tokens)
-                total, count = self._spent[task.judge]
-                self._spent[task.judge] = total + actual, count + 1
-            except AttemptFailed as error:
-                self.breakers[task.judge].failure(error.kind, error.said)
-                if error.paid:
-                    actual = self._typical(task.judge)
-                raise
-            except Refused as error:
-                self.breakers[task.judge].failure(error.kind, error.said)
-                raise
-            finally:
-                await self.budget.settle(held, actual)
+            await self.take(task, held, self.client.attempt(judge, self.messages(task)))
+
+    def messages(self, task: Task) -> list[dict[str, str]]:
+        """What the task's judge is sent."""
+        return messages(self.prompt, self.questions, task)
+
+    def most(self, task: Task, batched: bool = False) -> float:
+        """What a request may cost, live or in a batch."""
+        return most(self.judges[task.judge], self.prompt, self.messages(task), batched)
+
+    async def take(self, task: Task, held: float, reply: Awaitable[Reply], batch: Record | None = None) -> None:
+        """Wait for a reply and pay for it; it is on the disk before anything else.
+
+        Parameters
+        ----------
+        task : Task
+        held : float
+            What was set aside for it.
+        reply : awaitable of Reply
+        batch : dict, optional
+            Which batch it comes from, and since when that was asked.
+
+        Raises
+        ------
+        AttemptFailed, Refused
+            If there is none.
+        """
+        actual, judge, start = 0.0, self.judges[task.judge], time.monotonic()
+        share = judge.batch_share if batch else 1.0
+        try:
+            answer = await reply
+            self._keep(self._record(task, answer) | (batch or {"seconds": round(time.monotonic() - start, 3)}))
+            if answer.prompt_tokens is None or answer.completion_tokens is None:
+                actual = held
+            else:
+                actual = share * cost(judge, answer.prompt_tokens, answer.completion_tokens)
+            total, count = self._spent[task.judge]
+            self._spent[task.judge] = total + actual, count + 1
+        except (AttemptFailed, Refused) as error:
+            self.breakers[task.judge].failure(error.kind, error.said)
+            if isinstance(error, AttemptFailed) and error.paid:
+                actual = self._typical(task.judge)
+            raise
+        finally:
+            await self.budget.settle(held, actual)
 
     def _typical(self, name: str) -> float:
         """What an attempt without an answer is taken to have cost: as much as this judge's others, on average.
@@ -177,29 +227,24 @@ class Collector:
         total, count = self._spent[name]
         return total / count if count else 0.0
 
-    def _record(self, task: Task, reply: Reply, seconds: float) -> Record:
+    def asked(self, task: Task) -> Record:
+        """What is asked, and what identifies it."""
+        return identified(task, self.judges[task.judge], self.questions, self.prompt)
+
+    def _record(self, task: Task, reply: Reply) -> Record:
         choice, confidence = parse(reply.text)
-        judge = self.judges[task.judge]
-        beside = {"letters": reply.letters_for(choice), "asked_with": judge_digest(judge)}
+        letters = reply.letters_for(choice)
         return {
-            "question_id": task.question_id,
-            "model_a": task.first,
-            "model_b": task.second,
-            "judge_model": task.judge,
+            **self.asked(task),
             "judge_preferred_model": choice,
             "judge_confidence": confidence,
-            "repeat": task.repeat,
             "raw": reply.text,
-            "model_sent": judge.sent,
             "model_answered": reply.model,
             "finish_reason": reply.finish_reason,
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
-            "prompt": digest(self.prompt),
-            "texts": texts_digest(task, self.questions, self.prompt),
             "asked_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "seconds": round(seconds, 3),
-            **{name: value for name, value in beside.items() if value},
+            **({"letters": letters} if letters else {}),
         }
 
     def _keep(self, record: Record) -> None:
@@ -207,3 +252,13 @@ class Collector:
         self.written.append(record)
         empty = not record["raw"].strip() and record["finish_reason"] == "length"
         self.breakers[record["judge_model"]].reply(record["judge_preferred_model"] != "unknown", empty)
+
+
+async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do all of it side by side; the first fault ends the others."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for each in work:
+                group.create_task(each)
+    except ExceptionGroup as several:
+        raise several.exceptions[0] from None

@@ -25,11 +25,15 @@ class BudgetSpent(Exception):
 
 @dataclass
 class Budget:
-    """What may be spent, what has been, and what the requests on their way may cost at most."""
+    """What may be spent, what has been, and what requests on their way may cost at most.
+
+    These are held where the run waits for them, and parked where it does not: nobody is to wait for that money.
+    """
 
     limit: float | None
     spent: float = 0.0
     held: float = 0.0
+    parked: float = 0.0
     _settled: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def hold(self, amount: float) -> None:
@@ -41,16 +45,40 @@ class Budget:
             If there is not as much left.
         """
         async with self._settled:
-            while self.limit is not None and self.spent + self.held + amount > self.limit:
-                if self.spent + amount > self.limit or not self.held:
+            while not self.hold_now(amount):
+                if self.limit is None or self.spent + self.parked + amount > self.limit or not self.held:
                     raise BudgetSpent
                 await self._settled.wait()
-            self.held += amount
+
+    def hold_now(self, amount: float) -> bool:
+        """Set the amount aside if there is as much left; whether there was."""
+        enough = self.limit is None or self.spent + self.set_aside + amount <= self.limit
+        self.held += amount if enough else 0.0
+        return enough
+
+    @property
+    def set_aside(self) -> float:
+        """What all requests on their way may cost."""
+        return self.held + self.parked
 
     async def settle(self, amount: float, actual: float) -> None:
         """Give back what was set aside, and take what it cost."""
         self.held -= amount  # at once, whatever becomes of those who wait
         self.spent += actual
+        await self._tell()
+
+    async def park(self, amount: float) -> None:
+        """Keep what is set aside for requests that are waited for no longer."""
+        self.held -= amount
+        self.parked += amount
+        await self._tell()
+
+    def unpark(self, amount: float) -> None:
+        """They are waited for again."""
+        self.parked -= amount
+        self.held += amount
+
+    async def _tell(self) -> None:
         async with self._settled:
             self._settled.notify_all()
 
@@ -66,9 +94,10 @@ def prompt_tokens(sent: Sequence[Mapping[str, str]]) -> float:
     return sum(len(message["content"]) for message in sent) / CHARACTERS_PER_TOKEN
 
 
-def most(judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, str]]) -> float:
-    """What one request may cost."""
-    return cost(judge, prompt_tokens(sent), judge.longest(prompt))
+def most(judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, str]], batched: bool = False) -> float:
+    """What one request may cost, live or in a batch."""
+    share = judge.batch_share if batched else 1.0
+    return share * cost(judge, prompt_tokens(sent), judge.longest(prompt))
 
 
 def estimated(
@@ -77,29 +106,34 @@ def estimated(
     questions: Questions,
     prompt: Prompt,
     records: Iterable[Record] = (),
+    pilot: int = 0,
 ) -> pd.DataFrame:
     """``judge, model, requests, prompt_tokens, completion_tokens, at_most, expected`` by judge.
 
     At most, replies are as long as they can be. As expected, requests cost what those in the records did; nan for
-    a judge who has none.
+    a judge who has none. The first of each judge, as many as the pilot has, are asked live.
     """
     requests, sent = Counter[str](), dict.fromkeys(judges, 0.0)
+    priced, price = dict.fromkeys(judges, 0.0), dict.fromkeys(judges, 0.0)
     for task in tasks:
+        judge, tokens = judges[task.judge], prompt_tokens(messages(prompt, questions, task))
+        share = judge.batch_share if judge.batch and requests[task.judge] >= pilot else 1.0
         requests[task.judge] += 1
-        sent[task.judge] += prompt_tokens(messages(prompt, questions, task))
+        sent[task.judge] += tokens
+        priced[task.judge] += share
+        price[task.judge] += share * cost(judge, tokens, judge.longest(prompt))
     typical = typical_costs(records, judges)
     rows = []
     for name, judge in judges.items():
         longest = requests[name] * judge.longest(prompt)
-        price = cost(judge, sent[name], longest)
-        expected = requests[name] * typical.get(name, np.nan)
-        rows.append((name, judge.sent, requests[name], sent[name], longest, price, expected))
+        expected = priced[name] * typical.get(name, np.nan)
+        rows.append((name, judge.sent, requests[name], sent[name], longest, price[name], expected))
     columns = ["judge", "model", "requests", "prompt_tokens", "completion_tokens", "at_most", "expected"]
     return pd.DataFrame(rows, columns=columns).round({"prompt_tokens": 0})
 
 
 def typical_costs(records: Iterable[Record], judges: Mapping[str, Judge]) -> dict[str, float]:
-    """Mean cost of a reply by judge, of those whose tokens are told."""
+    """Mean cost of a live reply by judge, of those whose tokens are told."""
     told: dict[str, list[float]] = {}
     for record in records:
         judge, tokens = judges.get(record["judge_model"]), _tokens(record)
@@ -109,7 +143,7 @@ def typical_costs(records: Iterable[Record], judges: Mapping[str, Judge]) -> dic
 
 
 def expected_seconds(tasks: Iterable[Task], records: Iterable[Record], settings: Collection) -> float:
-    """How long the requests take at the speed of the replies so far, and the pace; nan if there are none."""
+    """How long live requests take at the speed of the replies so far, and the pace; nan if there are none."""
     requests = Counter(task.judge for task in tasks)
     took: dict[str, list[float]] = {}
     for record in records:
@@ -137,7 +171,8 @@ def spent_before(records: Iterable[Record], judges: Mapping[str, Judge], prompt:
         judge = judges.get(record["judge_model"])
         if judge is not None:
             asked, completed = record.get("prompt_tokens"), record.get("completion_tokens")
-            total += cost(judge, asked or 0, judge.longest(prompt) if completed is None else completed)
+            share = judge.batch_share if record.get("batch") else 1.0
+            total += share * cost(judge, asked or 0, judge.longest(prompt) if completed is None else completed)
     return total
 
 

@@ -19,6 +19,22 @@ def digest(prompt: Prompt) -> str:
     return _digest([prompt.text, prompt.temperature, prompt.max_tokens, "fenced", *system])
 
 
+def identified(task: Task, judge: Judge, questions: Questions, prompt: Prompt) -> Record:
+    """What is asked, as a record begins, and what identifies it."""
+    with_params = judge_digest(judge)
+    return {
+        "question_id": task.question_id,
+        "model_a": task.first,
+        "model_b": task.second,
+        "judge_model": task.judge,
+        "repeat": task.repeat,
+        "model_sent": judge.sent,
+        "prompt": digest(prompt),
+        "texts": texts_digest(task, questions, prompt),
+        **({"asked_with": with_params} if with_params else {}),
+    }
+
+
 def judge_digest(judge: Judge) -> str:
     """What identifies how a judge answers, beside its model, in a few letters; empty if nothing does.
 

@@ -35,6 +35,8 @@ class Line(httpx.AsyncBaseTransport):
         Where it may go; None where the library alone knows the provider's address.
     params : mapping
         What goes into the request's body as it is; None takes a part out.
+    largest : int
+        Bytes that the reply's body may have.
 
     Attributes
     ----------
@@ -46,8 +48,14 @@ class Line(httpx.AsyncBaseTransport):
         Of the reply.
     """
 
-    def __init__(self, client: httpx.AsyncClient, base_url: str | None, params: Mapping[str, Any]):
-        self._client, self._params = client, params
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        base_url: str | None,
+        params: Mapping[str, Any],
+        largest: int = LARGEST_BODY,
+    ):
+        self._client, self._params, self._largest = client, params, largest
         self._place = _place(base_url) if base_url else None
         self._used = False
         self.sent, self.cut, self.large = False, False, False
@@ -103,7 +111,7 @@ class Line(httpx.AsyncBaseTransport):
         body = bytearray()
         async for part in response.aiter_bytes():
             body += part
-            if len(body) > LARGEST_BODY:
+            if len(body) > self._largest:
                 self.large = True
                 raise TooLarge
         self.body = bytes(body)
@@ -117,11 +125,15 @@ class Line(httpx.AsyncBaseTransport):
 
     def said(self, key: str | None) -> str:
         """The server's own message, short, and without the key."""
-        text = _message(self.body)
-        if key:
-            text = text.replace(key, "(the key)")
-        text = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-        return text if len(text) <= LONGEST_SAID else text[:LONGEST_SAID] + " ..."
+        return shortened(_message(self.body), key)
+
+
+def shortened(text: str, key: str | None) -> str:
+    """What a server said in one short line of printable letters, without the key."""
+    if key:
+        text = text.replace(key, "(the key)")
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    return text if len(text) <= LONGEST_SAID else text[:LONGEST_SAID] + " ..."
 
 
 REPLACED = ("content-length", "transfer-encoding", "host")  # follow from the content and the address

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 import pandas as pd
 from scipy.stats import binomtest
 
+from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.breaker import Breaker
 from judgerank.collecting.costs import typical_costs
 from judgerank.collecting.ledger import Record
@@ -89,3 +90,15 @@ def happened(breakers: Mapping[str, Breaker]) -> Iterator[str]:
                 f"judge {name!r}: {breaker.unpriced} attempts ended without an answer and may have been charged; "
                 "each is counted as much as its other requests cost on average, or as nothing if there are none"
             )
+
+
+def unfetched(pending: Pending, judges: Container[str]) -> Iterator[str]:
+    """Sentences on batches whose results are not in the file of judgments yet."""
+    for which in pending:
+        count = f"{len(which.requests)} requests"
+        if which.judge not in judges:
+            yield f"a batch of judge {which.judge!r} with {count} waits for the judge to be in the panel again"
+        elif not which.batch:
+            yield f"a batch of judge {which.judge!r} with {count} may be submitted; run it again to find out"
+        else:
+            yield f"batch {which.batch} of judge {which.judge!r} goes on with {count}; run it again to fetch it"

@@ -11,13 +11,15 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from judgerank.collecting.batches.asking import Batches
+from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.client import Client, list_prices
-from judgerank.collecting.collector import Collector
-from judgerank.collecting.costs import Budget, spent_before
+from judgerank.collecting.collector import Collector, together
+from judgerank.collecting.costs import Budget, most, spent_before
 from judgerank.collecting.identity import changed_since, digest
 from judgerank.collecting.keys import keys
-from judgerank.collecting.ledger import Ledger, opened
-from judgerank.collecting.prompts import for_criterion, require_references
+from judgerank.collecting.ledger import Ledger, Record, opened
+from judgerank.collecting.prompts import for_criterion, messages, require_references
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.study import Study
 from judgerank.collecting.tasks import Task, plan, read_questions
@@ -67,16 +69,17 @@ def collect(settings: Collection, dry_run: bool = False, pilot_only: bool = Fals
     refuse_a_written_key(judges, record)
     with ExitStack() as stack:
         ledgers = [stack.enter_context(opened(study.settings.output)) for study in studies]
-        for study, ledger in zip(studies, ledgers, strict=True):
-            refuse_another_study(study, ledger)
-        spent = sum(
-            spent_before(ledger.records, judges, study.settings.prompt)
-            for study, ledger in zip(studies, ledgers, strict=True)
-        )
-        budget = Budget(settings.budget, spent)
+        files = [
+            (study, ledger, Pending(study.settings.output)) for study, ledger in zip(studies, ledgers, strict=True)
+        ]
+        budget = Budget(settings.budget)
+        for study, ledger, pending in files:
+            refuse_another_study(study, ledger, pending)
+            budget.spent += spent_before(ledger.records, judges, study.settings.prompt)
+            budget.parked += set_aside(study, pending)
         stopped: dict[str, str] = {}
-        for study, ledger in zip(studies, ledgers, strict=True):
-            stopped |= ask(study, ledger, budget, pilot_only)
+        for study, ledger, pending in files:
+            stopped |= ask(study, ledger, pending, budget, pilot_only)
             path = study.settings.output
             replace_file(path.with_name(path.name + ".run.json"), json.dumps(record, indent=2) + "\n")
     if stopped:
@@ -84,7 +87,7 @@ def collect(settings: Collection, dry_run: bool = False, pilot_only: bool = Fals
 
 
 def require_goal(study: Study) -> None:
-    """What is to be reached can be, and there are answers to begin with.
+    """What is to be reached can be, there are answers to begin with, and each is there before the next is chosen.
 
     Raises
     ------
@@ -92,6 +95,12 @@ def require_goal(study: Study) -> None:
     """
     if study.goal is not None and not study.settings.pilot:
         raise ConfigError("collecting until something is known takes a pilot (--pilot)")
+    by_batch = [name for name, judge in study.judges.items() if judge.batch]
+    if study.goal is not None and by_batch:
+        raise ConfigError(
+            f"judge {by_batch[0]!r} is asked by batch, and collecting until something is known looks at answers "
+            "before it asks on: it takes judges that answer live (batch: false)"
+        )
 
 
 def priced(settings: Collection) -> dict[str, Judge]:
@@ -137,43 +146,80 @@ def refuse_a_written_key(judges: Mapping[str, Judge], record: Mapping[str, objec
             )
 
 
-def refuse_another_study(study: Study, ledger: Ledger) -> None:
-    """One file holds answers to one prompt, by judges that stay what they are, about texts that stay the same."""
-    name, prompt = study.settings.output.name, study.settings.prompt
-    if any(record.get("prompt") != digest(prompt) for record in ledger.records):
-        raise ConfigError(f"{name} holds answers to another prompt (--output FILE names another file)")
-    changed = changed_since(ledger.records, study.tasks, study.judges, study.questions, prompt)
-    if changed:
-        raise ConfigError(f"{name}: {changed} (--output FILE names another file)")
+def refuse_another_study(study: Study, ledger: Ledger, pending: Pending) -> None:
+    """One file holds answers to one prompt, by judges that stay what they are, about texts that stay the same.
+
+    So do the batches whose answers are to go there.
+    """
+    prompt, answers = study.settings.prompt, study.questions.answers
+    gone = [
+        task for task in pending.tasks if not {task.first, task.second} <= answers.get(task.question_id, {}).keys()
+    ]
+    if gone:
+        raise ConfigError(
+            f"{pending.path.name}: a batch on its way asks about {gone[0].first!r} and {gone[0].second!r} in "
+            f"question {gone[0].question_id!r}, whose answers are no longer there"
+        )
+    files: list[tuple[str, list[Record], Sequence[Task]]] = [
+        (study.settings.output.name, ledger.records, study.tasks),
+        (pending.path.name, pending.requests, pending.tasks),
+    ]
+    for name, records, tasks in files:
+        if any(record.get("prompt") != digest(prompt) for record in records):
+            raise ConfigError(f"{name} holds answers to another prompt (--output FILE names another file)")
+        changed = changed_since(records, tasks, study.judges, study.questions, prompt)
+        if changed:
+            raise ConfigError(f"{name}: {changed} (--output FILE names another file)")
 
 
-def ask(study: Study, ledger: Ledger, budget: Budget, pilot_only: bool) -> dict[str, str]:
+def set_aside(study: Study, pending: Pending) -> float:
+    """What the batches on their way may cost."""
+    prompt, questions = study.settings.prompt, study.questions
+    return sum(
+        most(study.judges[task.judge], prompt, messages(prompt, questions, task), batched=True)
+        for task in pending.tasks
+        if task.judge in study.judges
+    )
+
+
+def ask(study: Study, ledger: Ledger, pending: Pending, budget: Budget, pilot_only: bool) -> dict[str, str]:
     """Ask, and say how it went, also where it was cut short; judges that were stopped, and why."""
     if ledger.torn:
         log.info("the last line was cut off by a kill: %d bytes dropped", ledger.torn)
-    left = study.missing(ledger)
-    log.info("%s: %d of the judgments are there already", study.settings.output.name, len(study.tasks) - len(left))
+    unanswered = study.missing(ledger.records)
+    left = study.missing([*ledger.records, *pending.requests])
+    there = len(study.tasks) - len(unanswered)
+    log.info("%s: %d of the judgments are there already", study.settings.output.name, there)
+    if pending.requests:
+        log.info("%d requests are in batches on their way", len(pending.requests))
     show(study, left, ledger)
     collectors: list[Collector] = []
     try:
-        asyncio.run(_ask(study, ledger, budget, left, pilot_only, collectors))
+        asyncio.run(_ask(study, ledger, pending, budget, left, pilot_only, collectors))
     finally:
         for collector in collectors:
-            tell(collector, len(left))
+            tell(collector, len(unanswered), pending)
     return {name: each.why for name, each in collectors[0].breakers.items() if each.why is not None}
 
 
 async def _ask(
-    study: Study, ledger: Ledger, budget: Budget, tasks: list[Task], pilot_only: bool, told: list[Collector]
+    study: Study,
+    ledger: Ledger,
+    pending: Pending,
+    budget: Budget,
+    tasks: list[Task],
+    pilot_only: bool,
+    told: list[Collector],
 ) -> None:
-    """The pilot, then the rest."""
+    """The pilot, then the rest, and what is in batches already."""
     settings = study.settings
     client = Client(study.judges, settings.prompt, settings.timeout)
     collector = Collector(settings, study.judges, client, ledger, study.questions, budget)
     told.append(collector)
     first, rest = piloting(tasks, settings.pilot)
     try:
-        with tqdm(total=len(tasks), desc="judgments") as progress:
+        waited_for = sum(task.judge in study.judges for task in pending.tasks)
+        with tqdm(total=len(tasks) + waited_for, desc="judgments") as progress:
             await collector.run(first, progress)
             collector.end_pilot()
             if first:
@@ -186,7 +232,11 @@ async def _ask(
                 progress.clear()
                 tell_goal(found, settings.until or "")
             elif not pilot_only:
-                await collector.run(rest, progress)
+                batches = Batches(collector, pending, settings.poll, progress)
+                live, batched = (
+                    [task for task in rest if study.judges[task.judge].batch == by] for by in (False, True)
+                )
+                await together([collector.run(live, progress), batches.run(batched)])
     finally:
         await client.close()
 

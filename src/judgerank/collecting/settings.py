@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
+from judgerank.collecting.batches.forms import FORMS
 from judgerank.collecting.checking import Settings
 from judgerank.collecting.prompts import PAIRWISE
 from judgerank.errors import ConfigError
@@ -102,6 +103,12 @@ class Judge(Settings):
         At most, for this judge.
     prompt_price, completion_price : float, optional
         For a million tokens; without them, and without an address, litellm's list is taken.
+    batch : bool
+        Ask all but the pilot by the provider's batch interface.
+    batch_discount : float
+        Share of the prices that a batch saves.
+    batch_size : int, optional
+        Requests in a batch at most; as many as the provider takes by default.
     """
 
     judge: Name
@@ -118,6 +125,9 @@ class Judge(Settings):
     concurrent: Count | None = None
     prompt_price: Price | None = None
     completion_price: Price | None = None
+    batch: bool = False
+    batch_discount: Annotated[float, Field(ge=0, le=1)] = 0.5
+    batch_size: Count | None = None
 
     @property
     def sent(self) -> str:
@@ -129,6 +139,11 @@ class Judge(Settings):
         """The model as litellm calls it."""
         return f"{self.provider}/{self.sent}" if self.base_url else self.sent
 
+    @property
+    def form(self) -> str:
+        """The provider whose form its requests have."""
+        return self.called.partition("/")[0]
+
     def longest(self, prompt: Prompt) -> int:
         """Tokens that a reply takes at most, thoughts among them."""
         given = (self.params.get(name) for name in LENGTHS)
@@ -136,11 +151,25 @@ class Judge(Settings):
         return said + (self.reasoning_budget or 0)
 
     @property
+    def batch_share(self) -> float:
+        """What a request costs in a batch, of what it costs live."""
+        return 1.0 - self.batch_discount
+
+    @property
     def prices(self) -> tuple[float, float]:
         """For a million tokens of the prompt and of the completion."""
         return self.prompt_price or 0.0, self.completion_price or 0.0
 
     _plain = field_validator("base_url")(require_plain)
+
+    @model_validator(mode="after")
+    def _batched(self) -> Self:
+        if self.batch and self.form not in FORMS:
+            raise ValueError(
+                f"judge {self.judge!r} cannot be asked by batch: the batch interfaces known here are those of "
+                f"{' and '.join(FORMS)}, not of {self.form}"
+            )
+        return self
 
 
 class Panel(Settings):
@@ -237,6 +266,8 @@ class Collection(Settings):
         For one judgment, where another may help.
     first_wait, timeout : float
         Seconds before a second attempt, twice as long before each further one; seconds that a reply may take.
+    poll : float
+        Seconds between two looks at a batch.
     """
 
     questions: Name
@@ -258,3 +289,4 @@ class Collection(Settings):
     attempts: Count = 6
     first_wait: Annotated[float, Field(gt=0)] = 1.0
     timeout: Annotated[float, Field(gt=0)] = 120.0
+    poll: Annotated[float, Field(gt=0)] = 60.0

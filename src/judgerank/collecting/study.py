@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from judgerank.adaptive.goals import Goal, read_goal
 from judgerank.collecting.identity import missing
-from judgerank.collecting.ledger import Ledger
+from judgerank.collecting.ledger import Record
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.tasks import Questions, Task
 
@@ -27,7 +27,7 @@ class Study:
         until = self.settings.until
         return None if until is None else read_goal(until, len(self.questions.models))
 
-    def missing(self, ledger: Ledger) -> list[Task]:
-        """The requests that the file does not answer yet."""
+    def missing(self, records: Iterable[Record]) -> list[Task]:
+        """The requests that no record answers yet."""
         both, again = self.settings.order == "both", self.settings.again is not None
-        return missing(self.tasks, ledger.records, both, again)
+        return missing(self.tasks, records, both, again)

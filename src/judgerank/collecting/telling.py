@@ -6,11 +6,12 @@ import logging
 from collections.abc import Sequence
 
 from judgerank.adaptive.rounds import Collected
+from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import estimated, expected_seconds
 from judgerank.collecting.identity import substituted
-from judgerank.collecting.ledger import Ledger
-from judgerank.collecting.report import biased, duration, happened, money, piloted
+from judgerank.collecting.ledger import Ledger, Record
+from judgerank.collecting.report import biased, duration, happened, money, piloted, unfetched
 from judgerank.collecting.study import Study
 from judgerank.collecting.tasks import Task
 
@@ -21,14 +22,14 @@ def show(study: Study, tasks: Sequence[Task], ledger: Ledger | None) -> None:
     """What the requests will take, at most and, where there are replies already, as expected."""
     settings, currency = study.settings, study.settings.panel.currency
     records = ledger.records if ledger else []
-    table = estimated(tasks, study.judges, study.questions, settings.prompt, records)
+    table = estimated(tasks, study.judges, study.questions, settings.prompt, records, settings.pilot)
     log.info("%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
     log.info("at most %d requests, estimated cost at most %s", len(tasks), money(table["at_most"].sum(), currency))
     if records and tasks:
         asked = table.loc[table["requests"] > 0, "expected"]
-        seconds = expected_seconds(tasks, records, settings)
         expected = money(float(asked.sum(skipna=False)), currency)
-        log.info("as the replies so far: expected cost %s, expected time %s", expected, duration(seconds))
+        took = expected_time(tasks, records, study)
+        log.info("as the replies so far: expected cost %s, expected time %s", expected, took)
 
 
 def tell_pilot(study: Study, collector: Collector, rest: Sequence[Task]) -> None:
@@ -45,8 +46,17 @@ def tell_pilot(study: Study, collector: Collector, rest: Sequence[Task]) -> None
     if going and collector.written:
         costs = estimated(going, study.judges, study.questions, study.settings.prompt, collector.written)
         expected = money(float(costs.loc[costs["requests"] > 0, "expected"].sum(skipna=False)), collector.currency)
-        seconds = expected_seconds(going, collector.written, study.settings)
-        log.info("%d requests to go: expected cost %s, expected time %s", len(going), expected, duration(seconds))
+        took = expected_time(going, collector.written, study)
+        log.info("%d requests to go: expected cost %s, expected time %s", len(going), expected, took)
+
+
+def expected_time(tasks: Sequence[Task], records: Sequence[Record], study: Study) -> str:
+    """How long requests take."""
+    live = [task for task in tasks if not study.judges[task.judge].batch]
+    said = [duration(expected_seconds(live, records, study.settings))] if live else []
+    if len(live) < len(tasks):
+        said.append(f"up to a day for each batch ({len(tasks) - len(live)} requests)")
+    return ", ".join(said)
 
 
 def tell_goal(found: Collected, until: str) -> None:
@@ -65,7 +75,7 @@ def tell_goal(found: Collected, until: str) -> None:
         )
 
 
-def tell(collector: Collector, wanted: int) -> None:
+def tell(collector: Collector, wanted: int, pending: Pending) -> None:
     """How it went."""
     budget, currency = collector.budget, collector.currency
     read = [record for record in collector.written if record["judge_preferred_model"] != "unknown"]
@@ -74,7 +84,10 @@ def tell(collector: Collector, wanted: int) -> None:
     for sentence in happened(collector.breakers):
         log.info("%s", sentence)
     limit = f" of {money(budget.limit, currency)}" if budget.limit is not None else ""
-    log.info("spent %s%s", money(budget.spent, currency), limit)
+    aside = f", {money(budget.set_aside, currency)} set aside for batches" if pending.requests else ""
+    log.info("spent %s%s%s", money(budget.spent, currency), limit, aside)
+    for sentence in unfetched(pending, collector.judges):
+        log.info("%s", sentence)
     for sentence in substituted([*collector.ledger.records, *collector.written]):
         log.warning("warning: %s", sentence)
     for name in sorted(collector.short_of_money):

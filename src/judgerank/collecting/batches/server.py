@@ -1,0 +1,194 @@
+"""The batch interface of one judge's provider: to submit a batch, to look for one, to wait for it, to read it.
+
+Every call is one request by the guarded line of live ones, and is tried again where that may help. The address and
+the headers are those of a live request, so that its key goes where live requests go and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import tenacity
+
+from judgerank.collecting.batches.forms import Batch, Call, Form, Result
+from judgerank.collecting.batches.pending import Submission, custom_id
+from judgerank.collecting.client import AttemptFailed, Client, Refused
+from judgerank.collecting.line import LARGEST_BODY
+from judgerank.collecting.settings import Judge
+
+LARGEST_RESULT = 1 << 20  # bytes of one request's result, on average
+REQUESTS_IN_TIME = 1000  # that may take as long as one live reply to send or to read
+MOST_PAGES = 1000  # of a list of batches
+CLOCKS = 3600.0  # seconds that two clocks may differ by
+OF_THE_CONTENT = ("content-length", "content-type", "transfer-encoding")  # headers of one request alone
+
+
+class Server:
+    """One judge's.
+
+    Parameters
+    ----------
+    client, judge, form
+        By what, for whom and how it is asked.
+    live : httpx.Request
+        Any request to the judge, as it would be sent live.
+    retrying : callable
+        Makes what attempts again.
+    failed : callable
+        Told of each attempt that failed, by its kind and what was said.
+    poll : float
+        Seconds between two looks at a batch.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        judge: Judge,
+        form: Form,
+        live: httpx.Request,
+        retrying: Callable[[], tenacity.AsyncRetrying],
+        failed: Callable[[str, str], None],
+        poll: float,
+    ):
+        self._client, self._judge, self.form = client, judge, form
+        self._retrying, self._failed, self._poll = retrying, failed, poll
+        address = str(live.url)
+        if not address.endswith(form.asked):
+            raise Refused("no batches", f"there are none for requests to {address}")
+        self._place = address.removesuffix(form.asked)
+        self._headers = {name: value for name, value in live.headers.items() if name not in OF_THE_CONTENT}
+
+    async def submit(self, which: Submission, fresh: bool, items: Callable[[], Awaitable[Sequence[bytes]]]) -> str:
+        """Submit a batch once, whatever becomes of the answers; the provider's name for it.
+
+        Parameters
+        ----------
+        which : Submission
+        fresh : bool
+            Whether it is sure that it was not submitted before; else it is looked for first.
+        items : callable
+            Its requests.
+
+        Raises
+        ------
+        AttemptFailed
+            If it may have been submitted.
+        Refused
+            If it was not.
+        """
+        found = None if fresh else await self._find(which, self._call)
+        if found is not None:
+            return found
+        order = await self.form.order(self._call, which.name, await items())
+        sent = False
+
+        async def once() -> str:
+            nonlocal sent
+            found = await self._find(which, self._once) if sent else None
+            if found is None:
+                sent = True
+                count = len(which.requests)
+                found = (await self._once("POST", self.form.folder, count=count, read=self._batch, **order)).id
+            return found
+
+        return await self._retrying()(once)
+
+    async def ended(self, batch: str) -> Batch:
+        """What is said of a batch when it has ended."""
+        while True:
+            said = await self._call("GET", f"{self.form.folder}/{quote(batch, safe='')}", read=self._batch)
+            if said.ended:
+                return said
+            await asyncio.sleep(self._poll)
+
+    async def results(self, batch: Batch, count: int) -> list[Result]:
+        """All results of a batch that has ended, of at most so many requests.
+
+        Raises
+        ------
+        AttemptFailed
+            If they are cut off, or fewer than the batch says.
+        """
+
+        async def once() -> list[Result]:
+            found: list[Result] = []
+            for address in batch.results:
+                found += await self._once("GET", address, count=count, read=self._results)
+            if sum(each.answer is not None and each.answer.is_success for each in found) < batch.succeeded:
+                raise self._fault("torn results", f"there are fewer than {batch.succeeded}")
+            return found
+
+        return await self._retrying()(once)
+
+    async def _find(self, which: Submission, call: Call) -> str | None:
+        """The provider's name for a batch that may have been submitted; None if it was not."""
+        page: dict[str, Any] = {"limit": 100}
+        try:
+            for _ in range(MOST_PAGES):
+                batches, goes_on = await call("GET", self.form.folder, params=page, read=self._listed)
+                for batch in batches:
+                    if await self._is(batch, which):
+                        return batch.id
+                if not batches or not goes_on:
+                    return None
+                page[self.form.after] = batches[-1].id
+        except Refused as error:  # it may be there all the same
+            raise AttemptFailed(error.kind, error.said) from None
+        raise AttemptFailed("no end", "its list of batches has no end")
+
+    async def _is(self, batch: Batch, which: Submission) -> bool:
+        """Whether a batch is ours: by its name or, where none is kept, by those of its requests at its end."""
+        if batch.name is not None:
+            return batch.name == which.name
+        count, begun = len(which.requests), datetime.fromisoformat(which.begun).timestamp()
+        if batch.total != count or batch.created < begun - CLOCKS:
+            return False
+        results = await self.results(await self.ended(batch.id), count)
+        own = {custom_id(which.name, number) for number in range(count)}
+        return any(each.custom_id in own for each in results)
+
+    async def _call(self, *asked: Any, **more: Any) -> Any:
+        return await self._retrying()(self._once, *asked, **more)
+
+    async def _once(
+        self,
+        method: str,
+        address: str,
+        count: int = 0,
+        read: Callable[[bytes], Any] = json.loads,
+        headers: dict[str, str] | None = None,
+        **content: Any,
+    ) -> Any:
+        """One attempt at one call; what it says, as it is read. `count` requests or their results are carried."""
+        request = httpx.Request(method, self._place + address, headers=self._headers | (headers or {}), **content)
+        seconds = self._client.timeout * (1 + count / REQUESTS_IN_TIME)
+        try:
+            body = await self._client.call(self._judge, request, seconds, LARGEST_BODY + count * LARGEST_RESULT)
+        except (AttemptFailed, Refused) as error:
+            self._failed(error.kind, error.said)
+            raise
+        try:
+            return read(body)
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+            raise self._fault("unreadable body", "") from None
+
+    def _fault(self, kind: str, said: str) -> AttemptFailed:
+        self._failed(kind, said)
+        return AttemptFailed(kind, said)
+
+    def _batch(self, body: bytes) -> Batch:
+        return self.form.batch(json.loads(body))
+
+    def _listed(self, body: bytes) -> tuple[list[Batch], bool]:
+        """A page of a list of batches, and whether another follows."""
+        said = json.loads(body)
+        return [self.form.batch(each) for each in said["data"]], bool(said.get("has_more"))
+
+    def _results(self, body: bytes) -> list[Result]:
+        return [self.form.result(json.loads(line)) for line in body.split(b"\n") if line.strip()]
