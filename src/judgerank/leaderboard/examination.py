@@ -95,7 +95,8 @@ def on_answers(judgments: Judgments) -> Found:
     many = frame["question_id"].nunique() if "question_id" in frame else 0
     yield (
         "questions",
-        f"{many}, {c.n_comparisons / many:.1f} comparisons each; intervals allow for dependence within them"
+        f"{many}, {c.n_comparisons / many:.1f} comparisons each; intervals allow for dependence within them "
+        "(--cluster effects models it: every answer has a quality of its own)"
         if many
         else "no column, so comparisons are taken as independent (column question=NAME names one)",
     )
