@@ -7,7 +7,6 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 
 from judgerank.comparisons import Comparisons
 from judgerank.frames import OUTCOMES
@@ -41,6 +40,8 @@ def answer_agreement(judgments: Judgments, fewest: int, level: float = 0.95) -> 
 
 def wilson(successes: int, trials: int, level: float) -> tuple[float, float]:
     """Wilson's interval of a share."""
+    from scipy.stats import binomtest  # loads slowly
+
     ends = binomtest(successes, trials).proportion_ci(level, method="wilson")
     return float(ends.low), float(ends.high)
 

@@ -471,8 +471,8 @@ def kill(process: subprocess.Popen, reached: Callable[[], bool]) -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-BLOCKS = 24
-KILLED = ["convergence_mse", "draws=0", "replications=120", "block=5", "parallel=loky", "parallel.n_jobs=2"]
+BLOCKS = 15
+KILLED = ["convergence_mse", "draws=0", "replications=75", "block=5", "parallel=loky", "parallel.n_jobs=2"]
 KILLED += ["~settings.n10_k5", "~settings.n50_k20", "~settings.n100_k20", "settings.n20_k10.n_comparisons=[200]"]
 
 

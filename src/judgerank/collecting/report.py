@@ -6,7 +6,6 @@ import math
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 import pandas as pd
-from scipy.stats import binomtest
 
 from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.breaker import Breaker
@@ -62,6 +61,8 @@ def piloted(records: Iterable[Record], judges: Mapping[str, Judge]) -> pd.DataFr
 
 def biased(pilot: pd.DataFrame) -> Iterator[str]:
     """Sentences on judges whose pilot leans to one place more than chance lets an even judge."""
+    from scipy.stats import binomtest  # loads slowly
+
     for row in pilot.to_dict("records"):
         first, decided = int(row["first"]), int(row["decided"])
         if decided and binomtest(first, decided).pvalue < SURE:
