@@ -120,8 +120,9 @@ def played_back(settings: dict, rng: np.random.Generator, shared: tuple[Comparis
 
 
 def false_stops(records: pd.DataFrame) -> dict[str, float]:
-    """Share of wrong stops with its Monte Carlo error and exact 95% upper end; that of looking naively, and were
-    comparisons taken as independent.
+    """Share of wrong stops with its Monte Carlo error and exact 95% upper end.
+
+    Beside it what looking naively would have done, and what errors of independent comparisons would have.
     """
     n = len(records)
     wrong, naive, independent = (int(records[name].sum()) for name in ("wrong", "naive", "independent"))

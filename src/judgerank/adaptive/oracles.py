@@ -46,7 +46,9 @@ class Oracle(Protocol):
     costs: FloatArray
     left: IntArray
 
-    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers: ...
+    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers:
+        """Answers to comparisons, each of shape (T,) by the places of its models and its judge."""
+        ...
 
 
 class Drawn:
@@ -80,7 +82,9 @@ class Drawn:
         self.costs = np.ones(k) if costs is None else costs
         self.left = np.full((n, n, k), ENDLESS if questions is None else questions)
         self.left[np.diag_indices(n)] = 0
-        self._quality = truth.scores + question_sd * rng.standard_normal((questions or 0, n))
+        self._quality = truth.scores[None, :]
+        if questions is not None:
+            self._quality = truth.scores + question_sd * rng.standard_normal((questions, n))
         self._asked = np.zeros(questions or 0, np.int64)
         self._new = np.ones((n, n, k, questions or 0), bool)
 
@@ -90,8 +94,7 @@ class Drawn:
         if len(self._asked):
             cells = zip(first.tolist(), second.tolist(), judge.tolist(), strict=True)
             question = np.array([self._next(cell) for cell in cells], np.int64)
-        s = self._truth.scores[None, :] if question is None else self._quality
-        row = np.zeros(len(first), np.int64) if question is None else question
+        row, s = 0 if question is None else question, self._quality
         eta = np.exp(alpha[judge]) * (s[row, first] - s[row, second]) + position[judge]
         return Answers((self._rng.random(len(first)) < expit(eta)).astype(float), question)
 

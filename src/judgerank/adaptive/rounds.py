@@ -16,10 +16,12 @@ from judgerank.arrays import BoolArray, FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.fitting import fit
+from judgerank.leaderboard.remarks import on_questions
 from judgerank.ranks import Order, orders_by_errors
 from judgerank.result import FitResult
 
 EACH = 10  # comparisons for each parameter before the first look: a fit of fewer has no errors to rely on
+QUESTION = 4  # place of the questions among the columns, after those of `Comparisons`
 GROWTH = 1.25  # of the comparisons from one look to the next
 
 Watch = Callable[[FitResult, Order | None], dict[str, float]]
@@ -83,7 +85,7 @@ def collect_until(
         What to note of a look's fit beside.
     known : Comparisons, optional
         Of the same models and judges, collected before; they count.
-    known_questions : int array, optional
+    known_questions : int array, shape (T,), optional
         Of each of these, numbered as the oracle does.
     """
     n, k = len(oracle.models), len(oracle.judges)
@@ -140,12 +142,12 @@ class Kept:
     @property
     def raw(self) -> Comparisons:
         """All that was answered."""
-        return Comparisons(self._oracle.models, self._oracle.judges, *(self._column(place) for place in range(4)))
+        return Comparisons(self._oracle.models, self._oracle.judges, *map(self._column, range(QUESTION)))
 
     @property
     def questions(self) -> int:
         """How many were answered."""
-        return len(np.unique(self._column(4)))
+        return len(np.unique(self._column(QUESTION)))
 
     def order(self, result: FitResult) -> tuple[Order | None, bool]:
         """All models in one order with the tests of every pair, and whether errors allow for questions.
@@ -153,9 +155,10 @@ class Kept:
         None while there are no errors, or several parts. With errors by question, each is the larger of both: few
         questions can seem to agree. These take more questions than parameters.
         """
-        several = result.n_parameters < self.questions < len(self._column(4))
+        question = self._column(QUESTION)
+        several = self.questions < len(question) and not on_questions(result, question)
         try:
-            kinds = [result, *([result.clustered(self.raw, self._column(4))] if several else [])]
+            kinds = [result, *([result.clustered(self.raw, question)] if several else [])]
             found = orders_by_errors(*kinds)
         except NoIntervalError:
             return None, several
