@@ -47,7 +47,8 @@ def sampled(
             kept = [elements[i] for i in sorted(rng.permutation(len(elements))[:many])]
             with open_dict(holder):
                 # a group of named elements, such as panels, or a list
-                holder[name] = {key: holder[name][key] for key in kept} if isinstance(elements[0], str) else kept
+                named = isinstance(holder[name], DictConfig)
+                holder[name] = {key: holder[name][key] for key in kept} if named else kept
             yield f"{axis if axis == name else holder._key()} {', '.join(map(str, kept))}"
 
 

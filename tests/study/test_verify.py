@@ -382,3 +382,14 @@ def test_a_key_with_decimals_is_found_though_the_rows_recomputed_are_whole():
     again = pd.DataFrame({"question_sd": [0, 0], "errors": kinds[:2], "covered": [0.94, 0.95]})
     assert compare("calibration", stored, again, part=True) == []
     assert len(compare("calibration", stored, again.assign(covered=0.8), part=True)) == 2
+
+
+@pytest.mark.parametrize(
+    ("whole", "kept"),
+    [(["one", "other"], ["one"]), ({"one": {"size": 1}, "other": {"size": 2}}, {"one": {"size": 1}})],
+)
+def test_of_an_axis_of_words_or_of_named_elements_some_are_kept_in_its_form(whole, kept):
+    given = OmegaConf.create({"axis": whole})
+    seed = next(s for s in range(9) if np.random.default_rng(s).permutation(2)[0] == 0)
+    assert list(VERIFY["sampled"](given, ["axis"], 1, np.random.default_rng(seed), {})) == ["axis one"]
+    assert given.axis == kept
