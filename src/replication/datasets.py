@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -150,11 +151,7 @@ def read_records(content: bytes) -> pd.DataFrame:
     if not records:
         raise DataError("there are no comparisons: the set is empty")
     rows = [_normalised(record, number) for number, record in enumerate(records, 1)]
-    from datasets import Dataset as Table  # seconds to import, so only when records are read
-    from datasets import Features, Value
-
-    types = Features({name: Value("float64" if name == COLUMNS[-1] else "string") for name in COLUMNS})
-    return Table.from_list(rows, features=types).to_pandas()
+    return pd.DataFrame(rows, columns=COLUMNS).astype({COLUMNS[-1]: float})
 
 
 def _normalised(record: object, number: int) -> dict:
@@ -170,8 +167,9 @@ def _normalised(record: object, number: int) -> dict:
         if not optional and not (isinstance(row[name], str) and row[name]):
             raise DataError(f"record {number} has {row[name]!r} as {name!r}, not a name")
     confidence = row[COLUMNS[-1]]
-    if confidence is not None and (isinstance(confidence, bool) or not isinstance(confidence, int | float)):
-        raise DataError(f"record {number} has {confidence!r} as {COLUMNS[-1]!r}, not a number")
+    is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    if confidence is not None and (not is_number or abs(confidence) > sys.float_info.max):
+        raise DataError(f"record {number} has {confidence!r:.40} as {COLUMNS[-1]!r}, not a number")
     row["question_id"] = question_name(row["question_id"])
     return row
 
