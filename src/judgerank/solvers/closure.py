@@ -22,6 +22,7 @@ from judgerank.likelihood import (
 )
 from judgerank.model import Model, Parameters
 
+SHARPEST = 10.0  # discrimination that a climb starts from
 LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that is none
 NEGLIGIBLE = 1e-9  # slope at zero that counts as none, over the largest that so many comparisons could have
 LEAST_SHARE = 1e-9  # of an answer that a judge never gives
@@ -55,11 +56,11 @@ def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
         return at
     here = evaluate(cells, model, at, "expected")
     at_zero, at_one = slopes_at_zero(cells, at, here), here.judge_gradient[0]
-    # the slope falls in gamma: its root lies on the secant from zero to one, or a Newton step past one
-    gamma = np.zeros_like(at_zero)
-    between, past = (at_zero > 0) & (at_one <= 0), (at_zero > 0) & (at_one > 0)
-    gamma[between] = at_zero[between] / (at_zero[between] - at_one[between])
-    gamma[past] = 1.0 + np.minimum(at_one[past] / here.judge_information[past, 0, 0], 9.0)
+    # the slope falls in gamma, ever more slowly: the root of at_zero - b gamma / (1 + c gamma) through the slope at
+    # zero, the slope at one and its derivative there
+    rises, fall = at_zero > 0, here.judge_information[:, 0, 0]
+    left = at_zero - at_one * np.divide(at_zero - at_one, fall, out=np.ones_like(fall), where=fall > 0)
+    gamma = np.where(rises, at_zero, 0.0) / np.where(rises, np.maximum(left, at_zero / SHARPEST), 1.0)
     with np.errstate(divide="ignore"):
         zeros.judges[0] = np.log(gamma)
     return replace(at, judges=zeros.judges)

@@ -95,8 +95,39 @@ def _stacked(at: Parameters) -> np.ndarray:
     return np.concatenate([at.scores, at.judges[0]])
 
 
+class _Face:
+    """The directions that keep both sums at zero and the parameters held at a bound, `held`, in place."""
+
+    def __init__(self, held: np.ndarray, n_models: int):
+        self.held, self._n_models = held, n_models
+        # unit vectors along the sums of the free scores and of the free log-discriminations, shape (D, 2)
+        self.sums = np.zeros((len(held), 2))
+        for block, part in enumerate((slice(None, n_models), slice(n_models, None))):
+            free = ~held[part]
+            self.sums[part, block] = free / np.sqrt(max(1, free.sum()))
+
+    def changed(self, place: int) -> _Face:
+        """The face with one more parameter held, or released."""
+        held = self.held.copy()
+        held[place] = not held[place]
+        return _Face(held, self._n_models)
+
+    def along(self, values: np.ndarray) -> np.ndarray:
+        """Projection, by columns."""
+        free = np.where(self.held, 0.0, values.T).T
+        return free - self.sums @ (self.sums.T @ free)
+
+    def within(self, matrix: np.ndarray, damping: float) -> np.ndarray:
+        """A matrix of the directions along the face, damped; on all others a multiple of the identity."""
+        mean = np.trace(matrix) / len(matrix)
+        matrix = self.along(self.along(matrix).T) + mean * (self.sums @ self.sums.T)
+        diagonal = np.arange(len(matrix))
+        matrix[diagonal, diagonal] += mean * np.where(self.held, 1.0, damping)
+        return matrix
+
+
 class _Box:
-    """The active-set method. Coordinates are (s, alpha) in one vector x; `face` marks those held at a bound."""
+    """The active-set method. Coordinates are (s, alpha) in one vector x."""
 
     def __init__(self, cells: Comparisons, settings: Localized):
         self.cells, self.settings = cells, settings
@@ -118,16 +149,16 @@ class _Box:
 
     def maximise(self, start: Parameters) -> Solution:
         x = _stacked(start.normalised())
-        face = np.zeros(len(x), bool)
+        face = _Face(np.zeros(len(x), bool), self.sizes[0])
         here = self._evaluate(x)
         for iteration in range(self.settings.max_iterations):
             gradient = self._gradient(here)
-            along = self._along(face, gradient)
+            along = face.along(gradient)
             if np.abs(along).max(initial=0.0) <= self.settings.tolerance * max(1.0, abs(here.log_likelihood)):
-                release = self._release(x, face, gradient)
+                release = self._release(x, face.held, gradient)
                 if release is None:
                     return self._solution(x, here, Status.LOCALIZED, iteration)
-                face[release] = False
+                face = face.changed(release)
                 continue
             try:
                 step = self._direction(x, here, face, along)
@@ -135,7 +166,7 @@ class _Box:
             except LinAlgError:
                 break
             if hit is not None:
-                face[hit] = True
+                face = face.changed(hit)
         return self._solution(x, here, Status.ITERATION_LIMIT, iteration)
 
     def _solution(self, x: np.ndarray, here: Evaluation, status: Status, iterations: int) -> Solution:
@@ -155,19 +186,7 @@ class _Box:
     def _blocks(self, values: np.ndarray) -> list[np.ndarray]:
         return [values[: self.sizes[0]], values[self.sizes[0] :]]
 
-    def _sums(self, face: np.ndarray) -> np.ndarray:
-        """Unit vectors along the sums of the free scores and of the free log-discriminations, shape (D, 2)."""
-        sums = np.zeros((len(face), 2))
-        for block, free in enumerate(self._blocks(~face)):
-            self._blocks(sums)[block][free, block] = 1.0 / np.sqrt(max(1, free.sum()))
-        return sums
-
-    def _along(self, face: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Projection, by columns, on the directions that keep both sums at zero and held parameters in place."""
-        sums, free = self._sums(face), np.where(face, 0.0, values.T).T
-        return free - sums @ (sums.T @ free)
-
-    def _release(self, x: np.ndarray, face: np.ndarray, gradient: np.ndarray) -> int | None:
+    def _release(self, x: np.ndarray, held: np.ndarray, gradient: np.ndarray) -> int | None:
         """The held parameter that most wants to come back inside, or None at a maximum.
 
         The multiplier of a sum is the free parameters' common gradient; a held one stays if it would rise
@@ -175,13 +194,13 @@ class _Box:
         """
         wish = np.zeros(len(x))
         for part in (slice(0, self.sizes[0]), slice(self.sizes[0], None)):
-            free = ~face[part]
+            free = ~held[part]
             common = gradient[part][free].mean() if free.any() else 0.0
-            wish[part] = np.where(face[part], -np.sign(x[part]) * (gradient[part] - common), 0.0)
+            wish[part] = np.where(held[part], -np.sign(x[part]) * (gradient[part] - common), 0.0)
         slack = self.settings.tolerance * np.abs(gradient).sum()
         return int(wish.argmax()) if wish.max() > slack else None
 
-    def _direction(self, x: np.ndarray, here: Evaluation, face: np.ndarray, along: np.ndarray) -> np.ndarray:
+    def _direction(self, x: np.ndarray, here: Evaluation, face: _Face, along: np.ndarray) -> np.ndarray:
         """Newton's direction along the face if minus the Hessian is positive definite, else Fisher scoring's."""
         everyone = np.ones((1, self.sizes[1]), bool)
         observed = information(here, everyone)
@@ -189,19 +208,10 @@ class _Box:
         judges = np.arange(self.sizes[0], len(x))
         observed[judges, judges] -= here.judge_gradient[0]
         try:
-            return newton.positive_solve(self._within(face, observed, 0.0), along)
+            return newton.positive_solve(face.within(observed, 0.0), along)
         except LinAlgError:
             here = evaluate(self.cells, JUDGE_AWARE, self._parameters(x), "expected")
-            return newton.positive_solve(self._within(face, information(here, everyone), newton.DAMPING), along)
-
-    def _within(self, face: np.ndarray, matrix: np.ndarray, damping: float) -> np.ndarray:
-        """A matrix of the directions along a face, damped; on all others a multiple of the identity."""
-        mean = np.trace(matrix) / len(matrix)
-        sums = self._sums(face)
-        matrix = self._along(face, self._along(face, matrix).T) + mean * (sums @ sums.T)
-        diagonal = np.arange(len(matrix))
-        matrix[diagonal, diagonal] += mean * np.where(face, 1.0, damping)
-        return matrix
+            return newton.positive_solve(face.within(information(here, everyone), newton.DAMPING), along)
 
     def _move(
         self, x: np.ndarray, here: Evaluation, step: np.ndarray, rise: float

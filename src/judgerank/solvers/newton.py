@@ -255,7 +255,8 @@ def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def decides(at: Parameters) -> BoolArray:
     """Which judges decide most pairs, shape (1, K); (0, K) for a model without judges."""
-    found: BoolArray = np.exp(at.judges[:1]) * at.scores.std() > DECIDED
+    spread = np.sqrt(at.scores @ at.scores / len(at.scores))  # of scores that sum to zero
+    found: BoolArray = np.exp(at.judges[:1]) * spread > DECIDED
     return found
 
 
