@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.linalg import block_diag, helmert, solve_triangular
+from scipy.linalg import helmert, solve_triangular
 from scipy.special import chdtrc, ndtri, stdtrit
 
 from judgerank.arrays import BoolArray, FloatArray, IntArray
@@ -73,15 +73,16 @@ def covariance(info: FloatArray, n_models: int, n_judges: int) -> FloatArray:
     LinAlgError
         If the information, scaled to ones on its diagonal, is singular to within `SINGULAR`.
     """
-    basis = [zero_sum_basis(n_models)]
-    if n_judges:
-        basis.append(zero_sum_basis(n_judges))
-    to_full = block_diag(*basis, np.eye(len(info) - n_models - n_judges))
-    reduced = to_full.T @ info @ to_full
-    scale = np.sqrt(np.maximum(np.diag(reduced), np.finfo(float).tiny))  # units of every direction
-    if np.linalg.eigvalsh(reduced / np.outer(scale, scale)).min(initial=1.0) <= SINGULAR:
+    sums = np.zeros((len(info), 2 if n_judges else 1))  # unit vectors along the sums held at zero
+    sums[:n_models, 0] = 1.0 / np.sqrt(n_models)
+    sums[n_models : n_models + n_judges, 1:] = 1.0 / np.sqrt(max(n_judges, 1))
+    across = info @ sums
+    within = info - across @ sums.T - sums @ across.T + sums @ (sums.T @ across) @ sums.T
+    within += np.trace(info) / len(info) * (sums @ sums.T)
+    scale = np.sqrt(np.maximum(np.diag(within), np.finfo(float).tiny))  # units of every parameter
+    if np.linalg.eigvalsh(within / np.outer(scale, scale)).min() <= SINGULAR:
         raise np.linalg.LinAlgError("the information is singular")
-    half = solve_triangular(np.linalg.cholesky(reduced), to_full.T, lower=True)
+    half = solve_triangular(np.linalg.cholesky(within), np.eye(len(info)) - sums @ sums.T, lower=True)
     return half.T @ half
 
 
