@@ -56,8 +56,8 @@ def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
         return at
     here = evaluate(cells, model, at, "expected")
     at_zero, at_one = slopes_at_zero(cells, at, here), here.judge_gradient[0]
-    # the slope falls in gamma, ever more slowly: the root of at_zero - b gamma / (1 + c gamma) through the slopes at
-    # zero and one and the derivative at one
+    # the slope falls in gamma, ever more slowly: the root of at_zero - b gamma / (1 + c gamma) through the slopes
+    # at zero and one and the derivative at one
     rises, fall = at_zero > 0, here.judge_information[:, 0, 0]
     left = at_zero - at_one * np.divide(at_zero - at_one, fall, out=np.ones_like(fall), where=fall > 0)
     gamma = np.where(rises, at_zero, 0.0) / np.where(rises, np.maximum(left, at_zero / SHARPEST), 1.0)
