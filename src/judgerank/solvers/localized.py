@@ -26,6 +26,7 @@ from judgerank.solvers.newton import Newton
 from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, unerring_judges
 
 WORTH, MOST_CLIMBS = 2.0, 4  # rough climbs end close to their maximum over the same box
+LARGEST_STEP = 2.0  # of any parameter
 ON_THE_FACE = 1e-9  # distance from a bound, relative to it, that counts as none
 
 
@@ -226,7 +227,7 @@ class _Box:
         with np.errstate(divide="ignore"):
             room = np.where(step == 0, np.inf, (self.bound - np.sign(step) * x) / np.abs(step))
         hit = int(room.argmin())
-        length = min(1.0, newton.LARGEST_RISE / np.abs(step).max(), room[hit])
+        length = min(1.0, LARGEST_STEP / np.abs(step).max(), room[hit])
         slack = newton.ROUNDING * max(1.0, abs(here.log_likelihood))
         for _ in range(50):
             there = x + length * step

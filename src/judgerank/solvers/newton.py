@@ -28,7 +28,7 @@ from judgerank.solvers.solution import (
 )
 
 # relative change of a discrimination, a slope or a tie propensity in one step (see `moved`)
-LARGEST_RISE, LARGEST_FALL = 2.0, 0.9
+LARGEST_RISE, LARGEST_FALL = 4.0, 0.9
 LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
 FLATTEST = 1e-12  # curvature of a judge's information, scaled to ones on its diagonal, that counts as none
 SMALLEST = 1e-30  # of a judge's information, relative to a model's
