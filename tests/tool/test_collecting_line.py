@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from judgerank.collecting.answers import letters_of, reply_of
+from judgerank.collecting.client import Client
 from judgerank.collecting.line import Line, with_params
 from judgerank.collecting.requests import request
 from judgerank.collecting.settings import Judge, Prompt
@@ -93,6 +94,31 @@ def test_what_a_judge_is_asked_with():
     longer = Judge(judge="j", base_url=HERE, params={"max_completion_tokens": 9})
     assert "max_tokens" not in request(longer, prompt, False)
     assert longer.longest(prompt) == 9
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [({"structured": True}, "response_format"), ({"reasoning_effort": "low"}, "reasoning_effort")],
+)
+def test_a_parameter_goes_out_under_one_name(given, name, monkeypatch):
+    """A server that knows it by another name refuses OpenAI's."""
+
+    async def body(provider: str, model: str) -> dict:
+        judge = Judge(judge="j", provider=provider, model=model, base_url=HERE, **given)
+        client = Client({"j": judge}, Prompt(), 10.0)
+        try:
+            return json.loads((await client.prepared(judge, [{"role": "user", "content": "?"}])).content)
+        finally:
+            await client.close()
+
+    monkeypatch.setenv("JUDGERANK_API_KEY", "k")
+    of_openai, of_anthropic = (
+        asyncio.run(body(*of)) for of in (("openai", "my/own"), ("anthropic", "claude-sonnet-4-5"))
+    )
+    assert name in of_openai
+    assert name not in of_anthropic
+    assert len(of_anthropic) == len(of_openai)  # the other name is there
+    assert not {"allowed_openai_params", "api_base"} & {*of_openai, *of_anthropic}
 
 
 class Told:

@@ -19,7 +19,7 @@ import httpx
 from judgerank.collecting.answers import Reply, reply_of
 from judgerank.collecting.keys import keys
 from judgerank.collecting.line import LARGEST_BODY, Line, shortened
-from judgerank.collecting.requests import request, wire_params
+from judgerank.collecting.requests import request, unknown, wire_params
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.errors import ConfigError
 
@@ -87,7 +87,7 @@ class Client:
         try:
             async with asyncio.timeout(self.timeout):
                 answer = await self._litellm.acompletion(
-                    **request(judge, self._prompt, structured),
+                    **self._asked(judge, structured),
                     messages=[dict(message) for message in messages],
                     api_key=self._keys.get(judge.judge) or NO_KEY,
                     client=self._handler(line),
@@ -155,6 +155,12 @@ class Client:
     def shortened(self, judge: Judge, said: str) -> str:
         """What a server said, short and without the judge's key."""
         return shortened(said, self._keys.get(judge.judge))
+
+    def _asked(self, judge: Judge, structured: bool) -> dict[str, Any]:
+        asked = request(judge, self._prompt, structured)
+        model, provider, *_ = self._litellm.get_llm_provider(asked["model"], api_base=asked["api_base"])
+        translated = self._litellm.get_supported_openai_params(model, provider) or ()
+        return asked | {"allowed_openai_params": unknown(asked, translated)}
 
     def _handler(self, line: Line) -> Any:
         from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from judgerank.collecting.settings import Judge, Prompt
 
 BESIDE = 5  # likely tokens whose log-probabilities are asked for
 TRANSLATED = ("temperature", "max_tokens")  # parameters that every provider has, each by its own name
+PLACE = ("model", "api_base")
 FORM = {
     "type": "json_schema",
     "json_schema": {
@@ -44,9 +46,16 @@ def request(judge: Judge, prompt: Prompt, structured: bool) -> dict[str, Any]:
         asked["response_format"] = FORM
     if judge.logprobs:
         asked |= {"logprobs": True, "top_logprobs": BESIDE}
-    # what is asked for is sent: the library's lists of what a model takes are older than some models
-    asked["allowed_openai_params"] = sorted(asked.keys() - set(TRANSLATED))
     return asked | {"model": judge.called, "api_base": judge.base_url}
+
+
+def unknown(asked: Iterable[str], translated: Iterable[str]) -> list[str]:
+    """Which parameters go out as they are, as the library has no translation of them for a model.
+
+    They are sent all the same: its lists of what a model takes are older than some models. What it translates must
+    not go out twice, by the provider's name and by OpenAI's: Anthropic's servers refuse fields they do not know.
+    """
+    return sorted(set(asked) - {*TRANSLATED, *PLACE, *translated})
 
 
 def wire_params(judge: Judge) -> dict[str, Any]:
