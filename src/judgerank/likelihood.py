@@ -14,7 +14,6 @@ from judgerank.layout import KEPT, Listed, Table, laid_out
 from judgerank.model import Model, Parameters
 from judgerank.remembering import remembered
 
-FURTHEST = 700.0  # log-odds taken into odds, which overflow beyond
 CHUNK = 1 << 14  # rows evaluated at a time: the temporaries stay in cache
 Curvature = Literal["expected", "observed"]
 
@@ -65,27 +64,28 @@ class Law:
     """
 
     def __init__(self, eta: FloatArray, nu: FloatArray | None):
-        within = eta if np.min(eta, initial=0.0) >= -FURTHEST else np.maximum(eta, -FURTHEST)
-        odds = np.exp(-within)  # of the second model against the first
-        ties = None if nu is None else nu * np.sqrt(odds)
-        self._eta, self._nu = eta, nu
-        self._first = 1.0 / (1.0 + (odds if ties is None else odds + ties))
-        self._second = odds * self._first
-        self.tie: FloatArray = np.zeros(()) if ties is None else ties * self._first
-        self.mean: FloatArray = self._first if ties is None else self._first + 0.5 * self.tie
+        # in units of the likelier win's probability, lest any overflow
+        self._eta, self._nu, self._e = eta, nu, np.exp(-np.abs(eta))
+        ties = None if nu is None else nu * np.sqrt(self._e)
+        self._others = self._e if ties is None else self._e + ties
+        self._q = 1.0 / (1.0 + self._others)
+        self.tie: FloatArray = np.zeros(()) if ties is None else ties * self._q
+        self.mean: FloatArray = np.where(eta >= 0, self._q, self._e * self._q)
+        if ties is not None:
+            self.mean += 0.5 * self.tie
 
     def log_likelihood(self, y: FloatArray, tied: FloatArray | None) -> FloatArray:
         """Per comparison, for a mean outcome and a share tied."""
         value = y * self._eta
-        value -= np.maximum(self._eta, np.zeros_like(self._eta))
-        value += np.log(np.maximum(self._first, self._second))  # never the log of what rounds to zero
+        value -= np.maximum(self._eta, 0.0)
+        value -= np.log1p(self._others)
         return value if self._nu is None else value + xlogy(tied, self._nu)
 
     @property
     def variance(self) -> FloatArray:
         """Of y; also the derivative of its mean in eta."""
-        decided = self._first * self._second
-        return decided if self._nu is None else decided + 0.25 * self.tie * (self._first + self._second)
+        decided = self._e * self._q * self._q
+        return decided if self._nu is None else decided + 0.25 * self.tie * self._q * (1.0 + self._e)
 
     @property
     def with_ties(self) -> FloatArray:
