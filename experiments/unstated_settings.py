@@ -7,6 +7,7 @@ that the number can come about so, not that it did.
 """
 
 import logging
+from dataclasses import replace
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -15,11 +16,12 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank import FitResult, fit
 from judgerank.comparisons import Comparisons
 from judgerank.judgments import Judgments
+from judgerank.simulate import generator
 from judgerank.solvers.adam import Adam
 from replication import published
 from replication.config import main
 from replication.outputs import run_section
-from replication.pool_search import against_table_2, sample_search, samples, stop_search, stops
+from replication.pool_search import against_table_2, sample_search, samples, stop_search, stops, turned
 from replication.searching import FITS, rank_search, reduction_search, tie_search, versions_of, width_search
 from replication.tables import Table
 
@@ -32,6 +34,7 @@ CAPTIONS = {
     "interval_ends": "printed judge-aware scores and interval ends reproduced, at the maximum and before it",
     "samples": "BTL on samples of the pool's comparisons against the correlations of section 5.4",
     "stops": "judge-aware fits to the sample found, by algorithm and iterations (Table 2)",
+    "turned": "Table 2 by the stop found, with about half of the comparisons told of the other way round",
     "table_2": "Table 2 and its correlations: the sample and stop found, the sample's maximum, all comparisons",
 }
 
@@ -98,11 +101,27 @@ def table_2_search(judgments: Judgments, whole: FitResult, cfg: DictConfig) -> d
         fits |= {(name, str(many)): fitted for many, fitted in stops(part, settings, list(cfg.stops))}
     btl, pool = fit(part, "btl"), c.with_judges(judges)
     order = stop_search(fits, btl, whole.scores)
-    table = against_table_2(fits[tuple(order.loc[0, ["algorithm", "iterations"]])], btl, whole.scores)
+    stopped = fits[tuple(order.loc[0, ["algorithm", "iterations"]])]
+    table = against_table_2(stopped, btl, whole.scores)
     maximum = against_table_2(fits["maximum", "--"], btl, whole.scores)
     table["ours_maximum"], table["reproduced_maximum"] = maximum["ours"], maximum["reproduced"]
     table["ours_all_comparisons"] = against_table_2(fit(pool), fit(pool, "btl"), whole.scores)["ours"]
-    return {"samples": found, "stops": order, "table_2": table}
+    around = turned_search(part, stopped, btl, whole.scores, cfg)
+    return {"samples": found, "stops": order, "table_2": table, "turned": around}
+
+
+def turned_search(
+    part: Comparisons, stopped: FitResult, btl: FitResult, reference: pd.Series, cfg: DictConfig
+) -> pd.DataFrame:
+    """Table 2 by the stop found where the same comparisons are told of otherwise, so that sums round otherwise."""
+    settings, rows = replace(stopped.settings, max_iterations=stopped.solution.iterations), []
+    for number in range(cfg.turned):
+        other = turned(part, generator(cfg.seed, "unstated_settings", "turned", number))
+        check = against_table_2(fit(other, "judge_aware", settings), btl, reference).set_index("name")
+        rows.append(
+            {"reproduced": int(check["reproduced"].sum()), **check["ours"][["pearson_gain", "spearman_gain"]]}
+        )
+    return pd.DataFrame(rows)
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

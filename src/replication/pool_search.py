@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -105,6 +106,13 @@ def stops(comparisons: Comparisons, settings: Adam, at: list[int]) -> Iterator[t
             here = evaluate(cells, model, parameters)
             solution = Solution(parameters, here, Status.ITERATION_LIMIT, iteration, ())
             yield iteration, FitResult(cells, model, settings, solution)
+
+
+def turned(comparisons: Comparisons, rng: np.random.Generator) -> Comparisons:
+    """The same comparisons, about half of them told of with the other model first: their sums round otherwise."""
+    other, c = rng.random(len(comparisons)) < 0.5, comparisons
+    first, second = np.where(other, [c.second, c.first], [c.first, c.second])
+    return replace(c, first=first, second=second, outcome=np.where(other, 1.0 - c.outcome, c.outcome))
 
 
 def against_table_2(judge_aware: FitResult, btl: FitResult, reference: pd.Series) -> pd.DataFrame:

@@ -5,12 +5,13 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from judgerank import Comparisons, fit
 from judgerank.solvers.adam import Adam
 from replication import published
 from replication.datasets import load_judgments
-from replication.pool_search import DRAWS, against_table_2, drawn, sample_search, samples, stops
+from replication.pool_search import DRAWS, against_table_2, drawn, sample_search, samples, stops, turned
 from replication.searching import attempts, exchanged, reduction_search, width_search
 from tests.real_data import needs_in_house
 from tests.study.test_config import composed
@@ -76,6 +77,14 @@ def test_stops_are_where_the_algorithm_is_stopped(simulated):
     for many, fitted in found.items():
         same = fit(c, "judge_aware", Adam(max_iterations=many))
         assert np.array_equal(fitted.scores, same.scores)
+
+
+def test_comparisons_told_of_the_other_way_round_are_the_same(simulated):
+    c = simulated(5, np.linspace(1, -1, 6), [1.5, 1.0, 0.5], 3000, ties=0.1)
+    other = turned(c, np.random.default_rng(0))
+    assert 1000 < (other.first != c.first).sum() < 2000
+    assert_allclose(fit(other).scores, fit(c).scores, atol=1e-9)
+    assert np.array_equal(other.judge, c.judge)
 
 
 def test_neighbours_that_exchange_places_are_found(cells_of):

@@ -166,6 +166,7 @@ class UnstatedSettings(Section):
     algorithms: list[Stepped] = MISSING
     stops: list[int] = at_least(1)
     ranking_stops: list[int] = at_least(1)
+    turned: int = at_least(1)
 
 
 @dataclass
