@@ -17,21 +17,26 @@ PRECISION = 1e-6  # of the logarithm of a squared volatility, Glickman's
 
 
 def _as_evalica(comparisons: Comparisons) -> dict:
-    """Rows as evalica takes them, in their order."""
+    """Rows as evalica takes them, in their order, models by number: names would be looked up row by row."""
     winner = np.array([evalica.Winner.Y, evalica.Winner.Draw, evalica.Winner.X], object)
     c = comparisons
     return {
-        "xs": [c.models[i] for i in c.first],
-        "ys": [c.models[j] for j in c.second],
-        "winners": list(winner[(2 * c.outcome).astype(int)]),
-        "index": pd.Index(c.models),
+        "xs": c.first,
+        "ys": c.second,
+        "winners": winner[(2 * c.outcome).astype(int)].tolist(),
+        "index": pd.RangeIndex(len(c.models)),
     }
+
+
+def _by_name(scores: pd.Series, comparisons: Comparisons) -> pd.Series:
+    """Scores by number of the model, in any order, by its name."""
+    return scores.sort_index().set_axis(list(comparisons.models))
 
 
 def win_rate(comparisons: Comparisons) -> Ranking:
     """Mean over opponents of the share of comparisons won against each, a tie being half (evalica)."""
     scores = evalica.average_win_rate(**_as_evalica(comparisons)).scores
-    return Ranking(scores[list(comparisons.models)])
+    return Ranking(_by_name(scores, comparisons))
 
 
 def elo(
@@ -44,7 +49,7 @@ def elo(
 ) -> Ranking:
     """Online Elo ratings in the order of the rows (Elo, 1978), by evalica with its defaults."""
     found = evalica.elo(**_as_evalica(comparisons), initial=initial, base=base, scale=scale, k=k)
-    rating = found.scores[list(comparisons.models)]
+    rating = _by_name(found.scores, comparisons)
 
     def predict(c: Comparisons) -> np.ndarray:
         r = rating[list(c.models)].to_numpy()
@@ -115,13 +120,14 @@ def period(rating, rd, volatility, one, other, outcome, tau: float) -> tuple[np.
 
 def _volatilities(delta, rd, v, volatility, tau: float) -> np.ndarray:
     """Step 5 of Glickman's description, all players at once: x = log volatility^2 by the Illinois method."""
-    a = np.log(volatility**2)
+    a, square, known = np.log(volatility**2), delta**2, rd**2 + v
 
     def f(x, i):
-        total = rd[i] ** 2 + v[i] + np.exp(x)
-        return np.exp(x) * (delta[i] ** 2 - total) / (2 * total**2) - (x - a[i]) / tau**2
+        change = np.exp(x)
+        total = known[i] + change
+        return change * (square[i] - total) / (2 * total**2) - (x - a[i]) / tau**2
 
-    room = delta**2 - rd**2 - v
+    room = square - rd**2 - v
     low, high = a.copy(), np.log(np.where(room > 0, room, 1.0))
     below = np.flatnonzero(room <= 0)
     high[below] = a[below]
