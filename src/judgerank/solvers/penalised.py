@@ -124,7 +124,7 @@ class Problem:
         gradient = np.concatenate([here.score_gradient, here.judge_gradient[self.free]]) - image
         gradient[: self.n] -= pull
         gradient[self.n : self.n + len(share)] -= size * share
-        height = here.log_likelihood - 0.5 * (size + full @ image)
+        height = here.log_likelihood - 0.5 * float(size + full @ image)
         info = np.empty((0, 0)) if curvature is None else self._second(at, spread, here, curvature)
         return height, self.coordinates.gradient(gradient), info
 
