@@ -8,11 +8,11 @@ import logging
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
-from scipy.stats import spearmanr
 
 from judgerank.judgments import Judgments
 from replication import plots, published
 from replication.config import both_fits, main
+from replication.correlation import spearman
 from replication.outputs import run_section
 from replication.tables import Table, fit_rows, leaderboard
 
@@ -29,7 +29,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     ranking = leaderboard(fits["judge_aware"], fits["btl"], cfg.level)
     elo = published.numbers("chatbot_arena_human", "elo")
     summary = fit_rows(list(fits.values()), cfg.level, dataset=arena.name)
-    summary["spearman_human"] = [spearmanr(f.scores[elo.index], elo).statistic for f in fits.values()]
+    summary["spearman_human"] = [spearman(f.scores[elo.index], elo) for f in fits.values()]
     for fitted in fits.values():
         log.info("%s", fitted)
     tables = {

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
-from scipy.stats import spearmanr
 
 from judgerank import FitResult, fit
 from judgerank.inference import likelihood_ratio
@@ -21,6 +20,7 @@ from judgerank.judgments import Judgments
 from judgerank.solvers.adam import Adam
 from replication import plots
 from replication.config import main, solver_settings
+from replication.correlation import spearman
 from replication.outputs import run_section
 from replication.tables import Table, fit_rows
 
@@ -43,7 +43,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "statistic": statistic,
         "degrees_of_freedom": df,
         "p_value": p_value,
-        "spearman": spearmanr(length.scores, scalar.scores).statistic,
+        "spearman": spearman(length.scores, scalar.scores),
         "largest_rank_change": int(ranking["rank_change"].abs().max()),
         "z_q25": np.quantile(comparisons.covariate, 0.25),
         "z_q75": np.quantile(comparisons.covariate, 0.75),

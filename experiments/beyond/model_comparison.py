@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
-from scipy.stats import spearmanr
 
 from judgerank import FitResult, fit
 from judgerank.connectivity import position_share
@@ -19,6 +18,7 @@ from judgerank.inference import likelihood_ratio
 from judgerank.judgments import Judgments
 from replication import plots, published
 from replication.config import main, solver_settings
+from replication.correlation import spearman
 from replication.dependence import agreements
 from replication.outputs import run_section
 from replication.tables import Table
@@ -101,7 +101,7 @@ def members_table(fits: dict[str, FitResult], scores: pd.DataFrame, judgments: J
         if "judge_aware" in fits:
             row["models_moved"] = int((fitted.ranks != fits["judge_aware"].ranks).sum())
         if elo is not None:
-            row["spearman_human"] = spearmanr(fitted.scores[elo.index], elo).statistic
+            row["spearman_human"] = spearman(fitted.scores[elo.index], elo)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -115,7 +115,7 @@ def people_table(cfg, judgments: Judgments, fits: dict[str, FitResult], referenc
     compared = {name: f for name, f in fits.items() if f.solution.spread is None and not f.model.has_ties}
     compared = {name: f for name, f in compared.items() if not f.model.has_slope}
     found = agreements(cfg.seed, cfg.resamples, judgments, compared, reference)
-    at_fit = {name: spearmanr(f.scores[reference.index], reference).statistic for name, f in compared.items()}
+    at_fit = {name: spearman(f.scores[reference.index], reference) for name, f in compared.items()}
     ends = [0.5 - cfg.level / 2, 0.5 + cfg.level / 2]
     rows = []
     for name in compared:

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
-from scipy.stats import spearmanr
 
 from replication import plots
 from replication.config import ROOT, main
+from replication.correlation import spearman
 from replication.outputs import run_section
 from replication.replicate import Study
 from replication.slots import ORDERS, standardised_scores, truth_of
@@ -75,7 +75,7 @@ def errors_of(scores: np.ndarray, target: np.ndarray) -> dict[str, float]:
         "rms_bias": np.sqrt(np.mean((scores.mean(axis=0) - target) ** 2)),
         "rms_noise": np.sqrt(noise),
         "rms_error": np.sqrt(np.mean((scores - target) ** 2)),
-        "spearman": np.mean([spearmanr(row, target).statistic for row in scores]),
+        "spearman": np.mean([spearman(row, target) for row in scores]),
         "n_fitted": len(scores),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,16 @@ from judgerank.solvers.settings import Settings
 from judgerank.solvers.solution import Solution, Status
 
 Names = str | Sequence[str]
+
+
+@lru_cache(maxsize=64)
+def _index(names: tuple[str, ...]) -> pd.Index:
+    return pd.Index(list(names))
+
+
+def labels(names: tuple[str, ...]) -> pd.Index:
+    """Names as an index of its own; made of them once, which takes longer than all else in a small series."""
+    return _index(names).view()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +69,7 @@ class Estimates:
     @property
     def scores(self) -> pd.Series:
         """Zero-sum scores by model."""
-        return pd.Series(self.solution.parameters.scores, index=list(self.comparisons.models), name="score")
+        return pd.Series(self.solution.parameters.scores, index=labels(self.comparisons.models), name="score")
 
     @property
     def ranks(self) -> pd.Series:
@@ -70,14 +81,14 @@ class Estimates:
         """Discriminations by judge, geometric mean one over the judges in play; one throughout for BTL."""
         judges = self.solution.parameters.judges
         gamma = np.exp(judges[0]) if len(judges) else np.ones(len(self.comparisons.judges))
-        return pd.Series(gamma, index=list(self.comparisons.judges), name="discrimination")
+        return pd.Series(gamma, index=labels(self.comparisons.judges), name="discrimination")
 
     @property
     def slope(self) -> pd.Series:
         """Covariate slopes beta by judge; zero throughout unless the model frees them."""
         judges = self.solution.parameters.judges
         beta = judges[1] if self.model.has_slope else np.zeros(len(self.comparisons.judges))
-        return pd.Series(beta, index=list(self.comparisons.judges), name="slope")
+        return pd.Series(beta, index=labels(self.comparisons.judges), name="slope")
 
     @property
     def position(self) -> pd.Series:
@@ -88,7 +99,7 @@ class Estimates:
             if self.model.has_position
             else np.zeros(len(self.comparisons.judges))
         )
-        return pd.Series(b, index=list(self.comparisons.judges), name="position")
+        return pd.Series(b, index=labels(self.comparisons.judges), name="position")
 
     @property
     def tie(self) -> pd.Series:
@@ -96,7 +107,7 @@ class Estimates:
         judges = self.solution.parameters.judges
         empty = np.full(len(self.comparisons.judges), np.nan)
         nu = np.exp(judges[self.model.row("log_tie")]) if self.model.has_ties else empty
-        return pd.Series(nu, index=list(self.comparisons.judges), name="tie")
+        return pd.Series(nu, index=labels(self.comparisons.judges), name="tie")
 
     @property
     def judges_at_zero(self) -> tuple[str, ...]:
@@ -124,7 +135,7 @@ class Estimates:
     @property
     def judge_status(self) -> pd.Series:
         """How each judge ended: interior, zero, unbounded, slope_bound, or that of an unfinished fit."""
-        status = pd.Series(str(self.status), index=list(self.comparisons.judges), name="status")
+        status = pd.Series(str(self.status), index=labels(self.comparisons.judges), name="status")
         if self.converged or self.solution.alone is not None:  # the others are at their best, given that judge's
             status[:] = str(Status.INTERIOR if self.solution.spread is None else Status.SHRUNK)
         status[list(self.slopes_at_bound)] = "slope_bound"

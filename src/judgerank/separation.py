@@ -155,7 +155,8 @@ class NetResults:
 
     def _times(self, v: FloatArray) -> FloatArray:
         """L_k v_p, shape (P, K, N)."""
-        return np.tensordot(v, self.information, (1, 2))
+        k, n = self.net.shape
+        return (v @ self._flat.reshape(k * n, n).T).reshape(-1, k, n)
 
     def total(self, gamma: FloatArray) -> FloatArray:
         """sum gamma_k^2 L_k for every pair's weights, the shift of all scores lifted; shape (P, N, N)."""

@@ -7,7 +7,7 @@ from itertools import count
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta, kendalltau
+from scipy.special import betaincinv
 
 from judgerank.adaptive.choosing import RULES
 from judgerank.adaptive.goals import Goal, spent_at
@@ -19,6 +19,7 @@ from judgerank.errors import NoIntervalError
 from judgerank.model import Parameters
 from judgerank.ranks import Order, orders
 from judgerank.result import FitResult
+from replication.correlation import kendall
 from replication.dependence import standardised_errors
 from replication.replicate import Record
 
@@ -93,7 +94,7 @@ def played_back(settings: dict, rng: np.random.Generator, shared: tuple[Comparis
     rows, reference = shared
 
     def watch(result: FitResult, order: Order | None) -> dict[str, float]:
-        tau = float(kendalltau(result.scores, reference).statistic)
+        tau = kendall(result.solution.parameters.scores, reference)
         try:
             return {"tau": tau, "error": float(standardised_errors(result).mean())}
         except NoIntervalError:
@@ -131,7 +132,7 @@ def false_stops(records: pd.DataFrame) -> dict[str, float]:
         "wrong": wrong,
         "rate": wrong / n,
         "rate_se": np.sqrt(wrong * (n - wrong) / n**3),
-        "rate_upper": 1.0 if wrong == n else float(beta.ppf(0.95, wrong + 1, n - wrong)),
+        "rate_upper": 1.0 if wrong == n else float(betaincinv(wrong + 1, n - wrong, 0.95)),
         "naive": naive,
         "naive_rate": naive / n,
         "naive_rate_se": np.sqrt(naive * (n - naive) / n**3),

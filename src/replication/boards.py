@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import expit
-from scipy.stats import norm
 
 from judgerank.boards.comparing import compare
 from judgerank.boards.moving import place
 from judgerank.comparisons import Comparisons
 from judgerank.errors import JudgerankError
 from judgerank.fitting import fit
+from judgerank.inference import normal_quantile
 from judgerank.judgments import Judgments
 from replication.replicate import Record
 
@@ -92,7 +92,7 @@ def placed_once(settings: dict, rng: np.random.Generator) -> Record:
     board = fit(drawn(rng, SCORES, settings["board"]), "judge_aware")
     new = drawn(rng, np.r_[SCORES, NEWCOMER], settings["own"], True, settings["favour"])
     placed = place(board, new, level=settings["level"])
-    row, z = placed.newcomers.iloc[0], norm.ppf(0.5 + settings["level"] / 2)
+    row, z = placed.newcomers.iloc[0], normal_quantile(settings["level"])
     off = abs(row["score"] - NEWCOMER)
     pairs = placed.differences.set_index("model")
     true = NEWCOMER - pd.Series(SCORES, board.comparisons.models)[pairs.index]

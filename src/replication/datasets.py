@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-import pooch
-import requests
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
@@ -118,6 +116,9 @@ def _download(dataset: Dataset) -> Path:
     if not dataset.url:
         folders = " or ".join(str(folder) for folder in data_folders())
         raise DataUnavailableError(f"{dataset.file} is not in {folders}, and has no address to fetch it from")
+    import pooch  # both load slowly, and are needed once
+    import requests
+
     known = f"sha256:{dataset.sha256}" if dataset.sha256 else None
     try:
         path = Path(pooch.retrieve(dataset.url, known, dataset.file, ROOT / "data", progressbar=True))

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 from scipy.special import expit, gammaln, stdtrit
-from scipy.stats import spearmanr
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, NoIntervalError, NoMaximumError
@@ -23,6 +22,7 @@ from judgerank.model import Parameters
 from judgerank.ranks import Order, orders_by_errors, pairwise, rank_intervals, standardised
 from judgerank.result import FitResult
 from judgerank.simulate import generator
+from replication.correlation import spearman
 from replication.replicate import Record
 
 NODES = 40  # of the quadrature over a question's effect
@@ -101,7 +101,7 @@ def agreements(
             }
         except (NoMaximumError, DataError):
             continue
-        rows.append({name: spearmanr(values[places], reference).statistic for name, values in scores.items()})
+        rows.append({name: spearman(values[places], reference) for name, values in scores.items()})
     return pd.DataFrame(rows, columns=list(fits))
 
 

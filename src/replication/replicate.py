@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import joblib
 from joblib import delayed
@@ -27,8 +27,10 @@ from tqdm import tqdm
 from judgerank.errors import ConfigError, DataError, JudgerankError
 from judgerank.simulate import generator
 from replication import blocks
-from replication.schemas.section import Parallel
 from replication.sources import code_digest, named_modules
+
+if TYPE_CHECKING:
+    from replication.schemas.section import Parallel  # loads hydra, which workers can do without
 
 log = logging.getLogger("replication")
 BACKENDS = ("loky", "sequential", "dask")

@@ -12,7 +12,6 @@ from omegaconf import DictConfig, OmegaConf
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import expit
-from scipy.stats import spearmanr
 
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, NoMaximumError
@@ -21,6 +20,7 @@ from judgerank.result import FitResult
 from judgerank.simulate import draw_outcomes
 from replication import published
 from replication.config import ROOT, both_fits
+from replication.correlation import spearman
 from replication.replicate import Record, Study, Task
 
 MEASURES = ("pearson", "spearman")
@@ -60,7 +60,7 @@ def correlations(scores: pd.Series, reference: pd.Series) -> dict[str, float]:
     """Pearson and Spearman correlation with a reference, over the models it has."""
     known = scores[reference.index]
     pearson = float(np.corrcoef(known, reference)[0, 1])
-    return {"pearson": pearson, "spearman": float(spearmanr(known, reference).statistic)}
+    return {"pearson": pearson, "spearman": spearman(known, reference)}
 
 
 def held_against(whole: Whole, part: Comparisons, settings: dict) -> Record:

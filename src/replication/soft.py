@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import expit
-from scipy.stats import kendalltau
 
 from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
@@ -26,6 +25,7 @@ from judgerank.fitting import fit
 from judgerank.inference import wald
 from judgerank.ranks import orders_by_errors, separated, standardised
 from judgerank.result import FitResult
+from replication.correlation import kendall
 from replication.replicate import Record
 
 SCORES = np.linspace(0.6, -0.6, 8)
@@ -153,10 +153,10 @@ def answered_once(settings: dict, rng: np.random.Generator) -> Record:
             continue
         true, s, n = SCORES / SCORES.std(), fitted.scores.to_numpy(), len(SCORES)
         record[f"squared/{way}"] = float(((s / s.std() - true) ** 2).mean())
-        record[f"tau/{way}"] = float(kendalltau(s, true).statistic)
+        record[f"tau/{way}"] = kendall(s, true)
         if fitted.model.judge_blocks:
             gamma = fitted.discrimination.to_numpy()
-            record[f"discrimination/{way}"] = float(kendalltau(gamma, DISCRIMINATION).statistic)
+            record[f"discrimination/{way}"] = kendall(gamma, DISCRIMINATION)
         for kind, each in kinds.items():
             scaled, v = standardised(s, each.covariance[:n, :n])
             error = np.sqrt(np.diag(v))

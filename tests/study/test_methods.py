@@ -183,9 +183,10 @@ def test_crowd_bt_refuses_settings_out_of_range(data, wrong):
 def test_graded_gradient_is_that_of_its_objective(data):
     rng, spread = np.random.default_rng(0), np.array([1.2, 0.7, 0.5])
     cells = data.with_ties()
+    answers = graded_module._answers(cells)
     x = np.r_[rng.normal(0, 1, 6), rng.normal(0, 0.5, 4), rng.uniform(0.05, 1, 4)]
-    value, gradient = graded_module._loss(x, cells, spread)
-    numeric = approx_fprime(x, lambda v: graded_module._loss(v, cells, spread)[0], 1e-7)
+    value, gradient = graded_module._loss(x, cells, answers, spread)
+    numeric = approx_fprime(x, lambda v: graded_module._loss(v, cells, answers, spread)[0], 1e-7)
     np.testing.assert_allclose(gradient, numeric, atol=2e-6)
     d, a, b = x[data.first] - x[data.second], np.exp(x[6:10])[data.judge], x[10:][data.judge]
     win, lose = expit(a * (d - b)), expit(-a * (d + b))

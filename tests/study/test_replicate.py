@@ -226,7 +226,8 @@ def test_records_of_other_code_are_computed_anew(tmp_path):
     shutil.copytree(sources.SOURCES, code)
     program = """if True:
         from pathlib import Path
-        from replication.replicate import Parallel, Study
+        from replication.replicate import Study
+        from replication.schemas.section import Parallel
         from tests.study.replicate_tasks import numbers
         print(Study("toy", numbers, {"a": {"mean": 0}}, {"a": 7}, 1, Path("cache")).run(Parallel("sequential", 1)))
     """

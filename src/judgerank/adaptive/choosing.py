@@ -74,9 +74,10 @@ def by_information(
     """
     v = result.covariance.copy()
     asked = _candidates(result)
+    asked = asked[:, left[tuple(asked)] > 0]
     those = Candidates(result, 0).outcomes(asked)
     first, second, judge = asked
-    free, chosen = left[first, second, judge].copy(), []
+    free, chosen = left[first, second, judge], []
     explored = int(np.ceil(EXPLORED * size))
     each = max(1, (size - explored) // CHUNKS)
     total = 0

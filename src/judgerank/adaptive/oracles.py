@@ -125,9 +125,9 @@ class Replayed:
 
     def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers:
         found = np.empty(len(first))
-        for place, cell in enumerate(zip(first, second, judge, strict=True)):
-            number = np.ravel_multi_index(cell, self.left.shape)
-            found[place] = self._outcomes[self._next[number]]
-            self._next[number] += 1
-            self.left[cell] -= 1
+        cells = np.ravel_multi_index((first, second, judge), self.left.shape)
+        for place, cell in enumerate(cells.tolist()):
+            found[place] = self._outcomes[self._next[cell]]
+            self._next[cell] += 1
+        np.subtract.at(self.left, (first, second, judge), 1)
         return Answers(found)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from judgerank.arrays import BoolArray, FloatArray, IntArray
+from judgerank.arrays import FloatArray, IntArray
 from judgerank.blocks.block import Role, Stacked
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import Law
@@ -63,6 +63,16 @@ class Rows:
         )
         return Rows(self.columns[kept], self.role, count, outcome, tied, merged, self.has_ties)
 
+    @cached_property
+    def row(self) -> IntArray:
+        """Row of every entry of the columns."""
+        return np.repeat(np.arange(self.columns.shape[0]), np.diff(self.columns.indptr))
+
+    @cached_property
+    def by_role(self) -> dict[Role, csr_array]:
+        """Columns of the parameters of one role."""
+        return {role: self.columns[:, self.role == role] for role in Role}
+
     def at(self, theta: FloatArray) -> Here:
         """What a point says, shape (D,), minus infinity standing for a weight or a propensity of zero."""
         return Here(self, theta)
@@ -94,20 +104,20 @@ class Here:
 
     def __init__(self, rows: Rows, theta: FloatArray):
         self.rows, self.theta = rows, theta
-        role = rows.role
-        forms = [self._form(role == each) for each in Role]
+        forms = [self._form(role) for role in Role]
         self.quality, self.offset = forms[Role.QUALITY], forms[Role.OFFSET]
         self.g = np.exp(forms[Role.WEIGHT])
         self.signal = self.g * self.quality
         self.nu = np.exp(forms[Role.TIE]) if rows.has_ties else None
         self.law = Law(self.signal + self.offset, self.nu)
 
-    def _form(self, chosen: BoolArray) -> FloatArray:
-        """Sum of columns times parameters over some of the parameters, shape (U,)."""
-        value: FloatArray = self.rows.columns @ np.where(chosen & np.isfinite(self.theta), self.theta, 0.0)
-        away = chosen & np.isneginf(self.theta)
+    def _form(self, role: Role) -> FloatArray:
+        """Sum of columns times parameters over those of one role, shape (U,)."""
+        columns, theta = self.rows.by_role[role], self.theta[self.rows.role == role]
+        value: FloatArray = columns @ np.where(np.isfinite(theta), theta, 0.0)
+        away = np.isneginf(theta)
         if away.any():
-            value[self.rows.columns @ away.astype(float) != 0] = -np.inf
+            value[columns @ away.astype(float) != 0] = -np.inf
         return value
 
     @property
@@ -128,8 +138,7 @@ class Here:
         """Of eta in q, w and o's parameters and of log nu in t's, shape (U, D)."""
         factors = np.stack([self.g, self.signal, np.ones_like(self.g), np.ones_like(self.g)])
         columns = self.rows.columns
-        row = np.repeat(np.arange(columns.shape[0]), np.diff(columns.indptr))
-        data = columns.data * factors[self.rows.role[columns.indices], row]
+        data = columns.data * factors[self.rows.role[columns.indices], self.rows.row]
         return csr_array((data, columns.indices, columns.indptr), shape=columns.shape)
 
     @cached_property
@@ -167,14 +176,15 @@ class Here:
     @cached_property
     def observed_information(self) -> FloatArray:
         """Minus the Hessian, shape (D, D)."""
-        total, x, role = self.expected_information.copy(), self.rows.columns, self.rows.role
+        total, role = self.expected_information.copy(), self.rows.role
+        x = self.rows.by_role[Role.WEIGHT]
         # second derivatives of eta: g between quality and weight, g q between weights
         left = self.rows.count * self.residual
         both, weights = role == Role.QUALITY, role == Role.WEIGHT
-        cross = (x[:, both].T @ _scaled(x[:, weights], left * self.g)).toarray()
+        cross = (self.rows.by_role[Role.QUALITY].T @ _scaled(x, left * self.g)).toarray()
         total[np.ix_(both, weights)] -= cross
         total[np.ix_(weights, both)] -= cross.T
-        total[np.ix_(weights, weights)] -= _squared(x[:, weights], left * self.signal)
+        total[np.ix_(weights, weights)] -= _squared(x, left * self.signal)
         return total
 
 

@@ -64,7 +64,7 @@ def third_cumulant(mean: FloatArray, tie: FloatArray) -> FloatArray:
     With T = y - 1/2, E T = m, E T^2 = (1 - p_0) / 4 and E T^3 = m / 4.
     """
     m = mean - 0.5
-    return m / 4 - 3 * m * (1 - tie) / 4 + 2 * m**3
+    return m / 4 - 3 * m * (1 - tie) / 4 + 2 * m * m * m
 
 
 def variance_by_log_nu(mean: FloatArray, tie: FloatArray) -> FloatArray:

@@ -72,8 +72,8 @@ def look(group: Group, at: Point, step: float) -> Parts:
         rows = slice(ends[one], ends[other])
         starts = ends[one:other] - ends[one]
         apart = at.sigma * (deviates[group.first_place[rows]] - deviates[group.second_place[rows]])
-        whole = at.difference[rows, None] + apart
-        law = Law(at.gamma[rows, None] * whole + at.position[rows, None], at.nu[rows, None])
+        eta = at.gamma[rows, None] * (at.difference[rows, None] + apart) + at.position[rows, None]
+        law = Law(eta, at.nu[rows, None])
         n, y, tied = group.count[rows, None], group.outcome[rows, None], group.tied[rows, None]
         logs = np.add.reduceat(n * law.log_likelihood(y, tied), starts, axis=0) + weights
         highest = logs.max(axis=1, keepdims=True)
@@ -83,9 +83,10 @@ def look(group: Group, at: Point, step: float) -> Parts:
         behind = n * (share / total)[group.question[rows] - one]
         residual = behind * (y - law.mean)
         by_row[0, rows] = residual.sum(axis=1)
-        by_row[1, rows] = (residual * whole).sum(axis=1)
-        by_row[2, rows] = (behind * (tied - law.tie)).sum(axis=1)
-        by_log_sigma += float(at.gamma[rows] @ (residual * apart).sum(axis=1))
+        by_deviate = np.einsum("tz,tz->t", residual, apart)
+        by_row[1, rows] = at.difference[rows] * by_row[0, rows] + by_deviate
+        by_row[2, rows] = (n * tied)[:, 0] - np.einsum("tz,tz->t", behind, law.tie)  # what is behind adds up to n
+        by_log_sigma += float(at.gamma[rows] @ by_deviate)
     return Parts(value, by_row[0], by_row[1], by_row[2], by_log_sigma)
 
 

@@ -49,4 +49,4 @@ class Coordinates:
         for others, last in self._sums:
             moved[others] -= moved[last]
             moved[:, others] -= moved[:, [last]]
-        return moved[np.ix_(self.kept, self.kept)]
+        return moved.take(self.kept, 0).take(self.kept, 1)  # several times as quick as by both at once

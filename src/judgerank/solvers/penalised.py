@@ -28,7 +28,6 @@ from judgerank.solvers.arrow import Arrow
 from judgerank.solvers.coordinates import Coordinates
 from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve
 from judgerank.solvers.penalty import (
-    apart,
     apart_times,
     arrow,
     free_blocks,
@@ -100,7 +99,9 @@ class Problem:
         self._last: dict[str | None, tuple[np.ndarray, Evaluation]] = {}  # by curvature
 
     def parameters(self, x: np.ndarray) -> Parameters:
-        full = self.coordinates.full(x)
+        return self._split(self.coordinates.full(x))
+
+    def _split(self, full: np.ndarray) -> Parameters:
         judges = np.where(np.isfinite(self.held), 0.0, self.held)
         judges[self.free] = full[self.n :]
         return Parameters(full[: self.n], judges)
@@ -113,23 +114,19 @@ class Problem:
         self, x: np.ndarray, spread: Mapping[str, float], curvature: Curvature | None = None
     ) -> tuple[float, np.ndarray, Information]:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
-        at, full = self.parameters(x), self.coordinates.full(x)
+        full = self.coordinates.full(x)
+        at = self._split(full)
         here = self._evaluated(x, at, curvature)
         mean_gamma, share = scale(self.model, at) if self.alone is None else (0.0, np.empty(0))
-        image = self._apart_times(full, spread)
+        image = apart_times(self.model, full, self.n, spread) if self.alone is None else self.alone @ full
         pull = (mean_gamma / spread["scores"]) ** 2 * at.scores
         size = pull @ at.scores
-        gradient = np.r_[here.score_gradient, here.judge_gradient[self.free]] - image
+        gradient = np.concatenate([here.score_gradient, here.judge_gradient[self.free]]) - image
         gradient[: self.n] -= pull
         gradient[self.n : self.n + len(share)] -= size * share
-        height = here.log_likelihood - 0.5 * (size + full @ image)
+        height = here.log_likelihood - 0.5 * float(size + full @ image)
         info = np.empty((0, 0)) if curvature is None else self._second(at, spread, here, curvature)
         return height, self.coordinates.gradient(gradient), info
-
-    def _apart_times(self, full: np.ndarray, spread: Mapping[str, float]) -> np.ndarray:
-        """The precision matrix of what has no part in the scores' scale, times the parameters."""
-        precision = apart(self.model, self.n, self.k, spread) if self.alone is None else self.alone
-        return precision @ full
 
     def _second(
         self, at: Parameters, spread: Mapping[str, float], here: Evaluation, curvature: Curvature
@@ -144,8 +141,9 @@ class Problem:
                     (mean_gamma / spread["scores"]) ** 2 * at.scores,
                     slice(self.n, self.n + len(share)),
                 )
-                precision[: self.n, by_judge] += np.outer(pull, share)
-                precision[by_judge, : self.n] += np.outer(share, pull)
+                cross = pull[:, None] * share
+                precision[: self.n, by_judge] += cross
+                precision[by_judge, : self.n] += cross.T
                 precision[by_judge, by_judge] += (pull @ at.scores) * np.diag(share)
         return self.coordinates.reduced(information(here, self.free) + precision)
 
@@ -198,24 +196,17 @@ class Problem:
     def marginal(self, x: np.ndarray, spread: Mapping[str, float]) -> float:
         """Log marginal likelihood in Laplace's approximation at the mode x."""
         height, _, info = self.look(x, spread, "expected")
-        prior, posterior = self._log_determinants(spread, info)
+        prior = log_prior_determinant(self.model, self.n, self.k, spread)
         to_scaled = (self.n - 1) * np.log(scale(self.model, self.parameters(x))[0])  # from scores to scaled ones
-        return height + 0.5 * (prior - posterior) + to_scaled
+        return height + 0.5 * (prior - self._log_determinant(info)) + to_scaled
 
-    def _log_determinants(self, spread: Mapping[str, float], info: Information) -> tuple[float, float]:
-        """Of the prior's precision of scaled scores and judges' parameters, and of the information."""
+    def _log_determinant(self, info: Information) -> float:
         assert not isinstance(info, Arrow)
-        prior = apart(self.model, self.n, self.k, spread)
-        prior[: self.n, : self.n] = np.eye(self.n) / spread["scores"] ** 2
-        both = [np.linalg.slogdet(matrix)[1] for matrix in (self.coordinates.reduced(prior), info)]
-        return both[0], both[1]
+        return float(np.linalg.slogdet(info)[1])
 
 
 class BlockProblem(Problem):
     """The same for so many judges that their information must not become one matrix (`solvers.arrow`)."""
-
-    def _apart_times(self, full: np.ndarray, spread: Mapping[str, float]) -> np.ndarray:
-        return apart_times(self.model, full, self.n, spread)
 
     def _second(
         self, at: Parameters, spread: Mapping[str, float], here: Evaluation, curvature: Curvature
@@ -228,11 +219,10 @@ class BlockProblem(Problem):
             here = evaluate(self.cells, self.model, at, "expected")
         return arrow(self.model, at, here, spread, False)
 
-    def _log_determinants(self, spread: Mapping[str, float], info: Information) -> tuple[float, float]:
-        prior = log_prior_determinant(self.model, self.n, self.k, spread)
+    def _log_determinant(self, info: Information) -> float:
         assert isinstance(info, Arrow)
         blocks = [self.n] + [self.k] * (len(info.sums.T) - 1)  # from orthonormal coordinates to these
-        return prior, info.log_determinant() + float(np.log(blocks).sum())
+        return info.log_determinant() + float(np.log(blocks).sum())
 
 
 def problem_of(cells: Comparisons, model: Model) -> Problem:

@@ -34,9 +34,9 @@ def penalty(model: Model, at: Parameters, spread: Mapping[str, float]) -> np.nda
     # J'J of the scaled scores' derivatives J = (I, s share') over their scale
     square, by_judge = (mean_gamma / spread["scores"]) ** 2, slice(n_models, n_models + len(share))
     np.fill_diagonal(precision[:n_models, :n_models], square)
-    precision[:n_models, by_judge] += square * np.outer(at.scores, share)
-    precision[by_judge, :n_models] += square * np.outer(share, at.scores)
-    precision[by_judge, by_judge] += square * (at.scores @ at.scores) * np.outer(share, share)
+    cross = square * (at.scores[:, None] * share)
+    precision[:n_models, by_judge], precision[by_judge, :n_models] = cross, cross.T
+    precision[by_judge, by_judge] += square * (at.scores @ at.scores) * (share[:, None] * share)
     return precision
 
 
@@ -45,7 +45,8 @@ def scale(model: Model, at: Parameters) -> tuple[float, np.ndarray]:
     if "log_discrimination" not in free_blocks(model):
         return 1.0, np.empty(0)
     gamma = np.exp(at.judges[0])
-    return gamma.mean(), gamma / gamma.sum()
+    total = gamma.sum()
+    return float(total) / len(gamma), gamma / total
 
 
 def apart(model: Model, n_models: int, n_judges: int, spread: Mapping[str, float]) -> np.ndarray:
@@ -57,7 +58,7 @@ def apart(model: Model, n_models: int, n_judges: int, spread: Mapping[str, float
         block = precision[place : place + n_judges, place : place + n_judges]
         if name != "log_discrimination":  # their mean is free, or nearly so
             block += _of_mean(square, n_judges)
-        block[np.diag_indices(n_judges)] += 1 / square
+        block.flat[:: n_judges + 1] += 1 / square
     return precision
 
 

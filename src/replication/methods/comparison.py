@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
-from scipy.stats import kendalltau, spearmanr
 
 from judgerank.judgments import Judgments
 from replication import published
+from replication.correlation import kendall, spearman
 from replication.replicate import Study
 
 MEASURES = ("spearman", "kendall", "log_loss", "coverage")
@@ -56,8 +56,8 @@ def _stacked(parts: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
 def agreement(by_order: pd.DataFrame, reference: pd.Series) -> dict[str, float]:
     """Rank correlations with a reference: the mean over orders of the rows (rows here) and their spread."""
     row = {}
-    for name, correlation in (("spearman", spearmanr), ("kendall", kendalltau)):
-        values = pd.Series([correlation(scores, reference).statistic for _, scores in by_order.iterrows()])
+    for name, correlation in (("spearman", spearman), ("kendall", kendall)):
+        values = pd.Series([correlation(scores, reference) for _, scores in by_order.iterrows()])
         row |= {name: values.mean(), f"{name}_sd": values.std(), f"{name}_se": values.std() / np.sqrt(len(values))}
     return row
 

@@ -74,7 +74,9 @@ def graded_response(
     bounds = [(None, None)] * n + [(-LARGEST_LOG, LARGEST_LOG)] * k
     bounds += [(LEAST_THRESHOLD, None) if some else (0.0, 0.0) for some in ties]  # no ties: the mode is b = 0
     x = np.r_[np.zeros(n + k), np.where(ties, START, 0.0)]
-    found = minimize(_loss, x, (cells, spread), method="L-BFGS-B", jac=True, bounds=bounds, options=OPTIONS)
+    found = minimize(
+        _loss, x, (cells, _answers(cells), spread), method="L-BFGS-B", jac=True, bounds=bounds, options=OPTIONS
+    )
     scores = pd.Series(found.x[:n] - found.x[:n].mean(), cells.models, name="score")
     judges = pd.DataFrame({"a": np.exp(found.x[n : n + k]), "b": found.x[n + k :]}, cells.judges)
 
@@ -98,15 +100,20 @@ def _cells(comparisons: Comparisons) -> Comparisons:
     return replace(c, first=first, second=second, outcome=outcome, covariate=None).aggregate()
 
 
-def _loss(x: np.ndarray, cells: Comparisons, spread: np.ndarray) -> tuple[float, np.ndarray]:
+def _answers(cells: Comparisons) -> np.ndarray:
+    """How many wins, ties and losses there are of the model shown first, shape (3, C)."""
+    tie = cells.count * cells.tied
+    win = np.maximum(cells.count * cells.outcome - tie / 2, 0.0)
+    return np.array([win, tie, np.maximum(cells.count - win - tie, 0.0)])
+
+
+def _loss(x: np.ndarray, cells: Comparisons, answers: np.ndarray, spread: np.ndarray) -> tuple[float, np.ndarray]:
     """Minus the log-posterior a comparison, and its gradient in (theta, log a, b), shape (N + 2 K,)."""
     n, k = len(cells.models), len(cells.judges)
     a, b = np.exp(x[n : n + k])[cells.judge], x[n + k :][cells.judge]
     difference = x[cells.first] - x[cells.second]
     upper, lower = a * (difference - b), a * (difference + b)  # of a win, and of a win or a tie
-    tie = cells.count * cells.tied
-    win = np.maximum(cells.count * cells.outcome - tie / 2, 0.0)
-    lose = np.maximum(cells.count - win - tie, 0.0)
+    win, tie, lose = answers
     log_upper, log_lower = log_expit(upper), log_expit(-lower)  # of a win, and of a loss
     # sigmoid(l) - sigmoid(u) = sigmoid(l) sigmoid(-u) (1 - exp(u - l)), and log sigmoid(-u) = log sigmoid(u) - u
     some = np.flatnonzero(tie)

@@ -17,21 +17,26 @@ PRECISION = 1e-6  # of the logarithm of a squared volatility, Glickman's
 
 
 def _as_evalica(comparisons: Comparisons) -> dict:
-    """Rows as evalica takes them, in their order."""
+    """Rows as evalica takes them, in their order, models by number: names would be looked up row by row."""
     winner = np.array([evalica.Winner.Y, evalica.Winner.Draw, evalica.Winner.X], object)
     c = comparisons
     return {
-        "xs": [c.models[i] for i in c.first],
-        "ys": [c.models[j] for j in c.second],
-        "winners": list(winner[(2 * c.outcome).astype(int)]),
-        "index": pd.Index(c.models),
+        "xs": c.first,
+        "ys": c.second,
+        "winners": winner[(2 * c.outcome).astype(int)].tolist(),
+        "index": pd.RangeIndex(len(c.models)),
     }
+
+
+def _by_name(scores: pd.Series, comparisons: Comparisons) -> pd.Series:
+    """Scores by number of the model, in any order, by its name."""
+    return scores.sort_index().set_axis(list(comparisons.models))
 
 
 def win_rate(comparisons: Comparisons) -> Ranking:
     """Mean over opponents of the share of comparisons won against each, a tie being half (evalica)."""
     scores = evalica.average_win_rate(**_as_evalica(comparisons)).scores
-    return Ranking(scores[list(comparisons.models)])
+    return Ranking(_by_name(scores, comparisons))
 
 
 def elo(
@@ -44,7 +49,7 @@ def elo(
 ) -> Ranking:
     """Online Elo ratings in the order of the rows (Elo, 1978), by evalica with its defaults."""
     found = evalica.elo(**_as_evalica(comparisons), initial=initial, base=base, scale=scale, k=k)
-    rating = found.scores[list(comparisons.models)]
+    rating = _by_name(found.scores, comparisons)
 
     def predict(c: Comparisons) -> np.ndarray:
         r = rating[list(c.models)].to_numpy()
@@ -70,10 +75,9 @@ def glicko(
     c, n = comparisons, len(comparisons.models)
     rating, rd, change = np.zeros(n), np.full(n, deviation / GLICKO_SCALE), np.full(n, volatility)
     n_periods = max(1, round(2 * len(c) / (n * games)))
-    for rows in np.array_split(np.arange(len(c)), n_periods):
-        one, other = np.r_[c.first[rows], c.second[rows]], np.r_[c.second[rows], c.first[rows]]
-        outcome = np.r_[c.outcome[rows], 1.0 - c.outcome[rows]]
-        rating, rd, change = period(rating, rd, change, one, other, outcome, tau)
+    sides = np.array([c.first, c.second]), np.array([c.second, c.first]), np.array([c.outcome, 1.0 - c.outcome])
+    for games_of_period in zip(*(np.array_split(values, n_periods, axis=1) for values in sides), strict=True):
+        rating, rd, change = period(rating, rd, change, *(values.ravel() for values in games_of_period), tau)
     scores = pd.Series(initial + GLICKO_SCALE * rating, index=list(c.models))
     spread = pd.Series(GLICKO_SCALE * rd, index=list(c.models))
 
@@ -116,10 +120,13 @@ def period(rating, rd, volatility, one, other, outcome, tau: float) -> tuple[np.
 def _volatilities(delta, rd, v, volatility, tau: float) -> np.ndarray:
     """Step 5 of Glickman's description, all players at once: x = log volatility^2 by the Illinois method."""
     a = np.log(volatility**2)
+    given = np.array([a, delta**2, rd**2 + v])
 
-    def f(x, i):
-        total = rd[i] ** 2 + v[i] + np.exp(x)
-        return np.exp(x) * (delta[i] ** 2 - total) / (2 * total**2) - (x - a[i]) / tau**2
+    def f(x, given):
+        a, square, known = given
+        change = np.exp(x)
+        total = known + change
+        return change * (square - total) / (2 * total**2) - (x - a) / tau**2
 
     room = delta**2 - rd**2 - v
     low, high = a.copy(), np.log(np.where(room > 0, room, 1.0))
@@ -127,15 +134,19 @@ def _volatilities(delta, rd, v, volatility, tau: float) -> np.ndarray:
     high[below] = a[below]
     while len(below):
         high[below] -= tau
-        below = below[f(high[below], below) < 0]
-    everyone = np.arange(len(a))
-    f_low, f_high = f(low, everyone), f(high, everyone)
-    i = everyone[np.abs(high - low) > PRECISION]
+        below = below[f(high[below], given[:, below]) < 0]
+    found, f_low, f_high = low.copy(), f(low, given), f(high, given)
+    i = np.arange(len(a))
     while len(i):
-        x = low[i] + (low[i] - high[i]) * f_low[i] / (f_high[i] - f_low[i])
-        f_x = f(x, i)
-        across = f_x * f_high[i] <= 0
-        low[i], f_low[i] = np.where(across, high[i], low[i]), np.where(across, f_high[i], f_low[i] / 2)
-        high[i], f_high[i] = x, f_x
-        i = i[np.abs(high[i] - low[i]) > PRECISION]
-    return np.exp(low / 2)
+        going = np.abs(high - low) > PRECISION
+        if not going.all():
+            i, low, high, f_low, f_high = (values[going] for values in (i, low, high, f_low, f_high))
+            given = given[:, going]
+            continue
+        x = low + (low - high) * f_low / (f_high - f_low)
+        f_x = f(x, given)
+        across = f_x * f_high <= 0
+        low, f_low = np.where(across, high, low), np.where(across, f_high, f_low / 2)
+        high, f_high = x, f_x
+        found[i] = low
+    return np.exp(found / 2)

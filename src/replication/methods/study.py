@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 from hydra.utils import get_method
 from scipy.special import expit
-from scipy.stats import kendalltau, spearmanr
 
 from judgerank.comparisons import Comparisons
 from judgerank.crossvalidation import losses
 from judgerank.errors import ConfigError, JudgerankError
 from judgerank.inference import normal_quantile
 from judgerank.simulate import draw_truth, uniform_triples
+from replication.correlation import kendall, spearman
 from replication.methods.ranking import Ranking
 from replication.replicate import Record
 
@@ -78,7 +78,7 @@ def whole_record(found: list[Ranking]) -> Record:
         "probabilities": first.predict is not None,
         "remark": first.remark,
         "by_order": scores.to_dict("records"),
-        "kendall_orders": float(np.mean([kendalltau(*pair).statistic for pair in pairs] or [np.nan])),
+        "kendall_orders": float(np.mean([kendall(*pair) for pair in pairs] or [np.nan])),
     }
 
 
@@ -138,8 +138,8 @@ def against_truth(found: Ranking, truth: pd.Series, everything: Comparisons, lev
     scores = found.scores[truth.index].to_numpy()
     scores = scores - scores.mean()
     record = {
-        "spearman": spearmanr(scores, truth).statistic,
-        "kendall": kendalltau(scores, truth).statistic,
+        "spearman": spearman(scores, truth),
+        "kendall": kendall(scores, truth),
     }
     if found.predict is not None:
         p = everything.outcome
