@@ -1,4 +1,4 @@
-"""Rank correlations. Those of scipy.stats take it half a second to load, in every process of every section."""
+"""Rank correlations, without what takes half a second to load in every process of every section."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ def spearman(one: ArrayLike, other: ArrayLike) -> float:
 
 
 def kendall(one: ArrayLike, other: ArrayLike) -> float:
-    """Kendall's tau-b of two short lists, place by place; NaN if either does not vary.
+    """Kendall's tau-b of two lists, place by place; NaN if either does not vary."""
+    from scipy.stats import kendalltau  # loads slowly, and few sections ask for it
 
-    The sum of the signs of every pair in both, over the root of how many pairs differ in either (Kendall, 1945).
-    """
-    a, b = (np.sign(np.subtract.outer(x, x)) for x in (np.asarray(one, float), np.asarray(other, float)))
-    many = np.count_nonzero(a) * np.count_nonzero(b)
-    return float(np.sum(a * b) / np.sqrt(many)) if many else np.nan
+    return float(kendalltau(np.asarray(one, float), np.asarray(other, float)).statistic)
