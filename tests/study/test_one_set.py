@@ -10,6 +10,7 @@ from replication import published
 from replication.config import ROOT
 from replication.datasets import find_file
 from replication.verifying import compare
+from tests import forked
 from tests.real_data import IN_HOUSE, needs_data, needs_in_house
 from tests.study.test_sections import run, tree
 
@@ -26,7 +27,7 @@ SECTIONS = [*CHEAP, *RESAMPLED]
 def surrogate(request, tmp_path_factory):
     section, folder = request.param, tmp_path_factory.mktemp(request.param)
     few = [*RESAMPLED[section], "parallel=sequential", f"cache={folder / 'cache'}"] if section in RESAMPLED else []
-    return section, folder, run(section, folder, "dataset=mt_bench", "surrogate=always", *few)
+    return section, folder, run(section, folder, "dataset=mt_bench", "surrogate=always", *few, by=forked.run_anew)
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
