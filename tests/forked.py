@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -143,8 +144,9 @@ def become(arguments: list[str], cwd: str, env: dict[str, str], outputs: list[st
 
 if __name__ == "__main__":
     for module in sys.argv[1:]:
-        importlib.import_module(module)
-    if "altair" in sys.argv:
+        with suppress(ImportError):  # of an extra that is not installed
+            importlib.import_module(module)
+    if "altair" in sys.modules:
         charts.library()
     gc.freeze()  # a program's end would else take a second to look through all of it
     program = next_program()
