@@ -147,7 +147,8 @@ if __name__ == "__main__":
         with suppress(ImportError):  # of an extra that is not installed
             importlib.import_module(module)
     if "altair" in sys.modules:
-        charts.library()
+        with suppress(ImportError):
+            charts.library()
     gc.freeze()  # a program's end would else take a second to look through all of it
     program = next_program()
     become(*program)
