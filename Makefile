@@ -56,7 +56,7 @@ quick: SELECTED := -m "not slow"
 test quick: environment
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -n auto --dist loadfile $(SELECTED) $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(SELECTED) $(ARGS)
 
 bench: environment
 	$(BIN)/python experiments/bench.py $(ARGS)

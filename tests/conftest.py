@@ -32,10 +32,11 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Mark the tests of the slow files."""
+    """Mark the tests of the slow files, and begin with them: at the end no core waits long for another."""
     for item in items:
         if item.path.relative_to(config.rootpath / "tests").as_posix() in SLOW:
             item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 UNSKIPPED_BY = {

@@ -2,8 +2,6 @@
 "missing."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -26,6 +24,7 @@ from replication.auditing.results import Missing, Results
 from replication.auditing.shown import blocks, markdown_in, with_block
 from replication.config import ROOT
 from replication.pages import whole_page
+from tests import forked
 
 STORED = Results(ROOT / "results")
 LABELS = {"printed_name", "unit", "place", "statement"}
@@ -489,12 +488,7 @@ def test_what_is_not_one_value_is_refused(tmp_path):
         STORED.table("nothing/here.csv")
     with pytest.raises(Missing, match="has 20 rows"):
         STORED.one("chatbot_arena/ranking.csv", "", "score_btl")
-    done = subprocess.run(
-        [sys.executable, "experiments/audit.py", f"results={tmp_path}", "pages=[]"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    done = forked.run(["experiments/audit.py", f"results={tmp_path}", "pages=[]"])
     assert done.returncode == 1
     assert len(done.stderr.strip().splitlines()) == 1
     assert not list(tmp_path.iterdir())

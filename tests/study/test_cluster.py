@@ -12,16 +12,15 @@ from contextlib import contextmanager
 import pytest
 
 from replication.config import ROOT
+from tests.forked import run, run_anew
 from tests.study.test_replicate import tree
 from tests.tool.command import environment
 
 SMALL = ["n_comparisons=[500]", "replications=4", "block=2"]
 
 
-def section(name: str, *overrides: str) -> subprocess.CompletedProcess:
-    script = ROOT / "experiments" / f"{name}.py"
-    command = [sys.executable, script, *overrides]
-    return subprocess.run([*map(str, command)], cwd=ROOT, env=environment(), capture_output=True, text=True)
+def section(name: str, *overrides: str, by=run) -> subprocess.CompletedProcess:
+    return by([str(ROOT / "experiments" / f"{name}.py"), *overrides], env=environment())
 
 
 def outputs(folder, seed: str = "") -> list[str]:
@@ -69,7 +68,7 @@ def test_a_scheduler_with_two_workers_gives_the_bytes_of_one_process(tmp_path):
     assert alone.returncode == 0, alone.stderr
     with cluster(tmp_path, 2) as address:
         where = ["parallel=dask_cluster", f"parallel.options.address={address}"]
-        done = section("beyond/slot_bias", *SMALL, *where, *outputs(tmp_path / "cluster"))
+        done = section("beyond/slot_bias", *SMALL, *where, *outputs(tmp_path / "cluster"), by=run_anew)
     assert done.returncode == 0, done.stderr
     assert "8 replications computed" in done.stdout + done.stderr
     results = [_without_place(tmp_path / name) for name in ("alone", "cluster")]
@@ -81,7 +80,7 @@ def test_a_sweep_runs_as_jobs_of_submitit(tmp_path):
     pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
     jobs = ["--multirun", "hydra/launcher=submitit_local", "seed=1,2", f"hydra.sweep.dir={tmp_path}/jobs"]
     swept = outputs(tmp_path / "swept", "${seed}")
-    done = section("beyond/slot_bias", *jobs, *SMALL, "parallel=sequential", *swept)
+    done = section("beyond/slot_bias", *jobs, *SMALL, "parallel=sequential", *swept, by=run_anew)
     assert done.returncode == 0, done.stderr
     logs = list((tmp_path / "jobs").rglob("*_log.out"))
     assert len(logs) == 2  # a job each

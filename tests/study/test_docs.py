@@ -19,6 +19,7 @@ from replication.auditing.registry import items
 from replication.auditing.shown import markdown_in
 from replication.config import ROOT, script_of
 from replication.datasets import find_file
+from tests import forked
 from tests.real_data import FILES, needs_data
 from tests.study.test_config import composed
 
@@ -115,7 +116,7 @@ def blocks_of(page: str) -> dict[str, str]:
 
 
 def run(script: Path, *arguments: str, cwd: Path = ROOT) -> None:
-    done = subprocess.run([sys.executable, str(script), *arguments], cwd=cwd, capture_output=True, text=True)
+    done = forked.run([str(script), *arguments], cwd)
     assert done.returncode == 0, done.stderr
 
 

@@ -6,14 +6,14 @@ alone, and write nothing.
 
 import re
 import runpy
-import subprocess
 import sys
 
 import pytest
 
 from judgerank.errors import ConfigError
-from replication.config import ROOT, as_merged, require_plain_options, script_of
+from replication.config import as_merged, require_plain_options, script_of
 from replication.schemas.ranges import require_known_and_in_range
+from tests.forked import run_anew
 from tests.real_data import needs_data
 from tests.study.test_config import PRIMARY, composed
 
@@ -150,8 +150,7 @@ def test_options_that_set_what_hydra_does_are_refused(text, tmp_path):
 
 
 def test_a_process_exits_with_one_and_says_no_more():
-    command = [sys.executable, "experiments/chatbot_arena.py", "seed=-3"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = run_anew(["experiments/chatbot_arena.py", "seed=-3"])
     assert done.returncode == 1
     assert done.stderr == "chatbot_arena: seed=-3 is out of range: it must be finite and at least 0\n"
 

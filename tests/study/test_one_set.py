@@ -1,6 +1,7 @@
 """The sections on one set at a time, run as a user does."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +11,7 @@ from replication import published
 from replication.config import ROOT
 from replication.datasets import find_file
 from replication.verifying import compare
+from tests import forked
 from tests.real_data import IN_HOUSE, needs_data, needs_in_house
 from tests.study.test_sections import run, tree
 
@@ -26,7 +28,7 @@ SECTIONS = [*CHEAP, *RESAMPLED]
 def surrogate(request, tmp_path_factory):
     section, folder = request.param, tmp_path_factory.mktemp(request.param)
     few = [*RESAMPLED[section], "parallel=sequential", f"cache={folder / 'cache'}"] if section in RESAMPLED else []
-    return section, folder, run(section, folder, "dataset=mt_bench", "surrogate=always", *few)
+    return section, folder, run(section, folder, "dataset=mt_bench", "surrogate=always", *few, by=forked.run_anew)
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
@@ -62,15 +64,30 @@ def test_figures_are_redrawn_to_the_same_bytes(surrogate):
     assert outputs(folder) == before
 
 
+@pytest.fixture(scope="module")
+def on_real_sets(tmp_path_factory):
+    """The folder of a section's run on its sets, and what it said; every section runs once."""
+
+    @cache
+    def found(section: str) -> tuple[Path, str]:
+        folder = tmp_path_factory.mktemp(section)
+        chosen = {"data_overview": [], "length_covariate": ["dataset=mt_bench"]}  # the first without a choice
+        every = ["dataset=in_house,chatbot_arena,mt_bench,ultrafeedback"]
+        done = run(section, folder, *chosen.get(section, every))
+        assert done.returncode == 0, done.stderr
+        return folder, done.stdout
+
+    return found
+
+
 @needs_data
-def test_without_a_choice_a_section_runs_on_every_set_and_marks_only_what_is_made_up(tmp_path):
-    done = run("data_overview", tmp_path)
-    assert done.returncode == 0, done.stderr
-    results = tmp_path / "results"
+def test_without_a_choice_a_section_runs_on_every_set_and_marks_only_what_is_made_up(on_real_sets):
+    folder, said = on_real_sets("data_overview")
+    results = folder / "results"
     sets = {"chatbot_arena", "mt_bench", "ultrafeedback"} | ({"in_house"} if find_file(IN_HOUSE) else set())
     assert {path.name for path in (results / "data_overview").iterdir()} == sets
     assert (results / "surrogate").exists() == ("in_house" not in sets)
-    real = [line for line in done.stdout.splitlines() if "mt_bench" in line or "MT-Bench" in line]
+    real = [line for line in said.splitlines() if "mt_bench" in line or "MT-Bench" in line]
     assert real
     assert not any("surrogate" in line for line in real)
     assert not [name for name in outputs(results / "data_overview") if "surrogate" in name]
@@ -79,15 +96,13 @@ def test_without_a_choice_a_section_runs_on_every_set_and_marks_only_what_is_mad
 @needs_data
 @needs_in_house
 @pytest.mark.parametrize("section", CHEAP)
-def test_stored_results_of_real_sets_come_out_again(section, tmp_path):
-    sets = "mt_bench" if section == "length_covariate" else "in_house,chatbot_arena,mt_bench,ultrafeedback"
-    done = run(section, tmp_path, f"dataset={sets}", "surrogate=never")
-    assert done.returncode == 0, done.stderr
+def test_stored_results_of_real_sets_come_out_again(section, on_real_sets):
+    folder, _ = on_real_sets(section)
     for kind in ("results", "figures"):
-        again, stored = outputs(tmp_path / kind / section), tree(ROOT / kind / section)
+        again, stored = outputs(folder / kind / section), tree(ROOT / kind / section)
         assert again.keys() == stored.keys()
         for name in (name for name in again if name.endswith(".csv")):
-            one, other = (pd.read_csv(base / kind / section / name) for base in (ROOT, tmp_path))
+            one, other = (pd.read_csv(base / kind / section / name) for base in (ROOT, folder))
             assert compare(name, one, other) == []
 
 
@@ -100,10 +115,9 @@ def test_the_in_house_surrogate_runs_beside_the_real_set(tmp_path):
 
 
 @needs_in_house
-def test_the_printed_ranking_is_of_the_judges_kept(tmp_path):
-    done = run("complete_ranking", tmp_path, "dataset=in_house", "surrogate=never")
-    assert done.returncode == 0, done.stderr
-    folder = tmp_path / "results/complete_ranking/in_house"
+@needs_data
+def test_the_printed_ranking_is_of_the_judges_kept(on_real_sets):
+    folder = on_real_sets("complete_ranking")[0] / "results/complete_ranking/in_house"
     check = pd.read_csv(folder / "paper_check.csv")
     share = check.groupby(["judges", "column"])["reproduced"].mean()
     assert share["kept"][["score_judge_aware", "score_btl", "low_btl", "high_btl"]].eq(1).all()

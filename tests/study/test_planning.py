@@ -1,7 +1,5 @@
 """Planning: the formulas against independent computations and closed forms, the section as a user runs it."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import combinations
 from statistics import NormalDist
@@ -36,6 +34,7 @@ from judgerank.reading import read_judgments
 from judgerank.simulate import generator
 from replication.config import ROOT
 from replication.plan_study import grid, simulated, study_of
+from tests import forked
 from tests.study.test_config import composed, options
 
 Z = NormalDist().inv_cdf(0.975)
@@ -426,17 +425,9 @@ def test_the_section_composes_with_every_set_and_profile(profile, dataset):
     assert (cfg.dataset is None) == (dataset is None)
 
 
-def run(tmp_path, *overrides: str) -> subprocess.CompletedProcess:
+def run(tmp_path, *overrides: str):
     folders = [f"{name}={tmp_path / name}" for name in ("results", "figures", "cache")]
-    command = [
-        sys.executable,
-        "-W",
-        "error::RuntimeWarning",
-        "experiments/beyond/plan.py",
-        "profile=smoke",
-        *folders,
-    ]
-    return subprocess.run([*command, *overrides], cwd=ROOT, capture_output=True, text=True)
+    return forked.run_anew(["experiments/beyond/plan.py", "profile=smoke", *folders, *overrides])
 
 
 def test_a_file_of_ones_own_is_planned_for_under_its_name(tmp_path, simulated):

@@ -4,8 +4,6 @@ import io
 import json
 import os
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -15,16 +13,16 @@ from judgerank.publishing import STORED_FORMAT, written
 from replication.config import ROOT, script_of
 from replication.outputs import load_section_data
 from replication.verifying import compare
+from tests import forked
 from tests.real_data import FILES, needs_data
 from tests.study.test_config import composed
 
 SECTIONS = ["chatbot_arena", "benchmark_alignment", "judge_reliability"]
 
 
-def run(section: str, folder: Path, *overrides: str, **environment: str) -> subprocess.CompletedProcess:
+def run(section: str, folder: Path, *overrides: str, by=forked.run, **environment: str):
     outputs = [f"results={folder / 'results'}", f"figures={folder / 'figures'}"]
-    command = [sys.executable, "-W", "error::RuntimeWarning", str(script_of(section)), *outputs, *overrides]
-    return subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True)
+    return by([str(script_of(section)), *outputs, *overrides], env=os.environ | environment)
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -34,7 +32,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module", params=SECTIONS)
 def surrogate(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
-    return request.param, folder, run(request.param, folder, "surrogate=always")
+    return request.param, folder, run(request.param, folder, "surrogate=always", by=forked.run_anew)
 
 
 def test_a_surrogate_run_says_so_everywhere(surrogate):
@@ -137,9 +135,10 @@ def test_results_and_figures_may_go_to_one_folder_and_leave_what_is_there(tmp_pa
     notes = tmp_path / "surrogate" / "complete_ranking" / "mt_bench" / "notes.txt"
     notes.parent.mkdir(parents=True)
     notes.write_text("mine")
-    command = [sys.executable, "experiments/complete_ranking.py", "surrogate=always", "dataset=mt_bench"]
+    command = ["experiments/complete_ranking.py", "surrogate=always", "dataset=mt_bench"]
     for _ in range(2):
-        subprocess.run([*command, f"results={tmp_path}", f"figures={tmp_path}"], cwd=ROOT, check=True)
+        done = forked.run([*command, f"results={tmp_path}", f"figures={tmp_path}"])
+        assert done.returncode == 0, done.stderr
     names = {path.name for path in notes.parent.iterdir()}
     assert notes.read_text() == "mine"
     assert {"notes.txt", "run.json", "figures.json", "ranking.csv", "ranking.tex"} <= names

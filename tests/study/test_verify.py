@@ -5,8 +5,6 @@ import os
 import re
 import runpy
 import shutil
-import subprocess
-import sys
 from copy import deepcopy
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from replication.config import CONF, ROOT, script_of
 from replication.outputs import run_section
 from replication.tables import Table
 from replication.verifying import TOLERANCES, compare, kind_of, unlike_csv, unlike_listed
+from tests import forked
 
 VERIFY = runpy.run_path(str(ROOT / "experiments" / "verify.py"))
 OWN = ["dataset.file=small.json", "dataset.sha256=null", "dataset.git_blob=null", "dataset.questions=null"]
@@ -329,17 +328,12 @@ def test_no_tolerance_hides_a_tenth_of_a_monte_carlo_error():
 
 
 def test_the_command_says_what_differs_and_where(stored):
-    def done() -> subprocess.CompletedProcess:
+    def done():
         overrides = ",".join(f'"{override}"' for override in OWN)
-        command = [
-            sys.executable,
-            "experiments/verify.py",
-            f"results={stored / 'results'}",
-            "only=[complete_ranking]",
-        ]
+        command = ["experiments/verify.py", f"results={stored / 'results'}", "only=[complete_ranking]"]
         command += [f"figures={stored / 'figures'}", "datasets=[mt_bench]", f"overrides=[{overrides}]", "seed=7"]
         environment = os.environ | {"GIT_DIR": "/nowhere"}
-        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        return forked.run(command, env=environment)
 
     good = done()
     assert (good.returncode, good.stderr) == (0, "")

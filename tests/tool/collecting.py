@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,9 @@ import yaml
 from typer.testing import CliRunner
 
 from judgerank.cli import app
-from tests.tool.command import RUN, environment
+from replication.config import ROOT
+from tests.forked import COLLECTING, Forked
+from tests.tool.command import environment
 
 KEY = "sk-secret-0123456789"
 MODELS = ("m1", "m2", "m3")
@@ -68,15 +69,10 @@ def collected(
     return Done(done.exit_code, done.stdout, done.stderr)
 
 
-def started(folder: Path, url: str, *options: object, judges: list[dict] = JUDGES) -> subprocess.Popen:
+def started(folder: Path, url: str | None, *options: object, judges: list[dict] = JUDGES) -> Forked:
     """A run as a process of its own."""
-    return subprocess.Popen(
-        [*RUN, *command(folder, url, *options, judges=judges)],
-        env=environment(OPENAI_API_KEY=KEY),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    arguments = ["-m", "judgerank", *command(folder, url, *options, judges=judges)]
+    return Forked(arguments, ROOT, environment(OPENAI_API_KEY=KEY), COLLECTING)
 
 
 def judgments(folder: Path, name: str = "judgments.jsonl") -> list[dict]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from replication.config import ROOT
+from tests.forked import PYTHON, run, run_anew
 
-RUN = [sys.executable, "-W", "error::RuntimeWarning", "-m", "judgerank"]
+RUN = [*PYTHON, "-m", "judgerank"]
 
 
 def environment(**changed: str | None) -> dict[str, str]:
@@ -19,10 +19,12 @@ def environment(**changed: str | None) -> dict[str, str]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def judgerank(*arguments: object, cwd: Path = ROOT, **changed: str | None) -> subprocess.CompletedProcess:
-    done = subprocess.run(
-        [*RUN, *map(str, arguments)], cwd=cwd, env=environment(**changed), capture_output=True, text=True
-    )
+def judgerank(
+    *arguments: object, cwd: Path = ROOT, anew: bool = False, **changed: str | None
+) -> subprocess.CompletedProcess:
+    """Run it to its end; `anew` in a process that has to load its libraries itself."""
+    program = run_anew if anew else run
+    done = program(["-m", "judgerank", *map(str, arguments)], cwd, environment(**changed))
     assert "Traceback" not in done.stderr, done.stderr
     return done
 

@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
 
 
 def test_a_newcomer_is_placed_beside_a_refit(folder):
-    done = judgerank("place", folder / "old.npz", folder / "new.csv")
+    done = judgerank("place", folder / "old.npz", folder / "new.csv", anew=True)
     assert done.returncode == 0, done.stderr
     assert "cedar, placed on a board of 4 models" in done.stdout
     assert "not separated from" in done.stdout and "no judge sees them otherwise" in done.stdout
@@ -46,7 +46,7 @@ def test_a_partial_judge_is_warned_of(folder, tmp_path):
 
 
 def test_two_boards_are_held_against_each_other(folder):
-    done = judgerank("diff", folder / "old.npz", folder / "all.npz")
+    done = judgerank("diff", folder / "old.npz", folder / "all.npz", anew=True)
     assert done.returncode == 0, done.stderr
     assert "WARNING: prompt was v1 and is v2." in done.stdout
     assert "Models new: cedar." in done.stdout and "Judges are the same." in done.stdout

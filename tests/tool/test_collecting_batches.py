@@ -4,7 +4,6 @@ import json
 import random
 import re
 import signal
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from judgerank.collecting.batches import forms
+from tests.forked import Forked
 from tests.tool.batch_endpoint import Batching, whole
 from tests.tool.collecting import KEY, TOTAL, Done, collected, judgments, rows, started
 from tests.tool.endpoint import Server, serving
@@ -184,7 +184,7 @@ def test_what_cannot_go_by_batch_is_refused(tmp_path, settings, options, words):
 # ended while a batch is on its way
 
 
-def wait_for(running: subprocess.Popen, server: Server, step: str) -> None:
+def wait_for(running: Forked, server: Server, step: str) -> None:
     while not server.batching.steps[step] and running.poll() is None:
         time.sleep(0.005)
 

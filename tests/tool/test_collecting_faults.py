@@ -3,7 +3,6 @@
 import json
 import random
 import signal
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -11,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from judgerank.collecting.line import LARGEST_BODY
+from tests.forked import Forked, run_anew
 from tests.tool.collecting import KEY, TOTAL, collected, command, judgments, started
-from tests.tool.command import RUN, environment
+from tests.tool.command import environment
 from tests.tool.endpoint import serving
 
 # what a server does, and how the attempt is counted
@@ -149,7 +149,7 @@ def test_a_second_run_on_the_same_file_is_refused(tmp_path):
     assert set(server.answered.values()) == {1}
 
 
-def wait_for(running: subprocess.Popen, path: Path, count: int) -> None:
+def wait_for(running: Forked, path: Path, count: int) -> None:
     """Until the file has so many lines; a run that has ended will not write more."""
     while lines(path) < count and running.poll() is None:
         time.sleep(0.005)
@@ -186,13 +186,7 @@ def killed_and_gone_on(folder: Path, seed: int, concurrent: int = 3) -> tuple[in
     rng = random.Random(seed)
     path = folder / "judgments.jsonl"
     with serving(delay=0.03) as server:
-        arguments = command(folder, server.url, "--concurrent", concurrent)
-        running = subprocess.Popen(
-            [*RUN, *arguments],
-            env=environment(OPENAI_API_KEY=KEY),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        running = started(folder, server.url, "--concurrent", concurrent)
         wait_for(running, path, rng.randrange(TOTAL - concurrent))
         time.sleep(rng.random() * 0.05)
         running.kill()
@@ -221,9 +215,7 @@ def test_nothing_is_fetched_loaded_or_printed_by_the_client_library(tmp_path):
     with serving(lambda prompt, times: "500" if times == 1 else None) as server:
         arguments = command(tmp_path, server.url, "--comparisons", 2)
         env = environment(OPENAI_API_KEY=KEY, HTTPS_PROXY="http://127.0.0.1:9", ANTHROPIC_API_KEY=None)
-        done = subprocess.run(
-            [*RUN, *arguments], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300
-        )
+        done = run_anew(["-m", "judgerank", *arguments], tmp_path, env)
         assert done.returncode == 0, done.stderr
         assert server.keys == {f"Bearer {KEY}"}
     said = (done.stdout + done.stderr).lower()

@@ -159,9 +159,8 @@ def test_components_and_slots_that_follow_names_are_told(tmp_path):
 
 
 def test_the_plan_of_an_assumed_panel_is_the_formula(tmp_path):
-    done = judgerank(
-        "plan", "--models", 6, "--judges", 3, "--want", "score_width=0.3", "--by-judges", 2, cwd=tmp_path
-    )
+    asked = ["--models", 6, "--judges", 3, "--want", "score_width=0.3", "--by-judges", 2]
+    done = judgerank("plan", *asked, cwd=tmp_path, anew=True)
     assert done.returncode == 0, done.stderr
     panel = assumed(6, 3, 0.4, 1.1)
     expected = whole(needed("score_width", 0.3, [precision_of(panel)]))

@@ -17,7 +17,7 @@ def votes(tmp_path):
 
 
 def test_a_marked_file_gives_scores_a_test_and_items_to_ask(votes, tmp_path):
-    done = judgerank("people", votes, "--column", "human=by_person", "--next", tmp_path / "ask.csv")
+    done = judgerank("people", votes, "--column", "human=by_person", "--next", tmp_path / "ask.csv", anew=True)
     assert done.returncode == 0, done.stderr
     assert "people on 300 of them" in done.stdout and "WARNING: as_judge" in done.stdout
     asked = pd.read_csv(tmp_path / "ask.csv")

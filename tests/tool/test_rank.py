@@ -63,8 +63,8 @@ def answers(path: Path, *rows: tuple[str, str, str, str]) -> Path:
     return path
 
 
-def run(path: Path, target: Path, *options: str) -> subprocess.CompletedProcess:
-    return judgerank("rank", path, "--output", target, *options)
+def run(path: Path, target: Path, *options: str, anew: bool = False) -> subprocess.CompletedProcess:
+    return judgerank("rank", path, "--output", target, *options, anew=anew)
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -106,7 +106,7 @@ def mine(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def ranked(mine):
     target = mine.parent / "ranking"
-    done = run(mine, target)
+    done = run(mine, target, anew=True)
     assert done.returncode == 0, done.stderr
     return target, done
 

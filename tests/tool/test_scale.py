@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from contextlib import contextmanager
 
@@ -269,19 +270,29 @@ def test_little_memory_spills_and_gives_the_same_cells_and_none_at_all_is_refuse
 
 
 ENDLESS = """
+import sys, time
 from judgerank.scale.engine import session
+def handed_over(call):
+    del db._thread.submit
+    db._thread.submit(call)
+    time.sleep(60)
 with session() as db:
+    if sys.argv[1] == "as it is handed over":
+        db._thread.submit = handed_over
     print("begun", flush=True)
     db.rows("SELECT i % 1000, count(*) FROM range(10_000_000_000_000) t(i) GROUP BY ALL")
 """
 
 
-def test_an_interrupt_ends_a_query_and_leaves_nothing(tmp_path):
+@pytest.mark.parametrize("when", ["at any time", "as it is handed over"])
+def test_an_interrupt_ends_a_query_and_leaves_nothing(tmp_path, when):
     where = environment() | {"TMPDIR": str(tmp_path)}
-    command = [sys.executable, "-c", ENDLESS]
+    command = [sys.executable, "-c", ENDLESS, when]
     with subprocess.Popen(command, env=where, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         assert run.stdout.readline() == "begun\n"
         assert len(list(tmp_path.iterdir())) == 1
+        if when == "as it is handed over":
+            time.sleep(0.2)
         run.send_signal(signal.SIGINT)
         try:
             run.wait(60)

@@ -21,7 +21,7 @@ def report():
 
 
 def test_the_command_says_what_would_change_it_and_lists_the_judgments(tmp_path, report):
-    done = judgerank("trust", EXAMPLE, "-o", tmp_path / "out")
+    done = judgerank("trust", EXAMPLE, "-o", tmp_path / "out", anew=True)
     assert done.returncode == 0, done.stderr
     top = report.fragility.changes.iloc[0]
     assert f"Without {top['size']} of 600 judgments" in done.stdout

@@ -37,15 +37,16 @@ class Engine:
 
     def __init__(self, connection: DuckDBPyConnection):
         self._connection, self._thread = connection, ThreadPoolExecutor(1)
+        self._thread.submit(int).result()  # it starts here: a start that is interrupted would leave it unknown
 
     def _wait_for(self, call: Callable[[], Found]) -> Found:
-        future = self._thread.submit(call)
         try:
-            return future.result()
+            return self._thread.submit(call).result()
         except KeyboardInterrupt:
-            while not future.done():  # one that comes before the query has begun is lost
+            behind = self._thread.submit(int)  # after the query, which may or may not have been handed over
+            while not behind.done():  # an interrupt before the query has begun is lost
                 self._connection.interrupt()
-                wait([future], 0.1)
+                wait([behind], 0.1)
             raise
 
     def rows(self, query: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:

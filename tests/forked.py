@@ -1,0 +1,158 @@
+"""Programs in processes of their own that have their libraries loaded: forked from a process that loaded them.
+
+Loading them is most of what a short program takes. Such a process does not show that a program loads all that it
+needs, or that its results hold under another hash seed: every program is started anew in some test, too, and so is
+one whose start is what is tested.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import random
+import runpy
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from judgerank.pages import charts
+
+ROOT = Path(__file__).resolve().parents[1]
+PYTHON = [sys.executable, "-W", "error::RuntimeWarning"]
+USUAL = ("pandas", "pyarrow", "pydantic", "scipy.optimize", "scipy.stats", "judgerank.cli.commands")
+DRAWING = ("altair", "itables", "hydra", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf")
+DRAWING += (*USUAL, "fontTools.subset", "replication.config", "replication.outputs", "replication.plots")
+COLLECTING = (*USUAL, "judgerank.collecting.run", "litellm")
+QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}  # as its import is told to be
+
+
+class Server:
+    """A process that loads modules and is forked for each program."""
+
+    def __init__(self, *modules: str):
+        command = [*PYTHON, __file__, *modules]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        where = os.environ | QUIET | {"PYTHONPATH": str(ROOT / "src")}
+        self._process = subprocess.Popen(command, env=where, start_new_session=True, **pipes)
+        self._one_at_a_time = threading.Lock()
+
+    def ask(self, question: object):
+        with self._one_at_a_time:
+            print(json.dumps(question), file=self._process.stdin, flush=True)
+            return json.loads(self._process.stdout.readline())
+
+
+server = cache(Server)
+
+
+class Forked:
+    """A program that runs, with what tests use of `subprocess.Popen`."""
+
+    def __init__(
+        self, arguments: list[str], cwd: Path, env: Mapping[str, str], modules: tuple[str, ...] = DRAWING
+    ):
+        self.args, self.returncode = arguments, None
+        self._said = [tempfile.NamedTemporaryFile("r") for _ in range(2)]  # noqa: SIM115
+        self._server = server(*modules)
+        self.pid = self._server.ask([arguments, str(cwd), dict(env), [file.name for file in self._said]])
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            self.returncode = self._server.ask(self.pid)
+        return self.returncode
+
+    def wait(self, timeout: float = 600) -> int:
+        end = time.monotonic() + timeout
+        while self.poll() is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            time.sleep(0.002)
+        return self.returncode
+
+    def communicate(self, timeout: float = 600) -> tuple[str, str]:
+        self.wait(timeout)
+        return tuple(file.read() for file in self._said)
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(9)
+
+
+def run(
+    arguments: list[str], cwd: Path = ROOT, env: Mapping[str, str] = os.environ
+) -> subprocess.CompletedProcess:
+    """A program to its end; its arguments are those of the interpreter: a script's path, or -m and a module."""
+    process = Forked(arguments, cwd, env)
+    return subprocess.CompletedProcess(arguments, process.wait(), *process.communicate())
+
+
+def run_anew(
+    arguments: list[str], cwd: Path = ROOT, env: Mapping[str, str] = os.environ
+) -> subprocess.CompletedProcess:
+    """The same in a process that shares nothing with another."""
+    return subprocess.run([*PYTHON, *arguments], cwd=cwd, env=env, capture_output=True, text=True)
+
+
+def ended(pid: int, codes: dict[int, int]) -> int | None:
+    """How a child ended, which is told once; None while it runs."""
+    if pid not in codes:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        codes |= {pid: os.waitstatus_to_exitcode(status)} if done else {}
+    return codes.get(pid)
+
+
+def next_program() -> list:
+    """In the server, answer what is asked; return in the process of a program, with what it is."""
+    codes: dict[int, int] = {}
+    for line in sys.stdin:
+        question = json.loads(line)
+        if isinstance(question, int):
+            print(json.dumps(ended(question, codes)), flush=True)
+        elif pid := os.fork():
+            print(pid, flush=True)
+        else:
+            return question
+    os._exit(0)
+
+
+def become(arguments: list[str], cwd: str, env: dict[str, str], outputs: list[str]) -> None:
+    """What a new process would have of its own."""
+    for number, name in enumerate([os.devnull, *outputs]):
+        file = os.open(name, os.O_RDWR)
+        os.dup2(file, number)
+        os.close(file)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(env)
+    random.seed()
+    sys.modules["numpy"].random.seed()
+    sys.path[0] = cwd if arguments[0] == "-m" else str(Path(arguments[0]).resolve().parent)
+    sys.argv[:] = arguments[1:] if arguments[0] == "-m" else arguments
+
+
+if __name__ == "__main__":
+    for module in sys.argv[1:]:
+        with suppress(ImportError):  # of an extra that is not installed
+            importlib.import_module(module)
+    if "altair" in sys.modules:
+        with suppress(ImportError):
+            charts.library()
+    gc.freeze()  # a program's end would else take a second to look through all of it
+    program = next_program()
+    become(*program)
+    if program[0][0] == "-m":
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(sys.argv[0], run_name="__main__")
