@@ -10,6 +10,7 @@ import pandas as pd
 
 from replication.replicate import Study
 
+ROUNDING = 1e-12  # of a mean of correlations: equal ones differ by it
 COLUMNS = ["claim", "measure", "method", "places", "hold", "clear", "clearly_not", "hold_paper_repeats"]
 CLEAR = 2.0  # standard errors beyond which a difference counts as clear
 Place = tuple[int, int]  # judges K, comparisons T
@@ -82,10 +83,10 @@ def tally(
         "measure": measure,
         "method": method,
         "places": len(mean),
-        "hold": int((mean >= 0).sum()),
+        "hold": int((mean >= -ROUNDING).sum()),
         "clear": int((mean > CLEAR * error).sum()),
         "clearly_not": int((mean < -CLEAR * error).sum()),
-        "hold_paper_repeats": int((np.array(short) >= 0).sum()),
+        "hold_paper_repeats": int((np.array(short) >= -ROUNDING).sum()),
     }
 
 

@@ -16,7 +16,10 @@ from scipy.special import expit, log_expit, logit
 
 from judgerank import fit
 from judgerank.errors import ConfigError
+from judgerank.model import JUDGE_AWARE
 from judgerank.simulate import draw_comparisons, draw_truth, generator
+from judgerank.solvers.newton import Newton
+from judgerank.solvers.search import maximise
 from replication.config import CONF, script_of
 from replication.simulation import (
     btl_scale,
@@ -259,6 +262,18 @@ def test_every_estimator_tells_whether_there_is_an_interior_maximum(cells_of, es
     result, record = fitted({"estimator": estimator}, cells_of(*GOOD, *OTHER, *rows))
     assert record["interior"] is interior
     assert result is not None or not interior
+
+
+def test_a_maximum_far_outside_the_box_is_no_interior_one():
+    """One judge there decides every pair; climbs once came to an end before it, 3.3 lower."""
+    study = study_of(composed("convergence_mse"), "convergence_mse", squared_error)
+    cell = "n20_k10-t400-draw0"
+    _, cells = drawn(study.cells[cell], generator(study.seed, study.name, cell, 54))
+    found = maximise(cells, JUDGE_AWARE, Newton())
+    assert (found.status, found.unbounded_judges) == ("unbounded", (3,))
+    inside, record = fitted(study.cells[cell], cells)
+    assert not record["interior"]
+    assert found.evaluation.log_likelihood > inside.log_likelihood + 3
 
 
 def test_a_replication_without_an_interior_maximum_has_no_error_entries():
