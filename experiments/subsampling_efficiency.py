@@ -37,7 +37,8 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     summary = summary_of(study, POINT, cfg.paper_repeats)
     own = summary[summary["method"] == summary["reference"]]
     gap = own.pivot(index=[*POINT, "measure"], columns="method", values="mean").reset_index()
-    gap["judge_aware_minus_btl"] = (gap["judge_aware"] - gap["btl"]).round(12) + 0.0  # equal ones differ by rounding
+    # equal ones differ by rounding
+    gap["judge_aware_minus_btl"] = (gap["judge_aware"] - gap["btl"]).round(12) + 0.0
     ahead = (gap["judge_aware_minus_btl"] >= 0).groupby(gap["measure"]).agg(["sum", "count"])
     log.info(
         "points at which judge-aware is ahead, each fit against its own full-data fit:\n%s", ahead.to_string()
