@@ -1,6 +1,9 @@
 # make reproduce   install what the lock file names, then run every section
 # make test        lint and tests
 # make quick       lint and the tests that take less than a minute
+# make lowest      the library's quick tests at the lowest versions that pyproject.toml allows (PYTHON=python3.13: on that Python)
+# make newest      the same at the newest versions
+# make licences    licence and known vulnerabilities of every package in the lock file
 # make smoke       every section of the paper in minutes, and one page: results/smoke/index.html
 # make <section>   one section; ARGS="solver=adam level=0.9" overrides its config
 # make figures     redraw every figure from the stored tables, computing nothing
@@ -23,9 +26,10 @@ SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability co
 PYTHON   ?= python3
 BIN      := .venv/bin
 ARGS     ?=
+UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce test quick smoke figures audit crate verify kernels bench torture rank collect docs lock environment \
+.PHONY: reproduce test quick lowest newest licences smoke figures audit crate verify kernels bench torture rank collect docs lock environment \
         $(SECTIONS)
 
 reproduce: $(SECTIONS)
@@ -49,7 +53,7 @@ figures: environment
 audit: environment
 	$(BIN)/python experiments/audit.py $(ARGS)
 
-verify kernels torture smoke crate: environment
+verify kernels torture smoke crate licences: environment
 	$(BIN)/python experiments/$@.py $(ARGS)
 
 quick: SELECTED := -m "not slow"
@@ -57,6 +61,18 @@ test quick: environment
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(SELECTED) $(ARGS)
+
+# Not the slow files, and not mypy, which has one answer at the versions of the lock file
+lowest: RESOLUTION := lowest-direct
+newest: RESOLUTION := highest
+lowest newest:
+	$(PYTHON) -m venv --clear .venv-$@
+	.venv-$@/bin/pip install --quiet --disable-pip-version-check $(UV)
+	.venv-$@/bin/uv pip install --quiet --python .venv-$@ --resolution $(RESOLUTION) --all-extras -r pyproject.toml
+	.venv-$@/bin/uv pip install --quiet --python .venv-$@ --no-deps -e .
+	JUDGERANK_RESOLUTION=$(RESOLUTION) .venv-$@/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
+	  -m "not slow or versions" tests/library tests/tool/test_versions.py \
+	  --deselect tests/library/test_interface.py::test_the_package_is_typed $(ARGS)
 
 bench: environment
 	$(BIN)/python experiments/bench.py $(ARGS)

@@ -1,4 +1,4 @@
-"""Adverse cases at random: kills, maxima missed, false certificates, damaged files. Not part of the paper.
+"""Adverse cases at random, such as kills, maxima missed and damaged files, counted. Not part of the paper.
 
 python experiments/torture.py [inputs.cases=100] [maxima.members=[judge_aware]] ...
 """
@@ -19,16 +19,24 @@ from replication.outputs import provenance
 from replication.replicate import Study
 from replication.tables import Table
 from replication.torture.designs import certificate_false, maximum_missed
+from replication.torture.files import overwritten
 from replication.torture.inputs import misread
 from replication.torture.kills import lost
+from replication.torture.misreadings import misread_slip
+from replication.torture.scales import told_otherwise
+from replication.torture.secrets import strayed
 
 log = logging.getLogger("replication")
 # by part: its task, the list and the name of what it is for, and what must not happen
 PARTS = {
     "maxima": (maximum_missed, "members", "member", "a higher maximum missed"),
     "existence": (certificate_false, "members", "member", "a false certificate or refusal"),
+    "scales": (told_otherwise, "members", "member", "another answer for the same judgments"),
     "inputs": (misread, "forms", "form", "misread, or no sentence"),
+    "slips": (misread_slip, "layouts", "layout", "misread, or no sentence"),
     "kills": (lost, "kinds", "kind", "lost or mixed"),
+    "files": (overwritten, "ways", "way", "a user's file lost or changed"),
+    "secrets": (strayed, "ways", "way", "a key elsewhere"),
 }
 
 

@@ -22,13 +22,15 @@ SLOW_BY_PART = {
     "one_set panel people planning plots replicate sections simulation slots smoke soft stored_simulations "
     "torture trusting validity verify",
     "tool": "boards collecting collecting_batches collecting_faults collecting_runs command faults further "
-    "layouts member_choice members page panel people publishing rank rank_questions scale suggestions trust wheel",
+    "layouts member_choice members page panel people publishing rank rank_questions scale suggestions targets "
+    "trust versions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: of a file that takes more than five seconds of a processor")
+    config.addinivalue_line("markers", "versions: also run by `make lowest` and `make newest`, slow or not")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -43,6 +45,7 @@ UNSKIPPED_BY = {
     "JUDGERANK_DATA": "JUDGERANK_DATA=FOLDER with the paper's data",
     "JUDGERANK_PAPER": "JUDGERANK_PAPER=FILE, the paper's TeX",
     "could not find a browser": "Chromium (apt-get install chromium)",
+    "make lowest": "make lowest, on Python 3.11",
     "could not import": "the optional extras (pip install -e '.[cluster,collect,methods,bench,scale,zstd]')",
 }
 

@@ -14,6 +14,7 @@ from judgerank import frames
 from judgerank.arrays import AnyArray, FloatArray, IntArray
 from judgerank.errors import DataError
 from judgerank.frames import OUTCOMES
+from judgerank.listing import listed
 
 POOLED_JUDGE = "all judges"
 
@@ -37,6 +38,8 @@ class Comparisons:
     tied : float array, shape (T,), optional
         Share of the row's comparisons that are ties. Lost when raw rows are aggregated, unless asked for by
         `with_ties`.
+    ordered : bool
+        Whether `first` was shown first; if nobody was shown an order, no member with positions is fitted.
     dropped : mapping of str to int
         Records left out when the rows were read, by reason.
 
@@ -56,6 +59,7 @@ class Comparisons:
     covariate: FloatArray | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     tied: FloatArray | None = None
+    ordered: bool = True
 
     def __post_init__(self) -> None:
         size = len(self.first)
@@ -262,7 +266,7 @@ class Comparisons:
         chosen, known = dict.fromkeys(names), {*self.judges}
         for name in chosen:
             if name not in known:
-                raise DataError(f"there is no judge {name!r} among {', '.join(self.judges)}")
+                raise DataError(f"there is no judge {name!r} among {listed(self.judges)}")
         kept = [k for k, name in enumerate(self.judges) if name in chosen]
         new_index = np.full(len(self.judges), -1, np.int32)
         new_index[kept] = np.arange(len(kept))

@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from judgerank.arrays import IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DisconnectedError, NoMaximumError
+from judgerank.listing import LISTED, listed
 from judgerank.remembering import remembered
 
 LARGE = 1_000  # models beyond which a matrix of all pairs is not decomposed
@@ -75,6 +76,8 @@ def position_share(cells: Comparisons) -> float:
     presentation lets some v have v_i - v_j = 1 in every comparison, scores and positions cannot be told apart and
     the share is zero; in a balanced order it is one. It is one minus the R-squared of ones regressed on scores.
     """
+    if not cells.ordered:
+        return 0.0
     n = len(cells.models)
     if n > LARGE:
         return max(0.0, 1.0 - _imitated_by_many(cells) / cells.n_comparisons)
@@ -95,6 +98,15 @@ def _imitated_by_many(cells: Comparisons) -> float:
     net = np.bincount(i, w, n) - np.bincount(j, w, n)  # sums to zero in every component, so there is a solution
     own = np.maximum(laplacian.diagonal(), np.finfo(float).tiny)
     return float(net @ cg(laplacian, net, rtol=1e-8, maxiter=10 * n, M=diags_array(1 / own))[0])
+
+
+def judges_of_one_length(cells: Comparisons) -> tuple[str, ...]:
+    """Judges all of whose comparisons have the same covariate: their slope is part of their discrimination."""
+    z, k = cells.known_covariate, len(cells.judges)
+    least, largest = np.full(k, np.inf), np.full(k, -np.inf)
+    np.minimum.at(least, cells.judge, z)
+    np.maximum.at(largest, cells.judge, z)
+    return tuple(cells.judges[place] for place in np.flatnonzero(least == largest))
 
 
 def positions_are_imitated(cells: Comparisons) -> bool:
@@ -153,4 +165,5 @@ def require_maximum(cells: Comparisons) -> None:
 
 
 def _listed(groups: Groups) -> str:
-    return "; ".join("{" + ", ".join(group) + "}" for group in groups)
+    rest = f"; and {len(groups) - LISTED:,} more groups" if len(groups) > LISTED else ""
+    return "; ".join("{" + listed(group) + "}" for group in groups[:LISTED]) + rest

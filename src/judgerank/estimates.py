@@ -69,7 +69,8 @@ class Estimates:
     @property
     def scores(self) -> pd.Series:
         """Zero-sum scores by model."""
-        return pd.Series(self.solution.parameters.scores, index=labels(self.comparisons.models), name="score")
+        scores = self.solution.parameters.scores
+        return pd.Series(scores, index=labels(self.comparisons.models), name="score", copy=True)
 
     @property
     def ranks(self) -> pd.Series:
@@ -88,7 +89,7 @@ class Estimates:
         """Covariate slopes beta by judge; zero throughout unless the model frees them."""
         judges = self.solution.parameters.judges
         beta = judges[1] if self.model.has_slope else np.zeros(len(self.comparisons.judges))
-        return pd.Series(beta, index=labels(self.comparisons.judges), name="slope")
+        return pd.Series(beta, index=labels(self.comparisons.judges), name="slope", copy=True)
 
     @property
     def position(self) -> pd.Series:
@@ -99,7 +100,7 @@ class Estimates:
             if self.model.has_position
             else np.zeros(len(self.comparisons.judges))
         )
-        return pd.Series(b, index=labels(self.comparisons.judges), name="position")
+        return pd.Series(b, index=labels(self.comparisons.judges), name="position", copy=True)
 
     @property
     def tie(self) -> pd.Series:

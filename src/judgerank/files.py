@@ -7,23 +7,35 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeGuard
 
+from judgerank.contents import PART, split
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
-from judgerank.forms import bare_name
+from judgerank.forms import READERS, STDIN, bare_name, form_of
 
 SHOWN = 3  # files in a sentence
+NOT_RECORDS = ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "run.json")
 Files = str | Path | Sequence[str | Path]
 
 
+def is_files(source: object) -> TypeGuard[Files]:
+    """Whether something names files."""
+    return isinstance(source, str | Path) or (
+        isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source)
+    )
+
+
 def paths_of(files: Files) -> list[Path]:
-    """The files themselves, patterns such as ``logs/*.jsonl`` resolved in the order of their names.
+    """The files themselves: patterns such as ``logs/*.jsonl`` resolved, and folders, in the order of their names.
+
+    A name may end in ``::`` and one table of the file.
 
     Raises
     ------
     DataUnavailableError
-        If nothing matches a pattern.
+        If nothing matches a pattern, or a folder holds no file of records.
     ConfigError
-        If there are none, or a file is there twice.
+        If there are none, a file is there twice, or a folder holds files in several forms.
     """
     listed = [files] if isinstance(files, str | Path) else list(files)
     paths = [path for one in listed for path in _matches(one)]
@@ -36,28 +48,60 @@ def paths_of(files: Files) -> list[Path]:
 
 
 def _matches(file: str | Path) -> list[Path]:
-    if not glob.has_magic(str(file)) or os.path.exists(file):  # noqa: PTH110  # which never fails
+    if os.path.isdir(file):  # noqa: PTH112  # which never fails
+        return _files_in(Path(file))
+    whole, part = split(Path(file))
+    if not glob.has_magic(str(whole)) or os.path.exists(whole):  # noqa: PTH110  # likewise
         return [Path(file)]
-    found = sorted(glob.glob(str(file), recursive=True))  # noqa: PTH207  # a pattern may be absolute
+    found = sorted(glob.glob(str(whole), recursive=True))  # noqa: PTH207  # a pattern may be absolute
     if not found:
         raise DataUnavailableError(f"no file matches {str(file)!r}")
-    return [Path(name) for name in found]
+    return [Path(name if part is None else f"{name}{PART}{part}") for name in found]
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """Files of records in a folder and below it, all in one form; none whose name begins with a dot or ``_``."""
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and _holds_records(path, folder)]
+    forms = sorted({form_of(path) for path in found})
+    if not found:
+        raise DataUnavailableError(f"there is no file of records in the folder {str(folder)!r}")
+    if len(forms) > 1:
+        pattern = str(folder / "**" / f"*.{forms[0]}")
+        raise ConfigError(
+            f"the folder {str(folder)!r} holds {', '.join(forms)}: name one form, such as {pattern!r}"
+        )
+    return found
+
+
+def _holds_records(path: Path, folder: Path) -> bool:
+    hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+    return not hidden and path.name not in NOT_RECORDS and form_of(path) in READERS
+
+
+def plain(paths: Iterable[Path]) -> list[Path]:
+    """The files on disk, without the parts that are named of them; standard input is none."""
+    return [split(path)[0] for path in paths if str(path) != STDIN]
 
 
 def title_of(paths: Sequence[Path]) -> str:
     """The files in a few words, which may name a folder."""
     others = len(paths) - 1
-    return bare_name(paths[0]) + (f"-and-{others}-more" if others else "")
+    return writable(bare_name(paths[0])) + (f"-and-{others}-more" if others else "")
 
 
 def place_of(paths: Iterable[Path]) -> str:
     """Where the files are, as one text."""
-    return ", ".join(str(path.absolute()) for path in paths)
+    return ", ".join(writable(str(path) if str(path) == STDIN else str(path.absolute())) for path in paths)
+
+
+def writable(name: str) -> str:
+    """A name in which bytes that are no UTF-8 are escaped, so that it can be written."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def labels_of(paths: Sequence[Path]) -> list[str]:
     """What files are called in a sentence: their names, with their folders where two have the same."""
-    names = [path.name for path in paths]
+    names = ["standard input" if str(path) == STDIN else writable(path.name) for path in paths]
     return (
         names
         if len(set(names)) == len(names)

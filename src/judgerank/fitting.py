@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from judgerank.arrays import BoolArray
 from judgerank.comparisons import Comparisons
-from judgerank.connectivity import positions_are_imitated, require_maximum
+from judgerank.connectivity import judges_of_one_length, positions_are_imitated, require_maximum
 from judgerank.errors import DataError, NoMaximumError, NotIdentifiedError
 from judgerank.model import Model, Parameters, get_model
 from judgerank.recession import near_maximum, rising_direction
@@ -15,17 +17,18 @@ from judgerank.result import FitResult
 from judgerank.resuming import bar, beginning
 from judgerank.solvers import runaway
 from judgerank.solvers.localized import Localized
-from judgerank.solvers.newton import Newton
 from judgerank.solvers.penalised import Penalised
-from judgerank.solvers.search import resumed
 from judgerank.solvers.settings import Settings, maximise, settings_of
 from judgerank.solvers.solution import Solution, Status
+
+if TYPE_CHECKING:
+    from judgerank.reading import Source
 
 MOVES = 1e-6  # entry of a direction, the largest being one, that counts as moving
 
 
 def fit(
-    comparisons: Comparisons,
+    comparisons: Comparisons | Source,
     model: str = "judge_aware",
     solver: str | Settings = "newton",
     start: Parameters | FitResult | None = None,
@@ -34,7 +37,7 @@ def fit(
 
     Parameters
     ----------
-    comparisons : Comparisons
+    comparisons : Comparisons, or anything that `judgerank.read` reads
     model : str
         A name in `judgerank.model.MODELS`: ``btl``, ``judge_aware``, ``length``, ``position_aware``, ...
     solver : {"newton", "adam", "localized", "penalised"}, or Newton, Adam, Localized or Penalised
@@ -52,12 +55,16 @@ def fit(
     DataError
         If a judge has no comparison, or the model needs a covariate, or ties, that are not there.
     NotIdentifiedError
-        If the order in which models were shown cannot tell scores from positions.
+        If the order in which models were shown cannot tell scores from positions, or a judge saw one length only.
     DisconnectedError, NoMaximumError
         If scores cannot be compared, or some run off to infinity; the models are named.
     ConfigError
         If the model or the solver is not known.
     """
+    if not isinstance(comparisons, Comparisons):
+        from judgerank.reading import comparisons_in
+
+        comparisons = comparisons_in(comparisons)
     member = get_model(model, comparisons)
     if comparisons.covariate is not None and not member.has_slope:  # rows that differ in it alone merge
         comparisons = replace(comparisons, covariate=None)
@@ -79,6 +86,12 @@ def fit(
             "scores and positions cannot be told apart: some scores differ by the same amount between the model "
             "shown first and the other in every comparison (show some pairs in the other order)"
         )
+    alike = judges_of_one_length(cells) if member.has_slope else ()
+    if alike:
+        raise NotIdentifiedError(
+            f"slopes and discriminations cannot be told apart where a judge's comparisons have one length: "
+            f"{', '.join(alike)} (leave them out, or fit the model without lengths)"
+        )
     if member.judge_blocks:
         found = runaway.shrunk_alone(cells, member, _maximum(cells, member, settings, start))
         result = FitResult(cells, member, settings, found)
@@ -97,14 +110,18 @@ def _maximum(
     if not isinstance(start, FitResult):
         return maximise(cells, member, settings, start)
     at = beginning(start, cells, member)
-    if isinstance(settings, Newton):
-        return resumed(cells, member, settings, at, bar(start, cells, member))
-    return maximise(cells, member, settings, at)
+    return maximise(cells, member, settings, at, bar(start, cells, member))
 
 
-def _require_offsets(cells: Comparisons, member: Model, at: Parameters) -> None:
-    """Refuse comparisons whose likelihood rises without end in scores, positions and tie propensities."""
-    direction = None if near_maximum(cells, member, at) else rising_direction(cells, member, at)
+def _require_offsets(cells: Comparisons, member: Model, at: Parameters, held: BoolArray) -> None:
+    """Refuse comparisons whose likelihood rises without end in scores, positions and tie propensities.
+
+    Judges `held` are shrunk, alone.
+    """
+    if held.any():
+        direction = rising_direction(cells, member, at, held)
+    else:
+        direction = None if near_maximum(cells, member, at) else rising_direction(cells, member, at)
     if direction is None:
         return
     n = len(cells.models)
@@ -123,12 +140,14 @@ def _require_offsets(cells: Comparisons, member: Model, at: Parameters) -> None:
 
 def _require_maximum_in_play(result: FitResult) -> None:
     """Scores must be bounded by the judges in play alone: those at zero say nothing of them."""
-    if result.model.has_offsets and result.status is not Status.UNBOUNDED:
+    shrunk = result.solution.alone is not None
+    if result.model.has_offsets and (shrunk or result.status is not Status.UNBOUNDED):
         places = np.flatnonzero(result.solution.parameters.in_play)
         if len(places):
             chosen = result.comparisons.with_judges([result.comparisons.judges[k] for k in places])
             at = Parameters(result.solution.parameters.scores, result.solution.parameters.judges[:, places])
-            _require_offsets(chosen, result.model, at)
+            held = np.isin(places, result.solution.unbounded_judges)
+            _require_offsets(chosen, result.model, at, held)
     if not result.judges_at_zero:
         return
     aside = set(result.judges_at_zero)

@@ -3,23 +3,54 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
+import re
+import sys
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 import pandas as pd
 
+from judgerank.archives import Archive
+from judgerank.contents import Content, split
+from judgerank.databases import SQLITE, from_database
+from judgerank.enclosed import records_in
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.inflate import MACOS, ZIP, inflated, require_within
+from judgerank.sheets import from_sheet
+from judgerank.squaring import squared
 
-COMPRESSED = (".gz", ".zst", ".zstd")
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-DELIMITERS = (",", ";", "\t")
-# keys of files that are one object: a log of inspect_ai, a run of evaluatorq, a report of JudgeArena
-WHOLE = ({"eval", "samples"}, {"judging", "entries"}, {"model_A", "model_B", "preferences"})
+COMPRESSED = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".zip")
+DELIMITERS = (",", ";", "\t", "|")
+TOLD = re.compile(r'"?sep=(?P<sign>[^"\r\n])"?\r?(\n|$)', re.IGNORECASE)  # Excel's own line above the header
+STDIN = "-"
+ARROW_FILE = b"ARROW1"
+MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", SQLITE: "sqlite", ZIP: "xlsx"}
+HEADER, START = "header.json", "_journal/start.json"  # of an archive of inspect_ai
+# keys of files that are one object: inspect_ai's log, evaluatorq's run, JudgeArena's report, promptfoo's
+WHOLE = ({"eval", "samples"}, {"judging", "entries"}, {"model_A", "model_B", "preferences"}, {"results", "config"})
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file whose records can be read.
+
+    Attributes
+    ----------
+    data : bytes
+        As they are in the file.
+    form : str
+    read : callable
+        Gives its records as they are, or raises a `DataError` if they are not in that form.
+    """
+
+    data: bytes
+    form: str
+    read: Callable[[], pd.DataFrame]
 
 
 def read_table(path: Path, form: str | None = None) -> pd.DataFrame:
@@ -30,12 +61,11 @@ def read_table(path: Path, form: str | None = None) -> pd.DataFrame:
     DataUnavailableError, DataError, ConfigError
         As of `opened`; or if the content is not in that form.
     """
-    content, read = opened(path, form)
-    return read(content)
+    return opened(path, form).read()
 
 
-def opened(path: Path, form: str | None) -> tuple[bytes, Callable[[bytes], pd.DataFrame]]:
-    """A file's content, and what reads it: by the form named, else by what the file's name ends in.
+def opened(path: Path, form: str | None, encoding: str | None = None) -> Opened:
+    """A file, and what reads it: by the form named, else by its ending; of standard input by its content.
 
     Raises
     ------
@@ -44,70 +74,54 @@ def opened(path: Path, form: str | None) -> tuple[bytes, Callable[[bytes], pd.Da
     ConfigError
         If the form is not known.
     """
+    file, part = split(path)
+    data = sys.stdin.buffer.read() if str(path) == STDIN else _bytes_of(file)
+    form = form_of(path, form)
+    if not form and str(path) == STDIN:
+        form = guessed(inflated(data))
+    if not form and file.suffix.lower() == ".zip":
+        form = form_of(Path(_name_in(data)))
+    read = READERS.get(form)
+    if read is not None and part is not None and form not in PARTED:
+        raise ConfigError(f"{path.name}: {form} has no parts to name (those of {', '.join(PARTED)} have)")
+    if read is None:
+        raise ConfigError(f"{path.name}: {form!r} is not a form that can be read (--format {'|'.join(READERS)})")
+    return Opened(data, form, lambda: read(Content(inflated(data, file.name), file, part, encoding)))
+
+
+def _name_in(archive: bytes) -> str:
+    """What the one file in a zip is called."""
+    inflated(archive, ".zip")  # refuses any other number of files
+    with ZipFile(io.BytesIO(archive)) as files:
+        return next(name for name in files.namelist() if not name.endswith("/") and not name.startswith(MACOS))
+
+
+def _bytes_of(path: Path) -> bytes:
     try:
         content = path.read_bytes() if path.is_file() else None
     except (OSError, ValueError) as error:  # no right to read it, or no name a file could have
         raise DataUnavailableError(f"{str(path)!r} cannot be read: {_reason(error)}") from None
     if content is None:
         raise DataUnavailableError(f"there is no file {str(path)!r}")
-    read = READERS.get(form := form_of(path, form))
-    if read is None:
-        raise ConfigError(f"{path.name}: {form!r} is not a form that can be read (format {'|'.join(READERS)})")
-    return content, lambda content: read(_inflated(content))
+    return content
 
 
 def form_of(path: Path, form: str | None = None) -> str:
     """The form named, else what the file's name ends in, before any ending of a compressed file."""
-    return form or Path(_uncompressed(path)).suffix.lstrip(".").lower()
+    return form or Path(_uncompressed(split(path)[0])).suffix.lstrip(".").lower()
 
 
 def bare_name(path: Path) -> str:
-    """A file's name without its endings of form and compression."""
-    return Path(_uncompressed(path)).stem
+    """A file's name without its endings of form and compression, and without a part of it."""
+    return "stdin" if str(path) == STDIN else Path(_uncompressed(split(path)[0])).stem
 
 
 def _uncompressed(path: Path) -> str:
     return path.stem if path.suffix.lower() in COMPRESSED else path.name
 
 
-def _inflated(content: bytes) -> bytes:
-    """Content as it was before gzip or zstd, which are known by their first bytes."""
-    if content.startswith(GZIP):
-        try:
-            return gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"this is not gzip, or cut short: {error}") from None
-    return _unpacked(content) if content.startswith(ZSTD) else content
-
-
-def _unpacked(content: bytes) -> bytes:
-    """Content as it was before zstd, frame by frame: the library says nothing of a frame that is cut short."""
-    try:
-        import zstandard
-    except ImportError:
-        raise ConfigError("reading zstd takes the extra 'zstd' (pip install 'judgerank[zstd]')") from None
-    parts = []
-    while content:
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        try:
-            parts.append(frame.decompress(content))
-        except zstandard.ZstdError as error:
-            raise DataError(f"this is not zstd: {error}") from None
-        if not frame.eof:
-            raise DataError("this is not zstd, or cut short")
-        content = frame.unused_data
-    return b"".join(parts)
-
-
 def _reason(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)
-
-
-def _text(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"this is not UTF-8 text (byte {error.start + 1})") from None
 
 
 def _loads(text: str) -> object:
@@ -130,21 +144,23 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return record
 
 
-def _json(content: bytes) -> pd.DataFrame:
+def _json(content: Content) -> pd.DataFrame:
     try:
-        records = _loads(_text(content))
+        records = _loads(content.text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"this is not JSON: {error} (format jsonl reads one record a line)") from None
+        raise DataError(f"this is not JSON: {error} (--format jsonl reads one record a line)") from None
     if isinstance(records, dict) and any(records.keys() >= keys for keys in WHOLE):
         records = [records]
+    if isinstance(records, dict):
+        records = records_in(records, content.part)
     if not isinstance(records, list):
         raise DataError("this is not a JSON list of records")
     return _objects(dict(enumerate(records, 1)), "record")
 
 
-def _json_lines(content: bytes) -> pd.DataFrame:
+def _json_lines(content: Content) -> pd.DataFrame:
     records = {}
-    for number, line in enumerate(_text(content).split("\n"), 1):
+    for number, line in enumerate(content.text.split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -161,22 +177,17 @@ def _objects(records: Mapping[int, object], unit: str) -> pd.DataFrame:
     return pd.DataFrame(list(records.values()), dtype=object)
 
 
-def _csv(content: bytes, delimiter: str = ",") -> pd.DataFrame:
+def _csv(content: Content, delimiter: str = ",") -> pd.DataFrame:
     # the standard reader, since pandas fills up rows that are cut short
-    csv.field_size_limit(max(csv.field_size_limit(), len(content)))  # whole conversations may stand beside
-    text = _text(content)
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter_of(text, delimiter))
+    csv.field_size_limit(max(csv.field_size_limit(), len(content.data)))  # whole conversations may stand beside
+    text = content.text
+    told = TOLD.match(text)
+    sign, skipped = (delimiter_of(text, delimiter), 0) if told is None else (told["sign"], 1)
+    rows = csv.reader(io.StringIO(text[told.end() if told else 0 :], newline=""), strict=True, delimiter=sign)
     try:
-        header = next(rows, [])
-        records = []
-        for row in rows:
-            if row and len(row) != len(header):
-                raise DataError(f"line {rows.line_num} has {len(row)} fields, and the header {len(header)}")
-            if row:
-                records.append([field or None for field in row])
+        return squared((rows.line_num + skipped, row) for row in rows)
     except csv.Error as error:
-        raise DataError(f"line {rows.line_num} is not CSV: {error}") from None
-    return pd.DataFrame(records, columns=header, dtype=object)
+        raise DataError(f"line {rows.line_num + skipped} is not CSV: {error}") from None
 
 
 def delimiter_of(text: str, usual: str) -> str:
@@ -190,40 +201,81 @@ def delimiter_of(text: str, usual: str) -> str:
     return others[0] if others else usual
 
 
-def _tsv(content: bytes) -> pd.DataFrame:
+def _tsv(content: Content) -> pd.DataFrame:
     return _csv(content, "\t")
 
 
-def _eval(content: bytes) -> pd.DataFrame:
-    """One record: an archive of inspect_ai, which has a file for the header and one for each sample."""
+def _eval(content: Content) -> pd.DataFrame:
+    """One record: an archive of inspect_ai, with a file for the header and one for each sample."""
     try:
-        with ZipFile(io.BytesIO(content)) as log:
-            names = [name for name in log.namelist() if name.startswith("samples/") and name.endswith(".json")]
-            header = _loads(_text(log.read("header.json")))
-            samples = [_loads(_text(log.read(name))) for name in sorted(names)]
-    except KeyError:
-        raise DataError("the log has no header: it was not finished") from None
-    except (BadZipFile, NotImplementedError, zlib.error, json.JSONDecodeError) as error:
-        raise DataError(f"this is not a log of inspect_ai: {error}") from None
-    told = header.get("eval") if isinstance(header, dict) else None
-    return _objects({1: {"eval": told, "samples": samples}}, "record")
+        log = Archive(content.data, inflated)
+        require_within(log.size, len(content.data))
+        names = sorted(name for name in log.names if name.startswith("samples/") and name.endswith(".json"))
+        # what was known at the start is all that there is of a run that was not finished
+        header = next((name for name in (HEADER, START) if name in log.names), None)
+        if header is None:
+            raise DataError(f"this is not a log of inspect_ai: it has neither {HEADER} nor {START}")
+        told = _loads(_text(log.read(header), content.path))
+        samples = [_loads(_text(log.read(name), content.path)) for name in names]
+    except (BadZipFile, NotImplementedError, zlib.error, json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"this is not a log of inspect_ai, or it is damaged: {error}") from None
+    about = told if isinstance(told, dict) else {}
+    status = about.get("status", "started") if header == HEADER else "started"
+    return _objects({1: {"eval": about.get("eval"), "status": status, "samples": samples}}, "record")
 
 
-def _parquet(content: bytes) -> pd.DataFrame:
+def _text(data: bytes, path: Path) -> str:
+    return Content(data, path).text
+
+
+def _parquet(content: Content) -> pd.DataFrame:
     try:
-        return pd.read_parquet(io.BytesIO(content))
+        return pd.read_parquet(io.BytesIO(content.data))
     except ImportError:
         raise ConfigError("reading Parquet takes the extra 'parquet' (pip install 'judgerank[parquet]')") from None
     except (OSError, ValueError) as error:
         raise DataError(f"this is not Parquet: {error}") from None
 
 
-READERS: dict[str, Callable[[bytes], pd.DataFrame]] = {
+def _arrow(content: Content) -> pd.DataFrame:
+    """Arrow's file form, which feather is, or its stream, which the package datasets writes."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise ConfigError("reading Arrow takes the extra 'parquet' (pip install 'judgerank[parquet]')") from None
+    kind = pyarrow.ipc.open_file if content.data.startswith(ARROW_FILE) else pyarrow.ipc.open_stream
+    try:
+        return kind(pyarrow.BufferReader(content.data)).read_all().to_pandas()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise DataError(f"this is not Arrow: {error}") from None
+
+
+def guessed(data: bytes) -> str:
+    """The form of content without a name: by its first bytes, else JSON or CSV."""
+    for sign, form in MAGIC.items():
+        if data.startswith(sign):
+            return form
+    text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not text.startswith((b"{", b"[")):
+        return "csv"
+    first, _, rest = text.partition(b"\n")
+    return "jsonl" if first.startswith(b"{") and first.rstrip().endswith(b"}") and rest.strip() else "json"
+
+
+READERS: dict[str, Callable[[Content], pd.DataFrame]] = {
     "json": _json,
     "jsonl": _json_lines,
     "ndjson": _json_lines,
     "csv": _csv,
     "tsv": _tsv,
     "parquet": _parquet,
+    "arrow": _arrow,
+    "feather": _arrow,
+    "xlsx": from_sheet,
+    "db": from_database,
+    "sqlite": from_database,
+    "sqlite3": from_database,
+    "duckdb": from_database,
     "eval": _eval,
 }
+PARTED = [name for name, read in READERS.items() if read in (_json, from_sheet, from_database)]

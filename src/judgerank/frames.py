@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from judgerank.arrays import BoolArray, FloatArray, IntArray
 from judgerank.errors import DataError
+from judgerank.listing import listed
 
 COLUMNS = ("question_id", "model_a", "model_b", "judge_model", "judge_preferred_model", "judge_confidence")
 NEEDED = ("model_a", "model_b", "judge_model", "judge_preferred_model")
 OUTCOMES = {"a": 1.0, "b": 0.0, "c": 0.5}
 UNPARSED = "unknown"
+NO_QUESTION = "without a question"  # a reason for leaving a record out
 LARGEST = sys.float_info.max
 LARGEST_COUNT = 1e12  # judgments in a record; sums of them stay exact in double precision
 
@@ -25,7 +27,7 @@ def require_columns(frame: pd.DataFrame, columns: Iterable[str]) -> None:
     """Refuse a table that lacks a column."""
     missing = [name for name in columns if name not in frame.columns]
     if missing:
-        found = ", ".join(map(str, frame.columns))
+        found = listed(map(str, frame.columns))
         raise DataError(f"the table has no column {missing[0]!r} (it has: {found})")
 
 

@@ -37,4 +37,4 @@ def extended(
         "tied": None if c.tied is None else np.r_[c.tied, read.tied],
     }
     dropped = {reason: c.dropped.get(reason, 0) + many for reason, many in read.dropped.items()}
-    return Comparisons(models, judges, dropped={**c.dropped, **dropped}, **columns)
+    return Comparisons(models, judges, dropped={**c.dropped, **dropped}, ordered=c.ordered, **columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,7 @@ import pandas as pd
 from judgerank.arrays import IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import DataError, DataUnavailableError
+from judgerank.files import plain
 from judgerank.frames import OUTCOMES, standardised_log
 
 
@@ -53,7 +55,12 @@ class Judgments:
     def files(self) -> list[str]:
         """Paths of the files that the records are from."""
         told = self.source.get("files", [self.source])
-        return [one["path"] for one in told if "path" in one]
+        return [str(path) for path in plain(Path(one["path"]) for one in told if "path" in one)]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether ``model_a`` was shown first; if not, it is only the first by name."""
+        return self.comparisons.ordered
 
     @property
     def parsed(self) -> pd.Series:

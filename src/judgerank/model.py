@@ -89,10 +89,15 @@ def get_model(name: str, cells: Comparisons) -> Model:
     ConfigError
         If there is no such model.
     DataError
-        If the model needs a covariate and the comparisons have none.
+        If the model needs a covariate, or an order of presentation, and the comparisons have none.
     """
     if name not in MODELS:
         raise ConfigError(f"there is no model {name!r} (known: {', '.join(MODELS)})")
+    if MODELS[name].has_position and not cells.ordered:
+        without = ", ".join(member.name for member in MEMBERS if not member.has_position)
+        raise DataError(
+            f"model {name!r} has positions, and nobody was shown an order (models without positions: {without})"
+        )
     if MODELS[name].has_slope and cells.covariate is None:
         raise DataError(f"model {name!r} needs a covariate, and the comparisons have none")
     return MODELS[name]

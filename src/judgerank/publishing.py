@@ -1,68 +1,56 @@
-"""Folders that commands write to: one run at a time, all of its files or none, and nobody else's touched.
+"""All that is written and removed: nothing but what an earlier run wrote is ever replaced, and an input never.
 
 What a command wrote into a folder is listed with digests in the sidecar it leaves there: ``run.json`` beside
 tables, ``figures.json`` beside figures, which may share a folder. A run prepares its files in a staging folder
 inside the target, so that renames stay on one file system and go through symbolic links. Once a journal of the
 change lies beside them the change is certain: files take their places one by one by rename, so that none is ever
 absent, and if a kill intervenes, the next run into the folder finishes what the journal says before anything else.
-Without a journal, what is staged is nothing.
+Without a journal, what is staged is nothing. `judgerank.sidecars` says how far sidecars and journals are believed.
+
+A file that is written by itself has its digest in a hidden file beside it, which goes where the folder goes and
+which two runs in one folder do not share. `judgerank.targets` decides what may be written before it is computed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
 import platform
+import secrets
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
 from judgerank.errors import ConfigError
+from judgerank.sidecars import (
+    JOURNAL,
+    STAGING,
+    Journal,
+    digest,
+    fingerprint,
+    is_marked,
+    journal_of,
+    mark_of,
+    require_inside,
+    written,
+)
 
 if sys.platform != "win32":  # there, runs into one folder are not kept apart
     import fcntl
 
 log = logging.getLogger("judgerank")
 STORED_FORMAT = "%.9g"  # of numbers: beyond any printed precision, short of the bits that differ between machines
-STAGING = ".judgerank.partial"
-JOURNAL = "journal.json"
 _held: set[Path] = set()
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Of Python and of packages, for a sidecar."""
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
-
-
-def written(folder: Path, sidecar: str = "run.json") -> dict[str, str] | None:
-    """Digests by name of the files that a sidecar lists; None if there is no such sidecar.
-
-    Raises
-    ------
-    ConfigError
-        If a file of that name is something else.
-    """
-    path = folder / sidecar
-    try:
-        files = json.loads(path.read_text())["files"]
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError):
-        files = None
-    if not isinstance(files, dict):
-        raise ConfigError(f"{path} does not list what was written there, and would be replaced (move it away)")
-    return files
 
 
 @contextmanager
@@ -111,26 +99,8 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def replaceable(target: Path, section: str) -> None:
-    """Refuse a folder with anything in it unless an earlier run of the section wrote there.
-
-    Raises
-    ------
-    ConfigError
-    """
-    if (target / STAGING).exists():
-        with locked(target):
-            recover(target)
-    try:
-        earlier = json.loads((target / "run.json").read_text())["section"] == section
-    except (OSError, ValueError, KeyError, TypeError):
-        earlier = False
-    if target.exists() and not earlier and (not target.is_dir() or any(target.iterdir())):
-        raise ConfigError(f"{target} holds something else, and would be replaced (name another folder)")
-
-
 @contextmanager
-def staged(target: Path, sidecar: str = "run.json") -> Iterator[Path]:
+def staged(target: Path, sidecar: str = "run.json", force: bool = False) -> Iterator[Path]:
     """A folder whose files become the target's when the block ends well, and vanish when it does not.
 
     They take the places of those that an earlier run listed in its sidecar; what that one wrote and this one does
@@ -139,8 +109,10 @@ def staged(target: Path, sidecar: str = "run.json") -> Iterator[Path]:
     Parameters
     ----------
     target : Path
-    sidecar : str
+    sidecar : {"run.json", "figures.json"}
         The JSON file that lists the others, to which the block may give further content.
+    force : bool
+        Whether files that no earlier run wrote may be replaced; they are kept as edited ones are.
 
     Raises
     ------
@@ -154,51 +126,65 @@ def staged(target: Path, sidecar: str = "run.json") -> Iterator[Path]:
         try:
             staging.mkdir()
             yield staging
-            _prepare(target, staging, sidecar)
+            journal = _prepare(target, staging, sidecar, force)
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
             raise
-        _finish(target)
+        _finish(target, journal)
 
 
 def recover(target: Path) -> None:
-    """Finish the change that a killed run was making in a folder; drop what it had merely prepared."""
-    if (target / STAGING / JOURNAL).exists():
+    """Finish the change that a killed run was making in a folder; drop what it had merely prepared.
+
+    Raises
+    ------
+    ConfigError
+        If that is not what a run of ours left, or a file was changed since that it would replace.
+    """
+    staging = target / STAGING
+    if not os.path.lexists(staging):
+        return
+    if staging.is_symlink() or not staging.is_dir():
+        raise ConfigError(f"{staging} is not the folder of an interrupted run (move it away)")
+    journal = journal_of(target)
+    if journal is None:
+        shutil.rmtree(staging)
+    else:
         log.info("finishing what an interrupted run was writing to %s", target)
-        _finish(target)
-    elif (target / STAGING).exists():
-        shutil.rmtree(target / STAGING)
+        _finish(target, journal)
 
 
-def _prepare(target: Path, staging: Path, sidecar: str) -> None:
+def _prepare(target: Path, staging: Path, sidecar: str, force: bool) -> Journal:
     """Complete a staging folder by the list of its files, by copies of edited ones, and last by the journal."""
     owned = written(target, sidecar) or {}
     paths = [path.relative_to(staging) for path in sorted(staging.rglob("*")) if path.is_file()]
     new = {path.as_posix(): digest(staging / path) for path in paths if str(path) != sidecar}
-    kept = []
+    require_inside(target, new, target)
+    kept, edited = [], {}
     for name in new:
-        if _in_the_way(target, name, owned):
+        if _in_the_way(target, name, owned, force):
             told = "was not written by an earlier run, and would be replaced (move it, or name another folder)"
             raise ConfigError(f"{target / name} {told}")
-        if name in owned and _is_edited(target / name, owned[name]):
+        there = fingerprint(target / name)
+        if there is not None and there != owned.get(name):
             kept.append(_free_name(target, f"{name}.edited"))
+            edited[name] = there
             shutil.copy2(target / name, staging / kept[-1], follow_symlinks=False)
             log.info("%s was edited since it was written: kept as %s", target / name, kept[-1])
-    gone = [name for name in owned if name not in new and not _is_edited(target / name, owned[name])]
+    gone = [name for name in owned if name not in new and fingerprint(target / name) == owned[name]]
     known = json.loads((staging / sidecar).read_text()) if (staging / sidecar).exists() else {}
     (staging / sidecar).write_text(json.dumps(known | {"files": new}, indent=2) + "\n")
-    replace_file(staging / JOURNAL, json.dumps({"place": [*kept, *new, sidecar], "remove": gone}))
+    journal = Journal([*kept, *new, sidecar], gone, edited)
+    replace_file(staging / JOURNAL, json.dumps(asdict(journal)))
+    return journal
 
 
-def _in_the_way(target: Path, name: str, owned: dict[str, str]) -> bool:
+def _in_the_way(target: Path, name: str, owned: Mapping[str, str], force: bool) -> bool:
     """Whether there is something at a file's place, or at that of one of its folders, that no run put there."""
     path = target / name
-    blocked = any(above.exists() and not above.is_dir() for above in path.parents if above.is_relative_to(target))
-    return blocked or path.is_dir() or (os.path.lexists(path) and name not in owned)
-
-
-def _is_edited(path: Path, known: str) -> bool:
-    return path.is_symlink() or (path.exists() and digest(path) != known)
+    if any(above.exists() and not above.is_dir() for above in path.parents if above.is_relative_to(target)):
+        return True
+    return os.path.lexists(path) and (path.is_dir() or not path.is_file() or not (force or name in owned))
 
 
 def _free_name(target: Path, name: str) -> str:
@@ -209,31 +195,93 @@ def _free_name(target: Path, name: str) -> str:
     return free
 
 
-def _finish(target: Path) -> None:
-    """Make the change that the journal says, or what is left of it: every step may have been made before."""
+def _finish(target: Path, journal: Journal) -> None:
+    """Make the change that the journal says, or what is left of it: every step may have been made before.
+
+    The sidecar changes last, so that until then it is the earlier one, by which every step is checked.
+    """
     staging = target / STAGING
-    journal = json.loads((staging / JOURNAL).read_text())
-    for name in journal["place"]:
-        if os.path.lexists(staging / name):
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            (staging / name).replace(target / name)
-    for name in journal["remove"]:
-        (target / name).unlink(missing_ok=True)
-        with suppress(OSError):  # a folder that is not empty stays
-            for above in (target / name).relative_to(target).parents[:-1]:
-                (target / above).rmdir()
+    owned = written(target, journal.sidecar) or {}
+    known = owned | journal.edited
+    left = [name for name in journal.place if os.path.lexists(staging / name)]
+    for name in left:
+        there = fingerprint(target / name)
+        if name != journal.sidecar and there is not None and there != known.get(name):
+            told = f"was changed since a run was interrupted that would replace it (move it, or {staging})"
+            raise ConfigError(f"{target / name} {told}")
+    for name in [name for name in left if name != journal.sidecar]:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (staging / name).replace(target / name)
+    for name in journal.remove:
+        if name in owned and fingerprint(target / name) == owned[name]:
+            (target / name).unlink()
+            with suppress(OSError):  # a folder that is not empty stays
+                for above in (target / name).relative_to(target).parents[:-1]:
+                    (target / above).rmdir()
+    if journal.sidecar in left:
+        (staging / journal.sidecar).replace(target / journal.sidecar)
     (staging / JOURNAL).unlink()
     shutil.rmtree(staging)
 
 
+# single files
+
+
+@contextmanager
+def beside(files: Mapping[Path, bytes], marked: Collection[Path] = ()) -> Iterator[None]:
+    """Write files when the block ends well, all of them or none; the marked ones with their digests.
+
+    Raises
+    ------
+    ConfigError
+        If one cannot be written; before the block, unless only its place cannot be taken.
+    """
+    partials: dict[Path, Path] = {}
+    path = Path()
+    try:
+        try:
+            for path, content in files.items():
+                partials[path] = _partial(path, content)
+        except OSError as error:
+            raise ConfigError(f"{path} cannot be written: {error.strerror or error}") from None
+        yield
+        try:
+            for path, partial in partials.items():
+                if path in marked:  # first, with both digests, so that a kill between leaves a file that is known
+                    both = [digest(one) for one in (path, partial) if one is partial or is_marked(path)]
+                    replace_file(mark_of(path), "".join(f"{one}\n" for one in both))
+                partial.replace(path)
+        except OSError as error:
+            raise ConfigError(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
+        for partial in partials.values():
+            partial.unlink(missing_ok=True)
+
+
 def replace_file(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all; when this returns it is on the disk."""
-    partial = path.with_name(f".{path.name}.partial")
-    with partial.open("wb") as file:
-        file.write(content if isinstance(content, bytes) else content.encode())
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    """Write a file whole or not at all, whatever it was; when this returns it is on the disk."""
+    partial = _partial(path, content)
+    try:
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _partial(path: Path, content: str | bytes) -> Path:
+    """A new file on the disk, beside that which it is to become; there is no file of its name before."""
+    partial = path.with_name(f".judgerank-{secrets.token_hex(8)}.partial")
+    with partial.open("xb") as file:
+        try:
+            file.write(content if isinstance(content, bytes) else content.encode())
+            file.flush()
+            os.fsync(file.fileno())
+            if path.exists():
+                shutil.copymode(path, partial)
+        except BaseException:
+            partial.unlink()
+            raise
+    return partial
 
 
 def _real(path: Path) -> Path:

@@ -30,6 +30,9 @@ from judgerank.result import FitResult
 from judgerank.separation_at_scale import tests_of_equality
 from judgerank.simultaneous import quantile_of_largest
 
+# variances of log-discriminations that count as none: beside the largest, and by themselves
+RELATIVE, EXACT = 1e-13, 1e-20
+
 
 def best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
     """Map from (s, alpha, ...) to the scores when the best-known mean discrimination is held at one, shape (N, D).
@@ -63,8 +66,9 @@ def best_known_weights(scores: FloatArray, covariance: FloatArray, n_judges: int
     basis, n = zero_sum_basis(n_judges), len(scores)
     judges = slice(n, n + n_judges)
     alpha = basis.T @ covariance[judges, judges] @ basis
-    # with fewer clusters than judges the matrix is singular
-    inverse = np.linalg.pinv(alpha, hermitian=True)
+    # singular with fewer clusters than judges, or where judges answer as one: what is left there is rounding
+    most = max(float(np.abs(alpha).max()), np.finfo(float).tiny)
+    inverse = np.linalg.pinv(alpha, rcond=max(RELATIVE, EXACT / most), hermitian=True)
     weights = -inverse @ (basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
     return np.asarray(basis @ weights)
 

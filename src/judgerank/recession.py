@@ -9,20 +9,23 @@ does not depend on how discriminating they are.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
-from scipy.sparse import coo_array, csr_array, vstack
+from scipy.sparse import block_diag, coo_array, csr_array, eye_array, vstack
 
-from judgerank.arrays import FloatArray
+from judgerank.arrays import BoolArray, FloatArray
 from judgerank.comparisons import Comparisons
 from judgerank.inference import SINGULAR, information
 from judgerank.likelihood import evaluate, predictor
 from judgerank.model import Model, Parameters
-from judgerank.solvers.newton import ROUNDING
+from judgerank.solvers.solution import ROUNDING
 
 GIVEN = 1e-9  # share of an answer above which it was given
 CERTAIN = 0.5  # change of log-odds that is surely below one; the rest is for rounding
 RISE = 1e-6  # of a program whose variables lie within one: a direction that rises at all rises by far more
+MANY = 2_000  # forms beyond which any rising direction will do: the steepest takes a matrix of all their products
 
 
 def near_maximum(cells: Comparisons, model: Model, at: Parameters) -> bool:
@@ -65,7 +68,9 @@ def near_maximum(cells: Comparisons, model: Model, at: Parameters) -> bool:
     return bool(turned.max() <= CERTAIN)
 
 
-def rising_direction(cells: Comparisons, model: Model, at: Parameters | None = None) -> FloatArray | None:
+def rising_direction(
+    cells: Comparisons, model: Model, at: Parameters | None = None, held: BoolArray | None = None
+) -> FloatArray | None:
     """A direction in (s, b, log nu) along which the likelihood rises without end, or None.
 
     Parameters
@@ -73,7 +78,10 @@ def rising_direction(cells: Comparisons, model: Model, at: Parameters | None = N
     cells : Comparisons
         Of the judges in play.
     at : Parameters, optional
-        Where discrimination depends on a covariate: the slopes.
+        Where discrimination depends on a covariate: the slopes. Where judges are held: discriminations.
+    held : bool array, shape (K,), optional
+        Judges whose positions and ties a penalty draws to the means of the others (`solvers.runaway`): all that is
+        free of charge is to move with those.
 
     Returns
     -------
@@ -82,22 +90,58 @@ def rising_direction(cells: Comparisons, model: Model, at: Parameters | None = N
     """
     from scipy.optimize import linprog  # loads slowly, and few models need it
 
-    forms = _forms(cells, model, at)
+    forms = _forms(cells, model, at, held)
     if forms.shape[0] == 0:
         return None
+    moved = eye_array(forms.shape[1]) if held is None else _with_the_others(cells, model, held)
+    forms = csr_array(forms @ moved)
     rise = np.asarray(forms.sum(axis=0)).ravel()
     none = np.zeros(forms.shape[0])
     found = linprog(-rise, A_ub=-forms, b_ub=none, bounds=(-1.0, 1.0), method="highs")
-    return found.x if -found.fun > RISE else None
+    return moved @ _steepest(forms, found.x) if -found.fun > RISE else None
 
 
-def _forms(cells: Comparisons, model: Model, at: Parameters | None) -> csr_array:
+def _with_the_others(cells: Comparisons, model: Model, held: BoolArray) -> csr_array:
+    """What moves, by what is free to: judges held move as the mean of the others does; shape (D, D)."""
+    parts: list[Any] = [np.eye(len(cells.models))]
+    blocks = [~held] if model.has_position else []
+    for others in blocks + ([~held & _tie_at_all(cells)] if model.has_ties else []):
+        part = np.diag((~held).astype(float))
+        part[held] = others / max(1, others.sum())
+        parts.append(part)
+    return csr_array(block_diag(parts))
+
+
+def _steepest(forms: csr_array, other: FloatArray) -> FloatArray:
+    """The direction along which the forms rise most of those in which none falls, the largest entry being one.
+
+    There are many, and which one a linear program meets hangs on the order of models. This one does not: it is the
+    sum of the forms projected on the cone of such directions (Moreau, 1962). Of many forms, the `other` one.
+    """
+    from scipy.optimize import nnls
+
+    if forms.shape[0] > MANY:
+        return other
+    distinct = np.unique(forms.toarray(), axis=0)  # else it would hang on how rows are merged
+    rise = distinct.sum(axis=0)
+    direction = rise + distinct.T @ nnls(distinct.T, -rise)[0]
+    return np.asarray(direction / np.abs(direction).max(), float)
+
+
+def _tie_at_all(cells: Comparisons) -> BoolArray:
+    """Judges who do; the propensity of others is zero. Shape (K,)."""
+    return np.asarray(np.bincount(cells.judge, cells.known_ties, len(cells.judges)) > GIVEN)
+
+
+def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolArray | None) -> csr_array:
     """Linear forms that must not be negative along a direction: observed outcome against every other one."""
     n, k, size = len(cells.models), len(cells.judges), len(cells)
     rows, ones = np.arange(size), np.ones(size)
     g = ones
     if at is not None and model.has_slope:
         g = np.exp(at.judges[1][cells.judge] * cells.known_covariate)
+    elif at is not None and held is not None:  # what judges have in common is in their own units
+        g = np.exp(at.judges[0])[cells.judge]
     blocks = model.has_position + model.has_ties
     where = [cells.first, cells.second, *([n + cells.judge] if model.has_position else [])]
     values = [g, -g, *([ones] if model.has_position else [])]
@@ -107,9 +151,8 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None) -> csr_array
     first, second = cells.outcome - tied / 2 > GIVEN, 1 - cells.outcome - tied / 2 > GIVEN
     if not model.has_ties:
         return vstack([ahead[first], -ahead[second]]).tocsr()
-    ties_at_all = np.bincount(cells.judge, tied, k) > GIVEN  # others never tie: their propensity is zero
     tie = coo_array((ones, (rows, n + (blocks - 1) * k + cells.judge)), shape).tocsr()
-    known = ties_at_all[cells.judge]
+    known = _tie_at_all(cells)[cells.judge]
     drawn = tied > GIVEN
     forms = [ahead[first], -ahead[second], (tie - ahead / 2)[drawn], (tie + ahead / 2)[drawn]]
     forms += [(ahead / 2 - tie)[first & known], (-ahead / 2 - tie)[second & known]]

@@ -116,7 +116,7 @@ class FitResult(Uncertainty):
                 raise DataError(f"{name!r} is neither a model nor a judge with a free discrimination")
             c[names.index(name)] = weight  # models come first
         estimate = float(c[: len(values)] @ values)
-        error = float(np.sqrt(c @ self.covariance_discrimination @ c))
+        error = float(np.sqrt(max(float(c @ self.covariance_discrimination @ c), 0.0)))
         low, high = wald(np.array(estimate), np.array(error), level, self.degrees_of_freedom)
         return {"estimate": estimate, "standard_error": error, "low": float(low), "high": float(high)}
 
@@ -137,7 +137,7 @@ class FitResult(Uncertainty):
         for values, block in zip((np.ones_like(z), z), range(self.model.n_scale), strict=False):
             if self.free[block, k]:
                 design[:, position[block, k]] = values
-        error = np.sqrt(np.einsum("td,de,te->t", design, self.covariance, design))
+        error = np.sqrt(np.maximum(np.einsum("td,de,te->t", design, self.covariance, design), 0.0))
         centre = np.log(self.discrimination[judge]) + self.slope[judge] * z
         low, high = wald(centre, error, level, self.degrees_of_freedom)
         return pd.DataFrame({"z": z, "estimate": np.exp(centre), "low": np.exp(low), "high": np.exp(high)})
@@ -174,10 +174,12 @@ class FitResult(Uncertainty):
         """
         return presentation.figure(self, level)
 
-    def save(self, path: str | PathLike[str], about: Mapping[str, Any] | None = None) -> None:
+    def save(
+        self, path: str | PathLike[str], about: Mapping[str, Any] | None = None, *, force: bool = False
+    ) -> None:
         """Keep the fit in one file, which `judgerank.load` reads back as it was.
 
-        An earlier file of that name is replaced, whole or not at all.
+        A fit that was saved there is replaced, whole or not at all; another file only by force.
 
         Parameters
         ----------
@@ -185,4 +187,4 @@ class FitResult(Uncertainty):
         about : mapping, optional
             What else to keep, such as the prompt's version: JSON values by name, which `judgerank diff` compares.
         """
-        storing.save(self, Path(path), about)
+        storing.save(self, Path(path), about, force)

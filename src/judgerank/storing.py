@@ -25,9 +25,9 @@ from judgerank.effects import QuestionEffects
 from judgerank.errors import DataError
 from judgerank.likelihood import Evaluation
 from judgerank.model import Model, Parameters
-from judgerank.publishing import replace_file
 from judgerank.solvers.settings import SOLVERS
 from judgerank.solvers.solution import Rival, Solution, Status
+from judgerank.targets import Outputs
 
 if TYPE_CHECKING:
     from judgerank.questions.result import QuestionFit
@@ -38,14 +38,32 @@ PARTS = (Comparisons, Model, Solution, Evaluation, Parameters, QuestionEffects, 
 WITH_QUESTIONS = "QuestionFit"
 
 
-def save(fitted: FitResult | QuestionFit, path: Path, about: Mapping[str, Any] | None = None) -> None:
+def save(
+    fitted: FitResult | QuestionFit, path: Path, about: Mapping[str, Any] | None = None, force: bool = False
+) -> None:
     """Write a fit, whole or not at all, with what there is to say about it: JSON values by name.
 
     Raises
     ------
-    OSError
-        If the file cannot be written.
+    ConfigError
+        If the file cannot be written, or is no saved fit and would be lost.
     """
+    outputs = Outputs(force=force)
+    outputs.file(path, is_saved)
+    outputs.write({path: content(fitted, about)})
+
+
+def is_saved(path: Path) -> bool:
+    """Whether a file is a fit that was saved, in whatever version."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return "judgerank_fit" in json.loads(str(file["header"]))
+    except (AttributeError, EOFError, KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile):
+        return False
+
+
+def content(fitted: FitResult | QuestionFit, about: Mapping[str, Any] | None = None) -> bytes:
+    """What the file of a fit holds."""
     arrays: list[AnyArray] = []
     tree = _packed(fitted, arrays)
     told = {"kind": tree["kind"], "fit": tree["fields"], "about": dict(about or {})}
@@ -53,7 +71,7 @@ def save(fitted: FitResult | QuestionFit, path: Path, about: Mapping[str, Any] |
     entries: dict[str, Any] = {f"array_{number}": values for number, values in enumerate(arrays)}
     file = io.BytesIO()
     np.savez_compressed(file, header=np.array(header), **entries)
-    replace_file(path, file.getvalue())
+    return file.getvalue()
 
 
 def load(path: str | PathLike[str]) -> FitResult | QuestionFit:

@@ -146,7 +146,8 @@ class Uncertainty(Estimates):
         if self.solution.alone is None:
             return 0.0
         unbounded = np.isin(np.arange(len(self.comparisons.judges)), self.solution.unbounded_judges)
-        return penalty_alone(at.judges, n, unbounded)[np.ix_(self.chosen, self.chosen)]
+        precision = penalty_alone(at.judges, n, unbounded, self.solution.alone)
+        return precision[np.ix_(self.chosen, self.chosen)]
 
     @property
     def degrees_of_freedom(self) -> float:
@@ -227,7 +228,10 @@ class Uncertainty(Estimates):
 
         def sandwich(fitted: Self) -> FloatArray:
             bread = fitted._inverse("observed")
-            return bread @ (meat + fitted._penalty) @ bread
+            found = bread @ (meat + fitted._penalty) @ bread
+            # judges who answer as one in every cluster do not differ at all, to within rounding
+            np.fill_diagonal(found, np.maximum(np.diag(found), 0.0))
+            return found
 
         return replace(self, robust=self._over_spreads(sandwich), by_cluster=by_cluster, n_clusters=n_clusters)
 

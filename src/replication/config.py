@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from pathlib import Path
@@ -137,6 +138,11 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
                 if traceback_wanted:
                     raise
                 sys.exit(f"{config_name}: {_sentence(error)}")
+            except (ValueError, TypeError) as error:
+                told = [word for word in sys.argv[1:] if "=" in word and word not in QUIET]
+                if traceback_wanted or not told or not _is_of_settings(error):
+                    raise
+                sys.exit(f"{config_name}: {_sentence(error)} (told: {' '.join(told)})")
 
         return guarded
 
@@ -199,6 +205,12 @@ def as_merged(override: str) -> str:
     if key.startswith("+") and dot and value.startswith("{"):
         return f"{group}={{{name}: {value}}}"
     return override
+
+
+def _is_of_settings(error: BaseException) -> bool:
+    """Whether an error was raised while settings were put together."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return bool({"hydra", "omegaconf"} & {*Path(last.filename).parts})
 
 
 def _sentence(error: BaseException) -> str:

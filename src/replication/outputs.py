@@ -118,7 +118,9 @@ def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
     if own and own.path:
         if chosen:
             raise ConfigError("dataset and data.path: only one of them can be chosen")
-        judgments = read_judgments(Path(own.path), own.format, OmegaConf.to_container(own.columns))
+        columns = OmegaConf.to_container(own.columns)  # in a configuration null says nothing, but of counts
+        told = {key: name for key, name in columns.items() if name is not None or key == "count"}
+        judgments = read_judgments(Path(own.path), own.format, told)
         return {judgments.name: judgments}, ""
     wanted = {chosen.name: chosen} if chosen else cfg.get("datasets", {})
     if not wanted:

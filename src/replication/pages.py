@@ -46,6 +46,8 @@ def whole_page(
         return f'src="data:image/png;base64,{content}"'
 
     body = re.sub(r'src="([^"]+\.png)"', embedded, body)
+    # the page's policy allows no style in attributes
+    body = body.replace(' style="text-align: right;"', ' class="number"').replace(' style="text-align: left;"', "")
     body = re.sub(r"<table>(.*?)</table>", r'<div class="table"><table>\1</table></div>', body, flags=re.DOTALL)
     sections = [(token["id"], token["html"]) for token in parser.toc_tokens]  # type: ignore[attr-defined]
     return render(

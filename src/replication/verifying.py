@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.errors import ConfigError
-from judgerank.publishing import STAGING, digest, written
+from judgerank.sidecars import STAGING, digest, written
 from replication.tables import LATEX
 
 

@@ -205,12 +205,14 @@ def test_the_result_is_frozen(raw):
 
 
 def test_what_a_caller_does_to_the_scores_leaves_the_result_alone(raw):
-    found = fit(raw)
-    before = found.scores.copy(), found.discrimination.copy()
-    for series in (found.scores, found.discrimination, found.ranks):
+    found = fit(raw, "position_aware")
+    names = ("scores", "discrimination", "ranks", "position")
+    before = {name: getattr(found, name).copy() for name in names}
+    for name in names:
+        series = getattr(found, name)
         series.iloc[:] = 0
-    pd.testing.assert_series_equal(found.scores, before[0])
-    pd.testing.assert_series_equal(found.discrimination, before[1])
+    for name in names:
+        pd.testing.assert_series_equal(getattr(found, name), before[name])
 
 
 def test_ranks_count_from_the_highest_score(raw):

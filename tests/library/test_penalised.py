@@ -272,12 +272,15 @@ def test_a_judge_that_runs_off_is_shrunk_alone(runaway):
     assert found.status is Status.UNBOUNDED
     assert found.unbounded_judges == ("j3",)
     cells = found.comparisons
+    # one for ten comparisons by judge and model
+    assert found.solution.alone == pytest.approx(np.sqrt(10 * N * (K + 1) / cells.n_comparisons))
 
     def objective(x):
         alpha = zero_sum_basis(K + 1) @ x[N - 1 :]
         at = Parameters(zero_sum_basis(N) @ x[: N - 1], alpha[None])
         return (
-            -evaluate(cells, MODELS["judge_aware"], at).log_likelihood + 0.5 * (alpha[K] - alpha[:K].mean()) ** 2
+            -evaluate(cells, MODELS["judge_aware"], at).log_likelihood
+            + 0.5 * ((alpha[K] - alpha[:K].mean()) / found.solution.alone) ** 2
         )
 
     best = minimize(objective, np.zeros(N - 1 + K), method="BFGS", options={"gtol": 1e-7})

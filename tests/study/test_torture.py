@@ -25,9 +25,13 @@ def test_a_few_of_every_kind_end_well(tmp_path):
     counts = pd.read_csv(tmp_path / "results/torture/counts.csv")
     assert counts.groupby("part")["cases"].sum().to_dict() == {
         "existence": 21,
+        "files": 6,
         "inputs": 60,
         "kills": 3,
         "maxima": 5,
+        "secrets": 6,
+        "slips": 11,
+        "scales": 9,
     }
 
 

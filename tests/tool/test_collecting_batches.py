@@ -22,7 +22,7 @@ FORMS = ("openai", "anthropic")
 STEPS = [("openai", step) for step in ("upload", "create", "look", "results")]
 STEPS += [("anthropic", step) for step in ("create", "look", "results")]
 OPTIONS = ("--pilot", PILOT, "--poll", 0.01)
-CHANGES = ("asked_at", "seconds", "batch")  # in a record, from one run to the next
+CHANGES = ("address", "asked_at", "seconds", "batch")  # in a record, from one run to the next
 LATER = 10**9  # looks
 
 

@@ -131,8 +131,12 @@ def test_a_key_that_is_missing_or_cannot_be_sent_is_told(tmp_path):
         assert words in done.stderr.splitlines()[-1]
         assert server.requests == []
     with serving() as server:
-        done = collected(tmp_path, server.url, judges=[{"judge": "j1", "params": {"secret": KEY}}])
-    assert "also stands in a setting" in done.stderr
+        done = collected(tmp_path, server.url, judges=[{"judge": "j1", "model": KEY}])
+        assert "also stands in a setting" in done.stderr
+        for params in ({"api_key": "abc"}, {"extra": [{"user": KEY}]}, {KEY: 1}):
+            done = collected(tmp_path, server.url, judges=[{"judge": "j1", "params": params}])
+            assert "seems to hold a key" in done.stderr
+            assert KEY not in done.stderr
     assert KEY not in done.stderr
 
 

@@ -10,9 +10,11 @@ from judgerank.collecting.answers import letters_of, reply_of
 from judgerank.collecting.client import Client
 from judgerank.collecting.line import Line, with_params
 from judgerank.collecting.requests import request
+from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
 
 HERE = "http://here:8000/v1"
+NO_KEYS = Secrets()
 
 
 def sent_through(line_of, *urls: str) -> tuple[list[httpx.Request], list[str]]:
@@ -41,7 +43,7 @@ def sent_through(line_of, *urls: str) -> tuple[list[httpx.Request], list[str]]:
 
 def test_one_request_goes_to_the_host_that_the_key_is_for_and_no_second():
     def line(client: httpx.AsyncClient) -> Line:
-        return Line(client, HERE, {})
+        return Line(client, HERE, {}, NO_KEYS)
 
     seen, ended = sent_through(line, f"{HERE}/chat", f"{HERE}/chat")
     assert len(seen) == 1
@@ -54,7 +56,7 @@ def test_one_request_goes_to_the_host_that_the_key_is_for_and_no_second():
 
 def test_params_go_into_the_body_and_none_takes_out():
     seen, _ = sent_through(
-        lambda client: Line(client, HERE, {"a": None, "b": {"c": None, "e": 4}, "f": [1]}), HERE
+        lambda client: Line(client, HERE, {"a": None, "b": {"c": None, "e": 4}, "f": [1]}, NO_KEYS), HERE
     )
     assert json.loads(seen[0].content) == {"b": {"d": 3, "e": 4}, "f": [1]}
     assert seen[0].headers["content-length"] == str(len(seen[0].content))
@@ -74,9 +76,9 @@ def test_params_go_into_the_body_and_none_takes_out():
     ],
 )
 def test_the_servers_own_words_are_found_short_and_without_the_key(body, said):
-    line = Line(None, HERE, {})
-    line.body = body
-    assert line.said("sk-1") == said
+    line = Line(None, HERE, {}, NO_KEYS)
+    line.body = Secrets(["sk-1"]).blanked_body(body)
+    assert line.said == said
 
 
 def test_what_a_judge_is_asked_with():

@@ -209,7 +209,7 @@ def test_a_baseline_is_handed_on_by_the_doctor(tmp_path):
     (tmp_path / "m.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     done = judgerank("doctor", "m.jsonl", cwd=tmp_path)
     assert done.returncode == 1
-    assert "baseline=gpt-4-0314 names that of version 0.1" in done.stderr
+    assert "--baseline gpt-4-0314 names that of version 0.1" in done.stderr
     done = judgerank("doctor", "m.jsonl", "--baseline", "gpt-4-0314", cwd=tmp_path)
     command = shlex.split(lines(done)["run next"][0])
     assert command[:5] == ["judgerank", "rank", "m.jsonl", "--baseline", "gpt-4-0314"]

@@ -1,5 +1,6 @@
 """A ranking's tables in other forms: read back to what they were, refused before anything is replaced."""
 
+import io
 import json
 import re
 import sys
@@ -16,6 +17,9 @@ from judgerank import rank
 from judgerank.errors import ConfigError, DataError
 from judgerank.leaderboard import exports
 from judgerank.leaderboard.exports import ELO_MEAN, ELO_POINTS, FORMS, TABLES, lmarena
+from judgerank.publishing import beside
+from judgerank.spreadsheets import csv_of
+from replication.config import ROOT
 from tests.tool.command import judgerank, usage_text
 
 ODD = ["a_b & 100% #1", "[x]|y", "<b>*bold*</b>", "back\\slash {$m^2$}", "~tilde", "naïve 模型"]
@@ -211,13 +215,9 @@ def test_models_on_several_scales_are_no_table_of_lmarenas(apart, tmp_path):
         ("board", "board: '' is not a form"),
         ("board.CSV.gz", "'gz' is not a form"),
         ("scores=b.csv", r"there is no table 'scores' to export \(known: leaderboard, judges, pairs, next"),
-        ("nowhere/b.csv", r"nowhere/b.csv cannot be written: it lies in a folder that is not there"),
-        ("folder.csv", r"folder.csv cannot be written: it is a folder"),
     ],
 )
-def test_what_cannot_be_written_is_told_in_one_sentence(said, sentence, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder.csv").mkdir()
+def test_what_cannot_be_written_is_told_in_one_sentence(said, sentence):
     with pytest.raises(ConfigError, match=sentence):
         exports.export_of(said)
 
@@ -241,7 +241,7 @@ def test_the_judgments_themselves_are_never_replaced(tmp_path):
     (tmp_path / "link.csv").symlink_to(path)
     ranked = rank([path])
     for name in ("mine.csv", "link.csv"):
-        with pytest.raises(ConfigError, match=f"{name} holds the judgments, and would be replaced"):
+        with pytest.raises(ConfigError, match=f"{name} is read by this command, and would be replaced"):
             ranked.export(tmp_path / name)
     assert path.read_bytes() == before
 
@@ -251,9 +251,13 @@ def test_all_files_are_written_or_none(ranking, tmp_path, monkeypatch):
     monkeypatch.setattr(exports, "FORMS", {**FORMS, "md": lambda table: 1 / 0})
     two = [exports.export_to(tmp_path / name) for name in ("a.csv", "b.md")]
     with pytest.raises(ZeroDivisionError):
-        exports.put(exports.contents(ranking, two))
-    with pytest.raises(ConfigError, match=r"gone/b.md cannot be written: No such file or directory"):
-        exports.put({tmp_path / "a.csv": b"after", tmp_path / "gone" / "b.md": b"after"})
+        exports.contents(ranking, two)
+    contents = {tmp_path / "a.csv": b"after", tmp_path / "gone" / "b.md": b"after"}
+    with (
+        pytest.raises(ConfigError, match=r"gone/b.md cannot be written: No such file or directory"),
+        beside(contents),
+    ):
+        pass
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
     assert (tmp_path / "a.csv").read_text() == "before"
 
@@ -280,11 +284,11 @@ def test_the_command_writes_what_is_asked_for(tmp_path):
     [
         (["board.xls"], 2, "'xls' is not a form that can be written"),
         (["scores=board.csv"], 2, "there is no table 'scores' to export"),
-        (["gone/board.csv"], 2, "lies in a folder that is not there"),
-        (["m.csv"], 1, "m.csv holds the judgments, and would be replaced (name another file)"),
-        (["b.csv", "pairs=./b.csv"], 1, "two exports go to b.csv (name another file for one of them)"),
-        (["rankings/m/run.json"], 2, "lies in a folder that is not there"),
-        (["out/run.json"], 1, "out/run.json lies in out, where the ranking keeps its own files"),
+        (["gone/board.csv"], 1, "lies in a folder that is not there"),
+        (["m.csv"], 1, "m.csv is read by this command, and would be replaced (name another file)"),
+        (["b.csv", "pairs=./b.csv"], 1, "two outputs go to b.csv (name another file for one of them)"),
+        (["rankings/m/run.json"], 1, "lies in a folder that is not there"),
+        (["out/run.json"], 1, "/out, where this command keeps its own files"),
     ],
 )
 def test_the_command_refuses_before_it_reads(asked, code, sentence, tmp_path):
@@ -296,3 +300,33 @@ def test_the_command_refuses_before_it_reads(asked, code, sentence, tmp_path):
     assert sentence in usage_text(done.stderr)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["m.csv", "out"]
     assert (tmp_path / "m.csv").read_text() == "no judgments"
+
+
+FORMULAS = ["=1+1", "+x", "-x", "@SUM(1)", "\tx", "'=x", "'quoted'", "plain"]
+
+
+def test_no_name_is_a_formula_and_numbers_stay_numbers():
+    table = pd.DataFrame({"model": FORMULAS, "score": np.linspace(-1, 1, len(FORMULAS)), "judge": None})
+    for sign in (",", "\t"):
+        back = pd.read_csv(io.StringIO(csv_of(table, sign)), sep=sign)
+        assert list(back["model"]) == [f"'{name}" for name in FORMULAS[:-2]] + FORMULAS[-2:]
+        assert_allclose(back["score"], table["score"])
+        assert csv_of(table, sign, raw=True) == table.to_csv(index=False, sep=sign, float_format="%.9g")
+    kinds = [pd.Series(["=x"]), pd.Series(["=x"], dtype="string"), pd.Series(["=x"], dtype="category")]
+    assert all(csv_of(pd.DataFrame({"name": kind})) == "name\n'=x\n" for kind in kinds)
+
+
+def test_the_command_marks_names_that_are_formulas_unless_told_not_to(tmp_path):
+    names = ["=1+1", "@cf/meta/llama", "plain"]
+    judgments(names).to_csv(tmp_path / "m.csv", index=False)
+    for raw, shown in (((), {"'=1+1", "'@cf/meta/llama", "plain"}), (("--raw",), set(names))):
+        done = judgerank("rank", "m.csv", "--export", "board.csv", "--export", "board.json", *raw, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        for file in ("board.csv", "rankings/m/leaderboard.csv"):
+            assert set(pd.read_csv(tmp_path / file)["model"]) == shown
+        assert {row["model"] for row in json.loads((tmp_path / "board.json").read_text())} == set(names)
+
+
+def test_all_csv_is_written_by_one_function():
+    writers = {path.name for path in (ROOT / "src/judgerank").rglob("*.py") if "to_csv(" in path.read_text()}
+    assert writers == {"spreadsheets.py"}

@@ -135,6 +135,17 @@ JUDGED = [
     {"judge": "k", "item_a": "x", "item_b": "z", "p_a": 0.5, "weight": 2.0},
 ]
 
+WON = [
+    {"question": "q1", "judge": "j", "winner": "x", "loser": "y", "tie": False},
+    {"question": "q2", "judge": "j", "winner": "z", "loser": "y", "tie": False},
+    {"question": "q3", "judge": "k", "winner": "x", "loser": "z", "tie": True},
+]
+
+
+def renamed(records: list[dict], **names: str) -> list[dict]:
+    return [{names.get(key, key): value for key, value in record.items()} for record in records]
+
+
 # layout, records; then won by the first, by the second, ties and not read
 SAMPLES = {
     "the paper's columns": (RECORDS, 2, 1, 1, 2),
@@ -149,6 +160,12 @@ SAMPLES = {
     "evaluatorq's runs": ([RUN], 4, 2, 1, 3),
     "JudgeArena's battles": (BATTLES, 3, 0, 1, 1),
     "JudgeArena's reports": ([REPORT], 2, 1, 2, 1),
+    "winners and losers (winner, loser)": (WON, 1, 1, 1, 0),
+}
+PAIRS = (("winner_model", "loser_model"), ("chosen_model", "rejected_model"), ("chosen", "rejected"))
+SAMPLES |= {
+    f"winners and losers ({won}, {lost})": (renamed(WON, winner=won, loser=lost), 1, 1, 1, 0)
+    for won, lost in PAIRS
 }
 
 
@@ -381,7 +398,7 @@ def test_other_words_are_told(tmp_path):
     assert found.comparisons.dropped["unknown"] == 1
     with pytest.raises(DataError, match="record 1 has the unknown winner 'first!'"):
         read(path)
-    with pytest.raises(ConfigError, match=r"winner value x=left: 'left' is no answer \(known: a, b, tie, unknown"):
+    with pytest.raises(ConfigError, match=r"--winner-values x=left: 'left' is no answer \(known: a, b, tie"):
         read(path, winner_values={"x": "left"})
     numbers = judgments_of(
         pd.DataFrame(NAMES).assign(winner=[1, 2, 3]), winner_values={"1": "a", "2": "b", 3: "tie"}
@@ -424,7 +441,7 @@ REFUSED = [
         changed(ARENA_HARD, 0, games=[{"score": "A>B"}, {"score": "A>>>B"}]),
         "record 1 has the unknown score of game 2",
     ),
-    (without(ARENA_HARD, "baseline"), "the records do not name the baseline, .* .baseline=gpt-4-0314 names that"),
+    (without(ARENA_HARD, "baseline"), "the records do not name the baseline, .* .--baseline gpt-4-0314"),
     (changed(BATTLES, 0, pref=0.7), "record 1 has one winner as 'winner' and another as 'pref'"),
     (changed(BATTLES, 1, pref=1.5), "record 2 has 1.5 as its preference, not a number from 0 to 1"),
     (
@@ -545,7 +562,8 @@ def test_a_sample_that_failed_is_not_read(tmp_path):
         ([X], "there are scores of one model only, 'openai/x'"),
         ([X, X, Y], "model 'openai/x' has two scores of 'match' on sample 'arithmetic/1'"),
         ([X, inspect_log("y", {1: "C"}, "other")], "no sample has scores of two models"),
-        ([X, inspect_log("y", {1: "yes"})], "sample 1 has 'yes' as 'match', which is no number"),
+        ([X, inspect_log("y", {1: "C", 2: "maybe"})], "sample 2 has 'maybe' as 'match', which is no number"),
+        ([X, inspect_log("y", {1: "maybe"})], "no sample of the log has a score that is a number"),
         ([X, inspect_log("y", {})], "log 2 has no samples"),
         ([X, Y | {"eval": {"task": "arithmetic"}}], "log 2 does not name its model and task"),
         ([X, inspect_log("y", {None: "C"})], "sample 1 has no id"),
@@ -563,8 +581,8 @@ def test_archives_that_are_none_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"^x.eval: this is not a log of inspect_ai"):
         read(path)
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("_journal/start.json", "{}")
-    with pytest.raises(DataError, match=r"^x.eval: the log has no header: it was not finished"):
+        archive.writestr("results.json", "{}")
+    with pytest.raises(DataError, match=r"^x.eval: .* has neither header.json nor _journal/start.json"):
         read(path)
 
 
@@ -606,6 +624,19 @@ def test_metrics_and_filters_are_judges_and_lower_may_be_better(tmp_path):
     assert [row[3] for row in rows(found) if row[2].startswith("brier")] == [1.0, 1.0]
 
 
+def test_filters_of_one_run_are_told(tmp_path):
+    paths = []
+    for name in ("x", "y"):
+        path = harness(tmp_path, name, {0: 1.0, 1: 0.0}, filter="strict-match")
+        other = path.read_text().replace("strict-match", "flexible-extract")
+        path.write_text(path.read_text() + other)
+        paths.append(path)
+    found = read(paths)
+    assert found.comparisons.judges == ("acc,flexible-extract", "acc,strict-match")
+    (said,) = {remark.split(": ", 1)[1] for remark in found.remarks if "Filters" in remark}
+    assert said.startswith("Filters flexible-extract, strict-match score the same answers by nearly the same rule")
+
+
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path):
     paths = [harness(tmp_path, name, {0: "?"}) for name in ("x", "y")]
     with pytest.raises(
@@ -625,7 +656,7 @@ def test_samples_of_different_texts_are_not_the_same(tmp_path):
 def test_scores_have_no_words_and_no_columns(tmp_path):
     path = harness(tmp_path, "x", {0: 1})
     for given in ({"columns": {"judge": "acc"}}, {"winner_values": {"1": "a"}}):
-        with pytest.raises(ConfigError, match="not those of lm-evaluation-harness"):
+        with pytest.raises(ConfigError, match="not for lm-evaluation-harness"):
             read(path, **given)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,9 @@ import pytest
 from judgerank import rank
 from judgerank.leaderboard import standings
 from judgerank.leaderboard.ranking import Ranking
+from judgerank.pages import shown
 from replication.config import ROOT
+from replication.pages import whole_page
 from tests.tool.test_panel import panel_of
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -25,6 +28,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="could not find a browser (apt-get install chromium)")
 HOSTILE = "<script>document.title='caught'</script>"
+OBJECTS_OWN = ["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf", "__defineGetter__"]
+TEMPLATES = sorted((*(ROOT / "src").rglob("*.html"), *(ROOT / "src").rglob("*.js")))
 NAMES = {"m0": HOSTILE, "m1": "a&b \"c\" 'd'", "m2": "</script><b>bold", "m3": "llama_3 *x*|y"}
 
 
@@ -303,6 +308,87 @@ def test_the_audit_is_one_table_to_filter_with_links_that_lead_somewhere(opened)
     assert {Path(link).suffix for link in links} >= {".csv", ".py", ".yaml"}
     assert all((ROOT / "results" / link).resolve().is_file() for link in links)
     assert violations(page) == []
+
+
+def test_names_that_every_object_of_javascript_has_are_names(opened, tmp_path):
+    frame = panel_of([2.0, 1.5, 1.0, 0.1, 1.0], n_questions=60, copy=False)
+    frame["category"] = np.where(frame["question"] % 2 == 0, "constructor", "__proto__")
+    renamed = {}
+    for names in (["model_a", "model_b"], ["judge"]):
+        there = sorted(set(frame[names].to_numpy().ravel()))
+        renamed |= {one: frame[one].replace(dict(zip(there, OBJECTS_OWN, strict=False))) for one in names}
+    page = opened(rank(frame.assign(**renamed)).write(tmp_path / "ranking"))
+    assert page.locator(".chart svg.marks").count() == 2
+    drawn = set(page.locator(".chart svg.marks .role-axis-label text").all_text_contents())
+    assert set(OBJECTS_OWN) <= {text.strip() for text in drawn}
+    page.get_by_label("Win probability against").select_option("constructor")
+    assert set(column(page, "leaderboard", "versus")) > {"--"}
+    page.get_by_role("button", name="hasOwnProperty: its judgments").click()
+    assert page.locator("#behind-head").inner_text() == "Judgments by hasOwnProperty"
+
+
+def test_what_moves_on_a_page_is_within_its_policy(opened, written):
+    page = opened(written)
+    mark = page.locator(".chart svg.marks .mark-symbol path").first
+    mark.hover()
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    page.get_by_role("button", name=re.compile("Columns of: Leaderboard")).click()
+    page.locator("button.buttons-columnVisibility").first.click()
+    page.keyboard.press("Escape")
+    page.locator(".chart summary").first.click()
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Save as PNG").first.click()
+    assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.5)
+        yield server
+
+
+def test_a_page_runs_nothing_but_its_own_scripts_and_asks_nobody(chromium, written, listening):
+    page = chromium.new_page()
+    page.goto(written.as_uri())
+    page.wait_for_selector("html[data-complete]", state="attached")
+    said = page.evaluate(
+        """(address) => {
+            const add = (tag, attributes, text) => document.body.append(
+                Object.assign(document.createElement(tag), { textContent: text, ...attributes }));
+            add("script", {}, "document.title = 'caught'");
+            add("script", { src: `${address}/caught.js` });
+            add("img", { src: `${address}/caught.png` });
+            add("style", {}, `body { background: url(${address}/caught.png) }`);
+            const image = "<img src='data:,' onerror='document.title = \\"caught\\"'>";
+            document.body.insertAdjacentHTML("beforeend", image);
+            return fetch(address).then(() => "sent", () => "refused");
+        }""",
+        f"http://127.0.0.1:{listening.getsockname()[1]}",
+    )
+    assert said == "refused"
+    with pytest.raises(TimeoutError):
+        listening.accept()
+    assert "caught" not in page.title()
+    policy = page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content")
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    page.close()
+
+
+def test_a_page_of_the_study_is_within_its_policy(opened, tmp_path):
+    text = "# Title\n\n## Part\n\n| a | b |\n|:--|--:|\n| x | 1 |\n"
+    table = shown("numbers", "Numbers", pd.DataFrame({"name": ["constructor"], "value": [1.5]}))
+    path = tmp_path / "page.html"
+    path.write_text(whole_page(text, "Title", tmp_path, [table], ["name"]))
+    page = opened(path)
+    assert page.locator("td.number").first.inner_text() == "1"
+    assert "Content-Security-Policy" in path.read_text()
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_no_template_has_a_handler_or_a_style_in_an_attribute(path):
+    assert not re.findall(r"""<[^>]*\s(on[a-z]+|style)\s*=|\beval\(|new Function|javascript:""", path.read_text())
 
 
 def test_data_in_a_page_cannot_end_its_script(written):

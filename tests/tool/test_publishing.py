@@ -12,7 +12,9 @@ import pytest
 
 from judgerank import publishing
 from judgerank.errors import ConfigError
-from judgerank.publishing import JOURNAL, STAGING, digest, locked, replaceable, staged, written
+from judgerank.publishing import beside, locked, staged
+from judgerank.sidecars import JOURNAL, STAGING, digest, is_marked, written
+from judgerank.targets import Outputs
 from replication.config import ROOT
 
 SIDECARS = ("run.json", "figures.json")
@@ -27,8 +29,8 @@ def write(folder: Path, files: dict[str, str]) -> None:
         (folder / name).write_text(text)
 
 
-def publish(target: Path, files: dict[str, str], sidecar: str = "run.json") -> None:
-    with staged(target, sidecar) as folder:
+def publish(target: Path, files: dict[str, str], sidecar: str = "run.json", force: bool = False) -> None:
+    with staged(target, sidecar, force) as folder:
         write(folder, files)
 
 
@@ -143,40 +145,47 @@ def kill_at(monkeypatch, step: int, before: bool) -> list[str]:
     return made
 
 
-def is_whole(found: dict[str, str]) -> bool:
+def is_whole(found: dict[str, str], mine: dict[str, str] | None = None) -> bool:
     """Whether every file of the old set or its successor is there, and nobody's notes are gone."""
-    both = all(found.get(name) in (OLD[name], NEW[name]) for name in OLD.keys() & NEW.keys())
-    return both and NOTES.items() <= found.items()
+    old, mine = OLD | (mine or {}), mine or {}
+    both = all(found.get(name) in (old[name], NEW[name]) for name in OLD.keys() & NEW.keys())
+    kept = all(text in (found.get(name), found.get(f"{name}.edited")) for name, text in mine.items())
+    return both and kept and NOTES.items() <= found.items()
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before the step", "after the step"])
 @pytest.mark.parametrize("link", [False, True], ids=["folder", "link"])
-def test_a_kill_at_any_step_loses_nothing_and_the_next_run_goes_on(before, link, tmp_path, monkeypatch):
+@pytest.mark.parametrize("kept", [False, True], ids=["as written", "edited and in the way"])
+def test_a_kill_at_any_step_loses_nothing_and_the_next_run_goes_on(before, link, kept, tmp_path, monkeypatch):
+    mine = {"a.csv": "mine", "fresh.csv": "mine, too"} if kept else {}
+    edited = {f"{name}.edited": text for name, text in mine.items()}
     seen = set()
     for step in range(200):
         folder = with_notes(tmp_path / str(step))
+        write(folder, mine)
         target = tmp_path / f"link{step}" if link else folder
         if link:
             target.symlink_to(folder)
         with monkeypatch.context() as patch:
             made = kill_at(patch, step, before)
             try:
-                publish(target, NEW)
+                publish(target, NEW, force=kept)
             except Killed:
                 ended = False
             else:
                 ended = len(made) <= step
         found = {name: text for name, text in content(folder).items() if not name.startswith(STAGING)}
-        assert is_whole(found), step
-        seen.add(found == OLD | NOTES)
+        assert is_whole(found, mine), step
+        seen.add(found == OLD | NOTES | mine)
         publishing._held.clear()
         if ended:
             break
         with locked(target):
             publishing.recover(target)
-        assert content(folder) in (OLD | NOTES, NEW | NOTES), step  # one set or the other, no mixture
-        publish(target, NEW)
-        assert content(folder) == NEW | NOTES
+        # one set or the other, no mixture
+        assert content(folder) in (OLD | NOTES | mine, NEW | NOTES | edited), step
+        publish(target, NEW, force=kept)
+        assert content(folder) == NEW | NOTES | edited
         assert not (folder / STAGING).exists()
     assert ended
     assert step > 15
@@ -214,16 +223,40 @@ def test_a_process_that_is_killed_loses_nothing(step, tmp_path):
 def test_a_first_ranking_that_was_killed_half_way_can_be_made_again(tmp_path):
     target = tmp_path / "ranking"
     (target / STAGING).mkdir(parents=True)
-    replaceable(target, "rank")
+    Outputs().folder(target, "rank")
     publish(target, {"run.json": '{"section": "rank"}', "a.csv": "1"})
     listed = (target / "run.json").read_text()
     shutil.move(target / "run.json", tmp_path / "run.json")
     (target / STAGING).mkdir()
     shutil.move(tmp_path / "run.json", target / STAGING / "run.json")
     (target / STAGING / JOURNAL).write_text(json.dumps({"place": ["a.csv", "run.json"], "remove": []}))
-    replaceable(target, "rank")
+    Outputs().folder(target, "rank")
     assert (target / "run.json").read_text() == listed
     assert content(target) == {"a.csv": "1"}
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before the step", "after the step"])
+def test_a_kill_while_single_files_are_written_leaves_each_old_or_new_and_known(before, tmp_path, monkeypatch):
+    for step in range(50):
+        folder = tmp_path / str(step)
+        folder.mkdir()
+        files = [folder / name for name in ("a.csv", "b.csv")]
+        with beside(dict.fromkeys(files, b"old"), files):
+            pass
+        with monkeypatch.context() as patch:
+            made = kill_at(patch, step, before)
+            try:
+                with beside(dict.fromkeys(files, b"new"), files):
+                    pass
+            except Killed:
+                pass
+        assert {path.read_bytes() for path in files} <= {b"old", b"new"}
+        assert all(map(is_marked, files)), step
+        if len(made) <= step:
+            break
+    assert step > 3
+    assert {path.read_bytes() for path in files} == {b"new"}
+    assert len(list(folder.iterdir())) == 4
 
 
 # two runs at once

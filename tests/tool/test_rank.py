@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from itertools import combinations
 from pathlib import Path
@@ -21,12 +22,13 @@ from judgerank import Comparisons, FitResult, fit, rank, ranks
 from judgerank.errors import ConfigError, NoMaximumError
 from judgerank.leaderboard import standings
 from judgerank.leaderboard.page import MEMBERS, to_html
-from judgerank.leaderboard.remarks import LISTED, leaning, listed, on_design, on_dropped, on_fit, on_positions
+from judgerank.leaderboard.remarks import leaning, on_design, on_dropped, on_fit, on_positions
+from judgerank.listing import LISTED, listed
 from judgerank.model import MODELS
 from judgerank.plots import own
-from judgerank.publishing import replaceable
 from judgerank.reading import read_judgments
 from judgerank.simulate import generator
+from judgerank.targets import Outputs
 from replication.config import ROOT
 from tests.tool.command import judgerank
 
@@ -198,14 +200,14 @@ def test_a_ranking_is_the_same_to_the_byte_each_time_and_replaces_itself(ranked,
     assert tree(target) == before
 
 
-def test_nothing_but_an_earlier_ranking_is_replaced(ranked, tmp_path):
-    replaceable(ranked[0], "rank")
-    replaceable(tmp_path, "rank")
-    replaceable(tmp_path / "new", "rank")
+def test_nothing_but_an_earlier_ranking_is_replaced(ranked, mine, tmp_path):
+    Outputs().folder(ranked[0], "rank", str(mine))
+    Outputs().folder(tmp_path, "rank")
+    Outputs().folder(tmp_path / "new", "rank")
     (tmp_path / "precious.txt").write_text("kept")
     for folder in (tmp_path, tmp_path / "precious.txt", ROOT / "results" / "chatbot_arena"):
         with pytest.raises(ConfigError, match="holds something else"):
-            replaceable(folder, "rank")
+            Outputs().folder(folder, "rank")
 
 
 # where there is less to say
@@ -319,7 +321,7 @@ def test_a_page_alone_links_to_nothing(mine):
 def test_without_the_extra_that_draws_the_page_says_so(mine, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
     text = rank(mine).write(tmp_path / "plain").read_text()
-    assert "pip install 'judgerank[page]'" in text
+    assert "pip install 'judgerank[page]'" in unescape(text)
     assert "chart-spec" not in text.partition("<body>")[2].partition('id="table-library"')[0]
 
 

@@ -136,18 +136,22 @@ HEAD = "model_a,model_b,winner\n"
         ("m.jsonl", "", "m.jsonl: there are no comparisons: the set is empty"),
         ("m.json", "[]", "m.json: there are no comparisons: the set is empty"),
         ("m.json", LINE + LINE, "m.json: this is not JSON: Extra data.*jsonl reads one record a line"),
-        ("m.json", '{"records": []}', "m.json: this is not a JSON list of records"),
+        ("m.json", '{"records": 1}', "m.json: this is not a JSON list of records"),
         ("m.json", "[1]", "m.json: record 1 is not a JSON object"),
         ("m.json", b"[\xff]", r"m.json: this is not UTF-8 text \(byte 2\)"),
         ("m.csv", "", "m.csv: there are no comparisons: the set is empty"),
         ("m.csv", HEAD, "m.csv: there are no comparisons: the set is empty"),
         ("m.csv", HEAD + "x,y,tie\nx,y\n", "m.csv: line 3 has 2 fields, and the header 3"),
         ("m.csv", HEAD + 'x,y,"tie\n', "m.csv: line 2 is not CSV: "),
-        ("m.csv", HEAD + "x,y,left\n", "m.csv: record 1 has the unknown winner 'left' .known: a, b, c, model_a"),
+        ("m.csv", HEAD + "x,y,up\n", "m.csv: record 1 has the unknown winner 'up' .known: a, b, c"),
         ("m.csv", HEAD + "x,y,a\nx,,a\n", "m.csv: record 2 has no 'model_b'"),
         ("m.csv", HEAD + "x,y,a\nx,x,a\n", "m.csv: record 2 compares 'x' with itself"),
         ("m.csv", HEAD + "x,y,\n", "m.csv: judge 'one judge' has no usable record"),
-        ("m.csv", "model_a,winner\nx,a\n", "m.csv: the table has no column 'model_b' .it has: model_a, winner; "),
+        (
+            "m.csv",
+            "model_a,winner\nx,a\n",
+            "m.csv: the table has no column 'model_b' or .* .it has: model_a, winner; ",
+        ),
         ("m.csv", "question," + HEAD + ",x,y,a\n", "m.csv: record 1 has no 'question_id'"),
         ("m.csv", "length," + HEAD + "1,x,y,a\n-2,x,y,b\n", "m.csv: lengths cannot be negative"),
         (
@@ -176,8 +180,8 @@ def test_a_column_that_is_named_must_be_there(tmp_path):
 def test_a_file_that_is_not_there_or_of_no_known_form_is_refused(tmp_path):
     with pytest.raises(DataUnavailableError, match=r"no file .*nowhere.csv"):
         read_judgments(tmp_path / "nowhere.csv")
-    path = written(tmp_path, "csv", RECORDS).rename(tmp_path / "mine.xlsx")
-    with pytest.raises(ConfigError, match=r"'xlsx' is not a form .*json.jsonl"):
+    path = written(tmp_path, "csv", RECORDS).rename(tmp_path / "mine.doc")
+    with pytest.raises(ConfigError, match=r"'doc' is not a form .*--format json.jsonl"):
         read_judgments(path)
 
 
@@ -295,8 +299,6 @@ def test_paths_that_cannot_be_read_end_in_a_sentence(tmp_path, monkeypatch):
         read_judgments(tmp_path / ("x" * 300 + ".csv"))
     with pytest.raises(DataUnavailableError, match="there is no file"):
         read_judgments(path / "below.csv")
-    with pytest.raises(DataUnavailableError, match="there is no file"):
-        read_judgments(tmp_path)
 
     def refused(_):
         raise PermissionError(13, "Permission denied")

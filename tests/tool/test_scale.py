@@ -117,6 +117,13 @@ LIKE_THE_READER = {
     "named winners": ("csv", text([[*row[:4], row[2]] for row in RECORDS]), {}),
     "shares": ("jsonl", "\n".join(json.dumps(row | {HEADER[4]: 0.5}) for row in objects(RECORDS)), {}),
     "arena": ("csv", "model_a,model_b,winner\nx,y,model_a\ny,z,tie (bothbad)\n", {}),
+    "everyday words": (
+        "csv",
+        "model_1,model_2,winner,annotator\nx,y,A,j\ny,z,Tie,j\nz,x, b ,k\nx,z,Model B,k\nx,z,,k\n",
+        {},
+    ),
+    "signs": ("csv", "model_a,model_b,winner\nx,y,+1\ny,z,-1\nz,x,0\n", {}),
+    "bars": ("csv", text(RECORDS).replace(",", "|"), {}),
     "own names": (
         "csv",
         "A,B,W\nx,y,left\ny,z,b\n",
@@ -152,7 +159,7 @@ REFUSED = {
         "record 1 has 3 as 'model_b', not a name",
     ),
     "empty": ("jsonl", json.dumps(objects([ODD])[0] | {"model_b": ""}), "record 1 has '' as 'model_b'"),
-    "answer": ("csv", text([*RECORDS, [*ODD[:4], "left"]]), "record 7 has the unknown winner 'left'"),
+    "answer": ("csv", text([*RECORDS, [*ODD[:4], "up"]]), "record 7 has the unknown winner 'up'"),
     "share among words": ("csv", text([*RECORDS, [*ODD[:4], "1"]]), "record 7 has the unknown winner '1'"),
     "two meanings": ("csv", text([ODD, ["q", "a", "y", "j", "c"], ["q", "y", "a", "j", "a"]]), "record 3 has the"),
     "silent": ("csv", text([*RECORDS, ["q", "x", "y", "m", "unknown"]]), "judge 'm' has no usable record"),

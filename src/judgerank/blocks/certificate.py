@@ -17,7 +17,7 @@ from judgerank.blocks.climbing import Problem, Summit
 from judgerank.errors import NoMaximumError, NotIdentifiedError
 from judgerank.inference import SINGULAR
 from judgerank.recession import CERTAIN, GIVEN, RISE
-from judgerank.solvers.newton import ROUNDING
+from judgerank.solvers.solution import ROUNDING
 
 MOVES = 1e-6  # entry of a direction, the largest being one, that counts as moving
 SHARE = 0.05  # of a singular direction's length, scaled, that names a block

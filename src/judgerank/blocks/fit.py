@@ -17,22 +17,22 @@ from judgerank.blocks.result import BlockFit
 from judgerank.blocks.sums import Rows
 from judgerank.errors import ConfigError, DataError, NoMaximumError
 from judgerank.fitting import fit
-from judgerank.judgments import Judgments
 from judgerank.likelihood import evaluate
 from judgerank.model import get_model
+from judgerank.reading import Source, read_judgments
 from judgerank.recession import GIVEN
 from judgerank.result import FitResult
 from judgerank.solvers.solution import Status
 
 
 def fit_blocks(
-    judgments: Judgments | Records, blocks: Iterable[str | Block], model: str = "position_aware"
+    judgments: Source | Records, blocks: Iterable[str | Block], model: str = "position_aware"
 ) -> BlockFit:
     """Maximum likelihood of a member of the family with further blocks, such as style or categories.
 
     Parameters
     ----------
-    judgments : Judgments or Records
+    judgments : anything that `judgerank.read` reads, or Records
         Raw rows, with the columns that the blocks need.
     blocks : iterable of str or Block
         Names with columns, as in ``["style:length", "category"]`` (see `naming.named`), or blocks of your own.
@@ -60,9 +60,7 @@ def fit_blocks(
     return BlockFit(without, maximise(problem, start_of(without, stacked)), records)
 
 
-def stacked_on(
-    judgments: Judgments | Records, blocks: Iterable[str | Block], model: str
-) -> tuple[Stacked, Records]:
+def stacked_on(judgments: Source | Records, blocks: Iterable[str | Block], model: str) -> tuple[Stacked, Records]:
     """A member's blocks and further ones over some records, and these.
 
     Raises
@@ -70,7 +68,7 @@ def stacked_on(
     ConfigError, DataError
         As `fit_blocks`.
     """
-    records = judgments if isinstance(judgments, Records) else Records.of(judgments)
+    records = judgments if isinstance(judgments, Records) else Records.of(read_judgments(judgments))
     chosen = all_of(blocks)
     if not chosen:
         raise ConfigError("no block is named")

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from judgerank.blocks import kinds
 from judgerank.blocks.block import Block
-from judgerank.errors import ConfigError
+from judgerank.errors import ConfigError, JudgerankError
 
 
 def known() -> list[str]:
@@ -42,6 +42,10 @@ def named(specification: str) -> tuple[Block, ...]:
         blocks = make(*(column.strip() for column in columns.split(",") if column.strip()))
     except TypeError as error:
         raise ConfigError(f"block {name!r} does not take columns {columns!r}: {error}") from None
+    except Exception as error:
+        if isinstance(error, JudgerankError):
+            raise
+        raise ConfigError(f"the function `block` of {name!r} ends in {type(error).__name__}: {error}") from error
     blocks = (blocks,) if isinstance(blocks, Block) else tuple(blocks)
     if not blocks or not all(isinstance(block, Block) for block in blocks):
         raise ConfigError(f"the function `block` of {name!r} returns no blocks")
@@ -74,7 +78,10 @@ def _module(name: str) -> ModuleType:
             raise ConfigError(f"there is no file {name} that holds a block")
         module = module_from_spec(spec)
         sys.modules.setdefault(path.stem, module)  # dataclasses of the file look their module up
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            raise ConfigError(f"{name} ends in {type(error).__name__}: {error}") from error
         return module
     if "." in name:
         try:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.blocks.block import Block
-from judgerank.leaderboard.remarks import listed
+from judgerank.listing import listed
 
 if TYPE_CHECKING:
     from judgerank.blocks.result import BlockFit

@@ -73,7 +73,7 @@ class Anchored:
     @property
     def scores(self) -> pd.Series:
         """Of the newcomers, on the board's scale."""
-        return pd.Series(self.at.scores[-len(self.newcomers) :], list(self.newcomers), name="score")
+        return pd.Series(self.at.scores[-len(self.newcomers) :], list(self.newcomers), name="score", copy=True)
 
     def table(self, level: float = 0.95) -> pd.DataFrame:
         """``model, score, standard_error, low, high, own_error, comparisons, rank``.
@@ -184,6 +184,8 @@ def _onto(board: FitResult, given: Comparisons) -> tuple[Comparisons, tuple[str,
     newcomers = tuple(name for name in given.models if name not in models)
     if not newcomers:
         raise DataError("every model of these comparisons is on the board already: there is none to place")
+    if board.model.has_position and not given.ordered:
+        raise DataError("the board's judges have positions, and these comparisons have no order of presentation")
     if board.model.has_ties:
         given = given.with_ties()
     place = pd.Index([*models, *newcomers]).get_indexer(pd.Index(given.models))
@@ -203,7 +205,9 @@ def _onto(board: FitResult, given: Comparisons) -> tuple[Comparisons, tuple[str,
     if not board.model.has_slope:
         columns["covariate"] = None
     who = np.zeros(len(kept), int) if judge is None else judge[given.judge[kept]]
-    rows = Comparisons((*models, *newcomers), judges, first[kept], second[kept], who, **columns)
+    rows = Comparisons(
+        (*models, *newcomers), judges, first[kept], second[kept], who, ordered=given.ordered, **columns
+    )
     return rows, newcomers, kept, left_out
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from judgerank.boards.comparing import Difference
 from judgerank.boards.moving import Placement
 from judgerank.judgments import Judgments
-from judgerank.leaderboard.remarks import listed
+from judgerank.listing import listed
 
 RELATIONS = {
     "same": "Both are of the same comparisons.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from importlib.metadata import version
 from typing import Annotated
 
@@ -11,6 +9,7 @@ import typer
 
 from judgerank.cli import boards, collect, doctor, people, plan, rank, trust
 from judgerank.cli.commands import Commands
+from judgerank.cli.terminal import prepare, say
 
 app = typer.Typer(
     name="judgerank",
@@ -34,7 +33,7 @@ for name, command in (
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"judgerank {version('judgerank')}")
+        say(f"judgerank {version('judgerank')}")
         raise typer.Exit
 
 
@@ -48,6 +47,4 @@ def judgerank(
 
     Start with doctor: it says what a file of judgments supports, and which command to run next.
     """
-    log = logging.getLogger("judgerank")
-    log.handlers = [logging.StreamHandler(sys.stdout)]
-    log.setLevel(logging.INFO)
+    prepare()

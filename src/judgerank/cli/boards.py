@@ -12,15 +12,21 @@ from judgerank.boards import moving
 from judgerank.boards.comparing import compare
 from judgerank.boards.telling import difference_text, placement_text
 from judgerank.cli.options import (
+    ASK_COPIES,
+    ASK_NAMES,
     BaselineOption,
     ColumnOption,
+    CopiesOption,
+    EncodingOption,
     FilesArgument,
     FormatOption,
     LevelOption,
+    NamesOption,
     WinnerValuesOption,
     columns_of,
     words_of,
 )
+from judgerank.cli.terminal import say
 from judgerank.files import paths_of
 from judgerank.reading import read_judgments
 from judgerank.result import FitResult
@@ -35,16 +41,20 @@ def place(
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
     baseline: BaselineOption = None,
+    encoding: EncodingOption = None,
+    names: NamesOption = ASK_NAMES,
+    copies: CopiesOption = ASK_COPIES,
     level: LevelOption = 0.95,
 ) -> None:
     """Place new models on a board by their own judgments, the board as it is, and say whether they move it."""
     fitted = _board(board)
     files, words = words_of(winner_values, files)
-    judgments = read_judgments(paths_of(files), format and format.value, columns_of(column), words, baseline)
+    read = columns_of(column), words, baseline, encoding, names.value, copies.value
+    judgments = read_judgments(paths_of(files), format and format.value, *read)
     question = judgments.question if "question_id" in judgments.frame else None
     placed = moving.place(fitted, judgments.comparisons, question, level)
     for line in placement_text(placed):
-        typer.echo(line)
+        say(line)
 
 
 def diff(
@@ -55,7 +65,7 @@ def diff(
     """Say what moved between two boards, whether by more than noise, and whether judges or questions changed."""
     found = compare(_board(old), _board(new), level)
     for line in difference_text(found, storing.about(old), storing.about(new)):
-        typer.echo(line)
+        say(line)
 
 
 def _board(path: Path) -> FitResult:

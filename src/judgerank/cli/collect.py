@@ -97,6 +97,15 @@ def collect(
     ] = 1.0,
     timeout: Annotated[float, typer.Option(callback=POSITIVE, help="Seconds that a reply may take.")] = 120.0,
     poll: Annotated[float, typer.Option(callback=POSITIVE, help="Seconds between two looks at a batch.")] = 60.0,
+    allow_env_url: Annotated[
+        bool,
+        typer.Option(
+            "--allow-env-url", help="Ask at addresses that environment variables name (OPENAI_BASE_URL)."
+        ),
+    ] = False,
+    moved: Annotated[
+        bool, typer.Option("--moved", help="The judges in the file of judgments are the same at new addresses.")
+    ] = False,
     prompt: Annotated[
         Path | None,
         typer.Option(
@@ -144,5 +153,7 @@ def collect(
         "first_wait": first_wait,
         "timeout": timeout,
         "poll": poll,
+        "allow_env_url": allow_env_url,
+        "moved": moved,
     }
     run(checked(Collection, settings), dry_run, pilot_only)

@@ -1,35 +1,56 @@
-"""How every command ends: in one sentence where the input is at fault."""
+"""How every command ends: in one sentence, whether the input is at fault or we are."""
 
 from __future__ import annotations
 
 import errno
+import os
+import traceback
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from judgerank.cli.terminal import say
 from judgerank.errors import JudgerankError
+from judgerank.listing import shortened
 
+DEFECT = 70  # an error of the program's own (sysexits.h)
 INTERRUPTED = 130  # what a shell gives for Ctrl-C
+LONGEST = 1500  # characters of a sentence
+TRACEBACK = "JUDGERANK_TRACEBACK"  # environment variable: 1 lets errors through as Python shows them
 
 
 class Commands(TyperGroup):
     """Commands that end in exit code 1 and one sentence on standard error for anything that is the input's fault.
 
-    What is wrong with the command line itself ends in exit code 2.
+    What is wrong with the command line itself ends in exit code 2, and a defect of ours in 70.
     """
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except (JudgerankError, OSError) as error:
-            if getattr(error, "errno", None) == errno.EPIPE:  # whoever read the output has gone
-                raise
-            said, code = sentence(error), 1
         except KeyboardInterrupt:
             said, code = "interrupted; what was finished is kept", INTERRUPTED
-        typer.echo(f"{ctx.command_path} {ctx.invoked_subcommand}: {said}", err=True)
+        except Exception as error:
+            # typer's own have an exit code, and of a broken pipe there is nobody left to tell
+            typers = hasattr(error, "exit_code") or isinstance(error, typer.Abort)
+            if typers or getattr(error, "errno", None) == errno.EPIPE or os.environ.get(TRACEBACK) == "1":
+                raise
+            said, code = ending(error)
+        say(f"{ctx.command_path} {ctx.invoked_subcommand}: {said}", err=True)
         raise typer.Exit(code)
+
+
+def ending(error: Exception) -> tuple[str, int]:
+    """What to say of an error, and the exit code."""
+    if isinstance(error, JudgerankError | OSError):
+        return sentence(error), 1
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this (fewer files at once, or a machine with more)", 1
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    told = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}: {sentence(error)}"
+    return f"this is a defect of judgerank, please report it: {told} ({TRACEBACK}=1 shows all of it)", DEFECT
 
 
 def sentence(error: Exception) -> str:
@@ -37,4 +58,4 @@ def sentence(error: Exception) -> str:
     text = str(error)
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return " ".join(text.split())
+    return shortened(text, LONGEST)

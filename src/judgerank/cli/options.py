@@ -12,6 +12,8 @@ from typing import Annotated
 import typer
 
 from judgerank.forms import READERS
+from judgerank.layouts.doubled import COPIES
+from judgerank.layouts.names import NAMES
 from judgerank.layouts.words import MEANINGS
 from judgerank.model import MODELS
 from judgerank.reading import COLUMNS
@@ -21,7 +23,10 @@ from judgerank.solvers.settings import SOLVERS
 Form = StrEnum("Form", {name: name for name in READERS})  # type: ignore[misc]  # members are known when it runs
 Member = StrEnum("Member", {name: name for name in MODELS})  # type: ignore[misc]  # likewise
 Solver = StrEnum("Solver", {name: name for name in SOLVERS})  # type: ignore[misc]  # likewise
+Names = StrEnum("Names", {name: name for name in NAMES})  # type: ignore[misc]  # likewise
+Copies = StrEnum("Copies", {name: name for name in COPIES})  # type: ignore[misc]  # likewise
 NEWTON = Solver("newton")
+ASK_NAMES, ASK_COPIES = Names("ask"), Copies("ask")
 
 
 def between(low: float, high: float) -> Callable[[float | None], float | None]:
@@ -108,16 +113,17 @@ ColumnOption = Annotated[
         "--column",
         metavar="KEY=NAME",
         help=f"Name of a column, if it is not a usual one. KEY is one of {', '.join(COLUMNS)}. model_a is shown "
-        "first; winner is a, b, c for a tie, or empty; count says how many like judgments a row stands for "
-        "(count=null: one each). Can be given several times.",
+        "first; winner is a, b, c for a tie, or empty; model and score are of tables of scores; count says how "
+        "many like judgments a row stands for (count=null: one each); swapped is true where model_b was shown "
+        "first, the winner still named by column. null names no column. Can be given several times.",
     ),
 ]
 FilesArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE",
-        help="Files of judgments, or patterns such as 'logs/*.jsonl': JSON, JSON Lines, CSV, TSV or Parquet, gzip "
-        "and zstd, too.",
+        help="Files of judgments, folders, or patterns such as 'logs/*.jsonl': JSON, JSON Lines, CSV, TSV, "
+        "Parquet, Arrow, Excel, SQLite (votes.db::TABLE) or DuckDB, compressed, too; - is standard input.",
     ),
 ]
 WinnerValuesOption = Annotated[
@@ -137,6 +143,23 @@ BaselineOption = Annotated[
         "arena-hard-auto's version 0.1 (there, gpt-4-0314).",
     ),
 ]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding", help="Encoding of texts that are not UTF-8, such as cp1252 of older Windows programs."
+    ),
+]
+NamesOption = Annotated[
+    Names,
+    typer.Option(
+        "--names",
+        help="Names that differ in case alone: refused (ask), read as one (fold), or kept as written (exact).",
+    ),
+]
+CopiesOption = Annotated[
+    Copies,
+    typer.Option("--copies", help="Exact copies of records: refused where most are (ask), counted, or left out."),
+]
 ModelOption = Annotated[
     Member | None,
     typer.Option(
@@ -148,6 +171,21 @@ ModelOption = Annotated[
 SolverOption = Annotated[
     Solver,
     typer.Option("--solver", help="newton is exact; penalised shrinks toward the panel and always has an answer."),
+]
+ForceOption = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace what judgerank did not write, too: never an input, and in a folder a copy is kept.",
+    ),
+]
+RawOption = Annotated[
+    bool,
+    typer.Option(
+        "--raw",
+        help="Write names into CSV and TSV as they are. By default those that a spreadsheet would compute, since "
+        "they start with = + - @, have a ' before them.",
+    ),
 ]
 LevelOption = Annotated[
     float, typer.Option("--level", callback=between(0, 1), help="Confidence level of the intervals.")

@@ -8,19 +8,28 @@ from typing import Annotated
 import typer
 
 from judgerank.cli.options import (
+    ASK_COPIES,
+    ASK_NAMES,
     BaselineOption,
     ColumnOption,
+    CopiesOption,
+    EncodingOption,
     FilesArgument,
+    ForceOption,
     FormatOption,
     LevelOption,
+    NamesOption,
+    RawOption,
     WinnerValuesOption,
     columns_of,
     words_of,
 )
-from judgerank.files import paths_of
+from judgerank.cli.terminal import say
+from judgerank.files import paths_of, plain
 from judgerank.people.report import people_report
-from judgerank.publishing import STORED_FORMAT, replace_file
 from judgerank.reading import read_judgments
+from judgerank.spreadsheets import csv_of
+from judgerank.targets import Outputs
 
 
 def people(
@@ -37,17 +46,27 @@ def people(
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
     baseline: BaselineOption = None,
+    encoding: EncodingOption = None,
+    names: NamesOption = ASK_NAMES,
+    copies: CopiesOption = ASK_COPIES,
     level: LevelOption = 0.95,
     next_: Annotated[
         Path | None, typer.Option("--next", help="File for the items to show to people next, as CSV.")
     ] = None,
+    force: ForceOption = False,
+    raw: RawOption = False,
 ) -> None:
     """Put scores on the human scale by a few human votes; say whether panel and people agree."""
     files, words = words_of(winner_values, files)
-    judgments = read_judgments(paths_of(files), format and format.value, columns_of(column), words, baseline)
+    paths = paths_of(files)
+    outputs = Outputs(plain(paths), force)
+    if next_ is not None:
+        outputs.file(next_)  # before anything is computed
+    read = columns_of(column), words, baseline, encoding, names.value, copies.value
+    judgments = read_judgments(paths, format and format.value, *read)
     report = people_report(judgments, human or (), level)
     if next_ is not None:
-        replace_file(next_, report.next.to_csv(index=False, float_format=STORED_FORMAT, lineterminator="\n"))
-    typer.echo(str(report))
+        outputs.write({next_: csv_of(report.next, raw=raw).encode()})
+    say(str(report))
     if next_ is not None:
-        typer.echo(f"\nthe items: {next_}")
+        say(f"\nthe items: {next_}")

@@ -11,12 +11,17 @@ import pandas as pd
 import typer
 
 from judgerank.cli.options import (
+    ASK_COPIES,
+    ASK_NAMES,
     NEWTON,
     BaselineOption,
     ColumnOption,
+    CopiesOption,
+    EncodingOption,
     FormatOption,
     LevelOption,
     ModelOption,
+    NamesOption,
     SolverOption,
     WinnerValuesOption,
     between,
@@ -24,6 +29,7 @@ from judgerank.cli.options import (
     finite,
     words_of,
 )
+from judgerank.cli.terminal import say
 from judgerank.errors import ConfigError
 from judgerank.leaderboard.fits import fitted_member
 from judgerank.planning.panels import assumed
@@ -61,6 +67,9 @@ def plan(
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
     baseline: BaselineOption = None,
+    encoding: EncodingOption = None,
+    names: NamesOption = ASK_NAMES,
+    copies: CopiesOption = ASK_COPIES,
     model: ModelOption = None,
     solver: SolverOption = NEWTON,
     models: Annotated[int | None, typer.Option(min=2, max=1000, help="Models of an assumed panel (20).")] = None,
@@ -131,7 +140,8 @@ def plan(
         found = INDEPENDENT
     else:
         _refuse(models=models, judges=judges, sigma_scores=sigma_scores, sigma_discrimination=sigma_discrimination)
-        judgments = read_judgments(files, format and format.value, columns_of(column), words, baseline)
+        read = columns_of(column), words, baseline, encoding, names.value, copies.value
+        judgments = read_judgments(files, format and format.value, *read)
         refit = partial(fitted_member, judgments.comparisons, solver=solver.value)
         panel, fitted = fitted_panel(judgments, refit, model and model.value)
         found = questions_like(panel, fitted, judgments)
@@ -141,12 +151,12 @@ def plan(
     at = {"level": level, "pair": place}
     make = partial(to_make, questions, repeats=repeats, correlation=correlation)
     first, second = panel.pairs[place]
-    typer.echo(f"{len(panel.models)} models, {len(panel.judges)} judges; the pair is {first} and {second}")
+    say(f"{len(panel.models)} models, {len(panel.judges)} judges; the pair is {first} and {second}")
     _show(plan_table(panel, questions, goals, make, at))
     if by_judges:
         panels = panels_by_size(panel, by_judges, DRAWS, seed)
         precisions = {many: [precision_of(one, questions) for one in some] for many, some in panels.items()}
-        typer.echo("By number of judges: expected of random panels of so many, and quartiles of such panels")
+        say("By number of judges: expected of random panels of so many, and quartiles of such panels")
         _show(plan_by_judges(precisions, goals, make, at))
 
 
@@ -177,4 +187,4 @@ def _goals(pairs: Iterable[str] | None) -> dict[str, float]:
 
 
 def _show(table: pd.DataFrame) -> None:
-    typer.echo(table.to_string(index=False, float_format="{:g}".format))
+    say(table.to_string(index=False, float_format="{:g}".format))

@@ -11,26 +11,36 @@ import typer
 from judgerank.blocks.naming import known
 from judgerank.boards.telling import about_of
 from judgerank.cli.options import (
+    ASK_COPIES,
+    ASK_NAMES,
     NEWTON,
     BaselineOption,
     ColumnOption,
+    CopiesOption,
+    EncodingOption,
     FilesArgument,
+    ForceOption,
     FormatOption,
     LevelOption,
     ModelOption,
+    NamesOption,
+    RawOption,
     SolverOption,
     WinnerValuesOption,
     columns_of,
     notes_of,
     words_of,
 )
+from judgerank.cli.terminal import say
 from judgerank.errors import ConfigError
-from judgerank.files import paths_of, place_of, title_of
-from judgerank.leaderboard.exports import FORMS, TABLES, Export, contents, export_of, put, require_apart
+from judgerank.files import paths_of, place_of, plain, title_of
+from judgerank.leaderboard.exports import FORMS, TABLES, Export, contents, export_of
 from judgerank.leaderboard.ranking import ranked
 from judgerank.leaderboard.settings import CLUSTERS, Settings
-from judgerank.leaderboard.writing import require_own_folder
+from judgerank.leaderboard.writing import SECTION
 from judgerank.reading import read_judgments
+from judgerank.storing import content, is_saved
+from judgerank.targets import Outputs
 
 Cluster = StrEnum("Cluster", {name: name for name in CLUSTERS})  # type: ignore[misc]  # known when it runs
 BY_QUESTION = Cluster("question")
@@ -42,6 +52,9 @@ def rank(
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
     baseline: BaselineOption = None,
+    encoding: EncodingOption = None,
+    names: NamesOption = ASK_NAMES,
+    copies: CopiesOption = ASK_COPIES,
     model: ModelOption = None,
     solver: SolverOption = NEWTON,
     level: LevelOption = 0.95,
@@ -82,6 +95,7 @@ def rank(
             "be given several times.",
         ),
     ] = None,
+    raw: RawOption = False,
     save: Annotated[
         Path | None,
         typer.Option(help="File to keep the fit in, for judgerank diff and judgerank place, such as board.npz."),
@@ -92,12 +106,14 @@ def rank(
             metavar="NAME=TEXT", help="What to keep with --save, such as prompt=v2. Can be given several times."
         ),
     ] = None,
+    force: ForceOption = False,
 ) -> None:
     """Rank models: scores and ranks with intervals, the judges, pairs separated, what to collect next.
 
     The page is index.html in the output folder, beside its tables as CSV.
 
-    Nothing but an earlier ranking of the same files is ever replaced.
+    Never overwrites an input. Without --force it overwrites nothing else but an earlier ranking of the same files,
+    a saved fit, and an earlier export that was not edited since.
     """
     settings = Settings(
         model and model.value, solver.value, level, cluster.value, few, next_, next_size, tuple(block or ())
@@ -105,23 +121,29 @@ def rank(
     files, words = words_of(winner_values, files)
     paths = paths_of(files)
     target = output or Path("rankings", title_of(paths))
-    require_own_folder(target, place_of(paths))  # before anything is computed, as are exports
     exports = [_export(said) for said in export or ()]
-    require_apart(exports, paths, target)
     notes = notes_of(note, save)
-    judgments = read_judgments(paths, format and format.value, columns_of(column), words, baseline)
-    ranking = ranked(judgments, settings)
-    beside = contents(ranking, exports)
-    page = ranking.write(target)
-    put(beside)
-    if save is not None:
-        ranking.fitted.save(save, about_of(judgments, notes))
-    typer.echo(repr(ranking))
+    programs = [name for name in (said.partition(":")[0] for said in settings.blocks) if name.endswith(".py")]
+    outputs = Outputs([*plain(paths), *programs], force)
+    outputs.folder(target, SECTION, place_of(paths))
     for one in exports:
-        typer.echo(f"{one.table}: {one.path}")
-    typer.echo(f"the page: {page}")
+        outputs.file(one.path)
     if save is not None:
-        typer.echo(f"the fit: {save}")
+        outputs.file(save, is_saved)
+    read = columns_of(column), words, baseline, encoding, names.value, copies.value
+    judgments = read_judgments(paths, format and format.value, *read)
+    ranking = ranked(judgments, settings)
+    beside = contents(ranking, exports, raw)
+    if save is not None:
+        beside[save] = content(ranking.fitted, about_of(judgments, notes))
+    with outputs.writing(beside):
+        page = ranking.write(target, force=force, raw=raw)
+    say(repr(ranking))
+    for one in exports:
+        say(f"{one.table}: {one.path}")
+    say(f"the page: {page}")
+    if save is not None:
+        say(f"the fit: {save}")
 
 
 def _export(said: str) -> Export:

@@ -8,22 +8,29 @@ from typing import Annotated
 import typer
 
 from judgerank.cli.options import (
+    ASK_COPIES,
+    ASK_NAMES,
     NEWTON,
     BaselineOption,
     ColumnOption,
+    CopiesOption,
+    EncodingOption,
     FilesArgument,
+    ForceOption,
     FormatOption,
     LevelOption,
     ModelOption,
+    NamesOption,
     SolverOption,
     WinnerValuesOption,
     columns_of,
     words_of,
 )
-from judgerank.files import paths_of
+from judgerank.cli.terminal import say
+from judgerank.files import paths_of, place_of, plain
 from judgerank.leaderboard.settings import Settings
-from judgerank.publishing import replaceable
 from judgerank.reading import read_judgments
+from judgerank.targets import Outputs
 from judgerank.trust.report import SECTION, trust_report
 
 
@@ -33,6 +40,9 @@ def trust(
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
     baseline: BaselineOption = None,
+    encoding: EncodingOption = None,
+    names: NamesOption = ASK_NAMES,
+    copies: CopiesOption = ASK_COPIES,
     model: ModelOption = None,
     solver: SolverOption = NEWTON,
     level: LevelOption = 0.95,
@@ -43,17 +53,20 @@ def trust(
         Path | None,
         typer.Option("--output", "-o", help="Folder for the tables, with every judgment of every set."),
     ] = None,
+    force: ForceOption = False,
 ) -> None:
     """Say what would change a ranking: the fewest judgments, questions or judges found, and how many judges count.
 
     Every set was confirmed by ranking without it.
     """
     files, words = words_of(winner_values, files)
+    paths = paths_of(files)
     if output is not None:
-        replaceable(output, SECTION)  # before anything is computed
-    judgments = read_judgments(paths_of(files), format and format.value, columns_of(column), words, baseline)
+        Outputs(plain(paths), force).folder(output, SECTION, place_of(paths))  # before anything is computed
+    read = columns_of(column), words, baseline, encoding, names.value, copies.value
+    judgments = read_judgments(paths, format and format.value, *read)
     report = trust_report(judgments, Settings(model and model.value, solver.value, level), most)
-    folder = None if output is None else report.write(output)
-    typer.echo(str(report))
+    folder = None if output is None else report.write(output, force=force)
+    say(str(report))
     if folder is not None:
-        typer.echo(f"\nthe tables: {folder}")
+        say(f"\nthe tables: {folder}")

@@ -11,15 +11,19 @@ import logging
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 import httpx
 
 from judgerank.collecting.answers import Reply, reply_of
+from judgerank.collecting.guard import guarded, install
 from judgerank.collecting.keys import keys
 from judgerank.collecting.line import LARGEST_BODY, Line, shortened
+from judgerank.collecting.network import Network
 from judgerank.collecting.requests import request, unknown, wire_params
+from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.errors import ConfigError
 
@@ -31,6 +35,8 @@ NO_KEY = "none"  # what is sent where there is none, so that the library does no
 QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
 # its one HTTP handler for all providers, which takes our line, also for OpenAI's form
 ONE_HANDLER = {"EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER": "True"}
+ALWAYS_SET = QUIET | ONE_HANDLER
+NOWHERE = "nowhere"  # the address of a judge for whom no request can be prepared
 PRICED = {"prompt_price": "input", "completion_price": "output"}
 
 
@@ -57,18 +63,28 @@ class JudgeRefused(Refused):
 class Client:
     """Asks judges; their keys come from the environment and stay here.
 
+    Parameters
+    ----------
+    judges, prompt, timeout
+        Whom to ask, what, and how many seconds a reply may take.
+    known : dict of str to str, optional
+        Keys by judge; out of the environment by default.
+
     Raises
     ------
     ConfigError
         If a key is missing, or cannot be sent, or the library is not installed.
     """
 
-    def __init__(self, judges: Mapping[str, Judge], prompt: Prompt, timeout: float):
-        self._keys = keys(judges.values())
+    def __init__(
+        self, judges: Mapping[str, Judge], prompt: Prompt, timeout: float, known: Mapping[str, str] | None = None
+    ):
+        self._keys = keys(judges.values()) if known is None else known
+        self._secrets = Secrets(self._keys.values())
         self._litellm = library()
         self._prompt, self.timeout = prompt, timeout
         self._unstructured: set[str] = set()
-        self._http = httpx.AsyncClient(timeout=timeout, follow_redirects=False)
+        self._network = Network(timeout)
 
     async def attempt(
         self, judge: Judge, messages: Sequence[Mapping[str, str]], http: httpx.AsyncClient | None = None
@@ -83,19 +99,26 @@ class Client:
             If the server will not answer this request, or none to this judge.
         """
         structured = judge.structured and judge.judge not in self._unstructured
-        line = Line(http or self._http, judge.base_url, wire_params(judge))
+        place = judge.address or NOWHERE
+        line = (
+            Line(self._network.to(place), place, wire_params(judge), self._secrets)
+            if http is None
+            else Line(http, judge.address or None, wire_params(judge), self._secrets)
+        )
+        handler = self._handler(line)
         try:
-            async with asyncio.timeout(self.timeout):
-                answer = await self._litellm.acompletion(
-                    **self._asked(judge, structured),
-                    messages=[dict(message) for message in messages],
-                    api_key=self._keys.get(judge.judge) or NO_KEY,
-                    client=self._handler(line),
-                    timeout=self.timeout,
-                    num_retries=0,
-                    max_retries=0,
-                )
-            return reply_of(answer)
+            with guarded(line, handler):
+                async with asyncio.timeout(self.timeout):
+                    answer = await self._litellm.acompletion(
+                        **self._asked(judge, structured),
+                        messages=[dict(message) for message in messages],
+                        api_key=self._keys.get(judge.judge) or NO_KEY,
+                        client=handler,
+                        timeout=self.timeout,
+                        num_retries=0,
+                        max_retries=0,
+                    )
+            return self._without_keys(reply_of(answer))
         except Exception as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():  # the library makes an error of its own of being cancelled
@@ -143,7 +166,8 @@ class Client:
         ------
         AttemptFailed, Refused, JudgeRefused
         """
-        line = Line(self._http, str(request.url), {}, largest)
+        place = judge.address or NOWHERE
+        line = Line(self._network.to(place), place, {}, self._secrets, largest)
         try:
             async with asyncio.timeout(seconds or self.timeout):
                 response = await line.handle_async_request(request)
@@ -152,9 +176,11 @@ class Client:
             raise self._fault(judge, line, error) from None
         return line.body
 
-    def shortened(self, judge: Judge, said: str) -> str:
-        """What a server said, short and without the judge's key."""
-        return shortened(said, self._keys.get(judge.judge))
+    def _without_keys(self, reply: Reply) -> Reply:
+        """The reply once more without keys: its text may be joined from parts that held too little of one each."""
+        named = (reply.model, reply.finish_reason)
+        model, reason = (None if name is None else self._secrets.blanked(name) for name in named)
+        return replace(reply, text=self._secrets.blanked(reply.text), model=model, finish_reason=reason)
 
     def _asked(self, judge: Judge, structured: bool) -> dict[str, Any]:
         asked = request(judge, self._prompt, structured)
@@ -169,7 +195,9 @@ class Client:
 
     def _fault(self, judge: Judge, line: Line, error: Exception) -> AttemptFailed | Refused:
         """What went wrong, by what the line saw."""
-        said = line.said(self._keys.get(judge.judge))
+        said = line.said
+        if line.astray and not line.sent:
+            return JudgeRefused("not sent", f"the request is for {line.astray}, which the key is not for")
         if line.large:
             return AttemptFailed("body too large", paid=True)
         if line.redirected:
@@ -178,7 +206,7 @@ class Client:
             if isinstance(error, TimeoutError | httpx.TimeoutException | self._litellm.Timeout):
                 return AttemptFailed("timeout", paid=line.sent)
             if not line.sent and not _is_network(error):
-                return JudgeRefused("not sent", _sentence(error, self._keys.get(judge.judge)))
+                return JudgeRefused("not sent", self._secrets.blanked(shortened(str(error))))
             return AttemptFailed("connection", paid=line.sent)
         if line.status in OF_THE_JUDGE:
             return JudgeRefused(str(line.status), said)
@@ -191,19 +219,19 @@ class Client:
         return AttemptFailed("unreadable body", said, paid=True)
 
     async def close(self) -> None:
-        await self._http.aclose()
+        await self._network.close()
 
 
 def library() -> ModuleType:
     """litellm, told to fetch and to print nothing; its import takes seconds, so that only asking pays for it."""
-    for name, value in (QUIET | ONE_HANDLER).items():
-        os.environ[name] = value
+    os.environ.update(ALWAYS_SET)
     try:
         import litellm
     except ImportError:
         raise ConfigError(
             "collecting judgments needs the optional extra 'collect' (pip install 'judgerank[collect]')"
         ) from None
+    install(litellm)
     # what it leaves behind where a request is cancelled while it still prepares it
     warnings.filterwarnings("ignore", r"coroutine '\w+\.\w*completion\w*' was never awaited", RuntimeWarning)
     litellm.suppress_debug_info = True
@@ -227,11 +255,6 @@ def _is_network(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
-
-
-def _sentence(error: Exception, key: str | None) -> str:
-    text = " ".join(str(error).split())[:300]
-    return text.replace(key, "(the key)") if key else text
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

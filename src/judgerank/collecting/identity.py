@@ -29,6 +29,7 @@ def identified(task: Task, judge: Judge, questions: Questions, prompt: Prompt) -
         "judge_model": task.judge,
         "repeat": task.repeat,
         "model_sent": judge.sent,
+        "address": judge.address,
         "prompt": digest(prompt),
         "texts": texts_digest(task, questions, prompt),
         **({"asked_with": with_params} if with_params else {}),
@@ -63,11 +64,13 @@ def changed_since(
     judges: Mapping[str, Judge],
     questions: Questions,
     prompt: Prompt,
+    moved: bool = False,
 ) -> str | None:
     """What is not as it was when earlier judgments were made, as a clause; None if all is.
 
-    A judge's name that now stands for another model, and answers that changed under their old names, would make
-    one set of judgments of two.
+    A judge's name that now stands for another model or another server, and answers that changed under their old
+    names, would make one set of judgments of two. Records of versions that kept no address are of any. With
+    `moved`, the judges are the same at other addresses.
     """
     asked = set(tasks) | {task.turned for task in tasks}
     for number, record in enumerate(records, 1):
@@ -77,6 +80,12 @@ def changed_since(
             return f"line {number} is of judge {task.judge!r} when it was {was!r}, not {judge.sent!r}"
         if judge is not None and record.get("asked_with", "") != judge_digest(judge):
             return f"line {number} is of judge {task.judge!r} when it was asked with other parameters"
+        was = record.get("address")
+        if judge is not None and was is not None and was != judge.address and not moved:
+            return (
+                f"line {number} is of judge {task.judge!r} when it was asked at {was}, not at {judge.address} "
+                "(--moved if the same model is now there)"
+            )
         if task in asked and record.get("texts", "") != texts_digest(task, questions, prompt):
             pair = f"{task.first!r} and {task.second!r}"
             return f"line {number} is about other texts of question {task.question_id!r} by {pair}"

@@ -34,3 +34,9 @@ def keys(judges: Iterable[Judge]) -> dict[str, str]:
             )
         found[judge.judge] = key
     return found
+
+
+def keys_there_are(judges: Iterable[Judge]) -> list[str]:
+    """The keys that the environment holds, where some may be missing."""
+    names = {judge.api_key_env for judge in judges} - {None}
+    return [os.environ[name] for name in names if name and os.environ.get(name)]

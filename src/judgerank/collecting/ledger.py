@@ -96,7 +96,12 @@ def opened(path: Path) -> Iterator[Ledger]:
         raise ConfigError(f"{path.name} is a folder, not a file to write judgments to (--output FILE)")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path.with_name(path.name + ".lock"), timeout=0)
+        place = path.with_name(path.name + ".lock")
+        if place.exists() and (not place.is_file() or place.stat().st_size):  # which locking would empty
+            raise ConfigError(
+                f"{place.name} is not the lock of an earlier run, and would be emptied (move it away)"
+            )
+        lock = FileLock(place, timeout=0)
         lock.acquire()
     except Timeout:
         raise ConfigError(f"{path.name} is being written by another run") from None

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from judgerank.collecting.guard import let_through
+from judgerank.collecting.secrets import Secrets
 from judgerank.errors import ConfigError
 
 LARGEST_BODY = 4 << 20  # bytes; a thousand tokens take some thousand
@@ -31,10 +33,12 @@ class Line(httpx.AsyncBaseTransport):
     ----------
     client : httpx.AsyncClient
         What sends it.
-    base_url : str or None
-        Where it may go; None where the library alone knows the provider's address.
+    address : str or None
+        Where it may go; None anywhere, for a client that reaches no network.
     params : mapping
         What goes into the request's body as it is; None takes a part out.
+    secrets : Secrets
+        What is blanked in all that comes back.
     largest : int
         Bytes that the reply's body may have.
 
@@ -45,19 +49,23 @@ class Line(httpx.AsyncBaseTransport):
     status : int or None
         Of the reply, if there was one.
     headers, body : mapping, bytes
-        Of the reply.
+        Of the reply, without keys.
+    astray : str
+        Another host that the library wanted to reach, if it did.
     """
 
     def __init__(
         self,
         client: httpx.AsyncClient,
-        base_url: str | None,
+        address: str | None,
         params: Mapping[str, Any],
+        secrets: Secrets,
         largest: int = LARGEST_BODY,
     ):
-        self._client, self._params, self._largest = client, params, largest
-        self._place = _place(base_url) if base_url else None
+        self._client, self._params, self._secrets, self._largest = client, params, secrets, largest
+        self._place = None if address is None else _place(address)
         self._used = False
+        self.astray = ""
         self.sent, self.cut, self.large = False, False, False
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}
@@ -77,7 +85,8 @@ class Line(httpx.AsyncBaseTransport):
             raise httpx.TransportError("an attempt is one request")
         self._used = True
         if self._place not in (None, _place(str(request.url))):
-            raise httpx.TransportError(f"the key is not for {request.url.host}")
+            self.astray = request.url.host
+            raise httpx.TransportError(f"the key is not for {self.astray}")
         content = await request.aread()
         headers = {name: value for name, value in request.headers.items() if name.lower() not in REPLACED}
         outgoing = httpx.Request(
@@ -89,14 +98,15 @@ class Line(httpx.AsyncBaseTransport):
         )
         self.sent = True
         try:
-            response = await self._client.send(outgoing, stream=True, follow_redirects=False)
+            with let_through():
+                response = await self._client.send(outgoing, stream=True, follow_redirects=False)
         except UNSENT:
             self.sent = False
             raise
         except httpx.TransportError:
             self.cut = True
             raise
-        self.status, self.headers = response.status_code, response.headers
+        self.status, self.headers = response.status_code, self._secrets.blanked_headers(response.headers)
         try:
             await self._read(response)
         except (httpx.TransportError, httpx.DecodingError):
@@ -104,7 +114,7 @@ class Line(httpx.AsyncBaseTransport):
             raise
         finally:
             await response.aclose()
-        kept = {name: value for name, value in response.headers.items() if name.lower() not in DECODED}
+        kept = {name: value for name, value in self.headers.items() if name.lower() not in DECODED}
         return httpx.Response(response.status_code, headers=kept, content=self.body, request=request)
 
     async def _read(self, response: httpx.Response) -> None:
@@ -114,7 +124,7 @@ class Line(httpx.AsyncBaseTransport):
             if len(body) > self._largest:
                 self.large = True
                 raise TooLarge
-        self.body = bytes(body)
+        self.body = self._secrets.blanked_body(bytes(body))
 
     @property
     def redirected(self) -> str | None:
@@ -123,15 +133,14 @@ class Line(httpx.AsyncBaseTransport):
             return None
         return urlsplit(self.headers.get("location", "")).netloc or "another place"
 
-    def said(self, key: str | None) -> str:
-        """The server's own message, short, and without the key."""
-        return shortened(_message(self.body), key)
+    @property
+    def said(self) -> str:
+        """The server's own message, short."""
+        return shortened(_message(self.body))
 
 
-def shortened(text: str, key: str | None) -> str:
-    """What a server said in one short line of printable letters, without the key."""
-    if key:
-        text = text.replace(key, "(the key)")
+def shortened(text: str) -> str:
+    """What a server said in one short line of printable letters."""
     text = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     return text if len(text) <= LONGEST_SAID else text[:LONGEST_SAID] + " ..."
 

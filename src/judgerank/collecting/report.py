@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -13,12 +13,19 @@ from judgerank.collecting.costs import typical_costs
 from judgerank.collecting.ledger import Record
 from judgerank.collecting.settings import Judge
 
+NAMED = 5  # names in one sentence
 SURE = 0.01  # chance below which an even judge would prefer one place so often
 
 
 def money(amount: float, currency: str) -> str:
     """An amount, or that it is not known."""
     return "unknown" if math.isnan(amount) else f"{amount:.4f} {currency}"
+
+
+def several(names: Sequence[str]) -> str:
+    """Names, the first few of them where there are many."""
+    few = ", ".join(names[:NAMED])
+    return few if len(names) <= NAMED else f"{few} and {len(names) - NAMED} more"
 
 
 def duration(seconds: float) -> str:

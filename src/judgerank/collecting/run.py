@@ -11,22 +11,26 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from judgerank.collecting.addresses import addressed, where
 from judgerank.collecting.batches.asking import Batches
 from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.client import Client, list_prices
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import Budget, most, spent_before
 from judgerank.collecting.identity import changed_since, digest
-from judgerank.collecting.keys import keys
+from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.ledger import Ledger, Record, opened
 from judgerank.collecting.prompts import for_criterion, messages, require_references
+from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.study import Study
 from judgerank.collecting.tasks import Task, plan, read_questions
 from judgerank.collecting.telling import show, tell, tell_goal, tell_pilot
 from judgerank.collecting.until import ask_until
 from judgerank.errors import ConfigError, EndpointError
-from judgerank.publishing import replace_file, versions
+from judgerank.publishing import versions
+from judgerank.sidecars import content_of
+from judgerank.targets import Outputs
 
 log = logging.getLogger("judgerank")
 VERSIONED = ("judgerank", "numpy", "pandas", "litellm")
@@ -47,15 +51,21 @@ def collect(settings: Collection, dry_run: bool = False, pilot_only: bool = Fals
     Raises
     ------
     ConfigError
-        If the file is another's or holds answers to other requests, or there is no key that can be sent.
+        If the file is another's or holds answers to other requests, there is no key that can be sent, or the
+        environment names where to send it and that is not allowed.
     DataError, DataUnavailableError
         If there are no questions to be read, or the file of judgments is none.
     EndpointError
         If a judge was stopped; the others were asked all the same, and what was answered is kept.
     """
+    with Secrets(keys_there_are(settings.panel.judges)).out_of_logs():
+        _collect(settings, dry_run, pilot_only)
+
+
+def _collect(settings: Collection, dry_run: bool, pilot_only: bool) -> None:
     questions = read_questions(settings.questions, settings.columns, settings.answers)
     require_references(settings.prompt, questions)
-    judges = priced(settings)
+    judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
     both = settings.order == "both"
     tasks = plan(questions, judges, settings.comparisons, settings.repeats, both, settings.seed)
     log.info("%d questions, %d models, %d requests in all", len(questions.text), len(questions.models), len(tasks))
@@ -66,24 +76,34 @@ def collect(settings: Collection, dry_run: bool = False, pilot_only: bool = Fals
             show(study, tasks, None)
         return
     record = {"settings": settings.model_dump(mode="json"), "versions": versions(VERSIONED)}
+    record |= {"addresses": where(judges)}
     refuse_a_written_key(judges, record)
     with ExitStack() as stack:
         ledgers = [stack.enter_context(opened(study.settings.output)) for study in studies]
         files = [
             (study, ledger, Pending(study.settings.output)) for study, ledger in zip(studies, ledgers, strict=True)
         ]
+        outputs, records = Outputs([settings.questions]), []
+        for study in studies:
+            path = study.settings.output
+            records.append(path.with_name(path.name + ".run.json"))
+            outputs.file(path, lambda _: True)  # that it holds judgments was looked at when it was opened
+            outputs.file(records[-1], _is_record)
         budget = Budget(settings.budget)
         for study, ledger, pending in files:
             refuse_another_study(study, ledger, pending)
             budget.spent += spent_before(ledger.records, judges, study.settings.prompt)
             budget.parked += set_aside(study, pending)
         stopped: dict[str, str] = {}
-        for study, ledger, pending in files:
+        for (study, ledger, pending), path in zip(files, records, strict=True):
             stopped |= ask(study, ledger, pending, budget, pilot_only)
-            path = study.settings.output
-            replace_file(path.with_name(path.name + ".run.json"), json.dumps(record, indent=2) + "\n")
+            outputs.write({path: (json.dumps(record, indent=2) + "\n").encode()})
     if stopped:
         raise EndpointError("; ".join(f"judge {name!r} was stopped: {why}" for name, why in stopped.items()))
+
+
+def _is_record(path: Path) -> bool:
+    return {"settings", "versions"} <= (content_of(path) or {}).keys()
 
 
 def require_goal(study: Study) -> None:
@@ -139,10 +159,11 @@ def refuse_a_written_key(judges: Mapping[str, Judge], record: Mapping[str, objec
     """Keys come from the environment and go nowhere but to the servers that they were named for."""
     written = json.dumps(record, ensure_ascii=False)
     for name, key in keys(judges.values()).items():
-        if key in written:
+        if Secrets([key]).blanked(written) != written:
             variable = judges[name].api_key_env
             raise ConfigError(
-                f"the key in {variable} also stands in a setting, which would be stored with the judgments"
+                f"the key in {variable}, or a part of it, also stands in a setting, which would be stored with "
+                "the judgments"
             )
 
 
@@ -167,7 +188,7 @@ def refuse_another_study(study: Study, ledger: Ledger, pending: Pending) -> None
     for name, records, tasks in files:
         if any(record.get("prompt") != digest(prompt) for record in records):
             raise ConfigError(f"{name} holds answers to another prompt (--output FILE names another file)")
-        changed = changed_since(records, tasks, study.judges, study.questions, prompt)
+        changed = changed_since(records, tasks, study.judges, study.questions, prompt, study.settings.moved)
         if changed:
             raise ConfigError(f"{name}: {changed} (--output FILE names another file)")
 

@@ -5,44 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from judgerank.collecting.batches.forms import FORMS
 from judgerank.collecting.checking import Settings
 from judgerank.collecting.prompts import PAIRWISE
-from judgerank.errors import ConfigError
+from judgerank.collecting.storable import require_no_key, require_plain
 
 Name = Annotated[str, Field(min_length=1)]
 Price = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 Pace = Annotated[float, Field(gt=0)]
 LENGTHS = ("max_completion_tokens", "max_tokens")  # parameters that say how long a reply may be
-
-
-def require_plain(url: str | None) -> str | None:
-    """The address, unless it is none or carries more than a place: it is stored with the judgments.
-
-    Raises
-    ------
-    ConfigError
-    """
-    if url is None:
-        return None
-    try:
-        parts = urlsplit(url)
-        plain = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        plain = False
-    if not plain:
-        raise ConfigError("this is not an address such as http://localhost:8000/v1")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigError(
-            f"the address of {parts.hostname} carries more than a place (user, password or query): it would be "
-            "stored with the judgments; put the key into the environment (api_key_env: NAME)"
-        )
-    return url
 
 
 class Prompt(Settings):
@@ -128,6 +103,24 @@ class Judge(Settings):
     batch: bool = False
     batch_discount: Annotated[float, Field(ge=0, le=1)] = 0.5
     batch_size: Count | None = None
+    _address: str = PrivateAttr("")
+    _named_by: str = PrivateAttr("")
+
+    @property
+    def address(self) -> str:
+        """Where it is asked: its own address, or the provider's once that is found; empty before."""
+        return self._address or (self.base_url or "").rstrip("/")
+
+    @property
+    def named_by(self) -> str:
+        """What in the environment names that address; empty if nothing does."""
+        return self._named_by
+
+    def at(self, address: str, named_by: str) -> Self:
+        """The judge with the address of its provider."""
+        placed = self.model_copy()
+        placed._address, placed._named_by = address, named_by
+        return placed
 
     @property
     def sent(self) -> str:
@@ -161,6 +154,7 @@ class Judge(Settings):
         return self.prompt_price or 0.0, self.completion_price or 0.0
 
     _plain = field_validator("base_url")(require_plain)
+    _public = field_validator("params")(require_no_key)
 
     @model_validator(mode="after")
     def _batched(self) -> Self:
@@ -268,6 +262,10 @@ class Collection(Settings):
         Seconds before a second attempt, twice as long before each further one; seconds that a reply may take.
     poll : float
         Seconds between two looks at a batch.
+    allow_env_url : bool
+        Ask at addresses that environment variables name.
+    moved : bool
+        The judges of earlier judgments are the same at other addresses.
     """
 
     questions: Name
@@ -290,3 +288,5 @@ class Collection(Settings):
     first_wait: Annotated[float, Field(gt=0)] = 1.0
     timeout: Annotated[float, Field(gt=0)] = 120.0
     poll: Annotated[float, Field(gt=0)] = 60.0
+    allow_env_url: bool = False
+    moved: bool = False

@@ -6,12 +6,13 @@ import logging
 from collections.abc import Sequence
 
 from judgerank.adaptive.rounds import Collected
+from judgerank.collecting.addresses import where
 from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import estimated, expected_seconds
 from judgerank.collecting.identity import substituted
 from judgerank.collecting.ledger import Ledger, Record
-from judgerank.collecting.report import biased, duration, happened, money, piloted, unfetched
+from judgerank.collecting.report import biased, duration, happened, money, piloted, several, unfetched
 from judgerank.collecting.study import Study
 from judgerank.collecting.tasks import Task
 
@@ -22,6 +23,7 @@ def show(study: Study, tasks: Sequence[Task], ledger: Ledger | None) -> None:
     """What the requests will take, at most and, where there are replies already, as expected."""
     settings, currency = study.settings, study.settings.panel.currency
     records = ledger.records if ledger else []
+    tell_addresses(study, records)
     table = estimated(tasks, study.judges, study.questions, settings.prompt, records, settings.pilot)
     log.info("%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
     log.info("at most %d requests, estimated cost at most %s", len(tasks), money(table["at_most"].sum(), currency))
@@ -30,6 +32,27 @@ def show(study: Study, tasks: Sequence[Task], ledger: Ledger | None) -> None:
         expected = money(float(asked.sum(skipna=False)), currency)
         took = expected_time(tasks, records, study)
         log.info("as the replies so far: expected cost %s, expected time %s", expected, took)
+
+
+def tell_addresses(study: Study, records: Sequence[Record]) -> None:
+    """Where each judge is asked, and through what proxy."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, found in where(study.judges).items():
+        way = tuple(found.get(key, "") for key in ("address", "named_by", "proxy"))
+        together.setdefault(way, []).append(name)
+    for (address, named_by, proxy), names in together.items():
+        source = f", from {named_by}" if named_by else ""
+        through = f", through the proxy {proxy}" if proxy else ""
+        log.info(
+            "asked at %s%s%s: %s",
+            address or "no address (no request can be prepared)",
+            source,
+            through,
+            several(names),
+        )
+    untold = sum("address" not in record for record in records)
+    if untold:
+        log.info("%d earlier judgments do not say at which address they were asked", untold)
 
 
 def tell_pilot(study: Study, collector: Collector, rest: Sequence[Task]) -> None:

@@ -25,7 +25,7 @@ PAIR = ("model_a", "model_b")
 ONE_OF_TWO = known_as(model_a=("model_1",), model_b=("model_2",))
 AGAINST = known_as(model_a=("baseline",), model_b=("model",), question=("question_id", "uid"))
 for _known in (ONE_OF_TWO, AGAINST):
-    del _known["winner"]
+    del _known["winner"], _known["swapped"]
 G_WINNERS = ("g1_winner", "g2_winner")
 G_WORDS = {"model_1": "a", "model_2": "b", "tie": "c", "error": "unknown"}
 VERDICTS = {"A>>B": "a", "A>B": "a", "A=B": "c", "B>A": "b", "B>>A": "b"}
@@ -61,7 +61,7 @@ def _arena_hard(table: Table) -> pd.DataFrame:
     if _lacks_baseline(table) and table.baseline is None:
         raise DataError(
             "the records do not name the baseline, as those of arena-hard-auto do from version 2 on "
-            "(baseline=gpt-4-0314 names that of version 0.1 as published)"
+            "(--baseline gpt-4-0314 names that of version 0.1 as published)"
         )
     frame = records(_with_baseline(table), AGAINST, PAIR)
     require_models(frame, ("baseline", "model"))
@@ -111,6 +111,7 @@ FASTCHAT = Layout(
     lambda table: _used(table, ONE_OF_TWO, G_WINNERS),
     remark="Each record is two games, one in each order; a judge is a model, whatever its prompt; "
     "an error is not read.",
+    known=ONE_OF_TWO,
 )
 ARENA_HARD = Layout(
     "arena-hard-auto's verdicts",
@@ -119,5 +120,6 @@ ARENA_HARD = Layout(
     lambda table: _used(table, AGAINST, ("games",)),
     remark="Each record is two games, one in each order; >> counts as >.",
     lacks_baseline=_lacks_baseline,
+    known=AGAINST,
 )
 GAMES = (FASTCHAT, ARENA_HARD)

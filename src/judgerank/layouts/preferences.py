@@ -89,7 +89,8 @@ ALPACA_EVAL = Layout(
     _annotations,
     lambda table: {key: [name] for key, name in found(table, KNOWN, PAIR).items()} | {"winner": ["preference"]},
     remark="generator_1 is taken as shown first, since the order is not told; a preference of 0 is not read "
-    "(winner value 0=tie reads it as a tie).",
+    "(--winner-values 0=tie reads it as a tie).",
+    known=KNOWN,
 )
 JUDGED_COMPARISONS = Layout(
     "evaluatorq's judged comparisons",
@@ -99,5 +100,7 @@ JUDGED_COMPARISONS = Layout(
         {key: [name] for key, name in found(_counted(table), JUDGED, PAIR).items()} | {"winner": ["p_a"]}
     ),
     remark="item_a is taken as shown first, since the order is not told; a weight is a number of judgments.",
+    known=JUDGED,
+    reads=("weight",),
 )
 PREFERENCES = (ALPACA_EVAL, JUDGED_COMPARISONS)

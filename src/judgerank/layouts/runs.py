@@ -193,6 +193,8 @@ BATTLES = Layout(
     _used_battles,
     remark="A battle without a preference is not read, and how strong a preference is does not count; without a "
     "column of orientations, model_a is taken as shown first.",
+    known=BATTLE,
+    reads=("orientation",),
 )
 REPORTS = Layout(
     "JudgeArena's reports",
@@ -207,6 +209,8 @@ REPORTS = Layout(
     },
     remark="How strong a preference is does not count; questions are known by their place; with swap_mode random, "
     "model_A is taken as shown first.",
+    known={},
+    reads=("swap_mode", "task", "metadata"),
 )
 RUNS = Layout(
     "evaluatorq's runs",
@@ -214,5 +218,7 @@ RUNS = Layout(
     _runs,
     lambda table: {"model_a": ["label_a"], "model_b": ["label_b"], "winner": ["entries"]},
     remark="Each answer in each order is one comparison; where only votes were kept, a vote is one in each.",
+    known={},
+    reads=("swap",),
 )
 OF_RUNS = (BATTLES, REPORTS, RUNS)

@@ -21,7 +21,9 @@ from judgerank.layouts.table import Layout, Table, values
 from judgerank.layouts.words import number
 
 SCORES = ("model", "question", "item", "judge", "score")  # an item is what two scores must share to be compared
+CATEGORY = "category"  # beside these, where a table has one
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # inspect_ai: correct, partial, incorrect, no answer
+GRADES |= {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 LOWER_IS_BETTER = {
     "perplexity",
     "word_perplexity",
@@ -47,16 +49,21 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     DataError
         If a model has two scores where it should have one, or no two models have a sample in common.
     """
-    models = sorted(scores["model"].unique())
+    models = sorted(scores["model"].unique(), key=str)
     if len(models) < 2:
         raise DataError(
             f"there are scores of one model only, {models[0]!r}: add a log of another, on the same samples"
         )
     key = ["question", "item", "judge"]
+    if CATEGORY in scores:
+        key, scores = [*key, CATEGORY], scores.assign(category=scores[CATEGORY].fillna(""))
     twice = scores.duplicated(["model", *key])
     if twice.any():
         row = scores[twice].iloc[0]
-        raise DataError(f"model {row['model']!r} has two scores of {row['judge']!r} on sample {row['question']!r}")
+        raise DataError(
+            f"model {row['model']!r} has two scores of {row['judge']!r} on sample {row['question']!r} (a column "
+            "such as 'turn', 'epoch' or 'criterion' would tell them apart)"
+        )
     there = scores.assign(there=True).pivot(index=key, columns="model", values="there").notna()
     value = scores.pivot(index=key, columns="model", values="score").astype(float)
     parts = [_pair(value, there, a, b) for a, b in combinations(models, 2)]
@@ -66,11 +73,12 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
             "no sample has scores of two models: logs are of the same task and samples if they can be compared"
         )
     letters = frame["judge_preferred_model"]
+    ties = int((letters == "c").sum())
     alone = int((there.sum(axis=1) == 1).sum())
     left = f"; {alone} scores without another on the same sample were left out" if alone else ""
     return frame, (
         f"{letters.notna().sum()} comparisons were made of the scores of two models on the same sample: "
-        f"{(letters == 'c').sum()} of them are ties; each scorer or metric counts as a judge{left}."
+        f"{ties} of them {'is a tie' if ties == 1 else 'are ties'}; each scorer or metric counts as a judge{left}."
     )
 
 
@@ -81,6 +89,10 @@ def _pair(value: pd.DataFrame, there: pd.DataFrame, a: str, b: str) -> pd.DataFr
     letters[np.isnan(gap)] = None
     question, judge = (rows.index.get_level_values(name) for name in ("question", "judge"))
     columns = {"model_a": a, "model_b": b, "judge_model": judge, "judge_preferred_model": letters}
+    if CATEGORY in rows.index.names:
+        columns[CATEGORY] = pd.Index(
+            [name or None for name in rows.index.get_level_values(CATEGORY)], dtype=object
+        )
     return pd.DataFrame({"question_id": question, **columns}, index=range(len(rows))).astype(object)
 
 
@@ -98,40 +110,61 @@ def _inspect(table: Table) -> pd.DataFrame:
 
 def _log(header: Mapping[str, Any], samples: Iterable[Any]) -> Iterator[tuple[str, str, str, str, float | None]]:
     """Every score of every sample; a sample that has failed has none of those that others have."""
-    scored = [(sample, _scores(place, sample)) for place, sample in enumerate(samples, 1)]
-    scorers = sorted({name for _, scores in scored for name in scores})
+    told = [_scores(place, sample) for place, sample in enumerate(samples, 1)]
+    names = sorted({name for scores in told for name in scores})
+    # what is text throughout, such as an extracted answer, is no score
+    scorers = [name for name in names if any(_grade(scores.get(name)) is not None for scores in told)]
     if not scorers:
-        raise DataError("no sample of the log has a score")
-    for sample, scores in scored:
+        raise DataError("no sample of the log has a score" + (" that is a number" if names else ""))
+    for place, (sample, scores) in enumerate(zip(samples, told, strict=True), 1):
         question = f"{header['task']}/{sample['id']}"
         for name in scorers:
-            yield header["model"], question, f"epoch {sample.get('epoch', 1)}", name, scores.get(name)
+            value = _known(place, name, scores.get(name))
+            yield header["model"], question, f"epoch {sample.get('epoch', 1)}", name, value
 
 
-def _scores(place: int, sample: Any) -> dict[str, float | None]:
+def _scores(place: int, sample: Any) -> dict[str, object]:
+    """The values of a sample's scores by name, those in a mapping or a list one by one; none if it is invalid."""
     if not isinstance(sample, Mapping) or sample.get("id") is None:
         raise DataError(f"sample {place} has no id")
     told: dict[str, object] = {}
     scores = sample.get("scores") or {}
     if not isinstance(scores, Mapping):
         raise DataError(f"sample {place} has {scores!r} as its scores, which are not named")
-    for name, score in scores.items():
+    for name, score in scores.items() if not sample.get("invalidation") else ():
         value = score.get("value") if isinstance(score, Mapping) else score
+        parts = dict(enumerate(value, 1)) if isinstance(value, list) else value
         told |= (
-            {f"{name}/{key}": one for key, one in value.items()} if isinstance(value, Mapping) else {name: value}
+            {f"{name}/{key}": one for key, one in parts.items()} if isinstance(parts, Mapping) else {name: value}
         )
-    return {name: _grade(place, name, value) for name, value in told.items()}
+    return told
 
 
-def _grade(place: int, name: str, value: object) -> float | None:
+def _known(place: int, name: str, value: object) -> float | None:
+    """A grade; None where there is none."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return None
-    found = (
-        GRADES.get(value) if isinstance(value, str) else float(value) if isinstance(value, bool) else number(value)
-    )
+    found = _grade(value)
     if found is None:
         raise DataError(f"sample {place} has {value!r} as {name!r}, which is no number, and none of C, P, I and N")
     return found
+
+
+def _grade(value: object) -> float | None:
+    """As a number, if it is one or stands for one."""
+    if isinstance(value, bool):
+        return float(value)
+    return GRADES.get(value, GRADES.get(value.lower(), number(value))) if isinstance(value, str) else number(value)
+
+
+def _unfinished(table: Table) -> Iterator[str]:
+    """That a log is of a run that did not end well."""
+    if "status" not in table.frame:
+        return
+    for status, samples in zip(values(table.frame, "status"), values(table.frame, "samples"), strict=True):
+        if status not in (None, "success"):
+            what = "was not finished" if status == "started" else f"ended as {status!r}"
+            yield f"A run {what}: what there is of its {len(samples)} samples is read."
 
 
 def _harness(table: Table) -> pd.DataFrame:
@@ -189,6 +222,16 @@ def _used(frame: pd.DataFrame) -> dict[str, list[str]]:
     return {key: names for key, names in there.items() if names} | {"scores": _metrics(frame)}
 
 
+def _on_filters(table: Table) -> Iterator[str]:
+    """That filters of one run are scorers of the same answers."""
+    filters = sorted(set(values(table.frame, "filter").dropna().astype(str))) if "filter" in table.frame else []
+    if len(filters) > 1:
+        yield (
+            f"Filters {', '.join(filters)} score the same answers by nearly the same rule, and count as judges of "
+            "their own (leave the records of all but one out to count these answers once)."
+        )
+
+
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, bool) else None if isinstance(value, str) else number(value)
 
@@ -209,6 +252,10 @@ INSPECT = Layout(
     _inspect,
     lambda table: {"scores": ["samples"], "model and task": ["eval"]},
     of_scores=True,
+    ordered=False,
+    takes=frozenset(),
+    notes=_unfinished,
+    known={},
 )
 HARNESS = Layout(
     "lm-evaluation-harness's log of samples",
@@ -217,5 +264,10 @@ HARNESS = Layout(
     lambda table: _used(table.frame),
     remark="A model is the folder that the file is in.",
     of_scores=True,
+    ordered=False,
+    takes=frozenset(),
+    notes=_on_filters,
+    known={},
+    reads=("metrics", "filter", "doc_hash"),
 )
 SCORED = (INSPECT, HARNESS)

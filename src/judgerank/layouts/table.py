@@ -11,24 +11,31 @@ import pandas as pd
 
 from judgerank.errors import DataError
 from judgerank.frames import codes, numbers_in, question_name, refuse_itself
+from judgerank.layouts.texts import plain
+from judgerank.listing import listed
 
 # column: the name of ours it becomes, and the names it is known by
 COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "model_a": ("model_a", ("model_a",)),
-    "model_b": ("model_b", ("model_b",)),
+    "model_a": ("model_a", ("model_a", "model_1", "model1")),
+    "model_b": ("model_b", ("model_b", "model_2", "model2")),
     "winner": ("judge_preferred_model", ("judge_preferred_model", "winner")),
-    "judge": ("judge_model", ("judge_model", "judge")),
-    "question": ("question_id", ("question_id", "question")),
+    "judge": ("judge_model", ("judge_model", "judge", "judge_name", "annotator", "rater", "evaluator")),
+    "question": ("question_id", ("question_id", "question", "prompt_id", "prompt", "instruction")),
     "length": ("length", ("length",)),
     "category": ("category", ("category", "criterion")),
     "reply": ("reply", ("reply", "raw")),
     "human": ("human", ("human",)),
     "count": ("count", ()),
+    "model": ("model", ("model", "model_name", "model_id", "system")),
+    "score": ("score", ("score", "rating", "grade", "value", "rank")),
+    "swapped": ("swapped", ()),
 }
+OF_SCORES = ("model", "score")  # keys of tables that have a row for each model
 SIDES = ("_a", "_b")  # ends of names of columns that are about one answer each
 ASK = "ask"  # of the column of counts: refuse one that is there and not spoken of
 COUNTS = ("n", "count", "counts", "num", "times", "weight", "weights", "n_votes", "votes", "frequency", "freq")
 ONE_JUDGE = "one judge"
+FEW_WITHOUT = 0.1  # share of records that may be left out since they have no question
 Known = Mapping[str, tuple[str, ...]]  # ours: the names it is known by
 
 
@@ -49,6 +56,11 @@ class Table:
         What that file is called in a sentence.
     baseline : str, optional
         The model that all others were compared with, where the records do not name it.
+    names, copies : str
+        What to do with names that differ in case alone, and with records that are copies of others
+        (`judgerank.layouts.names.NAMES`, `judgerank.layouts.doubled.COPIES`).
+    spelled : mapping of str to str
+        Columns as they are called in the file, by the names they are read as.
     """
 
     frame: pd.DataFrame
@@ -57,6 +69,9 @@ class Table:
     path: Path | None = None
     label: str = ""
     baseline: str | None = None
+    names: str = ASK
+    copies: str = ASK
+    spelled: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def said(self) -> dict[str, str | None]:
@@ -84,8 +99,18 @@ class Layout:
         What to know of how it is read.
     of_scores : bool
         Whether its records are scores of one model.
+    ordered : bool
+        Whether the first of two models is the one that was shown first.
+    takes : set of str, optional
+        Keys of the columns that may be named; by default all of `COLUMNS`.
+    notes : callable
+        From a `Table` to what else to know of its records.
     lacks_baseline : callable
         Whether a `Table` leaves open which model all others were compared with.
+    known : mapping of str to tuple of str
+        The names that columns are known by, by their keys in `COLUMNS`.
+    reads : tuple of str
+        Further columns that are read where they are there.
     """
 
     name: str
@@ -95,7 +120,18 @@ class Layout:
     also: Callable[[frozenset[str], Table], bool] = lambda columns, sample: True
     remark: str = ""
     of_scores: bool = False
+    ordered: bool = True
+    takes: frozenset[str] | None = None
+    notes: Callable[[Table], Iterable[str]] = lambda table: ()
     lacks_baseline: Callable[[Table], bool] = lambda table: False
+    known: Known = field(default_factory=lambda: known_as())
+    reads: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> dict[str, str | None]:
+        """All columns that are known by their names, and their keys in `COLUMNS`, if they have one."""
+        own = dict.fromkeys((*self.needs, *self.reads))
+        return own | {name: key for key, names in self.known.items() for name in names}
 
     def matches(self, columns: frozenset[str], sample: Table) -> bool:
         """Whether records with these columns are in this layout."""
@@ -104,7 +140,7 @@ class Layout:
 
 def known_as(**names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """The names that columns are known by, where they are not the usual ones."""
-    return {key: usual for key, (_, usual) in COLUMNS.items()} | names
+    return {key: usual for key, (_, usual) in COLUMNS.items() if key not in OF_SCORES} | names
 
 
 def found(table: Table, known: Known, needed: Iterable[str]) -> dict[str, str]:
@@ -116,15 +152,18 @@ def found(table: Table, known: Known, needed: Iterable[str]) -> dict[str, str]:
         If one that is named, or needed, is not there.
     """
     there = table.frame.columns
-    listed = ", ".join(" ".join(str(name).split()) for name in there)  # on one line
     columns, needed = {}, set(needed)
     for key, names in known.items():
         named = table.said.get(key)
+        if key in table.said and named is None and key not in needed:  # told that there is none
+            continue
         wanted = (named,) if named else names
         name = next((name for name in wanted if name in there), None)
         if name is None and (named or key in needed):
             missing = " or ".join(map(repr, wanted))
-            raise DataError(f"the table has no column {missing} (it has: {listed}; column {key}=NAME names it)")
+            raise DataError(
+                f"the table has no column {missing} (it has: {listed(there)}; --column {key}=NAME names it)"
+            )
         if name is not None:
             columns[key] = name
     return columns
@@ -136,8 +175,8 @@ def records(table: Table, known: Known, needed: Iterable[str]) -> pd.DataFrame:
     Raises
     ------
     DataError
-        If a column is missing, is there twice, looks like one of counts and is not spoken of, or if a record has
-        no question though others have.
+        If a column is missing, is there twice, looks like one of counts and is not spoken of, or if more
+        than a few records have no question though others have.
     """
     columns = {COLUMNS[key][0]: values(table.frame, name) for key, name in found(table, known, needed).items()}
     columns |= {name: values(table.frame, name) for name in _by_answer(table.frame) if name not in columns}
@@ -147,9 +186,19 @@ def records(table: Table, known: Known, needed: Iterable[str]) -> pd.DataFrame:
     if "judge_model" not in frame:
         frame["judge_model"] = ONE_JUDGE
     if "question_id" in frame:
-        frame["question_id"] = _questions(frame["question_id"])
-        codes(frame, ["question_id"])  # refuses a record without one
+        frame["question_id"] = pd.Series(_questions(frame["question_id"]), dtype=object)
+        _refuse_many_without(frame["question_id"])
     return frame
+
+
+def _refuse_many_without(question: pd.Series) -> None:
+    """Refuse records without a question, unless they are few: those are left out (`judgerank.reading`)."""
+    empty = question.isna().to_numpy()
+    if empty.sum() > FEW_WITHOUT * len(empty):
+        raise DataError(
+            f"record {int(empty.argmax()) + 1} has no {question.name!r}, like {empty.sum()} of {len(empty)}: "
+            "name another column (--column question=NAME) or delete this one"
+        )
 
 
 def _by_answer(table: pd.DataFrame) -> list[str]:
@@ -194,13 +243,13 @@ def require_models(frame: pd.DataFrame, names: tuple[str, str] = ("model_a", "mo
 def _refuse_unspoken_counts(table: pd.DataFrame, used: set[str]) -> None:
     """Refuse a column by whose name records may count more than once, unless all its values are one."""
     for name in table.columns:
-        if not (isinstance(name, str) and name.lower() in COUNTS) or name in used:
+        if not (isinstance(name, str) and plain(name) in COUNTS) or name in used:
             continue
         times = numbers_in(values(table, name))
         if not np.isnan(times).all() and not (times == 1).all():
             raise DataError(
-                f"column {name!r} looks like one of counts (column count={name} counts records so often; "
-                "column count=null counts each once)"
+                f"column {name!r} looks like one of counts (--column count={name} counts records so often; "
+                "--column count=null counts each once)"
             )
 
 
@@ -210,7 +259,7 @@ def _questions(column: pd.Series) -> list[str | None]:
     names = []
     for number, value in enumerate(column, 1):
         value = value.tolist() if isinstance(value, np.ndarray) else value  # Parquet's lists
-        name = None if value is None else question_name(value)
+        name = None if value is None or value == "" else question_name(value)
         if name is not None:
             other = meant.setdefault(name, value)
             if type(other) is not type(value) or other != value:

@@ -7,6 +7,8 @@ https://github.com/dustalov/llmfao, and https://github.com/dustalov/evalica. Wid
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from judgerank.errors import DataError
@@ -23,7 +25,8 @@ from judgerank.layouts.table import (
     require_models,
     values,
 )
-from judgerank.layouts.words import ANSWERS, answers, number, word
+from judgerank.layouts.texts import plain
+from judgerank.layouts.words import ANSWERS, answers, everyday, number, readings, word, words_by_column
 
 PAIR = ("model_a", "model_b")
 NEEDED = (*PAIR, "winner")
@@ -33,6 +36,7 @@ SIDES = known_as(model_a=("left",), model_b=("right",), winner=("winner",), ques
 SIDES["judge"] = ("judge", "worker")
 ONE_HOT = {"winner_model_a": "a", "winner_model_b": "b", "winner_tie": "c"}
 OF_JUDGEARENA = ("pref", "source", "judge_model", "question_id")  # what its battles have beside the arena's
+WIDE_WITHOUT = ("winner", "judge", "reply", "human")  # a record has those of several judges
 FEWEST_JUDGES = 2  # one column of answers could be anything: it is told as the winner's
 
 
@@ -46,7 +50,14 @@ def _flat(table: Table) -> pd.DataFrame:
 
 
 def _letters(table: Table, frame: pd.DataFrame, said: pd.Series) -> list[str | None]:
-    return answers(said, frame["model_a"].tolist(), frame["model_b"].tolist(), ANSWERS | dict(table.words))
+    first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
+    return answers(said, first, second, everyday(said, [*first, *second]) | words_of(table))
+
+
+def words_of(table: Table) -> dict[str, str]:
+    """Letters of all usual words for the winner, among them those that the name of its column explains."""
+    name = found(table, OURS, ()).get("winner", "")
+    return ANSWERS | words_by_column(table.spelled.get(name, name)) | dict(table.words)
 
 
 def _refuse_contradictions(table: Table, frame: pd.DataFrame) -> None:
@@ -59,8 +70,20 @@ def _refuse_contradictions(table: Table, frame: pd.DataFrame) -> None:
         if odd.any():
             raise DataError(
                 f"record {int(odd.argmax()) + 1} has one winner as {there[0]!r} and another as {name!r} "
-                "(column winner=NAME chooses one)"
+                "(--column winner=NAME chooses one)"
             )
+
+
+def _readings(table: Table, known: Known = OURS, usual: tuple[str, ...] = ()) -> Iterator[str]:
+    """How winners were read that are said in everyday words."""
+    columns = found(table, known, ())
+    if {*NEEDED} <= columns.keys():
+        said = values(table.frame, columns["winner"])
+        models = [model for key in PAIR for model in values(table.frame, columns[key])]
+        words = {
+            text: letter for text, letter in everyday(said, models).items() if text not in (*table.words, *usual)
+        }
+        yield from filter(None, [readings(said.tolist(), words)])
 
 
 def _used(table: Table, known: Known = OURS, needed: tuple[str, ...] = NEEDED) -> dict[str, list[str]]:
@@ -69,8 +92,9 @@ def _used(table: Table, known: Known = OURS, needed: tuple[str, ...] = NEEDED) -
 
 def _sides(table: Table) -> pd.DataFrame:
     frame = records(table, SIDES, NEEDED)
-    words = {"left": "a", "right": "b", "tie": "c", **table.words}
     first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
+    spoken = everyday(frame["judge_preferred_model"], [*first, *second])
+    words = {**spoken, "left": "a", "right": "b", "tie": "c", **table.words}
     frame["judge_preferred_model"] = answers(frame["judge_preferred_model"], first, second, words)
     require_models(frame, ("left", "right"))
     return frame
@@ -112,7 +136,7 @@ def _wide(table: Table) -> pd.DataFrame:
 
 
 def _pair_and_question() -> dict[str, tuple[str, ...]]:
-    return {key: names for key, names in OURS.items() if key not in ("winner", "judge")}
+    return {key: names for key, names in OURS.items() if key not in WIDE_WITHOUT}
 
 
 def _judges(table: Table) -> list[str]:
@@ -123,7 +147,7 @@ def _judges(table: Table) -> list[str]:
     wins = {text for text, letter in words.items() if letter in ("a", "b")} | models
     names = []
     for name in frame.columns:
-        if not isinstance(name, str) or name in own or name.lower() in COUNTS:
+        if not isinstance(name, str) or name in own or plain(name) in COUNTS:
             continue
         said = {text for value in values(frame, name) if (text := word(value)) is not None}
         if said and (said & wins or said <= words.keys()):
@@ -140,26 +164,30 @@ def _used_wide(table: Table) -> dict[str, list[str]]:
     return _used(table, _pair_and_question(), PAIR) | {"judges": _judges(table)}
 
 
-PAPER = Layout("the paper's columns", (*PAIR, WINNERS[0]), _flat, _used)
+PAPER = Layout("the paper's columns", (*PAIR, WINNERS[0]), _flat, _used, notes=_readings)
 ARENA = Layout(
     "the arena's columns (LMArena)",
     (*PAIR, WINNERS[1]),
     _flat,
     _used,
     also=lambda columns, sample: WINNERS[0] not in columns and not columns.issuperset(OF_JUDGEARENA),
+    notes=_readings,
 )
-NAMED = Layout("the columns that are named", (), _flat, _used)
+NAMED = Layout("the columns that are named", (), _flat, _used, notes=_readings)
 LLMFAO = Layout(
     "LLMFAO's and Evalica's columns (left, right, winner)",
     ("left", "right", "winner"),
     _sides,
     lambda table: _used(table, SIDES),
+    notes=lambda table: _readings(table, SIDES, ("left", "right", "tie")),
+    known=SIDES,
 )
 ONE_HOT_WINNER = Layout(
     "the winner as one of three columns (LMSYS on Kaggle)",
     (*PAIR, *ONE_HOT),
     _one_hot,
     lambda table: _used(table, _without_winner(), PAIR) | {"winner": list(ONE_HOT)},
+    known=_without_winner(),
 )
 WIDE = Layout(
     "a wide table, one column a judge",
@@ -168,5 +196,6 @@ WIDE = Layout(
     _used_wide,
     also=_is_wide,
     remark="Each column of answers is a judge; without a column of questions, a row is one.",
+    known=_pair_and_question(),
 )
 TABLES = (PAPER, ARENA, LLMFAO, ONE_HOT_WINNER, WIDE)

@@ -24,4 +24,4 @@ def categories_of(judgments: Judgments) -> dict[str, Judgments]:
 
 def _restricted(judgments: Judgments, rows: pd.Index) -> Judgments:
     frame = judgments.frame.loc[rows].reset_index(drop=True)
-    return replace(judgments, frame=frame, comparisons=comparisons_of(frame), remarks=())
+    return replace(judgments, frame=frame, comparisons=comparisons_of(frame, judgments.ordered), remarks=())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,19 +17,28 @@ if TYPE_CHECKING:
 
     from judgerank.leaderboard.ranking import Ranking
 
+log = logging.getLogger("judgerank")
+EXTRA = "the extra page draws them (pip install 'judgerank[page]')"
 NAMED = 60  # models, up to which each has a line with its name
 BLUE, ORANGE = "#0072B2", "#D55E00"  # told apart by colour-blind readers (Okabe and Ito, 2008)
 WIDEST = 2.0  # times the largest estimate, beyond which an interval leaves the chart
 UNFITTED = ["unbounded", "no maximum", panel.MERGED]  # where the search stopped says nothing
 
 
-def charts_of(ranking: Ranking) -> dict[str, Chart]:
-    """``scores`` and ``judges``; none if the extra ``page`` is not installed."""
+def charts_of(ranking: Ranking) -> tuple[dict[str, Chart], str]:
+    """``scores`` and ``judges``, and why there are none; a ranking is never lost for want of its charts."""
     try:
         library()
-        import altair  # noqa: F401
+        return _charts(ranking), ""
     except ImportError:
-        return {}
+        return {}, EXTRA
+    except Exception as error:  # whatever it is, the tables are of more worth
+        told = str(error) or type(error).__name__
+        log.warning("the page has no charts: %s", told)
+        return {}, told
+
+
+def _charts(ranking: Ranking) -> dict[str, Chart]:
     found = {"scores": _scores(ranking)}
     judges = ranking.tables["judges"]
     if "discrimination" in judges and (~judges["status"].isin(UNFITTED)).any():
@@ -43,20 +53,25 @@ def _inline(frame: pd.DataFrame) -> alt.InlineData:
     return alt.InlineData(values=json.loads(frame.to_json(orient="records", double_precision=6)))
 
 
+def _line(names: pd.Series) -> pd.Series:
+    """Names that Vega can sort and group by: it fails where one is ``constructor``, and not after a blank."""
+    return " " + names.astype(str)
+
+
 def _scores(ranking: Ranking) -> Chart:
     import altair as alt
 
     board = ranking.tables["leaderboard"]
     n = len(board)
-    board = board.assign(place=range(1, n + 1))
+    board = board.assign(place=range(1, n + 1), line=_line(board["model"]))
     tips = [name for name in ("rank", "model", "score", "low", "high", "comparisons") if name in board]
-    base = alt.Chart(_inline(board[["place", *tips]]))
+    base = alt.Chart(_inline(board[["place", "line", *tips]]))
     tooltip = [
         alt.Tooltip(f"{name}:N") if name == "model" else alt.Tooltip(f"{name}:Q", format=".4~g") for name in tips
     ]
     score = alt.Axis(title="score, in log-odds")
     if n <= NAMED:
-        at = alt.Y("model:N", sort=list(board["model"]), title=None)
+        at = alt.Y("line:N", sort=list(board["line"]), title=None)
         marks = [
             base.mark_rule(color=BLUE, strokeWidth=2).encode(alt.X("low:Q", axis=score), alt.X2("high:Q"), at),
             base.mark_point(color=BLUE, filled=True, size=60).encode(
@@ -86,11 +101,12 @@ def _judges(judges: pd.DataFrame, level: float) -> Chart:
 
     rows = judges[~judges["status"].isin(UNFITTED)].head(NAMED)
     columns = ["judge", "verdict", "discrimination", "low_discrimination", "high_discrimination", "comparisons"]
-    at = alt.Y("judge:N", sort=list(rows["judge"]), title=None)
+    rows = rows.assign(line=_line(rows["judge"]))
+    at = alt.Y("line:N", sort=list(rows["line"]), title=None)
     texts, numbers = columns[:2], columns[2:]
     tooltip = [alt.Tooltip(f"{name}:N") for name in texts]
     tooltip += [alt.Tooltip(f"{name}:Q", format=".4~g") for name in numbers]
-    base = alt.Chart(_inline(rows[columns]))
+    base = alt.Chart(_inline(rows[["line", *columns]]))
     axis = alt.Axis(title="discrimination (geometric mean one)")
     ends = rows["high_discrimination"].clip(upper=WIDEST * rows["discrimination"].max())
     reach = float(np.nanmax([*ends, rows["discrimination"].max()]))  # one far end leaves the others seen

@@ -13,17 +13,20 @@ from judgerank.arrays import FloatArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import JudgerankError, NoMaximumError
 from judgerank.files import Files, labels_of, named, paths_of, title_of
-from judgerank.forms import form_of, read_table
+from judgerank.forms import opened
 from judgerank.judgments import Judgments
 from judgerank.layouts import Layout, Table, recognised
-from judgerank.layouts.table import COLUMNS
+from judgerank.layouts.doubled import require_copies
+from judgerank.layouts.names import require_names
+from judgerank.layouts.table import ASK, COLUMNS
 from judgerank.layouts.words import meanings
 from judgerank.leaderboard import remarks
 from judgerank.leaderboard.fits import fitted_member
 from judgerank.leaderboard.members import default_member
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
 from judgerank.leaderboard.settings import Settings
-from judgerank.model import MODELS
+from judgerank.listing import listed, shortened
+from judgerank.model import MODELS, Model
 from judgerank.reading import judgments_from
 
 CATEGORIES = ("category", "criterion")  # names of their column
@@ -36,13 +39,16 @@ def examine(
     columns: Mapping[str, str | None] | None = None,
     winner_values: Mapping[str, str] | None = None,
     baseline: str | None = None,
+    encoding: str | None = None,
+    names: str = ASK,
+    copies: str = ASK,
 ) -> Found:
     """Look at files, one thing after the other, up to the first that keeps them from being ranked.
 
     Parameters
     ----------
     files : path, or several
-    form, columns, winner_values, baseline
+    form, columns, winner_values, baseline, encoding, names, copies
         As of `read_judgments`.
 
     Yields
@@ -57,22 +63,26 @@ def examine(
     NoMaximumError
         If none of it can be ranked.
     """
+    require_names(names)
+    require_copies(copies)
     paths, words, tables = paths_of(files), meanings(winner_values), []
     for path, label in zip(paths, labels_of(paths), strict=True):
         with named(label):
-            table = Table(read_table(path, form), columns or {}, words, path, label, baseline)
+            file = opened(path, form, encoding)
+            table = Table(file.read(), columns or {}, words, path, label, baseline, names, copies)
             name = f"{label}: " if len(paths) > 1 else ""
-            yield "file", f"{name}{form_of(path, form)}, {len(table.frame)} records"
-            layout = recognised(table)
+            yield "file", f"{name}{file.form}, {len(table.frame)} records"
+            layout, read = recognised(table)
             yield "layout", f"{layout.name}. {layout.remark}".rstrip(". ") + "."
-            yield "columns", _columns(table, layout)
+            yield "columns", _columns(read, layout)
         tables.append(table)
     judgments = judgments_from(tables, title_of(paths))
     for remark in judgments.remarks:
         yield "read", remark
     yield from on_answers(judgments)
     yield from on_design(judgments)
-    yield from on_ranking(judgments, _command(files, form, columns, winner_values, baseline))
+    told = {"encoding": encoding, "names": names, "copies": copies}
+    yield from on_ranking(judgments, _command(files, form, columns, winner_values, baseline, told))
 
 
 def on_answers(judgments: Judgments) -> Found:
@@ -81,13 +91,16 @@ def on_answers(judgments: Judgments) -> Found:
     shares = {"first": c.outcome == 1, "second": c.outcome == 0, "tie": c.outcome == 0.5}
     won = {name: float(c.count[rows].sum()) for name, rows in shares.items()}
     between = c.n_comparisons - sum(won.values())
+    decided = f"{won['first']:.0f} for the model shown first, {won['second']:.0f} for the second"
+    if not judgments.ordered:
+        decided = f"{won['first'] + won['second']:.0f} for one of the models"
     yield (
         "answers",
-        f"{c.n_comparisons:.0f} read: {won['first']:.0f} for the model shown first, {won['second']:.0f} for the "
-        f"second, {won['tie']:.0f} ties{f', {between:.0f} between' if between else ''}; not read, and left out: "
+        f"{c.n_comparisons:.0f} read: {decided}, {won['tie']:.0f} ties"
+        f"{f', {between:.0f} between' if between else ''}; not read, and left out: "
         + (", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"),
     )
-    yield "ties", _ties(won["tie"] / c.n_comparisons)
+    yield "ties", _ties(won["tie"] / c.n_comparisons, judgments.ordered)
     n = len(c.models)
     shown = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
     yield "models", _counted(c.models, shown)
@@ -98,33 +111,38 @@ def on_answers(judgments: Judgments) -> Found:
         f"{many}, {c.n_comparisons / many:.1f} comparisons each; intervals allow for dependence within them "
         "(--cluster effects models it: every answer has a quality of its own)"
         if many
-        else "no column, so comparisons are taken as independent (column question=NAME names one)",
+        else "no column, so comparisons are taken as independent (--column question=NAME names one)",
     )
     yield "categories", _categories(frame)
-    yield "lengths", _lengths("length" in frame)
+    yield "lengths", _lengths("length" in frame, judgments.ordered)
     if "count" in frame:
         yield "counts", f"a record stands for up to {c.count.max():.0f} judgments"
 
 
-def _ties(share: float) -> str:
-    members = ", ".join(name for name, member in MODELS.items() if member.has_ties)
+def _possible(ordered: bool) -> list[Model]:
+    """Members that may be fitted."""
+    return [member for member in MODELS.values() if ordered or not member.has_position]
+
+
+def _ties(share: float, ordered: bool) -> str:
+    members = ", ".join(member.name for member in _possible(ordered) if member.has_ties)
     return f"{share:.0%} of what was read, half a win for either (an outcome of their own with model={members})"
 
 
 def _categories(frame: pd.DataFrame) -> str:
     name = next((name for name in CATEGORIES if name in frame), None)
     if name is None:
-        return "no column" + (" (column category=NAME names one)" if CATEGORIES[0] in COLUMNS else "")
+        return "no column" + (" (--column category=NAME names one)" if CATEGORIES[0] in COLUMNS else "")
     many = frame[name].value_counts()
     told = [f"{category} ({times})" for category, times in many.items()]
-    return f"{len(many)}, with their records: {remarks.listed(told)}"
+    return f"{len(many)}, with their records: {listed(told)}"
 
 
-def _lengths(there: bool) -> str:
-    members = ", ".join(name for name, member in MODELS.items() if member.has_slope)
+def _lengths(there: bool, ordered: bool) -> str:
+    members = ", ".join(member.name for member in _possible(ordered) if member.has_slope)
     if there:
         return f"there, for model={members}"
-    return f"no column, so that model={members} is refused (column length=NAME names one)"
+    return f"no column, so that model={members} is refused (--column length=NAME names one)"
 
 
 def on_design(judgments: Judgments) -> Found:
@@ -134,7 +152,7 @@ def on_design(judgments: Judgments) -> Found:
     apart = remarks.on_parts([part.models for part in parts], links_between(judgments))
     yield "connected", " ".join(apart) or "a chain of comparisons connects any two models"
     if never_compared(judgments):
-        yield "left out", f"no answer about them could be read: {remarks.listed(never_compared(judgments))}"
+        yield "left out", f"no answer about them could be read: {listed(never_compared(judgments))}"
     for part in parts:
         for said in remarks.on_design(part, Settings.few):
             yield "thin", said
@@ -151,7 +169,7 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
     parts = [part.comparisons for part in parts_of(judgments)]
     name, refused = default_member(parts)[0], []
     for part in parts:
-        who = f"of {remarks.listed(part.models)}: " if len(parts) > 1 else ""
+        who = f"of {listed(part.models)}: " if len(parts) > 1 else ""
         try:
             fitted = fitted_member(part, name)
             yield "maximum", f"{who}found with model={name}, status {fitted.status}"
@@ -180,9 +198,9 @@ def _shrinks(part: Comparisons, name: str) -> bool:
 def _columns(table: Table, layout: Layout) -> str:
     used = layout.used(table)
     read = {name for names in used.values() for name in names}
-    unused = [str(name) for name in table.frame.columns if name not in read]
-    told = ", ".join(_from(key, names) for key, names in used.items())
-    return told + (f"; not used: {remarks.listed(unused)}" if unused else "")
+    unused = [str(table.spelled.get(name, name)) for name in table.frame.columns if name not in read]
+    told = ", ".join(_from(key, [table.spelled.get(name, name) for name in names]) for key, names in used.items())
+    return told + (f"; not used: {listed(unused)}" if unused else "")
 
 
 def _from(key: str, names: Sequence[str]) -> str:
@@ -195,7 +213,9 @@ def _counted(names: tuple[str, ...], times: FloatArray | IntArray) -> str:
     fewest, most = f"{times[low]:.0f}", f"{times[high]:.0f}"
     if fewest == most:
         return f"{len(names)}, with {most} comparisons" + (" each" if len(names) > 1 else "")
-    return f"{len(names)}, with {fewest} ({names[low]}) to {most} ({names[high]}) comparisons"
+    return (
+        f"{len(names)}, with {fewest} ({shortened(names[low])}) to {most} ({shortened(names[high])}) comparisons"
+    )
 
 
 def _command(
@@ -204,6 +224,7 @@ def _command(
     columns: Mapping[str, str | None] | None,
     winner_values: Mapping[str, str] | None,
     baseline: str | None,
+    told: Mapping[str, str | None],
 ) -> str:
     listed = [files] if isinstance(files, str | Path) else files
     words = ["judgerank", "rank", *map(str, listed), *(["--format", form] if form else [])]
@@ -211,4 +232,6 @@ def _command(
         words += ["--column", f"{key}={'null' if name is None else name}"]
     for key, value in (winner_values or {}).items():
         words += ["--winner-values", f"{key}={value}"]
-    return shlex.join([*words, *(["--baseline", baseline] if baseline else [])])
+    for key, said in {"baseline": baseline, **told}.items():
+        words += [f"--{key}", said] if said not in (None, ASK) else []
+    return shlex.join(words)

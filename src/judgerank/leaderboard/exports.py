@@ -8,10 +8,10 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from tabulate import tabulate
 from judgerank.errors import ConfigError, DataError
 from judgerank.inference import normal_quantile
 from judgerank.publishing import STORED_FORMAT
+from judgerank.spreadsheets import csv_of
 
 if TYPE_CHECKING:
     from judgerank.leaderboard.ranking import Ranking
@@ -36,12 +37,12 @@ SHOWN_FORMAT = "%.4g"  # of numbers in a text that is read
 NAMED_TABLE = re.compile(r"(\w+)=(.+)", re.DOTALL)
 
 
-def _csv(table: pd.DataFrame, sign: str = ",") -> bytes:
-    return table.to_csv(sep=sign, index=False, float_format=STORED_FORMAT, lineterminator="\n").encode()
+def _csv(table: pd.DataFrame, raw: bool = False) -> bytes:
+    return csv_of(table, raw=raw).encode()
 
 
-def _tsv(table: pd.DataFrame) -> bytes:
-    return _csv(table, "\t")
+def _tsv(table: pd.DataFrame, raw: bool = False) -> bytes:
+    return csv_of(table, "\t", raw).encode()
 
 
 def _parquet(table: pd.DataFrame) -> bytes:
@@ -82,6 +83,13 @@ FORMS: Mapping[str, Callable[[pd.DataFrame], bytes]] = {
     "jsonl": _json_lines,
     "tex": _tex,
     "md": _markdown,
+}
+
+
+RAW: Mapping[str, Callable[[pd.DataFrame], bytes]] = {
+    **FORMS,
+    "csv": partial(_csv, raw=True),
+    "tsv": partial(_tsv, raw=True),
 }
 
 
@@ -136,7 +144,7 @@ class Export:
     Raises
     ------
     ConfigError
-        If table or form is unknown, the form takes a library that is not installed, or there can be no such file.
+        If table or form is unknown, or the form takes a library that is not installed.
     """
 
     path: Path
@@ -151,11 +159,6 @@ class Export:
             raise ConfigError(f"{told} (known: {', '.join(FORMS)})")
         if self.form == "parquet" and find_spec("pyarrow") is None:
             raise ConfigError("writing Parquet takes the extra 'parquet' (pip install 'judgerank[parquet]')")
-        if self.path.is_dir() or not self.path.parent.is_dir():
-            wrong = "is a folder" if self.path.is_dir() else "lies in a folder that is not there"
-            raise ConfigError(f"{self.path} cannot be written: it {wrong}")
-        if not os.access(self.path.parent, os.W_OK):
-            raise ConfigError(f"{self.path} cannot be written: there is no right to write into its folder")
 
 
 def export_to(path: str | Path, table: str = BOARD, form: str | None = None) -> Export:
@@ -170,35 +173,8 @@ def export_of(said: str) -> Export:
     return export_to(named[2], named[1]) if named else export_to(said)
 
 
-def require_apart(exports: Sequence[Export], inputs: Iterable[str | Path], folder: Path | None = None) -> None:
-    """Refuse exports into one file, over an input file, or into a ranking's own folder.
-
-    Parameters
-    ----------
-    exports : sequence of Export
-    inputs : iterable of path
-        Files of judgments.
-    folder : Path, optional
-        That of the ranking.
-
-    Raises
-    ------
-    ConfigError
-    """
-    read, taken = {os.path.realpath(path) for path in inputs}, set()
-    for one in exports:
-        place = os.path.realpath(one.path)
-        if place in read:
-            raise ConfigError(f"{one.path} holds the judgments, and would be replaced (name another file)")
-        if place in taken:
-            raise ConfigError(f"two exports go to {one.path} (name another file for one of them)")
-        if folder is not None and Path(place).is_relative_to(os.path.realpath(folder)):
-            raise ConfigError(f"{one.path} lies in {folder}, where the ranking keeps its own files")
-        taken.add(place)
-
-
-def contents(ranking: Ranking, exports: Iterable[Export]) -> dict[Path, bytes]:
-    """What the files of exports will hold.
+def contents(ranking: Ranking, exports: Iterable[Export], raw: bool = False) -> dict[Path, bytes]:
+    """What the files of exports will hold; `raw` as of `judgerank.spreadsheets.csv_of`.
 
     Raises
     ------
@@ -207,7 +183,8 @@ def contents(ranking: Ranking, exports: Iterable[Export]) -> dict[Path, bytes]:
     DataError
         If the ranking is not on one scale, and LMArena's table is asked for.
     """
-    return {one.path: FORMS[one.form](table_of(ranking, one.table)) for one in exports}
+    forms = RAW if raw else FORMS
+    return {one.path: forms[one.form](table_of(ranking, one.table)) for one in exports}
 
 
 def table_of(ranking: Ranking, name: str) -> pd.DataFrame:
@@ -217,28 +194,6 @@ def table_of(ranking: Ranking, name: str) -> pd.DataFrame:
     if name not in ranking.tables:
         raise ConfigError(f"this ranking has no table {name!r} (it has: {', '.join(ranking.tables)})")
     return ranking.tables[name]
-
-
-def put(files: Mapping[Path, bytes]) -> None:
-    """Write files, all of them or none.
-
-    Raises
-    ------
-    ConfigError
-        If one cannot be written.
-    """
-    partials = {path: path.with_name(f".{path.name}.partial") for path in files}
-    path = Path()
-    try:
-        for path, content in files.items():
-            partials[path].write_bytes(content)
-        for path, partial in partials.items():
-            partial.replace(path)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}") from None
-    finally:
-        for partial in partials.values():
-            partial.unlink(missing_ok=True)
 
 
 def lmarena(ranking: Ranking) -> pd.DataFrame:

@@ -44,7 +44,7 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
     fitted = refit(name) if found is None else found.without
     estimates = found.estimates if found is not None and is_usable(found) else fitted
     name = fitted.model.name
-    if name in remarks.WITH_POSITIONS or name in remarks.WITHOUT_POSITIONS:
+    if judgments.ordered and name in {*remarks.WITH_POSITIONS, *remarks.WITHOUT_POSITIONS}:
         test = remarks.leaning(estimates, refit, level)
         said += remarks.on_positions(test, level, fitted.model.has_position)
     said += on_rivals(fitted, refit) + remarks.on_fit(estimates) + on_fragility(fitted, comparisons)
@@ -117,7 +117,7 @@ def fitted_member(comparisons: Comparisons, name: str, solver: str = "newton") -
         With the pairs to compare first.
     """
     if MODELS[name].has_slope and comparisons.covariate is None:
-        raise DataError(f"model {name!r} needs a column of lengths (column length=NAME names it)")
+        raise DataError(f"model {name!r} needs a column of lengths (--column length=NAME names it)")
     try:
         return fit(comparisons, name, solver)
     except NoMaximumError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.publishing import STORED_FORMAT
+from judgerank.spreadsheets import csv_of
 
 LONG = 100_000  # rows beyond which a table is written as Parquet
 
@@ -26,13 +26,13 @@ def told(tables: Mapping[str, pd.DataFrame]) -> str:
     return f" Long tables would be smaller as Parquet: pip install 'judgerank[parquet]' ({', '.join(long)})."
 
 
-def write_tables(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
-    """Write every table into its file of a folder."""
+def write_tables(tables: Mapping[str, pd.DataFrame], folder: Path, raw: bool = False) -> None:
+    """Write every table into its file of a folder; `raw` as of `judgerank.spreadsheets.csv_of`."""
     for name, file in file_names(tables).items():
         if file.endswith("parquet"):
             tables[name].to_parquet(folder / file, index=False)
         else:
-            tables[name].to_csv(folder / file, index=False, float_format=STORED_FORMAT, lineterminator="\n")
+            (folder / file).write_text(csv_of(tables[name], raw=raw), encoding="utf-8", newline="")
 
 
 def _as_parquet(table: pd.DataFrame) -> bool:

@@ -19,6 +19,7 @@ from judgerank.errors import JudgerankError
 from judgerank.result import FitResult
 from judgerank.solvers import newton, search
 from judgerank.solvers.solution import Solution
+from judgerank.solvers.units import in_units
 
 DEFAULT, FALLBACK = "position_aware", "judge_aware"
 AGREE = 0.9  # rank correlation with btl below which a ranking is warned of
@@ -34,6 +35,8 @@ def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
         The components of the comparison graph: the member must be identified in each.
     """
     parts = list(parts)
+    if not all(part.ordered for part in parts):
+        return FALLBACK, f"Model {FALLBACK}: nobody was shown an order, so position is not modelled."
     if any(positions_are_imitated(part) for part in parts):
         return FALLBACK, (
             f"Model {FALLBACK}: the order in which models were shown follows the models, so judges who lean "
@@ -73,9 +76,9 @@ def rival(fitted: FitResult) -> Rival | None:
     model, cells, settings = fitted.model, fitted.comparisons, fitted.settings
     if not isinstance(settings, newton.Newton) or model.n_scale < 1 or model.fixed_scale:
         return None
-    bounds = search.BOX | {"slope": settings.slope_bound}
+    bounds, (cells, size) = search.BOX | {"slope": settings.slope_bound}, in_units(cells)
     starts = search.worth_climbing(cells, model, search.rough_ends(cells, model, bounds), within=np.inf)
-    ends = (newton.climb(cells, model, settings, start) for start in starts)
+    ends = (newton.climb(cells, model, settings, start).times(size) for start in starts)
     others = [_beside(fitted, end) for end in ends if end.status.converged]
     return min((other for other in others if other.correlation < SAME), key=lambda other: other.gap, default=None)
 
@@ -104,9 +107,10 @@ def on_rivals(fitted: FitResult, refit: Callable[[str], FitResult]) -> list[str]
         said.append(f"Model btl, with which to compare, cannot be fitted: {error}.")
     else:
         beside = f"Rank correlation with model=btl, which counts all judges alike: {correlation:.2f}."
+        such = f", such as a position (model={DEFAULT} allows for it)" if fitted.comparisons.ordered else ""
         doubt = (
-            " WARNING: they disagree. Weights may follow something that most judges share besides quality, "
-            f"such as a position (model={DEFAULT} allows for it); without reasons for one of them, trust neither."
+            " WARNING: they disagree. Weights may follow something that most judges share besides quality"
+            f"{such}; without reasons for one of them, trust neither."
         )
         said.append(beside + doubt if correlation < AGREE else beside)
     other = rival(fitted)

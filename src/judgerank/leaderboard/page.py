@@ -104,24 +104,26 @@ def to_html(ranking: Ranking, beside: bool = False) -> str:
     board = tables["leaderboard"]
     listed = board.assign(elo=ELO_MEAN + ELO_POINTS * board["score"], versus=np.nan)
     listed = listed[[*(name for name in listed if name != "comparisons"), "comparisons"]]
-    charts = charts_of(ranking)
+    charts, no_charts = charts_of(ranking)
     return render(
         TEMPLATE,
         charts=charts,
+        no_charts=no_charts,
         title=ranking.title,
         told=_told(ranking),
         verdict=verdict(ranking),
-        remarks=ranking.remarks,
+        read=ranking.judgments.remarks,
+        remarks=ranking.remarks[len(ranking.judgments.remarks) :],
         level=f"{level:.0%}",
         links=[*kept.file_names(tables).values(), "run.json"] if beside else [],
         kept_told=kept.told(tables) if beside else "",
         board=_shown("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}),
         several=len(ranking.fits) > 1,
         judges=_shown("judges", "Judges, most discriminating first", tables["judges"]),
-        verdicts=panel.MEANING,
+        verdicts={k: told for k, told in panel.MEANING.items() if k != "leans" or ranking.judgments.ordered},
         pairs=_shown("neighbours", "Neighbours in rank", _neighbours(ranking)),
         pairs_told=_pairs_told(ranking),
-        next=_shown("next", "What to collect next, best first", _next(tables["next"])),
+        next=_shown("next", "What to collect next, best first", _next(tables["next"], ranking.judgments)),
         next_told=_next_told(ranking),
         members=_members(ranking),
         adjusted=_further(ranking, "adjusted", "Scores that allow for the blocks, best first"),
@@ -158,6 +160,7 @@ def _data(ranking: Ranking) -> dict[str, Any]:
     names = list(dict.fromkeys(judges["judge"]))
     return {
         "models": models,
+        "ordered": ranking.judgments.ordered,
         "scores": scores.round(6).tolist(),
         "components": parts,
         "judges": names,
@@ -206,8 +209,11 @@ def _pairs_told(ranking: Ranking) -> str:
     )
 
 
-def _next(plan: pd.DataFrame) -> pd.DataFrame:
-    return plan.dropna(axis=1, how="all").rename(columns={"first": "for", "second": "against"})
+def _next(plan: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
+    names = {"first": "for", "second": "against"}
+    if not judgments.ordered:
+        names |= {"model_a": "model", "model_b": "other model"}
+    return plan.dropna(axis=1, how="all").rename(columns=names)
 
 
 def _next_told(ranking: Ranking) -> str:
@@ -219,7 +225,11 @@ def _next_told(ranking: Ranking) -> str:
             "Before there can be intervals, judges who never answered against the order must be seen to do so. "
             "That is likeliest between neighbours in rank, the closest first."
         )
-    where = "" if ranking.fitted.model.has_position else " (show each pair in both orders equally often)"
+    where = (
+        ""
+        if ranking.fitted.model.has_position or not ranking.judgments.ordered
+        else " (show each pair in both orders equally often)"
+    )
     return (
         "Of the pairs of models that are not separated, the one with the widest interval is named in each line; "
         f"the comparisons of the line shorten it the most, given the lines before{where}. Judges count for what "

@@ -18,7 +18,7 @@ from judgerank.crossvalidation import losses_with_ties
 from judgerank.errors import JudgerankError
 from judgerank.fitting import fit
 from judgerank.judgments import Judgments
-from judgerank.leaderboard.remarks import listed
+from judgerank.listing import listed
 from judgerank.model import MODELS, Model
 from judgerank.simulate import generator
 from judgerank.solvers.solution import Status
@@ -71,6 +71,8 @@ def compared(judgments: Judgments, used: str) -> tuple[pd.DataFrame, list[str]]:
     sample = sample_of(judgments)
     rows, losses = [], {}
     for member in MODELS.values():
+        if member.has_position and not judgments.ordered:
+            continue
         found = held_out(sample, member)
         rows.append({"member": member.name, "ranks": member.name == used, "note": ""})
         if isinstance(found, str):

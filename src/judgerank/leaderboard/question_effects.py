@@ -7,9 +7,10 @@ import numpy as np
 from judgerank.arrays import FloatArray
 from judgerank.errors import DataError, NoIntervalError, NoMaximumError
 from judgerank.judgments import Judgments
-from judgerank.leaderboard.remarks import listed, p_of
+from judgerank.leaderboard.remarks import p_of
 from judgerank.leaderboard.settings import EFFECTS
 from judgerank.leaderboard.standings import has_errors
+from judgerank.listing import listed
 from judgerank.questions.fit import fit_questions
 from judgerank.questions.result import QuestionFit
 from judgerank.ranks import at_best_known_scale, standardised
@@ -35,7 +36,7 @@ def with_effects(judgments: Judgments, name: str, named: bool) -> tuple[Question
         As `fit_questions`.
     """
     if "question_id" not in judgments.frame:
-        raise DataError(f"cluster={EFFECTS} needs a column of questions (column question=NAME names it)")
+        raise DataError(f"cluster={EFFECTS} needs a column of questions (--column question=NAME names it)")
     said = []
     if not named and (judgments.comparisons.outcome == 0.5).any():
         name = f"{name}_ties"

@@ -33,7 +33,7 @@ function record(i, j) {
 // the judgments behind a pair or a judge
 const behind = byId("behind"), PAGE = 100;
 let listed = [], shownRows = 0;
-const COLUMNS = { question: "question", shown: "shown first, second", judge: "judge", answer: "preferred", times: "times", reply: "reply" };
+const COLUMNS = { question: "question", shown: data.ordered ? "shown first, second" : "models", judge: "judge", answer: "preferred", times: "times", reply: "reply" };
 function more() {
   const r = data.records, body = behind.querySelector("tbody");
   for (const row of listed.slice(shownRows, shownRows + PAGE)) {

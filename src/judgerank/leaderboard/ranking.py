@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 import pandas as pd
@@ -18,9 +19,12 @@ from judgerank.leaderboard.page import to_html
 from judgerank.leaderboard.parts import links_between, never_compared, parts_of
 from judgerank.leaderboard.prediction import compared
 from judgerank.leaderboard.settings import Settings
-from judgerank.leaderboard.sources import Source, loaded
 from judgerank.leaderboard.writing import write
+from judgerank.listing import LONGEST, listed
+from judgerank.presentation import MOST
+from judgerank.reading import Source, read_judgments
 from judgerank.result import FitResult
+from judgerank.targets import Outputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +69,19 @@ class Ranking:
         """The page as one HTML text, with charts where the extra ``page`` is installed."""
         return to_html(self)
 
-    def write(self, folder: str | Path) -> Path:
+    def write(self, folder: str | Path, *, force: bool = False, raw: bool = False) -> Path:
         """Write the page, the tables and ``run.json`` into a folder: all of them, or none.
 
         Tables are CSV; beyond 100,000 rows Parquet, where the extra ``parquet`` is installed.
+
+        Parameters
+        ----------
+        folder : path
+        force : bool
+            Whether to write into a folder with other files, too; a copy is kept of those that are replaced.
+        raw : bool
+            Whether names in CSV are as they are. By default a ``'`` is put before those that a spreadsheet would
+            take for formulas, since they start with ``= + - @``, a tab or a carriage return.
 
         Returns
         -------
@@ -80,14 +93,24 @@ class Ranking:
         ConfigError
             If the folder holds anything but an earlier ranking of the same source, or cannot be written to.
         """
-        return write(self, Path(folder))
+        return write(self, Path(folder), force, raw)
 
     def to_frame(self) -> pd.DataFrame:
         """The leaderboard."""
         return self.tables["leaderboard"].copy()
 
-    def export(self, path: str | Path, table: str = "leaderboard", form: str | None = None) -> Path:
+    def export(
+        self,
+        path: str | Path,
+        table: str = "leaderboard",
+        form: str | None = None,
+        *,
+        force: bool = False,
+        raw: bool = False,
+    ) -> Path:
         """Write one table into a file, whole or not at all.
+
+        An earlier export is replaced if it was not edited since.
 
         Parameters
         ----------
@@ -96,23 +119,36 @@ class Ranking:
             One of `tables`, or ``lmarena``: the leaderboard in the columns of LMArena's (`exports.lmarena`).
         form : {"csv", "tsv", "parquet", "json", "jsonl", "tex", "md"}, optional
             By default what the file's name ends in.
+        force : bool
+            Whether to replace any other file, too; never one that the judgments are from.
+        raw : bool
+            As of `write`, for CSV and TSV.
 
         Raises
         ------
         ConfigError
-            If table or form is unknown, or the file cannot be written or is the one that the judgments are from.
+            If table or form is unknown, or the file cannot be written or would be lost.
         DataError
             If LMArena's table is asked for, and not all models are on one scale.
         """
         one = exports.export_to(path, table, form)
-        exports.require_apart([one], self.judgments.files)
-        exports.put(exports.contents(self, [one]))
+        outputs = Outputs(self.judgments.files, force)
+        outputs.file(one.path)
+        outputs.write(exports.contents(self, [one], raw))
         return one.path
+
+    def _repr_html_(self) -> str:
+        """The leaderboard for a notebook; names are escaped."""
+        board = self.tables["leaderboard"].astype(object).fillna("--")
+        shown = board.to_html(index=False, float_format="{:.3f}".format, max_rows=MOST, border=0)
+        said = "".join(f"<li>{escape(remark)}</li>" for remark in self.remarks)
+        return f"<div>\n<p><b>{escape(self.title)}</b></p>\n{shown}\n<ul>{said}</ul>\n</div>"
 
     def __repr__(self) -> str:
         board = self.tables["leaderboard"].astype(object).fillna("--")
-        shown = board.to_string(index=False, float_format="{:.3f}".format)
-        return "\n".join([self.title, shown, *(f"- {remark}" for remark in self.remarks)])
+        shown = board.to_string(index=False, float_format="{:.3f}".format, max_colwidth=LONGEST)
+        said, first = [f"- {remark}" for remark in self.remarks], len(self.judgments.remarks)
+        return "\n".join([self.title, *said[:first], shown, *said[first:]])
 
 
 def rank(
@@ -130,13 +166,17 @@ def rank(
     form: str | None = None,
     winner_values: Mapping[str, str] | None = None,
     baseline: str | None = None,
+    encoding: str | None = None,
+    names: str = "ask",
+    copies: str = "ask",
 ) -> Ranking:
     """Rank models from judgments of one's own.
 
     Parameters
     ----------
-    source : path or several, DataFrame or Judgments
-        Files or a table of judgments; see `read_judgments`.
+    source : path or several, table, Judgments, or list of pairs
+        Files, a table of pandas, polars, DuckDB or pyarrow, a list of dicts (see `read_judgments`), or pairs
+        (winner, loser).
     model : str, optional
         A member of the family (`judgerank.model.MODELS`). By default ``position_aware`` where the order of
         presentation identifies it, else ``judge_aware``; how well each predicts questions left out is then said
@@ -157,12 +197,14 @@ def rank(
         fitted beside the ranking, in the tables ``blocks`` and ``adjusted``.
     columns : mapping of str to str, optional
         Names of columns where they are not the usual ones, as in `read_judgments`.
-    form : {"json", "jsonl", "csv", "tsv", "parquet", "eval"}, optional
-        Of a file; by default what its name ends in.
+    form, encoding : str, optional
+        Of a file, as in `read_judgments`.
     winner_values : mapping of str to str, optional
         Words for the winner, and what they mean, as in `read_judgments`.
     baseline : str, optional
         The model that all others were compared with, as in `read_judgments`.
+    names, copies : str
+        How names that differ in case alone, and copies of records, are read, as in `read_judgments`.
 
     Raises
     ------
@@ -174,7 +216,9 @@ def rank(
         If no component of the comparison graph can be ranked; it says what would make it possible.
     """
     settings = Settings(model, solver, level, cluster, few, next, next_size, tuple(blocks))
-    return ranked(loaded(source, columns, form, winner_values, baseline), settings)
+    return ranked(
+        read_judgments(source, form, columns, winner_values, baseline, encoding, names, copies), settings
+    )
 
 
 def ranked(judgments: Judgments, settings: Settings) -> Ranking:
@@ -184,7 +228,6 @@ def ranked(judgments: Judgments, settings: Settings) -> Ranking:
     if name is None:
         name, why = default_member([part.comparisons for part in parts])
         said.append(why)
-    said += judgments.remarks
     groups = [part.comparisons.models for part in parts]
     said += remarks.on_parts(groups, links_between(judgments))
     said += remarks.on_dropped(judgments.comparisons, never_compared(judgments))
@@ -194,7 +237,7 @@ def ranked(judgments: Judgments, settings: Settings) -> Ranking:
             done.append((part, ranked_part(part, name, settings)))
         except (NoMaximumError, NotIdentifiedError) as error:
             refused.append(error)
-            said.append(f"Not ranked: {remarks.listed(part.comparisons.models)}, since {error}.")
+            said.append(f"Not ranked: {listed(part.comparisons.models)}, since {error}.")
     if not done:
         raise refused[0]
     fits = [one for _, one in done]
@@ -214,4 +257,5 @@ def ranked(judgments: Judgments, settings: Settings) -> Ranking:
     said += unranked
     if categories is not None:
         tables["categories"] = categories
-    return Ranking(judgments, settings, [one.fitted for one in fits], said, tables)
+    told = [*judgments.remarks, *said]
+    return Ranking(judgments, settings, [one.fitted for one in fits], told, tables)

@@ -11,7 +11,9 @@ from scipy.special import chdtrc
 from judgerank.arrays import IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import JudgerankError, NoIntervalError, NotIdentifiedError
+from judgerank.frames import NO_QUESTION
 from judgerank.inference import likelihood_ratio
+from judgerank.listing import LISTED, listed
 from judgerank.result import FitResult
 from judgerank.solvers.solution import Status
 from judgerank.uncertainty import MOST_PARAMETERS
@@ -20,7 +22,6 @@ from judgerank.uncertainty import MOST_PARAMETERS
 WITH_POSITIONS = {"btl": "position_only", "judge_aware": "position_aware", "length": "position_length"}
 WITH_POSITIONS |= {"judge_aware_ties": "position_aware_ties"}
 WITHOUT_POSITIONS = {larger: smaller for smaller, larger in WITH_POSITIONS.items()}
-LISTED = 8  # names in a sentence
 
 
 @dataclass(frozen=True)
@@ -177,8 +178,9 @@ def on_fit(fitted: FitResult) -> list[str]:
 def on_dropped(comparisons: Comparisons, never: Iterable[str]) -> list[str]:
     """Records left out, and models that are left without a comparison by it."""
     said, never = [], list(never)
-    if sum(comparisons.dropped.values()):
-        reasons = ", ".join(f"{count} {reason}" for reason, count in comparisons.dropped.items() if count)
+    unread = {reason: count for reason, count in comparisons.dropped.items() if count and reason != NO_QUESTION}
+    if unread:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in unread.items())
         said.append(f"Dropped, since the answer could not be read: {reasons}.")
     if never:
         said.append(f"Not ranked, since no answer about them could be read: {listed(never)}.")
@@ -220,14 +222,6 @@ def on_questions(fitted: FitResult, question: IntArray) -> list[str]:
         f"There are {many} questions and {fitted.n_parameters} free parameters, too few questions to allow for "
         "dependence within them: intervals take comparisons as independent, and may be too short."
     ]
-
-
-def listed(names: Iterable[str], many: int | None = None) -> str:
-    """The first few of some names, of which there are so `many` if not all are given."""
-    names = list(names)
-    many = len(names) if many is None else many
-    rest = f" and {many - LISTED} more" if many > LISTED else ""
-    return ", ".join(names[:LISTED]) + rest
 
 
 def counted(number: int, noun: str) -> str:

@@ -74,6 +74,8 @@ def judges(
     were merged with another, given by its name, there are the answers alone.
     """
     frame = judgments.judges.drop(columns="dataset").set_index("judge")
+    if not judgments.ordered:
+        frame = frame.drop(columns=["share_a", "share_b"])  # the first by name won, which says nothing
     same = {} if merged else same_judges(fitted, judgments, level)
     frame.insert(0, "verdict", panel.verdicts(fitted, few, level, same))
     frame["agreement"] = panel.agreement(fitted.comparisons)

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from judgerank.leaderboard import panel
-from judgerank.leaderboard.remarks import counted, listed
+from judgerank.leaderboard.remarks import counted
 from judgerank.leaderboard.suggestions import CHANCE
+from judgerank.listing import listed
 
 if TYPE_CHECKING:
     from judgerank.leaderboard.ranking import Ranking

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from judgerank.errors import ConfigError
 from judgerank.leaderboard.kept import write_tables
 from judgerank.leaderboard.page import to_html
-from judgerank.publishing import replaceable, staged, versions
+from judgerank.publishing import staged, versions
+from judgerank.targets import Outputs
 
 if TYPE_CHECKING:
     from judgerank.leaderboard.ranking import Ranking
@@ -19,12 +20,12 @@ VERSIONED = ("judgerank", "numpy", "scipy", "pandas")
 SECTION = "rank"  # by which an earlier ranking in a folder is known
 
 
-def write(ranking: Ranking, target: Path) -> Path:
+def write(ranking: Ranking, target: Path, force: bool = False, raw: bool = False) -> Path:
     """Write everything into a folder, or nothing; see `Ranking.write`."""
-    require_own_folder(target, ranking.judgments.source.get("path"))
+    Outputs(ranking.judgments.files, force).folder(target, SECTION, ranking.judgments.source.get("path"))
     try:
-        with staged(target) as folder:
-            write_tables(ranking.tables, folder)
+        with staged(target, force=force) as folder:
+            write_tables(ranking.tables, folder, raw)
             (folder / "index.html").write_text(to_html(ranking, beside=True), encoding="utf-8")
             (folder / "run.json").write_text(json.dumps(record(ranking), indent=2) + "\n")
     except OSError as error:  # no right to write there, no room, or a file where a folder should be
@@ -40,21 +41,3 @@ def record(ranking: Ranking) -> dict[str, object]:
         "settings": asdict(ranking.settings),
         "versions": versions(VERSIONED),
     }
-
-
-def require_own_folder(target: Path, path: str | None) -> None:
-    """Refuse a folder with anything but an earlier ranking of the same file.
-
-    Raises
-    ------
-    ConfigError
-    """
-    replaceable(target, SECTION)
-    if not (target / "run.json").is_file():
-        return
-    earlier = json.loads((target / "run.json").read_text()).get("source", {}).get("path")
-    if earlier != path:
-        raise ConfigError(
-            f"{target} holds the ranking of {earlier or 'something else'}, which would be replaced "
-            "(name another folder)"
-        )

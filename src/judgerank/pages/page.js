@@ -38,7 +38,8 @@ async function draw() {
   for (const place of document.querySelectorAll(".chart")) {
     const source = document.querySelector(`script.chart-spec[data-chart="${place.dataset.chart}"]`);
     await window.vegaEmbed(place, JSON.parse(source.textContent), {
-      config, renderer: "svg", tooltip: { theme: root.dataset.theme },
+      config, renderer: "svg", tooltip: { theme: root.dataset.theme, disableDefaultStyle: true },
+      ast: true, // expressions are interpreted: the page's policy allows no code made of text
       actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
       downloadFileName: place.dataset.chart, i18n: { CLICK_TO_VIEW_ACTIONS: "Save the chart" },
     });

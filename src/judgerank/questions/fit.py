@@ -10,18 +10,18 @@ from judgerank.arrays import AnyArray, IntArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
 from judgerank.fitting import fit
-from judgerank.judgments import Judgments
 from judgerank.model import get_model
 from judgerank.questions.groups import grouped
 from judgerank.questions.maximum import maximise
 from judgerank.questions.merging import copies, with_one_vote
 from judgerank.questions.result import QuestionFit
+from judgerank.reading import Source, read_judgments
 from judgerank.result import FitResult
 from judgerank.solvers.solution import Status
 
 
 def fit_questions(
-    judgments: Judgments | Comparisons,
+    judgments: Comparisons | Source,
     question: AnyArray | None = None,
     model: str = "position_aware_ties",
     merge_copies: bool = False,
@@ -36,7 +36,7 @@ def fit_questions(
 
     Parameters
     ----------
-    judgments : Judgments or Comparisons
+    judgments : Comparisons, or anything that `judgerank.read` reads
         Raw rows. Comparisons take `question` too.
     question : array, shape (T,), optional
         The question behind each comparison.
@@ -119,7 +119,7 @@ def _found(without: FitResult, comparisons: Comparisons, asked: IntArray, remark
     return QuestionFit(without, found, comparisons, asked, tuple(remarks))
 
 
-def _given(judgments: Judgments | Comparisons, question: AnyArray | None) -> tuple[Comparisons, IntArray]:
+def _given(judgments: Comparisons | Source, question: AnyArray | None) -> tuple[Comparisons, IntArray]:
     """Comparisons and the number of each one's question.
 
     Raises
@@ -127,7 +127,8 @@ def _given(judgments: Judgments | Comparisons, question: AnyArray | None) -> tup
     DataError
         If there is not one question for each comparison.
     """
-    if isinstance(judgments, Judgments):
+    if not isinstance(judgments, Comparisons):
+        judgments = read_judgments(judgments)
         if question is None:
             return judgments.comparisons, judgments.question
         judgments = judgments.comparisons

@@ -26,7 +26,8 @@ def copies(without: FitResult, comparisons: Comparisons, question: IntArray) -> 
     """For each judge that answers as another does, the first of them.
 
     Agreement is held against what a position-aware fit expects, whatever was fitted: judges who always prefer one
-    position agree too. Where that fit does not exist it is `without` that says what to expect.
+    position agree too. Where that fit does not exist, or nobody was shown an order, it is `without` that says what
+    to expect.
 
     Raises
     ------
@@ -36,7 +37,8 @@ def copies(without: FitResult, comparisons: Comparisons, question: IntArray) -> 
     once = replace(comparisons, count=np.ones(len(comparisons)))  # how often an answer was given does not matter
     frame = once.to_frame().assign(question_id=question)
     try:
-        expecting = without if without.model.has_position else fit(comparisons, "position_aware")
+        known = without.model.has_position or not comparisons.ordered
+        expecting = without if known else fit(comparisons, "position_aware")
     except (NoMaximumError, NotIdentifiedError):
         expecting = without
     return same_judges(expecting, Judgments("", "", frame, comparisons, {}), LEVEL)

@@ -278,9 +278,9 @@ class QuestionFit:
     def _repr_html_(self) -> str:
         return presentation.html(self.estimates, lines=[*self.heading, self._sigma_told(0.95)])
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Keep the fit in one file, which `judgerank.load` reads back as it was.
 
-        An earlier file of that name is replaced, whole or not at all.
+        A fit that was saved there is replaced, whole or not at all; another file only by force.
         """
-        storing.save(self, Path(path))
+        storing.save(self, Path(path), force=force)

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from judgerank.errors import DataError
 from judgerank.frames import UNPARSED
+from judgerank.layouts.names import alike
 from judgerank.layouts.table import ONE_JUDGE
-from judgerank.layouts.words import ANSWERS, shares, word
+from judgerank.layouts.texts import visible
+from judgerank.layouts.words import ANSWERS, everyday, numbers, word, words_by_column
 from judgerank.scale.engine import Engine
 from judgerank.scale.sources import Source, table
 
@@ -55,17 +57,24 @@ def coded(db: Engine, sources: Sequence[Source], used: Mapping[str, str], words:
     of_models = {**found["model_a"], **found["model_b"]}
     models = _written(db, "models", of_models)
     judges = _written(db, "judges", found["judge"]) if "judge" in used else (ONE_JUDGE,)
-    spoken = {text: word(value) for text, value in found["winner"].items()}
-    known = {**shares(set(spoken.values())), **ANSWERS, **words}
+    spoken = {text: _visible(word(value)) for text, value in found["winner"].items()}
+    words = {**everyday(spoken.values(), models), **ANSWERS, **words_by_column(used["winner"]), **words}
+    known = {**numbers(set(spoken.values()), words), **words}
     place = {name: code for code, name in enumerate(models)}
     _insert(
         db,
         "words",
         {"text": list(spoken)},
-        letter=[NULL if said is None else _number(known.get(said)) for said in spoken.values()],
+        letter=[
+            NULL if said is None or not said.strip() else _number(known.get(said)) for said in spoken.values()
+        ],
         model=[None if said is None else place.get(said) for said in spoken.values()],
     )
     return Names(models, judges, tuple(said for said in spoken.values() if said is not None))
+
+
+def _visible(said: str | None) -> str | None:
+    return None if said is None else visible(said)
 
 
 def _number(letter: str | None) -> int | None:
@@ -98,10 +107,22 @@ def value_of(value: object, source: Source) -> object:
 
 
 def _written(db: Engine, name: str, values: Values) -> tuple[str, ...]:
-    """Labels, sorted, their codes written down; what is no name has none."""
-    labels = sorted({value for value in values.values() if isinstance(value, str) and value})
+    """Labels, sorted, their codes written down; what is no name has none.
+
+    Raises
+    ------
+    DataError
+        If names look alike: an engine keeps names apart, and has nobody to tell.
+    """
+    names = {value for value in values.values() if isinstance(value, str) and visible(value)}
+    if same := alike(names):
+        listed = " and ".join(f"{one!a}" for one in sorted(same))
+        raise DataError(
+            f"the {name} {listed} look alike or differ in case alone: use judgerank.read, or rename them"
+        )
+    labels = sorted(map(visible, names))
     code = {label: number for number, label in enumerate(labels)}
-    found = [code.get(value) if isinstance(value, str) else None for value in values.values()]
+    found = [code.get(visible(value)) if isinstance(value, str) else None for value in values.values()]
     _insert(db, name, {"text": list(values)}, code=found)
     return tuple(labels)
 

@@ -11,6 +11,7 @@ from judgerank.frames import LARGEST_COUNT
 from judgerank.layouts import Table, recognised
 from judgerank.layouts.table import ASK, COUNTS
 from judgerank.layouts.tables import ARENA, NAMED, PAPER, WINNERS
+from judgerank.layouts.texts import plain
 from judgerank.layouts.words import meanings
 from judgerank.scale.engine import Engine
 from judgerank.scale.names import NULL, Names, coded
@@ -132,20 +133,23 @@ def rows_of(
 def _columns(sample: Table, source: Source, further: tuple[str, ...]) -> dict[str, str]:
     """The columns that are read of a file, by their keys."""
     with named(source.label):
-        layout = recognised(sample)
+        layout, sample = recognised(sample)
         if layout not in PLAIN:
             raise DataError(f"the records are in {layout.name}, which are not for an engine: use judgerank.read")
         used = {key: names[0] for key, names in layout.used(sample).items()}
+        if "swapped" in used:
+            raise DataError("an engine does not turn records that were shown the other way: use judgerank.read")
+        used = {key: sample.spelled.get(name, name) for key, name in used.items()}
         missing = next((key for key in further if key not in used), None)
         if missing is not None:
-            raise DataError(f"the table has no column for the {missing} (column {missing}=NAME names it)")
+            raise DataError(f"the table has no column for the {missing} (--column {missing}=NAME names it)")
         if "length" in used:
             raise DataError(
                 f"column {used['length']!r} becomes a covariate, which no engine makes: use judgerank.read"
             )
         winners = [name for name in WINNERS if name in source.columns]
         if len(winners) > 1 and not sample.said.get("winner"):
-            raise DataError(f"there are winners in {' and in '.join(winners)} (column winner=NAME chooses one)")
+            raise DataError(f"there are winners in {' and in '.join(winners)} (--column winner=NAME chooses one)")
         twice = next((name for name in used.values() if source.columns.count(name) > 1), None)
         if twice is not None:
             raise DataError(f"the table has {source.columns.count(twice)} columns {twice!r}")
@@ -171,7 +175,7 @@ def _refuse_what_comes_late(db: Engine, sources: Sequence[Source], used: Mapping
 def _refuse_counts(db: Engine, sources: Sequence[Source], used: Mapping[str, str]) -> None:
     """Refuse a column by whose name records may count more than once (`judgerank.layouts.table`)."""
     for name in dict.fromkeys(name for source in sources for name in source.columns):
-        if name.lower() in COUNTS and name not in used.values():
+        if plain(name) in COUNTS and name not in used.values():
             number = f"TRY_CAST(CAST({sources[0].expression(name)} AS VARCHAR) AS DOUBLE)"
             query = (
                 f"SELECT count({number}), count(*) FILTER ({number} = 1), count(*) FROM {table(sources, [name])}"
@@ -179,6 +183,6 @@ def _refuse_counts(db: Engine, sources: Sequence[Source], used: Mapping[str, str
             there, ones, size = db.rows(query)[0]
             if there and ones < size:
                 raise DataError(
-                    f"column {name!r} looks like one of counts (column count={name} counts records so often; "
-                    "column count=null counts each once)"
+                    f"column {name!r} looks like one of counts (--column count={name} counts records so often; "
+                    "--column count=null counts each once)"
                 )

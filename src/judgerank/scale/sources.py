@@ -12,9 +12,10 @@ import pandas as pd
 
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.files import Files, labels_of, named, paths_of
-from judgerank.forms import GZIP, READERS, ZSTD, delimiter_of, form_of
+from judgerank.forms import READERS, delimiter_of, form_of
 from judgerank.frames import COLUMNS as PUBLISHED
-from judgerank.layouts.table import COLUMNS, COUNTS
+from judgerank.inflate import GZIP, ZSTD
+from judgerank.layouts.table import COLUMNS, COUNTS, OF_SCORES
 from judgerank.scale.engine import Engine, literal, quoted
 
 FORMS = ("csv", "tsv", "jsonl", "ndjson", "json", "parquet")
@@ -116,7 +117,7 @@ def _source(db: Engine, address: str, label: str, form: str | None) -> Source:
     kind = form_of(Path(address), form)
     if kind not in FORMS:
         what = "a form that an engine reads" if kind in READERS else "a form that can be read"
-        raise ConfigError(f"{label}: {kind!r} is not {what} (format {'|'.join(FORMS)}); use read_judgments")
+        raise ConfigError(f"{label}: {kind!r} is not {what} (--format {'|'.join(FORMS)}); use judgerank.read")
     packed = _compression(address)
     if kind == "parquet":
         reader = ("read_parquet", "")
@@ -174,5 +175,5 @@ def _objects(db: Engine, source: Source) -> list[dict[str, object]]:
 
 def unexpected(columns: Sequence[str]) -> list[str]:
     """Columns that records of JSON may have though the first ones lack them, and that would mean something."""
-    known = [name for _, names in COLUMNS.values() for name in names]
+    known = [name for key, (_, names) in COLUMNS.items() if key not in OF_SCORES for name in names]
     return [name for name in dict.fromkeys([*known, *PUBLISHED, *COUNTS]) if name not in columns]

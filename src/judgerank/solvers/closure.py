@@ -21,11 +21,13 @@ from judgerank.likelihood import (
     tied_share,
 )
 from judgerank.model import Model, Parameters
+from judgerank.solvers.solution import ROUNDING
 
 SHARPEST = 10.0  # discrimination that a climb starts from
 LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that is none
 NEGLIGIBLE = 1e-9  # slope at zero that counts as none, over the largest that so many comparisons could have
 LEAST_SHARE = 1e-9  # of an answer that a judge never gives
+FLAT = 1e-6  # curvature along a judge's discrimination and slope, over that across, that counts as none
 SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
 Bound = tuple[float | FloatArray, float | FloatArray]  # least and largest slope, of all judges or by judge
 
@@ -169,6 +171,34 @@ def taken_back(
         start = best_from_zero(cells, at.scores, k, share[k], (least[k], largest[k]), least_rise)
         judges[: model.n_scale, k] = start[: model.n_scale]
     return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
+
+
+def at_the_edge(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound
+) -> tuple[Parameters, Evaluation]:
+    """The point with slopes on their bound that could as well be there.
+
+    A judge who never errs at one end of the covariate rises there without end, and soon by less than rounding: a
+    climb would stop wherever it happens to be.
+    """
+    if not model.has_slope:
+        return at, here
+    for k in np.flatnonzero(at.in_play & (at.judges[1] > bound[0]) & (at.judges[1] < bound[1])).tolist():
+        own = here.judge_information[k, :2, :2]
+        values, vectors = np.linalg.eigh(own)
+        if values[0] > FLAT * values[1] or vectors[1, 0] == 0:
+            continue
+        for edge in bound:
+            judges = at.judges.copy()
+            least = float(np.broadcast_to(edge, len(cells.judges))[k])
+            judges[:2, k] += (least - judges[1, k]) * vectors[:, 0] / vectors[1, 0]
+            judges[1, k] = least
+            there = Parameters(at.scores, judges).normalised()
+            evaluation = look(cells, model, there, bound)
+            if evaluation.log_likelihood >= here.log_likelihood - ROUNDING * max(1.0, abs(here.log_likelihood)):
+                at, here = there, evaluation
+                break
+    return at, here
 
 
 def best_from_zero(

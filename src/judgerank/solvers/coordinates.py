@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 
@@ -27,6 +28,11 @@ class Coordinates:
                 self._sums.append((slice(start, self._size - 1), self._size - 1))
             kept += range(start, self._size - (sums_to_zero and size > 0))
         self.kept: IntArray = np.array(kept, np.intp)
+
+    @cached_property
+    def metric(self) -> FloatArray:
+        """Inner products of the coordinates' directions in the whole vector, shape (D', D')."""
+        return self.reduced(np.eye(self._size))
 
     def full(self, x: FloatArray) -> FloatArray:
         """The whole vector, shape (D,)."""

@@ -23,7 +23,15 @@ from judgerank.solvers import newton, search
 from judgerank.solvers.choice import highest, same_point
 from judgerank.solvers.closure import main_direction
 from judgerank.solvers.newton import Newton
-from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, unerring_judges
+from judgerank.solvers.solution import (
+    ROUNDING,
+    Solution,
+    Status,
+    require_positive,
+    require_tolerance,
+    unerring_judges,
+)
+from judgerank.solvers.units import in_units
 
 WORTH, MOST_CLIMBS = 2.0, 4  # rough climbs end close to their maximum over the same box
 LARGEST_STEP = 2.0  # of any parameter
@@ -69,14 +77,20 @@ def maximise(cells: Comparisons, model: Model, settings: Localized, start: Param
     exists = not runaway_models(cells.pool_judges())
     if start is not None:
         return _checked(cells, box.maximise(box.pulled_inside(start)), exists)
-    exact = search.sure_maximum(cells, model, Newton(settings.tolerance)) if exists else None
-    if exact is not None and exact.status is Status.INTERIOR and box.holds(_stacked(exact.parameters)):
+    exact = search.from_unweighted(cells, model, Newton(settings.tolerance)) if exists else None
+    if (
+        exact is not None
+        and search.is_sure(cells, model, exact)
+        and exact.status is Status.INTERIOR
+        and box.holds(_stacked(exact.parameters))
+    ):
         return exact
     bounds = {"scores": settings.score_bound, "log_discrimination": settings.discrimination_bound}
-    rough = search.rough_ends(cells, model, bounds)
-    starts = search.worth_climbing(cells, model, rough, WORTH, MOST_CLIMBS)
-    ends = search.followed(cells, model, starts, lambda near: box.maximise(box.pulled_inside(near)))
-    found = _checked(cells, highest(ends, main_direction(cells)), exists)
+    units, size = in_units(cells)
+    box, rough = _Box(units, settings), search.rough_ends(units, model, bounds)
+    starts = search.worth_climbing(units, model, rough, WORTH, MOST_CLIMBS)
+    ends = search.followed(units, model, starts, lambda near: box.maximise(box.pulled_inside(near)))
+    found = _checked(cells, highest(ends, main_direction(cells)).times(size), exists)
     if found.status is Status.INTERIOR and not search.is_sure(cells, model, found):
         # a maximum inside the box is the exact fit only if nothing outside is higher
         exact = search.maximise(cells, model, Newton(settings.tolerance), rough=rough)
@@ -228,7 +242,7 @@ class _Box:
             room = np.where(step == 0, np.inf, (self.bound - np.sign(step) * x) / np.abs(step))
         hit = int(room.argmin())
         length = min(1.0, LARGEST_STEP / np.abs(step).max(), room[hit])
-        slack = newton.ROUNDING * max(1.0, abs(here.log_likelihood))
+        slack = ROUNDING * max(1.0, abs(here.log_likelihood))
         for _ in range(50):
             there = x + length * step
             reached = length == room[hit]

@@ -17,8 +17,10 @@ from judgerank.arrays import BoolArray, FloatArray
 from judgerank.comparisons import Comparisons
 from judgerank.likelihood import Evaluation
 from judgerank.model import Model, Parameters
-from judgerank.solvers.closure import Bound, look, set_aside, taken_back
+from judgerank.solvers.closure import Bound, at_the_edge, look, set_aside, taken_back
 from judgerank.solvers.solution import (
+    LARGEST_LOG_ODDS,
+    ROUNDING,
     Solution,
     Status,
     require_positive,
@@ -36,7 +38,6 @@ DECIDED = 3.0  # log-odds of a typical pair under one judge
 DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding
 SUFFICIENT = 1e-4  # Armijo's constant
 STANDSTILL, MOST_POLISHES = 1e-10, 5  # relative change of the parameters that counts as none; steps to get there
-ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,12 @@ class Newton:
 
 
 def climb(
-    cells: Comparisons, model: Model, settings: Newton, start: Parameters, bound: Bound | None = None
+    cells: Comparisons,
+    model: Model,
+    settings: Newton,
+    start: Parameters,
+    bound: Bound | None = None,
+    furthest: float = LARGEST_LOG_ODDS,
 ) -> Solution:
     """The maximum that a climb from one start reaches, over gamma_k >= 0.
 
@@ -81,17 +87,19 @@ def climb(
     start : Parameters
     bound : pair of floats or of float arrays, shape (K,), optional
         Least and largest slope, if not those of the settings. A judge for whom the two are equal is held there.
+    furthest : float
+        Log-odds of a typical pair beyond which a judge's discrimination counts as unbounded.
     """
     at, bound = start.normalised(), bound or (-settings.slope_bound, settings.slope_bound)
     here = look(cells, model, at, bound)
     for iteration in range(settings.max_iterations + 1):
         at, here = set_aside(cells, model, at, here, bound)
-        if unbounded_judges(model, at):
+        if unbounded_judges(model, at, furthest):
             break
         if here.relative_gradient <= settings.tolerance:
             back = taken_back(cells, model, at, here, bound, settings.tolerance)
             if back is None:
-                at, here = _polished(cells, model, at, here, bound)
+                at, here = at_the_edge(cells, model, *_polished(cells, model, at, here, bound), bound)
                 return _finished(cells, model, at, here, iteration, bound)
             at, here = back, look(cells, model, back, bound)
         if iteration == settings.max_iterations:

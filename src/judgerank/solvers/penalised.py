@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import LinAlgError
+from scipy.linalg import LinAlgError, eigh
 
 from judgerank.comparisons import Comparisons
 from judgerank.inference import information
@@ -26,7 +26,7 @@ from judgerank.likelihood import Curvature, Evaluation, evaluate
 from judgerank.model import Model, Parameters
 from judgerank.solvers.arrow import Arrow
 from judgerank.solvers.coordinates import Coordinates
-from judgerank.solvers.newton import ROUNDING, SUFFICIENT, positive_solve
+from judgerank.solvers.newton import SUFFICIENT, positive_solve
 from judgerank.solvers.penalty import (
     apart_times,
     arrow,
@@ -35,7 +35,14 @@ from judgerank.solvers.penalty import (
     penalty,
     scale,
 )
-from judgerank.solvers.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges
+from judgerank.solvers.solution import (
+    ROUNDING,
+    Solution,
+    Status,
+    require_positive,
+    require_tolerance,
+    unbounded_judges,
+)
 
 FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
 LARGEST_STEP = 3.0  # of any parameter, in one iteration
@@ -96,6 +103,8 @@ class Problem:
         for name, many in zip(free_blocks(model), free_by_block, strict=True):
             blocks.append((many, name == "log_discrimination"))
         self.coordinates = Coordinates(blocks)
+        # where judges run off there are many modes, and which is found must not hang on what has no coordinate
+        self.metric = None if alone is None else self.coordinates.metric
         self._last: dict[str | None, tuple[np.ndarray, Evaluation]] = {}  # by curvature
 
     def parameters(self, x: np.ndarray) -> Parameters:
@@ -170,14 +179,15 @@ class Problem:
         """
         height, gradient, info = self.look(x, spread, "observed")
         for steps in range(settings.max_iterations + 1):
-            step, slack = _ascent(info, gradient, self.coordinates.kept), ROUNDING * max(1.0, abs(height))
+            step, slack = self._ascent(info, gradient), ROUNDING * max(1.0, abs(height))
             rise = gradient @ step
             small = np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height))
             if small or rise <= slack:
                 return x, height, True, steps
             if self.alone is not None and unbounded_judges(self.model, self.parameters(x)):
                 break
-            size = min(1.0, LARGEST_STEP / np.abs(step).max())
+            moved = step if self.metric is None else self.coordinates.full(step)
+            size = min(1.0, LARGEST_STEP / np.abs(moved).max())
             there = self.look(x + size * step, spread, "observed")  # the first try mostly holds
             while there[0] < height + SUFFICIENT * size * rise - slack and not (
                 # where rounding hides which is higher, the slope tells (Hager and Zhang, 2005)
@@ -188,10 +198,22 @@ class Problem:
             x, (height, gradient, info) = x + size * step, there
         return x, height, False, steps
 
+    def _ascent(self, info: Information, gradient: np.ndarray) -> np.ndarray:
+        """Newton's step; where the log-likelihood curves upward, as if it curved downward as much."""
+        if isinstance(info, Arrow):
+            whole = np.zeros(len(info.sums))
+            whole[self.coordinates.kept] = gradient
+            return info.solve(whole)[self.coordinates.kept]
+        try:
+            return positive_solve(info, gradient)
+        except LinAlgError:
+            values, vectors = np.linalg.eigh(info) if self.metric is None else eigh(info, self.metric)
+            return vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), FLATTEST * values[-1]))
+
     def near(self, x: np.ndarray, spread: Mapping[str, float]) -> np.ndarray:
         """The mode for standard deviations next to those of the mode x, to first order: one Newton step."""
         _, gradient, info = self.look(x, spread, "observed")
-        return x + _ascent(info, gradient, self.coordinates.kept)
+        return x + self._ascent(info, gradient)
 
     def marginal(self, x: np.ndarray, spread: Mapping[str, float]) -> float:
         """Log marginal likelihood in Laplace's approximation at the mode x."""
@@ -229,19 +251,6 @@ def problem_of(cells: Comparisons, model: Model) -> Problem:
     """The problem, by blocks where one matrix would be large."""
     size = len(cells.models) + len(free_blocks(model)) * len(cells.judges)
     return Problem(cells, model) if size <= LARGE else BlockProblem(cells, model)
-
-
-def _ascent(info: Information, gradient: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Newton's step; where the log-likelihood curves upward, as if it curved downward as much."""
-    if isinstance(info, Arrow):
-        whole = np.zeros(len(info.sums))
-        whole[kept] = gradient
-        return info.solve(whole)[kept]
-    try:
-        return positive_solve(info, gradient)
-    except LinAlgError:
-        values, vectors = np.linalg.eigh(info)
-        return vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), FLATTEST * values[-1]))
 
 
 class _Marginal:

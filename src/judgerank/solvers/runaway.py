@@ -15,13 +15,18 @@ from judgerank.model import Model, Parameters
 from judgerank.solvers.closure import offsets_at_zero
 from judgerank.solvers.penalised import Penalised, Problem
 from judgerank.solvers.solution import Solution, Status, unbounded_judges, unerring_judges
+from judgerank.solvers.units import in_units
 
-ALONE = 1.0  # standard deviation of an unbounded judge's parameters about the mean of the others
+ALONE = (
+    1.0  # standard deviation of an unbounded judge's parameters about the mean of the others, in units of counts
+)
 MOST_PARAMETERS = 3_000  # of one matrix
 NOTHING = 1e-6  # log-odds of a typical pair under one judge, below which that judge counts as at zero
 
 
-def penalty_alone(judges: np.ndarray, n_models: int, unbounded: np.ndarray) -> np.ndarray:
+def penalty_alone(
+    judges: np.ndarray, n_models: int, unbounded: np.ndarray, deviation: float = ALONE
+) -> np.ndarray:
     """Precision matrix of (s, judges' blocks) when nothing but unbounded judges is shrunk, shape (D, D).
 
     Parameters
@@ -30,13 +35,15 @@ def penalty_alone(judges: np.ndarray, n_models: int, unbounded: np.ndarray) -> n
         Their parameters; those that are not finite have no part in a mean.
     n_models : int
     unbounded : bool array, shape (K,)
+    deviation : float
+        Standard deviation of the penalty.
     """
     blocks = [np.zeros((n_models, n_models))]
     for row in judges:
         others = np.isfinite(row) & ~unbounded
         apart = np.eye(len(row)) - others / max(1, others.sum())
         apart = apart[unbounded & np.isfinite(row)]
-        blocks.append(apart.T @ apart / ALONE**2)
+        blocks.append(apart.T @ apart / deviation**2)
     return block_diag(*blocks)
 
 
@@ -44,13 +51,16 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
     """An unbounded solution with those judges held finite by shrinking them alone, and no one else.
 
     Log-discrimination, position and log tie propensity of such a judge are normal about their means over the other
-    judges in play with standard deviation one; judges at zero stay there. Who is unbounded stays on record, and so
-    does the status. Judges that run off once the first are held join them. Judges that fall to zero then are put
-    there: their log-discrimination would drag the mean down without end. With slopes nothing changes: those have
-    bounds, which this does not know; nor for more parameters than fit one matrix.
+    judges in play with standard deviation one, where counts are in units (`solvers.units`): with no maximum for
+    more data to draw nearer to, estimates must not hang on how much was counted. Judges at zero stay there. Who is
+    unbounded stays on record, and so does the status. Judges that run off once the first are held join them.
+    Judges that fall to zero then are put there: their log-discrimination would drag the mean down without end.
+    With slopes nothing changes: those have bounds, which this does not know; nor for more parameters than fit one
+    matrix.
     """
     if found.status is not Status.UNBOUNDED or model.has_slope or has_many_parameters(cells, model):
         return found
+    cells, size = in_units(cells)
     at, unbounded, steps = found.parameters, found.unbounded_judges, found.iterations
     play = np.flatnonzero(at.in_play)
     if not play.size:  # whoever runs off, in position or ties, says nothing of the models
@@ -71,9 +81,12 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
         if not new and not falling.any():
             break
         play = play[~falling]
+    if not done:  # there is no maximum, whether or not there is a place to stop
+        return found
     here = Parameters(here.scores, judges)
-    status = Status.UNBOUNDED if done else Status.ITERATION_LIMIT
-    return Solution(here, evaluate(cells, model, here), status, steps, unbounded, alone=ALONE)
+    return Solution(here, evaluate(cells, model, here), Status.UNBOUNDED, steps, unbounded, alone=ALONE).times(
+        size
+    )
 
 
 def has_many_parameters(cells: Comparisons, model: Model) -> bool:

@@ -18,20 +18,20 @@ from judgerank.likelihood import Law, predictor
 from judgerank.model import BTL, Model, Parameters
 from judgerank.remembering import remembered
 from judgerank.solvers.basins import Ends, rough_maxima
-from judgerank.solvers.choice import highest
+from judgerank.solvers.choice import EQUAL_HEIGHT, height, highest
 from judgerank.solvers.closure import assurance, guess, offsets_at_zero
 from judgerank.solvers.newton import Newton, climb
 from judgerank.solvers.slopes import elsewhere
 from judgerank.solvers.solution import Solution, Status
 from judgerank.solvers.starts import Rows, apart, shares
+from judgerank.solvers.units import in_units
 
 BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
 ASSURED = 2.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough
-MANY = 10  # comparisons by judge and model, from which one climb is tried without a look
-WORTH_A_TRY = 1.5  # assurance at a first guess, from which a single climb is tried
 WORTH = 3.0  # log-likelihood that the end of a rough climb, or a judge at zero, may lack and still be followed
 DIFFERENT = 0.5  # correlation of scores below which two ends are different rankings
 MOST_CLIMBS = 8
+FAR = 2e5  # log-odds at which a judge that runs off is compared: heights near their limit as one over them
 ROUNDS = 4  # of climbs, with slopes: after the first from where one judge might have another
 REACHED = 0.01  # as `basins.ALIKE`, of a start and an exact end; with lengths, MT-Bench has maxima 0.03 apart
 
@@ -46,17 +46,32 @@ def maximise(
 ) -> Solution:
     """Maximise the likelihood of aggregated comparisons.
 
-    With a `start`, by the one climb from there. If the highest climb runs off, there is no maximum. `rough` saves
-    the rough climbs, where they were made before; `known` are ends of other climbs.
+    With a `start`, by the one climb from there. If the highest climb runs off, there is no maximum. `rough`
+    saves the rough climbs, where they were made before; `known` are ends of other climbs. One climb goes by
+    ratios alone, whatever the scale of the counts; what is compared with constants is in units
+    (`solvers.units`).
     """
     if start is not None:
         return climb(cells, model, settings, start)
     if not model.judge_blocks:
         return from_zero(cells, model, settings)
-    unweighted = unweighted_scores(cells, settings)
     first = from_unweighted(cells, model, settings)
     if model.fixed_scale or (not model.has_slope and is_sure(cells, model, first)):
         return first
+    units, size = in_units(cells)
+    ends = [end.times(1 / size) for end in (first, *known)]
+    return _highest(units, model, settings, ends, unweighted_scores(cells, settings), rough).times(size)
+
+
+def _highest(
+    cells: Comparisons,
+    model: Model,
+    settings: Newton,
+    ends: list[Solution],
+    unweighted: np.ndarray,
+    rough: Ends | None,
+) -> Solution:
+    """The highest end of the search, counts in units; ends of climbs made before are among those of it."""
     if rough is None:
         rough = rough_ends(cells, model, BOX | {"slope": settings.slope_bound})
 
@@ -64,7 +79,7 @@ def maximise(
         ends = followed(cells, model, starts, lambda near: climb(cells, model, settings, near), *ends)
         return ends, highest(ends, unweighted)
 
-    ends, best = more([first, *known], worth_climbing(cells, model, rough))
+    ends, best = more(ends, worth_climbing(cells, model, rough))
     if model.has_ties:  # rough climbs take ties as half wins, and miss what ties alone lead to
         ends, best = more(ends, without_each(cells, model, best.parameters))
     for _ in range(ROUNDS * model.has_slope):
@@ -72,6 +87,25 @@ def maximise(
         ends, best = more(ends, elsewhere(cells, model, best.parameters, settings))
         if best.parameters is last.parameters:
             break
+    return unless_one_runs_off(cells, model, settings, ends, best)
+
+
+def unless_one_runs_off(
+    cells: Comparisons, model: Model, settings: Newton, ends: list[Solution], best: Solution
+) -> Solution:
+    """The best end, unless the likelihood rises above it where a judge runs off: then there is no maximum.
+
+    A climb that runs off was stopped on its way up. One for each set of judges that do, and are at zero, goes on.
+    """
+    away: dict[tuple[object, ...], Solution] = {}
+    for end in sorted(ends, key=height, reverse=True):
+        if end.status is Status.UNBOUNDED and height(end) >= height(best) - WORTH:
+            away.setdefault((end.unbounded_judges, *end.parameters.in_play), end)
+    bar = height(best) + EQUAL_HEIGHT * max(1.0, abs(height(best)))
+    for end in away.values() if best.status.converged else ():
+        further = climb(cells, model, settings, end.parameters, furthest=FAR)
+        if height(further) > bar:
+            return further if further.status.converged else end
     return best
 
 
@@ -121,15 +155,6 @@ def followed(
     return found
 
 
-def sure_maximum(cells: Comparisons, model: Model, settings: Newton) -> Solution | None:
-    """The maximum that one climb from the unweighted scores reaches, if there can hardly be a higher one."""
-    many = cells.n_comparisons >= MANY * len(cells.models) * len(cells.judges)
-    if not many and assurance(cells, model, first_guess(cells, model, settings)) < WORTH_A_TRY:
-        return None
-    first = from_unweighted(cells, model, settings)
-    return first if is_sure(cells, model, first) else None
-
-
 def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
     """Whether there can hardly be a higher maximum than this one."""
     height = found.evaluation.log_likelihood
@@ -148,14 +173,8 @@ def from_zero(cells: Comparisons, model: Model, settings: Newton) -> Solution:
 
 @remembered
 def from_unweighted(cells: Comparisons, model: Model, settings: Newton) -> Solution:
-    """The climb from the unweighted scores."""
-    return climb(cells, model, settings, first_guess(cells, model, settings))
-
-
-@remembered
-def first_guess(cells: Comparisons, model: Model, settings: Newton) -> Parameters:
-    """The unweighted scores with judges to match."""
-    return guess(cells, model, unweighted_scores(cells, settings))
+    """The climb from the unweighted scores with judges to match."""
+    return climb(cells, model, settings, guess(cells, model, unweighted_scores(cells, settings)))
 
 
 def rough_ends(cells: Comparisons, model: Model, bounds: Mapping[str, float]) -> Ends:

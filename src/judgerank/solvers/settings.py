@@ -50,8 +50,23 @@ def settings_of(solver: str | Settings, model: Model) -> Settings:
     return Adam.published(model) if found is Adam else found()
 
 
-def maximise(cells: Comparisons, model: Model, settings: Settings, start: Parameters | None = None) -> Solution:
+def maximise(
+    cells: Comparisons,
+    model: Model,
+    settings: Settings,
+    start: Parameters | None = None,
+    bar: float | None = None,
+) -> Solution:
     """Maximise the likelihood of aggregated comparisons, penalised or not, by the solver of the settings.
+
+    Parameters
+    ----------
+    cells : Comparisons
+    model : Model
+    settings : Settings
+    start : Parameters, optional
+    bar : float, optional
+        As of `search.resumed`, where the start is of a fit of a part of these comparisons.
 
     Raises
     ------
@@ -59,6 +74,8 @@ def maximise(cells: Comparisons, model: Model, settings: Settings, start: Parame
         If the solver does not take the model, or takes no start.
     """
     match settings:
+        case Newton() if start is not None and bar is not None:
+            return search.resumed(cells, model, settings, start, bar)
         case Newton():
             return search.maximise(cells, model, settings, start)
         case Adam():

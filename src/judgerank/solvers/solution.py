@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -15,6 +15,7 @@ from judgerank.model import Model, Parameters
 
 LARGEST_LOG_ODDS = 2e2  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
 EQUAL = 1e-8  # scores closer than this, relative to their range, count as equal: fits are exact to about 1e-10
+ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
 LARGEST_TOLERANCE = 1e-5  # relative gradient beyond which no point may be called a maximum
 
 
@@ -87,15 +88,21 @@ class Solution:
     rival: Rival | None = None
     alone: float | None = None
 
+    def times(self, factor: float) -> Solution:
+        """That of so many times as many comparisons, the parameters as they are."""
+        rival = self.rival and replace(self.rival, gap=factor * self.rival.gap)
+        alone = self.alone and self.alone / np.sqrt(factor)
+        return replace(self, evaluation=self.evaluation.times(factor), rival=rival, alone=alone)
 
-def unbounded_judges(model: Model, at: Parameters) -> tuple[int, ...]:
+
+def unbounded_judges(model: Model, at: Parameters, furthest: float = LARGEST_LOG_ODDS) -> tuple[int, ...]:
     """Judges whose gamma has outgrown every sensible size: they order the models lexicographically.
 
     Such a judge never errs between clusters of models whose scores collapse as its gamma grows.
     """
     if not model.judge_blocks or model.fixed_scale:
         return ()
-    return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.scores.std() > LARGEST_LOG_ODDS).tolist())
+    return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.scores.std() > furthest).tolist())
 
 
 def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:

@@ -97,7 +97,7 @@ class EffectiveJudges:
             If a number is out of range.
         """
         r = self.correlation if correlation is None else correlation
-        if not -1 < r < 1 or not 0 < cost < np.inf or not all(0 <= q < np.inf for q in quality):
+        if not -1 < r <= 1 or not 0 < cost < np.inf or not all(0 <= q < np.inf for q in quality):
             raise ConfigError("a correlation lies between -1 and 1, a cost above zero, a quality not below it")
         k, mean = self.n_judges, self.information.mean()
         matrix = np.full((k + 1, k + 1), r)

@@ -16,8 +16,10 @@ from judgerank.leaderboard.fits import fitted_member
 from judgerank.leaderboard.members import default_member
 from judgerank.leaderboard.parts import parts_of
 from judgerank.leaderboard.settings import Settings
-from judgerank.publishing import STORED_FORMAT, replaceable, staged, versions
+from judgerank.publishing import staged, versions
 from judgerank.result import FitResult
+from judgerank.spreadsheets import csv_of
+from judgerank.targets import Outputs
 from judgerank.trust.effective import EffectiveJudges, effective_judges
 from judgerank.trust.fragility import Fragility, fragility
 from judgerank.trust.telling import lines
@@ -72,8 +74,14 @@ class TrustReport:
             found |= {"worth": self.panel.worth, "panel": self.panel.judges, "another": self.panel.another()}
         return found
 
-    def write(self, folder: str | Path) -> Path:
+    def write(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the tables as CSV and ``run.json`` into a folder, all or none.
+
+        Parameters
+        ----------
+        folder : path
+        force : bool
+            Whether to write into a folder with other files, too; a copy is kept of those that are replaced.
 
         Raises
         ------
@@ -81,7 +89,7 @@ class TrustReport:
             If the folder holds anything but an earlier report, or cannot be written to.
         """
         target = Path(folder)
-        replaceable(target, SECTION)
+        Outputs(self.judgments.files, force).folder(target, SECTION, self.judgments.source.get("path"))
         told = {
             "section": SECTION,
             "source": self.judgments.source,
@@ -89,10 +97,9 @@ class TrustReport:
             "versions": versions(("judgerank", "numpy", "scipy", "pandas")),
         }
         try:
-            with staged(target) as staging:
+            with staged(target, force=force) as staging:
                 for name, table in self.tables().items():
-                    path = staging / f"{name}.csv"
-                    table.to_csv(path, index=False, float_format=STORED_FORMAT, lineterminator="\n")
+                    (staging / f"{name}.csv").write_text(csv_of(table), encoding="utf-8", newline="")
                 (staging / "run.json").write_text(json.dumps(told, indent=2) + "\n")
         except OSError as error:
             raise ConfigError(f"the tables cannot be written to {target}: {error.strerror or error}") from None

@@ -67,7 +67,7 @@ class Together:
         if not known.any():
             raise DataError("no question with the same two models was answered by two judges")
         one, other = one[known], other[known]
-        mean = float(products[one, other].sum() / scale[one, other].sum())
+        mean = min(1.0, float(products[one, other].sum() / scale[one, other].sum()))
         raw, size = products[one, other] / scale[one, other], n[one, other]
         noise = (1 - mean**2) ** 2 / size
         spread = max(0.0, float(np.average((raw - mean) ** 2 - noise, weights=size)))

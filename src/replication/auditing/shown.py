@@ -47,9 +47,25 @@ TORTURED = {
         "a linear program beside a certificate, seven members",
         "a fit called interior has no maximum, or a refused one has",
     ),
+    "scales": (
+        "judgments counted 3, 30 and a million times, written twice, turned round, renamed, nine members",
+        "a fit ends otherwise, or names others",
+    ),
     "inputs": (
         "CSV, JSON and JSON Lines files damaged at random",
         "read otherwise than by the standard readers, or no sentence",
+    ),
+    "slips": (
+        "files with the slips of people, in eleven layouts",
+        "read otherwise than the clean file, or no sentence",
+    ),
+    "secrets": (
+        "collections from a server that sends keys back, with proxies and addresses in the environment",
+        "a key stands in a file, in the output or at another server",
+    ),
+    "files": (
+        "rankings written to random places among a user's files, with links, edits and strangers' folders",
+        "a file of the user's is lost or changed",
     ),
     "kills": ("a study, a ledger, a folder of results, killed up to 8 times each", "anything is lost or mixed"),
 }
@@ -200,7 +216,8 @@ def torture_table(results: Results) -> str:
     rows = []
     for part, (tried, never) in TORTURED.items():
         of = counts[counts["part"] == part]
-        rows.append((tried, never, f"{of['cases'].sum():,}", int(of["happened"].sum())))
+        if len(of):
+            rows.append((tried, never, f"{of['cases'].sum():,}", int(of["happened"].sum())))
     maxima = counts[counts["part"] == "maxima"]
     slopes = maxima["of"].str.contains("length")
     missed = [int(maxima["happened"][chosen].sum()) for chosen in (slopes, ~slopes)]

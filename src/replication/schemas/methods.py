@@ -8,7 +8,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from replication.schemas.dataset import Dataset, Surrogate
-from replication.schemas.ranges import at_least, within
+from replication.schemas.ranges import LARGEST_SPREAD, at_least, within
 from replication.schemas.section import Parallel, Section
 
 
@@ -33,11 +33,11 @@ class SimulatedPanel:
     n_models: int = at_least(2)
     n_judges: int = at_least(1)
     n_comparisons: int = at_least(1)
-    sigma_scores: float = at_least(0, 1.0)
-    sigma_discrimination: float = at_least(0, 1.0)
+    sigma_scores: float = within(0, LARGEST_SPREAD, 1.0)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD, 1.0)
     n_contrary: int = at_least(0, 0)  # judges who prefer the worse model, as often as they would the better one
     mean_position: float = 0.0  # of leanings towards the model shown first, who is the first by name
-    sigma_position: float = at_least(0, 0.0)
+    sigma_position: float = within(0, LARGEST_SPREAD, 0.0)
     judged_by_models: bool = False  # the models judge each other, the better ones better
 
 

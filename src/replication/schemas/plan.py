@@ -8,7 +8,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from replication.schemas.dataset import Dataset
-from replication.schemas.ranges import above, at_least, within
+from replication.schemas.ranges import LARGEST_SPREAD, above, at_least, within
 from replication.schemas.section import Judged, Parallel
 
 
@@ -41,8 +41,8 @@ class Assumed:
     name: str = MISSING
     n_models: int = at_least(2)
     n_judges: int = at_least(1)
-    sigma_scores: float = at_least(0)
-    sigma_discrimination: float = at_least(0)
+    sigma_scores: float = within(0, LARGEST_SPREAD)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD)
     scores: Any = None  # a list, or a mapping by model
     discrimination: Any = None  # a list, or a mapping by judge
 

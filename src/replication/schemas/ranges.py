@@ -13,6 +13,7 @@ from omegaconf import MISSING, DictConfig, ListConfig, OmegaConf
 from judgerank.errors import ConfigError
 
 RANGE, EACH = "range", "each"
+LARGEST_SPREAD = 100.0  # of scores or log-discriminations: beyond it every outcome is certain
 ANY_NUMBER = (-math.inf, math.inf, True)  # that is finite
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from replication.schemas.ranges import at_least, each, within
+from replication.schemas.ranges import LARGEST_SPREAD, at_least, each, within
 from replication.schemas.section import Parallel, Section
 
 
@@ -17,8 +17,8 @@ class Setting:
 
     n_models: int = at_least(2)
     n_judges: int = at_least(1)
-    sigma_scores: float = at_least(0, 1.0)
-    sigma_discrimination: float = at_least(0, 1.0)
+    sigma_scores: float = within(0, LARGEST_SPREAD, 1.0)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD, 1.0)
     n_comparisons: list[int] = at_least(1)
     beyond: list[int] = at_least(1, [])  # budgets past the paper's, reported apart
 
@@ -70,10 +70,10 @@ class SlotBias(Section):
     members: list[str] = MISSING
     n_models: int = at_least(2)
     n_judges: int = at_least(1)
-    sigma_scores: float = at_least(0)
-    sigma_discrimination: float = at_least(0)
+    sigma_scores: float = within(0, LARGEST_SPREAD)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD)
     mean_position: float = MISSING
-    sigma_position: float = at_least(0)
+    sigma_position: float = within(0, LARGEST_SPREAD)
     n_comparisons: list[int] = at_least(1)
     replications: int = at_least(1)
     block: int = at_least(1)

@@ -27,9 +27,20 @@ class ManyStarts(Problems):
 
 
 @dataclass
+class Scales(Problems):
+    factors: list[float] = at_least(1)  # of the counts
+
+
+@dataclass
 class Inputs:
     forms: list[str] = MISSING
     cases: int = at_least(1)  # of every form
+
+
+@dataclass
+class Slips:
+    layouts: list[str] = MISSING
+    cases: int = at_least(1)  # of every layout
 
 
 @dataclass
@@ -40,11 +51,27 @@ class Kills:
 
 
 @dataclass
+class Secrets:
+    ways: list[str] = MISSING
+    cases: int = at_least(1)  # of every way
+
+
+@dataclass
+class Files:
+    ways: list[str] = MISSING
+    cases: int = at_least(1)  # of every way
+
+
+@dataclass
 class Torture:
     maxima: ManyStarts = field(default_factory=ManyStarts)
     existence: Problems = field(default_factory=Problems)
+    scales: Scales = field(default_factory=Scales)
     inputs: Inputs = field(default_factory=Inputs)
+    slips: Slips = field(default_factory=Slips)
     kills: Kills = field(default_factory=Kills)
+    files: Files = field(default_factory=Files)
+    secrets: Secrets = field(default_factory=Secrets)
     parallel: Parallel = field(default_factory=Parallel)
     seed: int = at_least(0)
     block: int = at_least(1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from omegaconf import MISSING
 
 from replication.schemas.dataset import Dataset, Surrogate
-from replication.schemas.ranges import above, at_least, within
+from replication.schemas.ranges import LARGEST_SPREAD, above, at_least, within
 from replication.schemas.section import Parallel, Section
 
 
@@ -28,9 +28,9 @@ class Design:
     n_models: int = at_least(2, 12)
     n_judges: int = at_least(1, 16)
     n_comparisons: int = at_least(1, 2000)
-    sigma_scores: float = at_least(0, 0.0)
+    sigma_scores: float = within(0, LARGEST_SPREAD, 0.0)
     equal: int = at_least(0, 0)  # models whose scores are one
-    sigma_discrimination: float = at_least(0, 0.5)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD, 0.5)
     far: float = above(0, 1.0)  # the first judge's discrimination, as a multiple
     islands: bool = False  # two halves of the models, never compared with each other
     questions: int = at_least(0, 0)  # none: every comparison has one of its own

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from judgerank.blocks.block import Block, Design, Records, Role, indicator
 from judgerank.blocks.kinds.category import categories, column_of
+from judgerank.errors import DataError
 
 
 def block(*columns: str) -> tuple[Block, ...]:
@@ -17,6 +18,10 @@ def block(*columns: str) -> tuple[Block, ...]:
     column = column_of(columns, "category_position")
 
     def design(records: Records) -> Design:
+        if not records.comparisons.ordered:
+            raise DataError(
+                "block 'category_position' is of the answer shown first, and nobody was shown an order"
+            )
         code, names = categories(records, column, "category_position")
         return Design(indicator(len(code), (code, 1.0), width=len(names)), names)
 

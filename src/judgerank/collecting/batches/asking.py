@@ -15,6 +15,7 @@ from judgerank.collecting.client import AttemptFailed, Refused
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import BudgetSpent
 from judgerank.collecting.ledger import task_of
+from judgerank.collecting.line import shortened
 from judgerank.collecting.report import money
 from judgerank.collecting.tasks import Task
 
@@ -153,7 +154,7 @@ class Batches:
         try:
             if result.answer is None:
                 await self._give_back([task])
-                kind, said = (self._client.shortened(judge, text) for text in (result.kind, result.said))
+                kind, said = (shortened(text) for text in (result.kind, result.said))
                 collector.breakers[task.judge].failure(kind, said)
                 raise Refused(kind, said)
             reply = self._client.read(judge, collector.messages(task), result.answer)

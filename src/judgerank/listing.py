@@ -1,0 +1,23 @@
+"""Names in a sentence: the first few of many, and the start of a long one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+LISTED = 8  # names in a sentence
+LONGEST = 80  # characters of a name in it
+
+
+def listed(names: Iterable[str], many: int | None = None) -> str:
+    """The first few of some names, of which there are so `many` if not all are given."""
+    names = list(names)
+    many = len(names) if many is None else many
+    rest = f" and {many - LISTED:,} more" if many > LISTED else ""
+    return ", ".join(map(shortened, names[:LISTED])) + rest
+
+
+def shortened(name: object, longest: int = LONGEST) -> str:
+    """A name on one line, cut where it is longer than a reader needs."""
+    text = str(name)
+    start = " ".join(text[: longest + 1].split())
+    return start if len(text) <= longest else f"{start[: longest - 3]}..."

@@ -1,0 +1,197 @@
+"""Tables of scores, rankings, and pairs without an order become comparisons within question and judge."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from judgerank import rank, read
+from judgerank.errors import ConfigError, DataError
+from judgerank.reading import judgments_of
+from tests.tool.test_layouts import WON, renamed, rows
+
+GRADES = [
+    {"question_id": question, "model": model, "judge": judge, "score": score}
+    for question, judge, grades in (
+        ("q1", "j", {"x": 8, "y": 6.5, "z": 8}),
+        ("q2", "j", {"x": 3, "y": 9, "z": None}),
+        ("q1", "k", {"x": 1, "y": 2}),
+    )
+    for model, score in grades.items()
+]
+EXPECTED = [
+    ("x", "y", "j", 0.0),
+    ("x", "y", "j", 1.0),
+    ("x", "y", "k", 0.0),
+    ("x", "z", "j", 0.5),
+    ("y", "z", "j", 0.0),
+]
+
+
+def found_in(records, **said):
+    return judgments_of(pd.DataFrame(records), said)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {},
+        {"question_id": "prompt", "judge": "rater", "score": "rating"},
+        {"question_id": "item", "judge": "annotator", "score": "grade", "model": "model_name"},
+    ],
+)
+def test_scores_are_compared_within_question_and_judge(names):
+    found = found_in(renamed(GRADES, **names))
+    assert sorted(rows(found)) == EXPECTED
+    assert found.comparisons.dropped == {"unknown": 0, "null": 2}
+    assert not found.ordered
+    assert found.remarks[0].startswith("Read as a table of scores.")
+    assert "More is better" in found.remarks[0]
+    assert found.remarks[1].startswith(
+        "5 comparisons were made of the scores of two models on the same sample: 1 of"
+    )
+
+
+def test_a_table_without_judges_has_one():
+    found = found_in([record for record in GRADES if record["judge"] == "j"])
+    alone = found_in(
+        [{k: v for k, v in record.items() if k != "judge"} for record in GRADES if record["judge"] == "j"]
+    )
+    assert alone.comparisons.judges == ("one judge",)
+    assert len(alone.comparisons) == len(found.comparisons)
+
+
+def test_names_of_columns_may_be_told():
+    own = renamed(GRADES, model="llm", score="points", judge="who", question_id="task_id")
+    found = found_in(own, model="llm", score="points", judge="who", question="task_id")
+    assert sorted(rows(found)) == EXPECTED
+    with pytest.raises(ConfigError, match="column reply=NAME is not for a table of scores: leave that out"):
+        found_in(own, model="llm", score="points", reply="who")
+
+
+def test_ranks_are_scores_of_which_less_is_better():
+    ranks = [record | {"score": -record["score"]} for record in GRADES if record["score"] is not None]
+    assert sorted(rows(found_in(renamed(ranks, score="rank")))) == EXPECTED
+
+
+def test_metrics_of_which_less_is_better_are_turned():
+    errors = [record | {"judge": "wer", "score": -record["score"]} for record in GRADES[:3]]
+    assert sorted(rows(found_in(errors)))[0] == ("x", "y", "wer", 1.0)
+
+
+def test_repeats_are_told_apart_by_what_else_there_is():
+    twice = [record | {"turn": turn, "score": turn} for record in GRADES[:2] for turn in (1, 2)]
+    found = found_in(twice)
+    assert rows(found) == [("x", "y", "j", 0.5)] * 2
+    assert set(found.frame["question_id"]) == {"q1"}
+    with pytest.raises(
+        DataError, match=r"model .x. has two scores of .j. on sample .q1. \(a column such as .turn., .epoch."
+    ):
+        found_in([{k: v for k, v in record.items() if k != "turn"} for record in twice])
+
+
+def test_criteria_are_categories_to_rank_by():
+    by = [
+        record | {"criterion": name, "question_id": f"{record['question_id']}{n}"}
+        for name in ("style", "truth")
+        for n in range(4)
+        for record in GRADES[:5]
+    ]
+    found = found_in(by)
+    assert found.frame["category"].value_counts().to_dict() == {"style": 16, "truth": 16}
+    assert set(rank(found, solver="penalised").tables["categories"]["category"]) == {"style", "truth"}
+
+
+def test_fastchats_single_grades_are_read(tmp_path):
+    records = [
+        {"question_id": 81, "model": model, "judge": ["gpt-4", prompt], "turn": turn, "score": score}
+        | {"user_prompt": "...", "judgment": "[[8]]", "tstamp": 1.5}
+        for turn, prompt, grades in ((1, "single-v1", (8, 7)), (2, "single-v1-multi-turn", (-1, 9)))
+        for model, score in zip("xy", grades, strict=True)
+    ]
+    path = tmp_path / "gpt-4_single.jsonl"
+    pd.DataFrame(records).to_json(path, orient="records", lines=True)
+    found = read(path)
+    assert rows(found) == [("x", "y", "gpt-4", 1.0)]
+    assert found.comparisons.dropped["null"] == 1  # a grade that could not be read
+
+
+@pytest.mark.parametrize(
+    ("records", "sentence"),
+    [
+        (
+            [record | {"rating": 1} for record in GRADES],
+            "the score could be 'score' or 'rating' .--column score=NAME",
+        ),
+        ([record | {"score": "good"} for record in GRADES], "record 1 has 'good' as 'score', not a number"),
+        ([record | {"model": " "} for record in GRADES], "record 1 has ' ' as 'model', not a name"),
+        ([record | {"question_id": None} for record in GRADES], "record 1 has no 'question_id'"),
+        (
+            renamed(GRADES, question_id="nothing"),
+            "the table has no column 'question_id' or .* .it has: .*question=NAME",
+        ),
+        (GRADES[:1], "there are scores of one model only, 'x'"),
+    ],
+)
+def test_scores_that_are_unclear_are_refused(records, sentence):
+    with pytest.raises(DataError, match=sentence):
+        found_in(records)
+
+
+@pytest.mark.parametrize("lists", [["x", "z", "y"], "x > z > y", [["x"], ["z"], ["y"]]])
+def test_rankings_are_compared_two_by_two(lists):
+    found = found_in(
+        [
+            {"question": "q", "judge": "j", "ranking": lists},
+            {"question": "r", "judge": "j", "ranking": "x = z > y"},
+        ]
+    )
+    assert sorted(rows(found)) == [
+        ("x", "y", "j", 1.0),
+        ("x", "y", "j", 1.0),
+        ("x", "z", "j", 0.5),
+        ("x", "z", "j", 1.0),
+        ("y", "z", "j", 0.0),
+        ("y", "z", "j", 0.0),
+    ]
+    with pytest.raises(DataError, match="record 1 has 'x, y' as its ranking"):
+        found_in([{"ranking": "x, y"}])
+
+
+def test_winners_and_losers_have_no_order_and_may_tie():
+    found = judgments_of(pd.DataFrame(WON))
+    assert rows(found) == [("x", "y", "j", 1.0), ("y", "z", "j", 0.0), ("x", "z", "k", 0.5)]
+    assert not found.ordered
+    turned = judgments_of(pd.DataFrame(renamed(WON, winner="chosen", loser="rejected")))
+    assert rows(turned) == rows(found)
+
+
+def test_what_is_said_of_either_model_is_turned_with_it():
+    records = [record | {"words_a": 10, "words_b": 20} for record in WON]
+    found = judgments_of(pd.DataFrame(records))
+    assert found.frame[["words_a", "words_b"]].to_numpy().tolist() == [[10, 20], [20, 10], [10, 20]]
+
+
+def test_a_list_of_winners_and_losers_is_ranked():
+    pairs = [("x", "y"), ("y", "x"), ("x", "z"), ("z", "x"), ("x", "y"), ("y", "z"), ("z", "y")]
+    found = rank(pairs)
+    assert found.to_frame()["model"][0] == "x"
+    assert not found.judgments.ordered
+    assert list(rank([(1, 2), (2, 1), (1, 2)]).to_frame()["model"]) == ["1", "2"]
+
+
+def test_answers_are_no_models():
+    texts = [{"chosen": f"It is {n}.", "rejected": f"It may be {n}."} for n in range(10)]
+    for records in (
+        texts,
+        [{"chosen": [{"role": "user"}], "rejected": [{"role": "user"}]}],
+        [{"chosen": "a\nb", "rejected": "x"}],
+    ):
+        with pytest.raises(
+            DataError, match="columns 'chosen' and 'rejected' hold answers, not the names of models"
+        ):
+            judgments_of(pd.DataFrame(records))
+    named = [record | {"chosen_model": "x", "rejected_model": "y"} for record in texts]
+    assert rows(judgments_of(pd.DataFrame(named)))[0] == ("x", "y", "one judge", 1.0)
+    with pytest.raises(DataError, match="record 2 has 'maybe' as 'tie', neither true nor false"):
+        judgments_of(pd.DataFrame([WON[0], WON[1] | {"tie": "maybe"}]))

@@ -1,0 +1,309 @@
+"""Slips in files: read and said where there is no doubt, else refused in a sentence that names what settles it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgerank import rank, read
+from judgerank.errors import ConfigError, DataError, JudgerankError
+from judgerank.leaderboard.examination import examine
+from judgerank.reading import judgments_of
+from judgerank.simulate import generator
+from replication.torture import misreadings
+from replication.torture.innocent import INNOCENT
+from tests.tool.command import judgerank
+
+
+def drawn(records: int = 60, seed: int = 1) -> pd.DataFrame:
+    """Judgments with a question each, by two judges, of three models."""
+    rng, rows = np.random.default_rng(seed), []
+    for number in range(records):
+        a, b = rng.choice(["gpt-4", "claude", "llama"], 2, replace=False)
+        winner = ["model_a", "model_b"][rng.integers(2)]
+        rows.append(
+            {"question": f"q{number}", "model_a": a, "model_b": b, "judge": f"J{number % 2}", "winner": winner}
+        )
+    return pd.DataFrame(rows)
+
+
+CLEAN = drawn()
+
+
+def same(found, expected) -> None:
+    assert (found.models, found.judges) == (expected.models, expected.judges)
+    for name in ("first", "second", "judge", "outcome", "count"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+# names of columns
+
+
+@pytest.mark.parametrize(
+    "name", ["Judge", "JUDGE", "judge ", "\ufeffjudge", "ju\u200bdge", "JUDGE_MODEL", "judge-model"]
+)
+def test_another_spelling_of_a_column_is_read_and_said(name):
+    found = judgments_of(CLEAN.rename(columns={"judge": name, "model_a": "Model A"}))
+    same(found.comparisons, judgments_of(CLEAN).comparisons)
+    (said,) = found.remarks
+    assert repr(name) in said
+    assert "model_a from 'Model A'" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("jugde", "judge"),
+        ("grader_name", "judge"),
+        ("xjudge", "judge"),
+        ("labeler_id", "judge"),
+        ("qeustion", "question"),
+    ],
+)
+def test_a_column_that_is_nearly_a_known_one_is_refused_until_it_is_settled(name, key):
+    table = CLEAN.rename(columns={key: name})
+    with pytest.raises(
+        DataError, match=rf"column '{name}' would not be read.*--column {key}='{name}'.*{key}=null"
+    ):
+        judgments_of(table)
+    same(judgments_of(table, {key: name}).comparisons, judgments_of(CLEAN).comparisons)
+    assert len(judgments_of(table, {key: None}).comparisons) == len(CLEAN)
+
+
+def test_two_columns_of_judges_that_differ_are_refused_until_one_is_chosen():
+    other = CLEAN["judge"].map({name: f"other {name}" for name in CLEAN["judge"].unique()})
+    table = CLEAN.assign(judge_model=other)
+    with pytest.raises(DataError, match=r"'judge_model' and 'judge' differ.*--column judge=NAME"):
+        judgments_of(table)
+    same(judgments_of(table, {"judge": "judge"}).comparisons, judgments_of(CLEAN).comparisons)
+    same(judgments_of(CLEAN.assign(judge_model=CLEAN["judge"])).comparisons, judgments_of(CLEAN).comparisons)
+
+
+@pytest.mark.parametrize("name", ["weight_", "Weight", "weights ", "wieght", "counts_"])
+def test_a_column_that_is_nearly_one_of_counts_is_refused_until_it_is_settled(name):
+    table = CLEAN.assign(**{name: [1, 2] * 30})
+    with pytest.raises(DataError, match=r"column .* looks like"):
+        judgments_of(table)
+    assert judgments_of(table, {"count": name}).comparisons.n_comparisons == 90
+    assert judgments_of(table, {"count": None}).comparisons.n_comparisons == 60
+
+
+def test_columns_that_compete_for_a_name_are_refused_until_one_is_chosen():
+    table = CLEAN.assign(Judge="other")
+    with pytest.raises(
+        DataError, match=r"the columns 'judge' and 'Judge' could both be 'judge' \(--column judge=NAME"
+    ):
+        judgments_of(table)
+    assert judgments_of(table, {"judge": "Judge"}).comparisons.judges == ("other",)
+    assert judgments_of(table, {"judge": "judge"}).comparisons.judges == ("J0", "J1")
+    assert judgments_of(table, {"judge": None}).comparisons.judges == ("one judge",)
+
+
+@pytest.mark.parametrize("name", INNOCENT)
+def test_a_column_of_another_kind_is_left_alone(name):
+    table = CLEAN.assign(**{name: INNOCENT[name]})
+    same(judgments_of(table).comparisons, judgments_of(CLEAN).comparisons)
+
+
+# names of models and judges
+
+
+@pytest.mark.parametrize("change", ["{} ", " {}", "{}\u200b", "\u00a0{}"])
+def test_names_that_look_the_same_are_one_and_that_is_said(change):
+    table = CLEAN.copy()
+    table.loc[::3, "model_a"] = table["model_a"][::3].map(change.format)
+    table.loc[::4, "judge"] = table["judge"][::4].map(change.format)
+    found = judgments_of(table)
+    same(found.comparisons, judgments_of(CLEAN).comparisons)
+    assert [said.split(":")[0] for said in found.remarks] == [
+        f"{what} whose names look the same are one" for what in ("Models", "Judges")
+    ]
+    exact = judgments_of(table, names="exact").comparisons
+    assert (len(exact.models), len(exact.judges)) == (6, 3)
+
+
+def test_composed_letters_and_winners_by_name_are_the_same():
+    table = CLEAN.replace("claude", "caf\u00e9")
+    table["winner"] = np.where(table["winner"] == "model_a", table["model_a"], table["model_b"])
+    other = table.assign(winner=table["winner"].replace("caf\u00e9", "cafe\u0301 "))
+    same(judgments_of(other).comparisons, judgments_of(table).comparisons)
+
+
+def test_names_that_differ_in_case_alone_are_refused_folded_or_kept():
+    table = CLEAN.copy()
+    table.loc[::3, "model_a"] = table["model_a"][::3].str.upper()
+    with pytest.raises(
+        DataError, match=r"these models differ in case alone: 'CLAUDE' \(\d+\) and 'claude'.*--names fold"
+    ):
+        judgments_of(table)
+    folded = judgments_of(table, names="fold")
+    same(folded.comparisons, judgments_of(CLEAN).comparisons)
+    assert "Models whose names look alike or differ in case are one" in folded.remarks[0]
+    kept = judgments_of(table, names="exact")
+    assert len(kept.comparisons.models) == 6
+    assert "Kept apart as written" in kept.remarks[0]
+    with pytest.raises(ConfigError, match="names are read in one of the ways ask, fold, exact"):
+        judgments_of(CLEAN, names="lower")
+
+
+# winners in numbers
+
+
+def test_zero_and_one_are_refused_until_it_is_told_whose_they_are():
+    table = CLEAN.assign(winner=CLEAN["winner"].map({"model_a": 0, "model_b": 1}))
+    with pytest.raises(DataError, match=r"one of 0 and 1 in every record.*--winner-values 1=a 0=b .*0=a 1=b"):
+        judgments_of(table)
+    told = judgments_of(table, winner_values={"0": "a", "1": "b"})
+    same(told.comparisons, judgments_of(CLEAN).comparisons)
+    assert told.remarks == (
+        "The winner is in numbers: 0 is model_a, 1 is model_b (--winner-values says otherwise).",
+    )
+    with pytest.raises(DataError, match="one of true and false in every record"):
+        judgments_of(table.assign(winner=table["winner"].astype(bool)))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("a_wins", {"model_a": 1, "model_b": 0}),
+        ("model_b_won", {"model_a": 0, "model_b": 1}),
+        ("winner_a", {"model_a": True, "model_b": False}),
+        ("outcome", {"model_a": 1, "model_b": 2}),
+    ],
+)
+def test_a_columns_name_or_places_from_one_say_whose_numbers_are(name, values):
+    table = CLEAN.assign(**{name: CLEAN["winner"].map(values)}).drop(columns="winner")
+    found = judgments_of(table, {"winner": name})
+    same(found.comparisons, judgments_of(CLEAN).comparisons)
+    assert found.remarks[0].startswith("The winner is in numbers: ")
+
+
+# copies
+
+
+@pytest.mark.parametrize("columns", [[], ["question"]])
+def test_a_file_merged_with_itself_is_refused_kept_or_read_once(columns):
+    once = drawn(300).drop(columns=columns)
+    table = pd.concat([once] * 3)
+    with pytest.raises(
+        DataError, match=r"600 of 900 records are exact copies of others \(every record is there 3 times"
+    ):
+        judgments_of(table)
+    assert len(judgments_of(table, copies="keep").comparisons) == 900
+    found = judgments_of(table, copies="drop")
+    same(found.comparisons, judgments_of(once).comparisons)
+    assert found.remarks == ("600 records that are exact copies of others were left out.",)
+
+
+def test_a_few_copies_are_counted_and_said_and_equal_answers_without_questions_are_none():
+    table = pd.concat([CLEAN, CLEAN[:7]])
+    found = judgments_of(table)
+    assert len(found.comparisons) == 67
+    assert found.remarks[0].startswith("7 records are exact copies of others, and counted as separate judgments")
+    assert judgments_of(CLEAN.drop(columns="question")).remarks == ()
+    assert judgments_of(table.assign(repeat=range(67))).remarks == ()
+    with pytest.raises(DataError, match="without a column of questions nothing tells copies"):
+        judgments_of(CLEAN.drop(columns="question"), copies="drop")
+
+
+def test_copies_are_found_between_files(tmp_path):
+    for name in ("one", "two"):
+        CLEAN.to_csv(tmp_path / f"{name}.csv", index=False)
+    with pytest.raises(DataError, match=r"^one.csv, two.csv: 60 of 120 records are exact copies"):
+        read([tmp_path / "one.csv", tmp_path / "two.csv"])
+
+
+# orders
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("swapped", [True, False]), ("is_flipped", ["yes", "no"]), ("Presentation Order", ["BA", "AB"])],
+)
+def test_a_column_of_swapped_orders_is_refused_read_or_left(name, values):
+    table = CLEAN.assign(**{name: values * 30})
+    with pytest.raises(DataError, match=r"the other way round in 30 records \(--column swapped=.*swapped=null"):
+        judgments_of(table)
+    same(judgments_of(table, {"swapped": None}).comparisons, judgments_of(CLEAN).comparisons)
+    shown = judgments_of(table, {"swapped": name}).frame
+    turned = shown.iloc[::2]
+    assert list(turned["model_a"]) == list(CLEAN["model_b"][::2])
+    letters = CLEAN["winner"][::2].map({"model_a": "b", "model_b": "a"})
+    assert list(turned["judge_preferred_model"]) == list(letters)
+    assert list(shown.iloc[1::2]["model_a"]) == list(CLEAN["model_a"][1::2])
+
+
+def test_a_column_that_says_nothing_was_swapped_is_left_alone():
+    assert judgments_of(CLEAN.assign(swapped=False, order=range(60))).remarks == ()
+    with pytest.raises(DataError, match=r"record 1 has 'maybe' as 'swapped', which does not say"):
+        judgments_of(CLEAN.assign(swapped="maybe"), {"swapped": "swapped"})
+
+
+@pytest.mark.parametrize(("winner", "place"), [("model_a", "first"), ("model_b", "second")])
+def test_winners_that_are_always_in_one_column_have_no_order(winner, place):
+    own = CLEAN["winner"] == winner
+    table = CLEAN.assign(
+        model_a=CLEAN["model_a"].where(own, CLEAN["model_b"]),
+        model_b=CLEAN["model_b"].where(own, CLEAN["model_a"]),
+        winner=winner,
+    )
+    found = rank(table, solver="penalised")
+    assert found.remarks[0].startswith(f"Winners seem to be written {place}: {winner} won in all 60 records")
+    assert not found.judgments.ordered
+    expected = rank(CLEAN, model="judge_aware", solver="penalised")
+    np.testing.assert_allclose(
+        found.fitted.scores.sort_index(), expected.fitted.scores.sort_index(), rtol=1e-3, atol=1e-3
+    )
+
+
+# what doctor, rank and the page say first
+
+
+def test_doctor_rank_and_the_page_say_it_first(tmp_path):
+    CLEAN.rename(columns={"judge": "Judge "}).to_csv(tmp_path / "m.csv", index=False)
+    said = "Columns read though their names are written in another way: judge from 'Judge '."
+    done = judgerank("rank", "m.csv", "--solver", "penalised", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1] == f"- {said}"
+    page = (tmp_path / "rankings/m/index.html").read_text()
+    assert page.index("judge from &#39;Judge &#39;") < page.index('id="verdict"')
+    told = dict(examine(tmp_path / "m.csv"))
+    assert told["read"] == said
+    assert "judge from 'Judge '" in told["columns"]
+
+
+def test_the_command_takes_what_settles_it(tmp_path):
+    table = pd.concat([CLEAN, CLEAN])
+    table.loc[::3, "model_a"] = table["model_a"][::3].str.upper()
+    pd.concat([table, table]).to_csv(tmp_path / "m.csv", index=False)
+    done = judgerank("doctor", "m.csv", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "--copies drop" in done.stderr
+    done = judgerank("doctor", "m.csv", "--copies", "drop", "--names", "fold", cwd=tmp_path)
+    assert done.returncode in (0, 1)
+    assert "judgerank rank m.csv --names fold --copies drop" in " ".join(done.stdout.split()) + done.stderr
+
+
+# at random
+
+
+@pytest.mark.parametrize("layout", misreadings.LAYOUTS)
+def test_slips_at_random_are_read_to_the_clean_file_or_refused(layout):
+    records = [misreadings.misread_slip({"layout": layout}, generator(7, "slips", layout, n)) for n in range(25)]
+    assert [record for record in records if record["bad"]] == []
+    assert {record["status"] for record in records} == {"read", "refused"}
+
+
+def test_a_slip_that_costs_judges_would_be_counted(monkeypatch):
+    monkeypatch.setattr("judgerank.layouts.refuse_doubtful", lambda table, layout: None)
+    monkeypatch.setattr("judgerank.layouts.as_usual", lambda table, layout: table)
+    monkeypatch.setattr(misreadings, "SLIPS", {"typo": misreadings._typo, "spelled": misreadings._spelled})
+    records = [misreadings.misread_slip({"layout": "arena"}, generator(n)) for n in range(40)]
+    assert any(record["bad"] for record in records)
+
+
+def test_what_is_refused_is_one_sentence():
+    for table in (CLEAN.assign(**{"swa\npped": 1}), CLEAN.rename(columns={"judge": "jud\nges"})):
+        try:
+            judgments_of(table)
+        except JudgerankError as error:
+            assert len(str(error).splitlines()) == 1
