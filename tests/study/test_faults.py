@@ -44,7 +44,7 @@ NONSENSE = [
     # numbers and words that no one means
     ("a word for a number", "chatbot_arena level=high", "level=high"),
     ("a word of another list", "chatbot_arena surrogate=maybe", "maybe"),
-    ("no number", "slot_bias sigma_scores=nan", f"sigma_scores{NAN} be finite and at least 0"),
+    ("no number", "slot_bias sigma_scores=nan", f"sigma_scores{NAN} lie from 0 to 100"),
     ("no number in a mapping", "method_comparison methods.elo.settings.k=nan", f"methods.elo.settings.k{NAN}"),
     ("no number in a simulated setting", "ci_coverage settings.n10_k5.sigma_scores=nan", f"sigma_scores{NAN}"),
     ("no number for a panel", "plan assumed.sigma_scores=nan", f"assumed.sigma_scores{NAN}"),

@@ -11,7 +11,7 @@ import pytest
 from judgerank import read
 from judgerank.archives import Archive
 from judgerank.errors import DataError
-from judgerank.forms import _unpacked
+from judgerank.inflate import inflated
 from tests.tool.make_inspect_logs import write
 from tests.tool.test_layouts import inspect_log, rows
 
@@ -24,7 +24,7 @@ EXPECTED = [
 
 
 def members(path: Path) -> dict[str, bytes]:
-    archive = Archive(path.read_bytes(), _unpacked)
+    archive = Archive(path.read_bytes(), inflated)
     return {name: archive.read(name) for name in archive.names}
 
 

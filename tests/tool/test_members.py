@@ -221,7 +221,7 @@ def test_files_of_one_name_do_not_take_each_others_folder(tmp_path):
     again = judgerank("rank", names[1], cwd=tmp_path)
     assert again.returncode == 1
     (line,) = again.stderr.strip().splitlines()
-    assert f"holds the ranking of {tmp_path / names[0]}, which would be replaced" in line
+    assert f"holds the results of {tmp_path / names[0]}, which would be replaced" in line
     assert (target / "leaderboard.csv").read_bytes() == before
     assert judgerank("rank", names[0], cwd=tmp_path).returncode == 0
     below = judgerank("rank", names[0], "--output", target / "leaderboard.csv" / "below", cwd=tmp_path)

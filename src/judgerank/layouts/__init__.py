@@ -63,7 +63,7 @@ def recognised(table: Table) -> tuple[Layout, Table]:
 def _refuse_halves(table: Table, layout: Layout) -> None:
     """Refuse texts that are read and cannot be written, naming the record."""
     for name in dict.fromkeys(name for names in layout.used(table).values() for name in names):
-        told = table.frame[name]
+        told = table.frame.get(name)
         texts = [value if isinstance(value, str) else "" for value in told] if isinstance(told, pd.Series) else []
         if not is_whole("".join(texts)):
             row = next(row for row, text in enumerate(texts, 1) if not is_whole(text))
