@@ -91,3 +91,14 @@ def test_a_judge_of_one_length_is_named():
     alike = replace(rows, covariate=np.where(rows.judge == 1, 1.0, rows.known_covariate))
     with pytest.raises(NotIdentifiedError, match="one length: j1"):
         fit(alike, "length")
+
+
+def test_where_nothing_is_held_the_scale_is_that_of_the_judges_who_do_not_run_off():
+    """Where a climb stops in a judge's discrimination that has no maximum has no part in the scores."""
+    rng = generator(2026, "torture_scales", "length", 28)
+    rows = drawn({"models": [3, 6], "judges": [1, 5], "comparisons": [4, 160], "member": "length"}, rng)
+    found = fit(rows, "length")
+    assert found.unbounded_judges == ("j2",) and found.solution.alone is None
+    assert found.discrimination[["j0", "j1"]].prod() == pytest.approx(1)
+    for _, other in tellings(rows.with_ties(), FACTORS, rng):
+        np.testing.assert_allclose(fit(other, "length").scores.sort_index(), found.scores, rtol=1e-5)

@@ -52,7 +52,9 @@ def made_by(job: dict) -> list[str]:
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_workflows_are_whole_and_their_actions_are_pinned(path):
     workflow = yaml.safe_load(path.read_text())
-    assert {"push", "pull_request"} <= workflow[True].keys() <= {"push", "pull_request", "schedule"}  # `on` is true
+    assert (
+        {"push", "pull_request"} <= workflow[True].keys() <= {"push", "pull_request", "schedule"}
+    )  # `on` is true
     assert workflow["permissions"] == {"contents": "read"}
     for job in workflow["jobs"].values():
         used = [step["uses"] for step in job["steps"] if "uses" in step]

@@ -6,6 +6,8 @@ every parameter of those judges is normal about its mean over the others, and no
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.linalg import block_diag
 
@@ -55,11 +57,13 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
     more data to draw nearer to, estimates must not hang on how much was counted. Judges at zero stay there. Who is
     unbounded stays on record, and so does the status. Judges that run off once the first are held join them.
     Judges that fall to zero then are put there: their log-discrimination would drag the mean down without end.
-    With slopes nothing changes: those have bounds, which this does not know; nor for more parameters than fit one
-    matrix.
+    With slopes nothing is held: those have bounds, which this does not know; nor are more parameters than fit one
+    matrix. The scale is then that of the other judges.
     """
-    if found.status is not Status.UNBOUNDED or model.has_slope or has_many_parameters(cells, model):
+    if found.status is not Status.UNBOUNDED:
         return found
+    if model.has_slope or has_many_parameters(cells, model):
+        return on_the_scale_of_the_others(cells, model, found)
     cells, size = in_units(cells)
     at, unbounded, steps = found.parameters, found.unbounded_judges, found.iterations
     play = np.flatnonzero(at.in_play)
@@ -87,6 +91,22 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
     return Solution(here, evaluate(cells, model, here), Status.UNBOUNDED, steps, unbounded, alone=ALONE).times(
         size
     )
+
+
+def on_the_scale_of_the_others(cells: Comparisons, model: Model, found: Solution) -> Solution:
+    """The same probabilities, with the geometric mean of discriminations one over judges that do not run off.
+
+    Where those that do were stopped is arbitrary, and so would be a scale that they have a part in.
+    """
+    at = found.parameters
+    others = at.in_play.copy()
+    others[list(found.unbounded_judges)] = False
+    if not others.any():
+        return found
+    judges, mean = at.judges.copy(), at.judges[0, others].mean()
+    judges[0] -= mean
+    here = Parameters(at.scores * np.exp(mean), judges)
+    return replace(found, parameters=here, evaluation=evaluate(cells, model, here))
 
 
 def has_many_parameters(cells: Comparisons, model: Model) -> bool:

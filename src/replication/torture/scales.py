@@ -10,19 +10,25 @@ from typing import NamedTuple
 import numpy as np
 
 from judgerank.comparisons import Comparisons
-from judgerank.errors import DisconnectedError, NoMaximumError, NotIdentifiedError
+from judgerank.errors import DisconnectedError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.fitting import fit
 from replication.replicate import Record
 from replication.torture.designs import HIGHER, drawn
 
+SHARE = 1e-2  # of a standard error: where a likelihood is flat, rounding moves its maximum
+
 
 class Answer(NamedTuple):
-    """How a fit ended: status or error, whom or what it names, log-likelihood a comparison, and scores by name."""
+    """How a fit ended: status or error, whom or what it names, log-likelihood a comparison, and scores by name.
+
+    Standard errors of scores are infinite where there is no maximum, so that a climb stops anywhere.
+    """
 
     status: str
     named: tuple[frozenset[str], ...]
     height: float
     scores: np.ndarray
+    errors: np.ndarray
 
 
 def told_otherwise(settings: dict, rng: np.random.Generator) -> Record:
@@ -56,15 +62,23 @@ def answer(rows: Comparisons, member: str) -> Answer:
     try:
         found = fit(rows, member)
     except (DisconnectedError, NotIdentifiedError, NoMaximumError) as error:
-        return Answer(type(error).__name__, (frozenset(re.findall(r"\w+", str(error))),), 0.0, np.zeros(1))
+        named = (frozenset(re.findall(r"\w+", str(error))),)
+        return Answer(type(error).__name__, named, 0.0, np.zeros(1), np.zeros(1))
     named = frozenset(found.judges_at_zero), frozenset(found.unbounded_judges)
     height = found.log_likelihood / found.comparisons.n_comparisons
-    return Answer(str(found.status), named, height, found.scores.sort_index().to_numpy())
+    scores = found.scores
+    try:
+        errors = np.sqrt(np.diag(found.covariance)[: len(scores)])
+    except NoIntervalError:
+        errors = np.full(len(scores), np.inf)
+    order = np.argsort(scores.index)
+    return Answer(str(found.status), named, height, scores.to_numpy()[order], errors[order])
 
 
 def differ(one: Answer, other: Answer) -> bool:
     """Whether two answers are not the same but for rounding."""
     if one[:2] != other[:2]:
         return True
-    apart = np.abs(one.scores - other.scores).max() > HIGHER * max(1.0, np.abs(one.scores).max())
-    return bool(apart or abs(one.height - other.height) > HIGHER * abs(one.height))
+    slack = np.maximum(HIGHER * max(1.0, np.abs(one.scores).max()), SHARE * one.errors)
+    apart = np.abs(one.scores - other.scores) > slack
+    return bool(apart.any() or abs(one.height - other.height) > HIGHER * abs(one.height))
