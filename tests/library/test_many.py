@@ -230,7 +230,7 @@ def test_blocks_know_when_the_likelihood_curves_upward(many_judges):
     cells, told = many_judges.aggregate(), []
     whole, blocks = Problem(cells, JUDGE_AWARE), BlockProblem(cells, JUDGE_AWARE)
     for seed in range(30):
-        x = np.random.default_rng(seed).normal(scale=0.1 + 0.1 * seed, size=len(whole.coordinates.kept))
+        x = np.random.default_rng(seed).normal(scale=0.1 + 0.06 * seed, size=len(whole.coordinates.kept))
         least = np.linalg.eigvalsh(whole.look(x, GIVEN, "observed")[2])[0]
         at, full = whole.parameters(x), whole._evaluated(x, whole.parameters(x), "observed")
         found = arrow(JUDGE_AWARE, at, whole._logarithmic(full), GIVEN, True)

@@ -6,6 +6,7 @@ until somebody says what it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
@@ -20,6 +21,7 @@ from judgerank.layouts.table import COUNTS, Layout, Table, values
 from judgerank.layouts.texts import plain
 
 ALIKE, ALIKE_LONG, LONG = 0.8, 0.85, 7  # similarity from which names are near; of long ones; letters of those
+BEFORE_DIGIT = re.compile(r"_(?=\d)")
 SHORTEST = 3  # letters of a known name that others can be near to
 RATERS = {"judge", "annotator", "rater", "evaluator", "grader", "assessor", "labeler", "labeller", "reviewer"}
 OF_NAMES = {"id", "uid", "key", "name", "model", "llm"}  # words beside them where a column names who or what
@@ -133,7 +135,7 @@ def _is_of_one_answer(name: str, table: Table) -> bool:
 
 def alike(name: str, usual: str) -> bool:
     """Whether a name is nearly another: letters more, less or other, or in another order."""
-    one, other = plain(name).replace("_", ""), plain(usual).replace("_", "")
+    one, other = (BEFORE_DIGIT.sub("", plain(text)) for text in (name, usual))  # a digit may be a slip, too
     if len(other) < SHORTEST:
         return False
     least = ALIKE_LONG if len(other) >= LONG else ALIKE
