@@ -111,7 +111,9 @@ class Table:
         given = [factor for factor in factors if factor is not None]
         of_judge = [factor[:, 0] for factor in given if factor.shape[1] == 1]
         of_pair = [factor[0] for factor in given if factor.shape[1] > 1]
-        return _product(values @ _product(*of_pair) if of_pair else values.sum(axis=1), *of_judge)
+        # einsum adds in one order; BLAS in each kernel's own, which iterations without a maximum blow up
+        summed = np.einsum("kp,p->k", values, _product(*of_pair)) if of_pair else values.sum(axis=1)
+        return _product(summed, *of_judge)
 
     def by_pair(self, values: FloatArray, weight: FloatArray | None, total: FloatArray) -> None:
         total.reshape(-1)[self._pair] += self._over_judges(values, weight)
@@ -121,7 +123,7 @@ class Table:
 
     @staticmethod
     def _over_judges(values: FloatArray, weight: FloatArray | None) -> FloatArray:
-        summed: FloatArray = values.sum(axis=0) if weight is None else weight[:, 0] @ values
+        summed: FloatArray = values.sum(axis=0) if weight is None else np.einsum("k,kp->p", weight[:, 0], values)
         return summed
 
     @cached_property

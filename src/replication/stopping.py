@@ -26,6 +26,7 @@ ROUND = 1000  # iterations: a limit that one would choose is a multiple
 TOLERANCES = (1e-3, 1e-4, 1e-5)
 NEWTON_STEPS = 25  # far more than it takes
 SPREAD = 0.1  # standard deviation of random starts, in s and in log gamma
+START_DECIMALS = 6  # of fits as starts: CPUs differ in the eleventh, which an iteration without a maximum blows up
 ANSWERS = ("ties as half", "ties dropped", "unparsed as ties", "unparsed as a", "unparsed as b")
 
 
@@ -65,7 +66,7 @@ def starts(
     A judge whom the other set lacks or puts at zero starts at one.
     """
     n, k = len(cells.models), len(cells.judges)
-    scores = unweighted[list(cells.models)].to_numpy()
+    scores = unweighted[list(cells.models)].to_numpy().round(START_DECIMALS)
     found = {
         "zero": Parameters(np.zeros(n), np.zeros((1, k))),
         "unweighted scores": Parameters(scores, np.zeros((1, k))),
@@ -73,7 +74,7 @@ def starts(
     for name, gamma in gammas.items():
         known = gamma[gamma > 0].reindex(list(cells.judges)).fillna(1.0)
         alpha = np.log(known.to_numpy())[None, :]
-        alpha = alpha - alpha.mean()
+        alpha = (alpha - alpha.mean()).round(START_DECIMALS)
         found[f"gammas of {name}"] = Parameters(np.zeros(n), alpha)
         found[f"gammas of {name}, unweighted scores"] = Parameters(scores, alpha)
     for number in range(random):
