@@ -1,8 +1,8 @@
 """Numbers within sentences: each names, in a comment right after it, the stored value that it is.
 
-``57%<!-- adaptive/saved.csv[dataset=in_house; rule=information; measure=error].saved -->`` is column ``saved`` of the
-one row that meets the conditions; ``least of`` or another reading before the table takes more rows. The number keeps
-its form when it is written anew: decimals, percent sign, leading zero.
+``37%<!-- adaptive/saved.csv[dataset=mt_bench; rule=information; measure=error].saved -->`` is column ``saved`` of
+the one row that meets the conditions; ``least of`` or another reading before the table takes more rows. The number
+keeps its form when it is written anew: decimals, percent sign, leading zero.
 """
 
 from __future__ import annotations
@@ -116,9 +116,9 @@ def _numbers(prose: str, counts: bool) -> Iterator[str]:
 
 @cache
 def constants() -> dict[str, set[str]]:
-    """Numbers of the method by page, which no result moves: levels, thresholds, sizes of examples, other papers' counts.
+    """Numbers by page that no stored result moves: levels, thresholds, sizes of simulations, others' counts.
 
-    ``*`` stands for all of a page's.
+    ``*`` stands for all numbers of a page.
     """
     table = pd.read_csv(CONSTANTS, dtype=str, keep_default_na=False)
     return {page: set(rows["number"]) for page, rows in table.groupby("page")}

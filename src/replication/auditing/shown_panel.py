@@ -43,7 +43,7 @@ def blocks_table(results: Results) -> str:
 
 
 def question_coverage_table(results: Results) -> str:
-    """What intervals of the scores hold in simulation, where answers of a model differ and judges share questions."""
+    """What intervals of the scores hold in simulation, where the answers of a model differ in quality."""
     designs = {"one pair": "150, one pair each, four judges", "many pairs": "30, ten pairs each, four judges"}
     table, rows = results.table("panel/coverage.csv"), []
     for design, title in designs.items():
