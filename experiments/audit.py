@@ -2,7 +2,8 @@
 
 python experiments/audit.py [accept_falls=true]       (computes nothing but the comparison)
 
-It ends with an error, and writes nothing, if the verdict of a number or a claim is worse than the stored one.
+It ends with an error and writes nothing if the verdict of a number or a claim is worse than the stored one, or if
+a printed number was altered.
 """
 
 import logging
@@ -13,6 +14,7 @@ from omegaconf import DictConfig
 
 from judgerank.errors import DataUnavailableError
 from judgerank.publishing import STORED_FORMAT, staged
+from replication import published
 from replication.auditing.audit import audit, totals
 from replication.auditing.claims import claims
 from replication.auditing.falls import require_no_fall
@@ -43,6 +45,7 @@ def whole(results: Results) -> Audit:
 
 @main("audit")
 def run(cfg: DictConfig) -> None:
+    published.require_unaltered()
     folder = Path(ROOT, cfg.results)
     results = Results(folder)
     audited = whole(results)

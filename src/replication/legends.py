@@ -37,11 +37,11 @@ def wrong_labels(section: str, name: str, figure: Figure, tables: Mapping[str, p
     columns). Points that are some label's numbers must have that label's look; what else a figure shows, such as
     a panel of shares, is not looked at.
     """
-    expected, found = _expected(section, name), looks(figure)
-    for label in found.keys() - expected.keys() if expected else ():
+    entries, found = expected(section, name), looks(figure)
+    for label in found.keys() - entries.keys() if entries else ():
         yield f"legends.csv says nothing of the label {label!r}"
     # drawn only where its table is stored, or where a set has such rows
-    drawn = {label: entry for label, entry in expected.items() if label in found and entry["table"] in tables}
+    drawn = {label: entry for label, entry in entries.items() if label in found and entry["table"] in tables}
     numbers = {label: _values(tables[entry["table"]], entry) for label, entry in drawn.items()}
     for label, entry in drawn.items():
         known = [
@@ -55,7 +55,8 @@ def wrong_labels(section: str, name: str, figure: Figure, tables: Mapping[str, p
 
 
 @cache
-def _expected(section: str, name: str) -> dict[str, dict[str, str]]:
+def expected(section: str, name: str) -> dict[str, dict[str, str]]:
+    """What the labels of a section's figure stand for, by label: entries of `LEGENDS`."""
     table = pd.read_csv(LEGENDS, dtype=str, keep_default_na=False)
     entries = table[table["section"] == section].to_dict("records")
     return {entry["label"]: entry for entry in entries if fnmatch(name, entry["figure"])}
