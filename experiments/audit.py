@@ -1,6 +1,9 @@
 """The audit: every number and claim of the paper against the stored results, with a verdict for each.
 
-python experiments/audit.py        (computes nothing but the comparison)
+python experiments/audit.py [accept_falls=true]       (computes nothing but the comparison)
+
+It ends with an error and writes nothing if the verdict of a number or a claim is worse than the stored one, or if
+a printed number was altered.
 """
 
 import logging
@@ -11,8 +14,10 @@ from omegaconf import DictConfig
 
 from judgerank.errors import DataUnavailableError
 from judgerank.publishing import STORED_FORMAT, staged
+from replication import published
 from replication.auditing.audit import audit, totals
 from replication.auditing.claims import claims
+from replication.auditing.falls import require_no_fall
 from replication.auditing.findings import FINDINGS, tell
 from replication.auditing.page import Audit, every_number, page
 from replication.auditing.results import Results
@@ -40,9 +45,12 @@ def whole(results: Results) -> Audit:
 
 @main("audit")
 def run(cfg: DictConfig) -> None:
+    published.require_unaltered()
     folder = Path(ROOT, cfg.results)
     results = Results(folder)
     audited = whole(results)
+    if not cfg.accept_falls:
+        require_no_fall(folder, audited.numbers, audited.claims)
     brief, table = page(audited, results, folded_numbers=False), every_number(audited, results)
     html = whole_page(brief, "Audit of the paper's numbers and claims", folder, [table], ("place", "verdict"))
     with staged(folder, "audit.json") as written:
@@ -50,7 +58,7 @@ def run(cfg: DictConfig) -> None:
             frame.to_csv(written / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
         (written / "audit.md").write_text(page(audited, results))
         (written / "audit.html").write_text(html)
-    keep_current(markdown_in(Path(ROOT, place) for place in cfg.pages), blocks(audited, results))
+    keep_current(markdown_in(Path(ROOT, place) for place in cfg.pages), blocks(audited, results), results)
     log.info("%s", totals(audited.numbers).set_index("place").T.to_string())
 
 

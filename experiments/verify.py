@@ -22,12 +22,14 @@ from omegaconf import DictConfig, open_dict
 
 from judgerank.errors import ConfigError, DataUnavailableError, NotAsStoredError
 from judgerank.plots.style import save_figures
-from replication.config import main, script_of
-from replication.outputs import folder_of, load_section_data, provenance, suffix_of
-from replication.verifying import Difference, compare, unlike_csv, unlike_listed
+from replication.config import ROOT, main, script_of
+from replication.legends import looks, wrong_labels
+from replication.outputs import VERSIONED, folder_of, load_section_data, provenance, suffix_of
+from replication.verifying import Difference, compare, unlike_csv, unlike_listed, unlike_versions
 
 log = logging.getLogger("replication")
 PIXEL, SHOWN_ELSEWISE = 0.1, 0.002  # a pixel's difference that is seen, and the share of such in a redrawn figure
+LOCK = ROOT / "requirements.lock"
 ANYWAY = {"config.surrogate"}  # a setting that decides whether a section runs, not what it gives
 
 
@@ -82,6 +84,7 @@ def verified(
             found.append(Difference(stored.name, "", path.name, str(error), "a table"))
     run_json = json.loads((stored / "run.json").read_text())
     found += unlike_settings(run_json, provenance(section, given, {}, ""), "section", "config")
+    found += unlike_versions(run_json["versions"], LOCK.read_text(), VERSIONED)
     if not cfg.recompute:
         return found, f"{len(tables)} tables by their digests"
     given = compose(section, [*job, *cfg.overrides, *plan.overrides])
@@ -92,7 +95,8 @@ def verified(
     data, again = recomputed(cfg, given, script)
     found += unlike_settings(run_json, provenance(section, given, data, ""), "data")
     try:
-        found += unlike_figures(script["draw"](tables, suffix_of(given)), figures)
+        drawn = script["draw"](tables, suffix_of(given))
+        found += unlike_legends(section, drawn, tables, figures) + unlike_figures(drawn, figures)
     except Exception as error:  # whatever comes of drawing tables that were altered
         told = f"cannot be drawn from the stored tables ({type(error).__name__}: {error})"
         found.append(Difference(figures.name, "", "figures", told, "drawn"))
@@ -143,6 +147,24 @@ def unlike_figures(drawn: dict[str, Figure], stored: Path) -> list[Difference]:
                 share = f"{unlike.mean():.1%} of it shows something else"
                 found.append(Difference(stored.name, "", path.name, share, "as drawn from the tables"))
     return found
+
+
+def unlike_legends(
+    section: str, drawn: dict[str, Figure], tables: dict[str, pd.DataFrame], stored: Path
+) -> list[Difference]:
+    """Labels with another's look: in a figure beside its table, in the stored figure beside the one drawn."""
+    found = [
+        Difference(section, name, "legend", wrong, "the numbers of its label")
+        for name, figure in drawn.items()
+        for wrong in wrong_labels(section, name, figure, tables)
+    ]
+    kept = json.loads((stored / "figures.json").read_text()).get("legends", {})
+    now = {name: looks(figure) for name, figure in drawn.items()}
+    return found + [
+        Difference(section, name, "legend", shown, now.get(name))
+        for name, shown in kept.items()
+        if now.get(name) != shown
+    ]
 
 
 def slopes_again(tables: dict[str, pd.DataFrame], script: dict) -> dict[str, pd.DataFrame]:

@@ -19,8 +19,8 @@ settings.load_profile("core")
 SLOW_BY_PART = {
     "library": "adaptive boards length localized localized_regressions trust",
     "study": "audit cluster config dependence docs faults growing method_comparison model_comparison newcomers "
-    "one_set panel people planning plots replicate sections simulation slots smoke soft stored_simulations "
-    "torture trusting validity verify",
+    "one_set panel people planning plots replicate sections seeded_faults simulation slots smoke soft "
+    "stored_simulations torture trusting validity verify",
     "tool": "boards collecting collecting_batches collecting_faults collecting_runs command faults further "
     "layouts member_choice members page panel people publishing rank rank_questions scale suggestions targets "
     "trust versions wheel",

@@ -21,6 +21,7 @@ from judgerank.publishing import locked, recover, staged, versions
 from judgerank.reading import read_judgments
 from replication.config import ROOT
 from replication.datasets import load_judgments
+from replication.legends import looks
 from replication.machine import machine
 from replication.schemas.dataset import Surrogate
 from replication.surrogates import surrogate_judgments
@@ -140,8 +141,11 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
     tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
     target = folder_of(cfg, cfg.figures, section, kind)
     with matplotlib.rc_context(), staged(target, "figures.json") as folder:
-        save_figures(draw(tables, suffix_of(cfg, kind)), folder)
-        (folder / "figures.json").write_text(json.dumps({"section": section, "surrogate": bool(kind)}))
+        figures = draw(tables, suffix_of(cfg, kind))
+        legends = {name: shown for name, figure in figures.items() if (shown := looks(figure))}
+        save_figures(figures, folder)
+        record = {"section": section, "surrogate": bool(kind), "legends": legends}
+        (folder / "figures.json").write_text(json.dumps(record))
     log.info("%s: tables in %s, figures in %s", section, _shown(stored), _shown(target))
 
 

@@ -1,13 +1,75 @@
-"""The numbers printed in the paper, and whether ours agree with them at the printed precision."""
+"""The numbers printed in the paper, and whether ours agree with them at the printed precision.
+
+``published.sha256`` has the digest of the TeX that they were held against, and of every table as it was then. The
+TeX itself may not be kept here. Where it is not at hand, a table that was altered is told by its digest.
+
+python -m replication.published    (writes the digests anew, when the TeX is at hand)
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from judgerank.errors import ChecksumError, DataUnavailableError
+
 TABLES = files("replication") / "published_tables"
+HERE = Path(__file__).parent
+DIGESTS = HERE / "published.sha256"
+ADDRESS = "https://arxiv.org/abs/2601.21817"
+TEX = "paper.tex"
+AGAIN = "hold it against the TeX (tests/study/test_published.py), then run python -m replication.published"
+
+
+def paper() -> str:
+    """The paper's TeX, from the file that ``JUDGERANK_PAPER`` names.
+
+    Raises
+    ------
+    DataUnavailableError
+        If there is none.
+    ChecksumError
+        If it is not the one that the tables were held against.
+    """
+    path = Path(os.environ.get("JUDGERANK_PAPER") or "nowhere")
+    if not path.is_file():
+        raise DataUnavailableError(f"JUDGERANK_PAPER names no file: the paper's TeX ({ADDRESS}) is not at hand")
+    content = path.read_bytes()
+    found, wanted = hashlib.sha256(content).hexdigest(), digests()[TEX]
+    if found != wanted:
+        raise ChecksumError(f"{path.name}: its SHA-256 is {found}, that of the TeX read so far {wanted}")
+    return content.decode()
+
+
+def digests() -> dict[str, str]:
+    """SHA-256 of the TeX and of every table that was held against it, by name."""
+    lines = (line.split("  ") for line in DIGESTS.read_text().splitlines())
+    return {name: digest for digest, name in lines}
+
+
+def tables_now() -> dict[str, str]:
+    """SHA-256 of every printed table, and of the words that claims are in, as they are now."""
+    paths = [*sorted((HERE / "published_tables").glob("*.csv")), HERE / "auditing" / "claims_quoted.csv"]
+    return {path.relative_to(HERE).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def require_unaltered() -> None:
+    """Refuse printed numbers or claims that are not those that were held against the TeX.
+
+    Raises
+    ------
+    ChecksumError
+        If a table was altered, added or removed since.
+    """
+    known, now = digests(), tables_now()
+    for name in sorted((known.keys() - {TEX}) | now.keys()):
+        if known.get(name) != now.get(name):
+            raise ChecksumError(f"{name} is not as it was when it was held against the paper's TeX: {AGAIN}")
 
 
 def table(name: str) -> pd.DataFrame:
@@ -75,3 +137,9 @@ def compare(name: str, ours: pd.DataFrame, columns: list[str], **place: str) -> 
         for column in columns
     ]
     return pd.DataFrame(rows)
+
+
+if __name__ == "__main__":
+    paper()
+    listed = {TEX: digests()[TEX]} | tables_now()
+    DIGESTS.write_text("".join(f"{digest}  {name}\n" for name, digest in listed.items()))

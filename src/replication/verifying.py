@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.errors import ConfigError
+from judgerank.publishing import versions
 from judgerank.sidecars import STAGING, digest, written
 from replication.tables import LATEX
 
@@ -37,6 +38,7 @@ TOLERANCES = {
     "monte_carlo": Tolerance(1e-5, 5e-5),
 }
 STORED = {".csv", ".md", ".tex", ".pdf", ".png"}
+LEAST_PYTHON = (3, 11)
 REPLICATED = {"n_replications", "n_repeats"}
 
 
@@ -159,6 +161,46 @@ def unlike_listed(folder: Path, sidecar: str) -> list[Difference]:
         Difference(name, "", file, "there", "not listed") for file in sorted(there - listed.keys() - {sidecar})
     ]
     return found
+
+
+def unlike_versions(stored: dict[str, str], lock: str, packages: Iterable[str]) -> list[Difference]:
+    """Versions in the record of a run that are neither the lock file's for its Python nor the installed ones.
+
+    Parameters
+    ----------
+    stored : dict
+        Of Python and of packages, by name.
+    lock : str
+        The lock file's text.
+    packages : iterable of str
+        Those recorded by every run. Of our own package any release up to this one will do.
+    """
+    installed, python = versions(packages), stored.get("python", "")
+    found = []
+    if not re.fullmatch(r"3\.\d+\.\d+", python) or _order(python) < LEAST_PYTHON:
+        found.append(Difference("run.json", "", "versions.python", python or "nothing", "Python 3.11 or newer"))
+    for name in packages:
+        now, known = stored.get(name, "nothing"), _locked(lock, name, python)
+        ours = (
+            name == "judgerank" and re.fullmatch(r"\d+\.\d+\.\d+", now) and _order(now) <= _order(installed[name])
+        )
+        if python == installed["python"]:
+            known |= {installed[name]}
+        if now not in known and not ours:
+            found.append(Difference("run.json", "", f"versions.{name}", now, " or ".join(sorted(known))))
+    return found
+
+
+def _locked(lock: str, name: str, python: str) -> set[str]:
+    """Versions of a package in a lock file; where they depend on Python's, those for a version of it."""
+    entries = rf"^{re.escape(name)}==(\S+)(?: ; python_full_version (<|>=) '([\d.]+)')?"
+    tests = {"<": lambda bound: _order(python) < bound, ">=": lambda bound: _order(python) >= bound}
+    found = re.findall(entries, lock, re.MULTILINE)
+    return {version for version, test, bound in found if not test or tests[test](_order(bound))}
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)))
 
 
 def unlike_csv(path: Path) -> list[Difference]:

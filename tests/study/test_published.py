@@ -11,7 +11,12 @@ import pytest
 from replication import published
 
 PAPER = os.environ.get("JUDGERANK_PAPER")
-needs_paper = pytest.mark.skipif(not PAPER, reason="the paper's TeX source is not at hand (JUDGERANK_PAPER)")
+needs_paper = pytest.mark.skipif(
+    not PAPER, reason=f"the paper's TeX ({published.ADDRESS}) is not at hand (JUDGERANK_PAPER)"
+)
+QUOTED = pd.read_csv(
+    Path(published.__file__).parent / "auditing/claims_quoted.csv", index_col="id", keep_default_na=False
+)["quoted"]
 LABELS = {
     "mt_bench": "tab:model-evaluation",
     "mixed_judges": "tab:heterogeneous-gammas",
@@ -47,7 +52,7 @@ BRACES = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 
 def tex_rows(label: str) -> list[list[str]]:
     """Rows of a tabular as cells without markup, empty cells left out."""
-    source = Path(PAPER).read_text()
+    source = published.paper()
     body = source[source.index(f"\\label{{{label}}}") :]
     body = body[body.index("\\midrule") + len("\\midrule") : body.index("\\bottomrule")]
     plain = re.sub(r"\\(?:textbf|underline|texttt)\{([^}]*)\}|\$", r"\1", body)
@@ -58,7 +63,7 @@ def tex_rows(label: str) -> list[list[str]]:
 
 def tex_places() -> dict[str, str]:
     """The text of each numbered section without its subsections and floats, of each caption and each footnote."""
-    source = re.sub(r"\\(?:\w*ref|label|cite\w*|url)\{[^}]*\}", " ", Path(PAPER).read_text())
+    source = re.sub(r"\\(?:\w*ref|label|cite\w*|url)\{[^}]*\}", " ", published.paper())
     note = rf"\\footnote{BRACES}"
     places = {f"footnote {number}": text for number, text in enumerate(re.findall(note, source), 1)}
     source = re.sub(note, " ", source)
@@ -119,6 +124,48 @@ def test_numbers_in_text_stand_where_they_are_said_to_stand():
 @needs_paper
 def test_claims_stand_in_sections_that_exist():
     assert set(published.table("claims")["place"]) <= tex_places().keys()
+
+
+def words(text: str) -> str:
+    """Words and numbers of a text or of TeX, without markup and punctuation."""
+    plain = re.sub(r"\\%", "%", text)
+    return " ".join(re.sub(r"\\[A-Za-z]+|[\\$(){}~,:;.]", " ", plain).lower().split())
+
+
+def missing_parts(quoted: str, place: str) -> list[str]:
+    """Parts of a quotation, between dots, that a place of the paper does not have in this order."""
+    text, at, missing = words(place), 0, []
+    for part in map(words, quoted.split("…")):
+        found = text.find(part, at)
+        missing += [part] * (found < 0)
+        at = max(found, at)
+    return missing
+
+
+def values(text: str) -> set[float]:
+    """The numbers in digits; not those within names."""
+    return {
+        float(token.removesuffix("K")) for token in TOKEN.findall(text) if token[-1].isdigit() or token[-1] == "K"
+    }
+
+
+def test_every_claim_is_quoted_and_says_no_number_that_the_paper_does_not():
+    claims = published.table("claims")
+    assert set(QUOTED.index) == set(claims.index)
+    for name, statement in claims["statement"].items():
+        ours = re.sub(r"\(here:.*\)|\b(?:Table|section) [\w.]+", "", statement)
+        assert values(ours) <= values(QUOTED[name]), name
+
+
+@needs_paper
+def test_claims_are_quoted_from_where_they_stand():
+    places = tex_places()
+    for name, place in published.table("claims")["place"].items():
+        assert not missing_parts(QUOTED[name], places[place]), name
+
+
+def test_printed_numbers_and_claims_are_those_held_against_the_tex():
+    published.require_unaltered()
 
 
 @needs_paper

@@ -119,4 +119,4 @@ READINGS: dict[str, Reading] = {
         *(level_of_widths, points_of_slope),
     )
 } | {"rows": _summary("count"), "distinct": _summary("nunique"), "largest": _summary("max")}
-READINGS |= {"least": _summary("min")}
+READINGS |= {"least": _summary("min"), "total": _summary("sum")}

@@ -1,4 +1,4 @@
-"""What the README and the documentation show of the stored results: blocks that `make audit` keeps current."""
+"""What README and documentation show of the stored results: blocks and numbers that `make audit` keeps current."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from replication.auditing.claims import outcomes
 from replication.auditing.page import Audit, totals_tables, verdicts_table
 from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results
-from replication.auditing.shown_panel import blocks_table, found_table, grid, panel_table
+from replication.auditing.shown_numbers import with_numbers
+from replication.auditing.shown_panel import blocks_table, found_table, grid, panel_table, question_coverage_table
 from replication.auditing.shown_trust import (
     calibration_table,
     compared_table,
@@ -286,6 +287,7 @@ BLOCKS = {
     "panel": panel_table,
     "people": people_table,
     "placed": placed_table,
+    "question coverage": question_coverage_table,
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,
     "slots": slots_table,
@@ -310,12 +312,18 @@ def blocks(audit: Audit, results: Results) -> dict[str, str]:
     return found
 
 
-def keep_current(pages: Iterable[Path], shown: Mapping[str, str]) -> None:
-    """Write every block into the pages that have its marks."""
+def current(text: str, shown: Mapping[str, str], results: Results, name: str = "") -> str:
+    """A page's text with every block that it has marks of, and every number that names its place, as stored."""
+    for block, content in shown.items():
+        text = with_block(text, block, content)
+    return with_numbers(text, results, name)
+
+
+def keep_current(pages: Iterable[Path], shown: Mapping[str, str], results: Results) -> None:
+    """Write what is stored into pages: blocks, and numbers within sentences."""
     for path in pages:
-        text = before = path.read_text()
-        for name, content in shown.items():
-            text = with_block(text, name, content)
+        before = path.read_text()
+        text = current(before, shown, results, path.name)
         if text != before:
             replace_file(path, text)
 

@@ -42,6 +42,17 @@ def blocks_table(results: Results) -> str:
     return grid(rows, [*columns, "held-out log-loss gained", "correlation of scores with and without"])
 
 
+def question_coverage_table(results: Results) -> str:
+    """What intervals of the scores hold in simulation, where the answers of a model differ in quality."""
+    designs = {"one pair": "150, one pair each, four judges", "many pairs": "30, ten pairs each, four judges"}
+    table, rows = results.table("panel/coverage.csv"), []
+    for design, title in designs.items():
+        of = table[(table["design"] == design) & (table["question_sd"] == 1)].set_index("intervals")
+        held = (of.loc[kind] for kind in ("without", "with", "clustered"))
+        rows.append((title, *(f"{row['covered']:.3f} ({row['covered_se']:.3f})" for row in held)))
+    return grid(rows, ["questions", "without question effects", "with", "clustered"])
+
+
 def found_table(results: Results) -> str:
     """How often tests find a simulated block, and what intervals hold."""
     rows = []

@@ -83,6 +83,7 @@ class JudgeReliability(RealData):
 @dataclass
 class Audit(Section):
     pages: list[str] = MISSING
+    accept_falls: bool = False
 
 
 @dataclass

@@ -1,0 +1,135 @@
+"""Numbers within sentences: each names, in a comment right after it, the stored value that it is.
+
+``37%<!-- adaptive/saved.csv[dataset=mt_bench; rule=information; measure=error].saved -->`` is column ``saved`` of
+the one row that meets the conditions; ``least of`` or another reading before the table takes more rows. The number
+keeps its form when it is written anew: decimals, percent sign, leading zero.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from replication import published
+from replication.auditing.readings import READINGS
+from replication.auditing.results import Missing, Results
+
+log = logging.getLogger("replication")
+CONSTANTS = Path(__file__).with_name("constants.csv")
+NUMBER = r"(?<![\w.,-])-?(?:\d(?:[\d,]*\d)?(?:\.\d+)?|\.\d+)%?"
+ADDRESS = r"(?:(?P<reading>\w+) of )?(?P<table>[\w/]+\.csv)\[(?P<where>[^\]]*)\]\.(?P<column>\w+)"
+MARKED = re.compile(rf"(?P<number>{NUMBER})<!--\s*{ADDRESS}\s*-->")
+NOT_PROSE = re.compile(
+    r"""^\ *```.*?^\ *```
+    | <!--\ (?P<block>[\w\ ]+):\ written\ by\ make\ audit\ -->.*?<!--\ /(?P=block)\ -->
+    | <!--.*?-->
+    | `[^`]*`
+    | (?<=\])\([^)]*\)  # where a link leads
+    | arXiv[:\ ]\d+\.\d+
+    """,
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
+FREE = re.compile(rf"{NUMBER}(?!\w|[.,]\d)")
+OF = re.compile(r"\b\d[\d,]* of (?=\d)")  # a count before the number it is of
+YEAR = re.compile(r"(?:19|20)\d\d")
+RELEASED = re.compile(r"^## \[\d.*", re.DOTALL | re.MULTILINE)
+
+
+def value_at(mark: re.Match[str], results: Results) -> float:
+    """The stored value that a mark names.
+
+    Raises
+    ------
+    Missing
+        If there is none, or it is no number.
+    """
+    where, column = " ".join(mark["where"].split()), mark["column"]
+    rows, reading = results.rows(mark["table"], where), mark["reading"] or "cell"
+    if column not in rows:
+        raise Missing(f"{mark['table']} has no column {column}")
+    if reading not in READINGS:
+        raise Missing(f"there is no reading {reading!r} (known: {', '.join(READINGS)})")
+    found = pd.to_numeric(READINGS[reading](rows, column, results), errors="coerce")
+    if pd.isna(found):
+        raise Missing(f"{mark['table']}[{where}].{column} is no number")
+    return float(found)
+
+
+def in_the_form_of(value: float, shown: str) -> str:
+    """A value with the decimals, the percent sign and the missing leading zero of a number shown."""
+    percent = shown.endswith("%")
+    text = published.as_printed(100 * value if percent else value, shown.rstrip("%").replace(",", ""))
+    whole, dot, decimals = text.partition(".")
+    whole = f"{int(whole):,}" if abs(value) >= 1000 else whole
+    if re.match(r"-?\.", shown):
+        whole = whole.removesuffix("0") if whole in ("0", "-0") else whole
+    return f"{whole}{dot}{decimals}{'%' if percent else ''}"
+
+
+def with_numbers(text: str, results: Results, name: str = "") -> str:
+    """A text with its marked numbers as they are stored; what is not stored is left as it is, with a warning."""
+
+    def written(mark: re.Match[str]) -> str:
+        try:
+            number = in_the_form_of(value_at(mark, results), mark["number"])
+        except Missing as error:
+            log.warning("%s: %s is left as it is: %s", name, mark["number"], error)
+            return mark[0]
+        if number != mark["number"]:
+            log.info("%s: %s is now %s", name, mark["number"], number)
+        return number + mark[0].removeprefix(mark["number"])
+
+    return MARKED.sub(written, text)
+
+
+def unmarked(text: str, name: str, results_page: bool = True) -> list[str]:
+    """Numbers of a page that neither a mark, nor a block, nor the list of constants answers for.
+
+    Looked for are numbers with decimals or a percent sign; on a page about results also counts of three digits and
+    more, and counts of others (3 of 20). Code is no prose, and releases in a changelog are history.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        The page, as the list of constants has it.
+    results_page : bool
+    """
+    prose = NOT_PROSE.sub(lambda match: " " * bool(match[0]), MARKED.sub("", RELEASED.sub("", text)))
+    known = constants().get(name, set())
+    return [] if "*" in known else [number for number in _numbers(prose, results_page) if number not in known]
+
+
+def _numbers(prose: str, counts: bool) -> Iterator[str]:
+    before_others = {match.start() for match in OF.finditer(prose)} | {match.end() for match in OF.finditer(prose)}
+    for match in FREE.finditer(prose):
+        number = match[0]
+        count = len(number.replace(",", "")) > 2 or match.start() in before_others
+        if re.search(r"[.%]", number) or (counts and count and not YEAR.fullmatch(number)):
+            yield number
+
+
+@cache
+def constants() -> dict[str, set[str]]:
+    """Numbers by page that no stored result moves: levels, thresholds, sizes of simulations, others' counts.
+
+    ``*`` stands for all numbers of a page.
+    """
+    table = pd.read_csv(CONSTANTS, dtype=str, keep_default_na=False)
+    return {page: set(rows["number"]) for page, rows in table.groupby("page")}
+
+
+def unused(pages: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Entries of the list of constants, page and number, that no page has any more."""
+    texts = dict(pages)
+    return [
+        (page, number)
+        for page, numbers in constants().items()
+        for number in sorted(numbers)
+        if number not in ("*", *FREE.findall(texts.get(page, ""))) or page not in texts
+    ]
