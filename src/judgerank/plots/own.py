@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from judgerank.arrays import FloatArray, ObjectArray
-from judgerank.plots.style import COLOURS, PAGE, canvas
+from judgerank.plots.colours import COLOURS
+from judgerank.plots.style import PAGE, canvas
 
 MOST = 60  # rows in a figure
 LONGEST = 44  # characters of a name beside it

@@ -20,7 +20,7 @@ def pair_heatmap(pairs: pd.DataFrame, title: str) -> Figure:
     width = PAGE if n > 25 else PAGE * 0.75
     figure, (axes,) = canvas(width, width * 0.92)
     image = axes.imshow(counts, cmap="cividis", vmin=0)
-    size = 4.2 if n > 25 else 6
+    size = 5 if n > 25 else 6
     names = [short(name) for name in models]
     axes.set_xticks(np.arange(n), names, rotation=90, fontsize=size)
     axes.set_yticks(np.arange(n), names, fontsize=size)
@@ -40,7 +40,7 @@ def pair_heatmap(pairs: pd.DataFrame, title: str) -> Figure:
 def prompt(text: str, title: str) -> Figure:
     """The text that a judge is given."""
     lines = text.count("\n") + 1
-    figure, (axes,) = canvas(PAGE, 0.5 + 0.15 * lines)
+    figure, (axes,) = canvas(PAGE, 0.6 + 0.125 * lines)
     axes.set_axis_off()
     axes.set_title(title)
     box = {"boxstyle": "round,pad=0.8", "facecolor": "#F5F5F5", "edgecolor": "#9A9A9A"}
