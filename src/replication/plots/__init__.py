@@ -22,7 +22,7 @@ from replication.plots.people import people
 from replication.plots.planning import plan
 from replication.plots.rankings import agreement, leaderboard, panel, ratings, tie_handling, uncertainty
 from replication.plots.resampled import efficiency, sparsity, weak_share
-from replication.plots.simulations import mse, mse_draws, shrunk, slot_bias
+from replication.plots.simulations import estimator_of, mse, mse_draws, shrunk, slot_bias
 from replication.plots.soft import soft
 from replication.plots.trust import effective, fragility
 from replication.plots.validity import validity
@@ -43,6 +43,7 @@ __all__ = [
     "discrimination_scatter",
     "effective",
     "efficiency",
+    "estimator_of",
     "fragility",
     "label_points",
     "leaderboard",

@@ -106,7 +106,11 @@ def discrimination_scatter(frame: pd.DataFrame, title: str) -> Figure:
     figure.legend(loc="outside lower center", ncols=4)
     crowd = both & (x > CROWDED * top)
     name_beside(axes, x[crowd], y[crowd], map(short, x.index[crowd]))
-    label_points(axes, x[both & ~crowd], y[both & ~crowd], map(short, x.index[both & ~crowd]))
+    for judge in x.index[zero & ~crowd]:  # side by side on the axis, so the names lean
+        place = {"textcoords": "offset points", "rotation": 45, "ha": "left", "va": "bottom", "fontsize": 6}
+        axes.annotate(short(judge), (x[judge], y[judge]), (2, 2), **place)
+    beside = fitted & ~crowd
+    label_points(axes, x[beside], y[beside], map(short, x.index[beside]))
     return figure
 
 
