@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -33,29 +34,36 @@ def discrimination_bars(frame: pd.DataFrame, title: str) -> Figure:
     thickness = 0.76 / len(sets)
     for row in range(0, len(order), 2):
         axes.axhspan(row - 0.5, row + 0.5, color="black", alpha=0.04, linewidth=0)
+    own = iter(shades(len(present - set(DATA_SETS))))
+    bars = []
     for position, name in enumerate(sets):
         rows = frame[frame["dataset"] == name].set_index("judge").reindex(order)
         height = np.arange(len(order)) + 0.38 - thickness * (position + 0.5)
-        colour = COLOURS.get(name, COLOURS["reference"])
-        axes.barh(height, rows["discrimination"], thickness, color=colour, label=NAMES.get(name, name))
-        known = rows["low"].notna().to_numpy()
-        reach = _reach(rows["discrimination"], rows["low"], rows["high"])[:, known]
-        place = (rows["discrimination"][known], height[known])
-        axes.errorbar(*place, xerr=reach, fmt="none", ecolor="black", elinewidth=0.5, capsize=1)
-        for marker, why in (("x", rows["status"] == "zero"), ("_", rows["status"].isna())):
-            at = height[why.to_numpy()]
-            axes.plot(np.zeros(len(at)), at, marker, color=colour, markersize=4, label=NO_BAR[marker])
+        colour = COLOURS[name] if name in DATA_SETS else next(own)[0]
+        look = {"color": colour, "label": NAMES.get(name, name)}
+        bars.append(axes.barh(height, rows["discrimination"], thickness, **look))
+        _over_bars(axes, rows, height, colour)
     name_rows(axes, order, np.arange(len(order)))
     axes.grid(visible=False, axis="y")
     axes.set_xlim(-0.02 * frame["high"].max(), 1.03 * frame["high"].max())
     label = "discrimination, with intervals (geometric mean one over a set's judges above zero)"
     axes.set(title=title, xlabel=label)
-    bars = [handle for handle in axes.containers if handle.get_label() in {NAMES.get(s, s) for s in sets}]
     marks = [
         Line2D([], [], linestyle="", marker=m, color="black", markersize=4, label=t) for m, t in NO_BAR.items()
     ]
     figure.legend(handles=[*bars, *marks], loc="outside lower center", ncols=3)
     return figure
+
+
+def _over_bars(axes: Axes, rows: pd.DataFrame, height: np.ndarray, colour: str) -> None:
+    """Intervals on a set's bars, and marks where there is no bar."""
+    known = rows["low"].notna().to_numpy()
+    reach = _reach(rows["discrimination"], rows["low"], rows["high"])[:, known]
+    place = (rows["discrimination"][known], height[known])
+    axes.errorbar(*place, xerr=reach, fmt="none", ecolor="black", elinewidth=0.5, capsize=1)
+    for marker, why in (("x", rows["status"] == "zero"), ("_", rows["status"].isna())):
+        at = height[why.to_numpy()]
+        axes.plot(np.zeros(len(at)), at, marker, color=colour, markersize=4)
 
 
 def size_against_discrimination(frame: pd.DataFrame, title: str) -> Figure:
