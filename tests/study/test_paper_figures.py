@@ -54,6 +54,38 @@ def bars_of(axes: Axes, label: str) -> tuple[np.ndarray, np.ndarray]:
     return found.lines[0].get_xdata(), found.lines[0].get_ydata()
 
 
+def test_names_in_legends_are_those_of_what_is_drawn():
+    """Literally, since every other test here reads names and colours where the figures do."""
+    assert (NAMES["judge_aware"], NAMES["btl"]) == ("judge-aware", "unweighted BTL")
+    assert LABELS["judge_aware"] == "judge-aware"
+    assert LABELS["btl"] == "unweighted BTL, against the truth"
+    assert LABELS["btl_rescaled"].startswith("unweighted BTL, against the truth on its scale")
+    for name in DATA_SETS:
+        title = re.search(r"^title: (.*)$", (ROOT / f"conf/dataset/{name}.yaml").read_text(), re.MULTILINE)[1]
+        assert NAMES[name] == title
+
+
+def test_leaderboards_draw_each_fit_under_its_name():
+    board = stored("chatbot_arena/ranking")
+    figure = plots.leaderboard(board, "t")
+    for fit in ("judge_aware", "btl"):
+        x, _ = bars_of(figure.axes[0], NAMES[fit])
+        assert np.array_equal(x, board[f"score_{fit}"])
+
+
+def test_figure_4_draws_each_fit_under_its_name():
+    frame = stored("subsampling_efficiency/in_house/correlation").query("measure == 'pearson'")
+    own = frame[frame["method"] == frame["reference"]]
+    figure = plots.efficiency(own, "pearson", "t")
+    for axes, (many, rows) in zip(figure.axes, own.groupby("n_judges"), strict=True):
+        assert axes.get_title() == f"K = {many}"
+        lines = {line.get_label(): line for line in axes.lines}
+        for fit in ("judge_aware", "btl"):
+            line = rows[rows["method"] == fit].sort_values("n_comparisons")
+            assert np.array_equal(lines[NAMES[fit]].get_ydata(), line["mean"])
+            assert colour_in(figure, NAMES[fit]) == COLOURS[fit].lower()
+
+
 def coverage_figure() -> tuple[pd.DataFrame, pd.DataFrame, Figure]:
     main, further = stored("ci_coverage/coverage"), stored("ci_coverage/coverage_draws")
     return main, further, plots.coverage(main, further, 0.95, "t")
