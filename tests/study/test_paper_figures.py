@@ -305,3 +305,14 @@ def test_every_figure_of_the_paper_is_compared_and_drawn_from_tables_that_are_st
 def test_the_page_of_figures_is_current():
     page = (ROOT / "docs/paper/figures.md").read_text()
     assert figures_page(Results(ROOT / "results")) in page
+
+
+@pytest.mark.parametrize("name", ["mt_bench", "chatbot_arena", "ultrafeedback"])
+def test_heatmaps_say_every_count_of_the_table_and_no_count_covers_another(name):
+    pairs = stored(f"data_overview/{name}/pairs")
+    figure = plots.pair_heatmap(pairs, "t")
+    figure.draw_without_rendering()
+    texts = figure.axes[0].texts
+    assert sorted(int(text.get_text()) for text in texts) == sorted([*pairs["comparisons"], *pairs["comparisons"]])
+    boxes = [text.get_window_extent() for text in texts]
+    assert not [1 for a, b in combinations(boxes, 2) if a.overlaps(b)]
