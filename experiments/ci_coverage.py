@@ -70,7 +70,7 @@ def summary(records: pd.DataFrame, method: str) -> dict:
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     level = tables["level"].at[0, "level"]
-    title = f"{level:.0%} intervals of the scores{suffix}"
+    title = f"{level:.0%} intervals of the scores, {plots.estimator_of(tables['endings'])}{suffix}"
     return {"coverage": plots.coverage(tables["coverage"], tables.get("coverage_draws"), level, title)}
 
 

@@ -151,8 +151,12 @@ def _printed_slopes() -> pd.DataFrame:
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     further = tables["mse_draws"].query("subset == 'all'")
     return {
-        "mse": plots.mse(tables["mse"], f"Mean squared error against comparisons, one draw of the truth{suffix}"),
-        "mse_draws": plots.mse_draws(further, tables["mse"], tables.get("algorithm_1_mse")),
+        "mse": plots.mse(
+            tables["mse"],
+            tables["endings"],
+            f"Mean squared error against comparisons, one draw of the truth{suffix}",
+        ),
+        "mse_draws": plots.mse_draws(further, tables["mse"], tables.get("algorithm_1_mse"), tables["endings"]),
     }
 
 

@@ -185,9 +185,14 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
         "size_against_discrimination": plots.size_against_discrimination(
             sized, f"UltraFeedback: judge size and discrimination{suffix}"
         ),
-        "mt_bench_against_ultrafeedback": plots.discrimination_scatter(table, f"The same judges twice{suffix}"),
+        "mt_bench_against_ultrafeedback": plots.discrimination_scatter(
+            table, f"Discriminations of the same judges on two sets{suffix}"
+        ),
         "discrimination": plots.discrimination_bars(table, f"Judges' discrimination{suffix}"),
-        "prompt_template": plots.prompt(tables["prompt"].at[0, "text"], f"What a judge is asked{suffix}"),
+        "prompt_template": plots.prompt(
+            tables["prompt"].at[0, "text"],
+            f"What a judge is asked, in our words, not those of the paper's figure{suffix}",
+        ),
     }
     if "stopping_path" in tables:
         supremum = tables["fits"].set_index("dataset").at["ultrafeedback", "log_likelihood"]

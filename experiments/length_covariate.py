@@ -92,10 +92,11 @@ def representative(slopes: pd.DataFrame) -> list[str]:
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    title = f"Discrimination by length of the question{suffix}"
+    if plots.NAMES["in_house"] not in suffix:
+        title += "\nnot the paper's set: its curves are of the in-house data, whose questions are not published"
     return {
-        "curves": plots.length_curves(
-            tables["curves"], tables["test"].iloc[0], f"Discrimination and length{suffix}"
-        ),
+        "curves": plots.length_curves(tables["curves"], tables["slopes"], tables["test"].iloc[0], title),
         "slopes": plots.slopes(tables["slopes"], f"Slopes in length{suffix}"),
     }
 

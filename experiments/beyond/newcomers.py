@@ -48,7 +48,7 @@ def simulated(cfg: DictConfig, task, settings: dict, measures: list[str]) -> pd.
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    title = f"Models taken off their boards and placed on them again{suffix}"
+    title = f"Models removed from their boards and placed on them again{suffix}"
     return {"newcomers": plots.newcomers(tables["left_out"], tables.get("placed"), title)}
 
 

@@ -142,15 +142,15 @@ def simulated(cfg: DictConfig) -> pd.DataFrame:
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    figures = {"panel": plots.panel(tables["summary"], f"Answers of one question, judged by several{suffix}")}
+    figures = {
+        "panel": plots.panel(tables["summary"], f"How much a model's answers vary between questions{suffix}")
+    }
     if tables["blocks"]["gain"].notna().any():
-        title = f"What judges do besides judging quality{suffix}"
+        title = f"Effects other than quality{suffix}"
         figures["blocks"] = plots.blocks(tables["blocks"], tables.get("block_coverage"), title)
     if "categories" in tables:
         for name, rows in tables["categories"].groupby("dataset"):
-            title = (
-                f"{plots.NAMES.get(name, name)}: ranks within categories, drawn toward the ranking of all{suffix}"
-            )
+            title = f"{plots.NAMES.get(name, name)}: ranks by category, shrunk toward the overall ranking{suffix}"
             figures[f"categories_{name}"] = plots.categories(rows, title)
     return figures
 

@@ -81,7 +81,7 @@ def errors_of(scores: np.ndarray, target: np.ndarray) -> dict[str, float]:
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    title = f"Judges lean towards a position: bias of the scores{suffix}"
+    title = f"Bias of the scores where judges have a position bias{suffix}"
     return {"bias": plots.slot_bias(tables["summary"], tables["bias"], title)}
 
 

@@ -67,9 +67,9 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     known = tables.get("calibration")
     return {
         "fragility": plots.fragility(
-            tables["summary"], tables["changes"], f"How little changes a ranking{suffix}"
+            tables["summary"], tables["changes"], f"Smallest removals that change a ranking{suffix}"
         ),
-        "effective": plots.effective(tables["summary"], known, f"How many judges a panel is worth{suffix}"),
+        "effective": plots.effective(tables["summary"], known, f"Effective number of judges of a panel{suffix}"),
     }
 
 

@@ -141,7 +141,11 @@ def calibration(cfg: DictConfig, judgments: Judgments) -> pd.DataFrame:
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    return {"errors": plots.uncertainty(tables["errors"], tables["ranks"], f"What errors leave out{suffix}")}
+    return {
+        "errors": plots.uncertainty(
+            tables["errors"], tables["ranks"], f"Scores and ranks by kind of standard error{suffix}"
+        )
+    }
 
 
 @main("uncertainty")

@@ -134,7 +134,11 @@ def half_rows(study: Study) -> list[dict]:
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    return {"order": plots.validity(tables["order"], f"Where models are all but equal{suffix}")}
+    return {
+        "order": plots.validity(
+            tables["order"], f"Nearly equal models: errors, coverage of ranks and power{suffix}"
+        )
+    }
 
 
 @main("validity")

@@ -7,9 +7,10 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.container import BarContainer
 
 from judgerank.simulate import generator
-from replication import plots
+from replication import plots, published
 from replication.config import ROOT
 
 
@@ -54,6 +55,9 @@ def figures() -> dict:
     own = correlation[correlation["method"] == correlation["reference"]]
     thin, printed = (in_house(f"sparsity/in_house/{name}") for name in ("correlation", "paper"))
     curves, test = (stored(f"length_covariate/mt_bench/{name}") for name in ("curves", "test"))
+    slopes, endings = stored("length_covariate/mt_bench/slopes"), stored("convergence_mse/endings")
+    sized = table_with_sizes()
+    measured = stored("convergence_mse/mse")
     board = stored("chatbot_arena/ranking").merge(stored("chatbot_arena/human"), on="model")
     table = stored("judge_reliability/discrimination")
     dimensions = ["helpfulness", "honesty", "instruction_following", "truthfulness"]
@@ -70,17 +74,25 @@ def figures() -> dict:
         "weak share": lambda: plots.weak_share(stored("mixed_judges/chatbot_arena/sweep"), "t"),
         "pool": lambda: plots.pool(in_house("mixed_judges/in_house/discrimination"), "t"),
         "sparsity": lambda: plots.sparsity(thin, printed, "t"),
-        "curves": lambda: plots.length_curves(curves, test.iloc[0], "t"),
-        "slopes": lambda: plots.slopes(stored("length_covariate/mt_bench/slopes"), "t"),
+        "curves": lambda: plots.length_curves(curves, slopes, test.iloc[0], "t"),
+        "slopes": lambda: plots.slopes(slopes, "t"),
         "heatmap": lambda: plots.pair_heatmap(in_house("data_overview/in_house/pairs"), "t"),
         "answers": lambda: plots.answers(stored("data_overview/ultrafeedback/judges"), "t"),
         "coverage": lambda: plots.coverage(
             stored("ci_coverage/coverage"), stored("ci_coverage/coverage_draws"), 0.95, "t"
         ),
-        "mse draws": lambda: plots.mse_draws(*mean_squared_errors()),
+        "mse": lambda: plots.mse(measured, endings, "t"),
+        "mse draws": lambda: plots.mse_draws(*mean_squared_errors(), endings),
+        "shrunk": lambda: plots.shrunk(stored("small_samples/mse"), "t"),
+        "size": lambda: plots.size_against_discrimination(sized, "t"),
         "character": lambda: plots.character(stored("model_comparison/mt_bench/judges"), "t"),
         "uncertainty": lambda: plots.uncertainty(*uncertain("chatbot_arena"), "t"),
     }
+
+
+def table_with_sizes() -> pd.DataFrame:
+    table = stored("judge_reliability/discrimination").query("dataset == 'ultrafeedback'")
+    return table.merge(published.judge_sizes(), left_on="judge", right_index=True).dropna(subset=["size"])
 
 
 def mean_squared_errors() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -131,20 +143,23 @@ def test_every_judge_at_zero_is_marked_in_the_bars():
 
 def test_every_set_of_a_table_has_its_bars_whatever_it_is_called():
     table = stored("judge_reliability/discrimination").query("dataset == 'mt_bench'")
-    frame = pd.concat([table.assign(dataset=name) for name in ("mt_bench", "in_house", "my own set")])
-    (axes,) = plots.discrimination_bars(frame, "t").axes
-    assert [text.get_text() for text in axes.get_legend().texts] == ["MT-Bench", "In-house data", "my own set"]
-    assert len(axes.patches) == len(frame)
+    frame = pd.concat([table.assign(dataset=name) for name in ("mt_bench", "in_house", "my own set", "another")])
+    figure = plots.discrimination_bars(frame, "t")
+    named = [text.get_text() for text in figure.legends[0].texts]
+    assert named[:4] == ["MT-Bench", "In-house data", "my own set", "another"]
+    bars = [bar for bars in figure.axes[0].containers if isinstance(bars, BarContainer) for bar in bars]
+    bars = [bar for bar in bars if np.isfinite(bar.get_width())]
+    assert len(bars) == len(frame)
+    assert len({bar.get_facecolor() for bar in bars}) == 4
 
 
-def test_judges_on_two_sets_have_no_line_of_equality_and_those_at_zero_are_marked():
+def test_judges_at_zero_on_one_of_two_sets_are_marked():
     table = stored("judge_reliability/discrimination")
     (axes,) = plots.discrimination_scatter(table, "t").axes
     wide = table.pivot(index="judge", columns="dataset", values="discrimination")
     wide = wide[["mt_bench", "ultrafeedback"]].dropna()
     assert marks(axes, "x") == (wide == 0).any(axis=1).sum() > 0
     assert marks(axes, "o") == len(wide) - marks(axes, "x")
-    assert not [line for line in axes.lines if line.get_linestyle() == "--"]
 
 
 @pytest.mark.parametrize("name", ["mt_bench", "ultrafeedback", "chatbot_arena"])

@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from judgerank.arrays import FloatArray, ObjectArray
-from judgerank.plots.style import COLOURS, PAGE, canvas
+from judgerank.plots.colours import COLOURS
+from judgerank.plots.style import PAGE, canvas
 
 MOST = 60  # rows in a figure
 LONGEST = 44  # characters of a name beside it
@@ -18,11 +19,11 @@ def standings(frame: pd.DataFrame, title: str) -> Figure:
     """Scores and ranks with their intervals, best on top."""
     rows = frame.head(MOST)
     figure, panels = _panels(rows["model"], 2, title if len(rows) == len(frame) else f"{title}, first {MOST}")
-    _intervals(panels[0], rows["score"], rows["low"], rows["high"], "judge_aware")
+    _intervals(panels[0], rows["score"], rows["low"], rows["high"])
     panels[0].axvline(0, color=COLOURS["reference"], linewidth=0.6)
     panels[0].set_xlabel("score in log-odds")
     low, high = (rows[f"rank_{end}"].to_numpy(float, na_value=np.nan) for end in ("low", "high"))
-    _intervals(panels[1], rows["rank"], low, high, "btl")
+    _intervals(panels[1], rows["rank"], low, high)
     panels[1].set_xlabel("rank, with the ranks it may have")
     panels[1].set_xlim(0.5, len(frame) + 0.5)
     panels[1].xaxis.get_major_locator().set_params(integer=True)
@@ -37,13 +38,11 @@ def _panels(names: pd.Series, columns: int, title: str) -> tuple[Figure, ObjectA
     return figure, panels
 
 
-def _intervals(
-    axes: Axes, value: pd.Series, low: pd.Series | FloatArray, high: pd.Series | FloatArray, colour: str
-) -> None:
+def _intervals(axes: Axes, value: pd.Series, low: pd.Series | FloatArray, high: pd.Series | FloatArray) -> None:
     x, left, right = (np.asarray(column, float) for column in (value, low, high))
     height, known = -np.arange(len(x)), np.isfinite(left)
     reach = np.maximum(np.array([x - left, right - x])[:, known], 0.0)
-    own = COLOURS[colour]
+    own = COLOURS["judge_aware"]
     axes.errorbar(x[known], height[known], xerr=reach, fmt="o", color=own, elinewidth=0.9, capsize=1.5)
     axes.plot(x[~known], height[~known], "x", color=own)
 

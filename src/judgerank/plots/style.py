@@ -1,4 +1,4 @@
-"""The look of every figure: sizes, colours, markers, and labels that do not overlap."""
+"""The look of every figure: sizes, fonts, and labels that do not overlap."""
 
 from __future__ import annotations
 
@@ -18,38 +18,6 @@ if TYPE_CHECKING:  # newer than the oldest release that will do
     from matplotlib.typing import RcKeyType
 
 COLUMN, PAGE = 3.25, 6.75  # widths of the paper's column and page, in inches
-# Okabe and Ito's palette, told apart by colour-blind readers; markers tell them apart in grey print
-COLOURS = {
-    "judge_aware": "#0072B2",
-    "btl": "#D55E00",
-    "position_aware": "#009E73",
-    "position_only": "#CC79A7",
-    "mt_bench": "#009E73",
-    "ultrafeedback": "#CC79A7",
-    "chatbot_arena": "#E69F00",
-    "in_house": "#56B4E9",
-    "reference": "#7F7F7F",
-}
-MARKERS = {
-    "judge_aware": "o",
-    "btl": "s",
-    "position_aware": "D",
-    "position_only": "^",
-    "mt_bench": "o",
-    "ultrafeedback": "D",
-    "chatbot_arena": "^",
-    "in_house": "s",
-}
-NAMES = {
-    "judge_aware": "judge-aware",
-    "btl": "unweighted BTL",
-    "position_aware": "position-aware",
-    "position_only": "BTL with positions",
-    "mt_bench": "MT-Bench",
-    "ultrafeedback": "UltraFeedback",
-    "chatbot_arena": "Chatbot Arena",
-    "in_house": "In-house data",
-}
 REFERENCES = {
     "judge_aware": "the judge-aware full-data fit",
     "btl": "the BTL full-data fit",
@@ -153,7 +121,7 @@ def label_points(
         list(names),
         x_scatter=x,
         y_scatter=y,
-        textsize=5.5,
+        textsize=6,
         min_distance=0.012,
         max_distance=0.4,
         margin=0.006,
@@ -162,3 +130,36 @@ def label_points(
         linewidth=0.4,
         **bars,
     )
+
+
+def name_beside(
+    axes: Axes, x: Iterable[float], y: Iterable[float], names: Iterable[str], gap: float = 0.04
+) -> None:
+    """Name points in a column to the right of the axes, in order of height, each with a line to its point.
+
+    Names are at least `gap` of the axis apart. For crowds that leave no room beside their points.
+    """
+    points = sorted(zip(y, x, names, strict=True))
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    heights: list[float] = []
+    for height, _, _ in points:
+        heights.append(max(height, heights[-1] + gap * (top - bottom)) if heights else height)
+    down = sum(high - point[0] for high, point in zip(heights, points, strict=True)) / max(len(points), 1)
+    line = {
+        "arrowstyle": "-",
+        "color": "#9A9A9A",
+        "linewidth": 0.4,
+        "relpos": (0, 0.5),
+        "shrinkA": 1,
+        "shrinkB": 1,
+    }
+    for height, (point_y, point_x, name) in zip(heights, points, strict=True):
+        axes.annotate(
+            name,
+            (point_x, point_y),
+            (right + 0.015 * (right - left), height - down),
+            fontsize=6,
+            va="center",
+            annotation_clip=False,
+            arrowprops=line,
+        )

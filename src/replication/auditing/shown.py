@@ -15,6 +15,7 @@ from replication.auditing.claims import outcomes
 from replication.auditing.page import Audit, totals_tables, verdicts_table
 from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results
+from replication.auditing.shown_figures import figures_page
 from replication.auditing.shown_numbers import with_numbers
 from replication.auditing.shown_panel import blocks_table, found_table, grid, panel_table, question_coverage_table
 from replication.auditing.shown_trust import (
@@ -280,6 +281,7 @@ BLOCKS = {
     "checks": checks_table,
     "coverage": coverage_table,
     "effective": effective_table,
+    "figures": figures_page,
     "fragility": fragility_table,
     "items": items_table,
     "members": members_table,

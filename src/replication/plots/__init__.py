@@ -1,19 +1,20 @@
 """How stored tables become figures. Nothing here computes a result or draws a random number."""
 
-from judgerank.plots.style import NAMES, PAGE, REFERENCES, canvas, label_points, short
+from judgerank.plots.colours import NAMES
+from judgerank.plots.style import PAGE, REFERENCES, canvas, label_points, short
 from replication.plots.adaptive import adaptive
+from replication.plots.coverage import coverage
 from replication.plots.data import pair_heatmap, prompt
 from replication.plots.judges import (
     answers,
     character,
     discrimination_bars,
     discrimination_scatter,
-    length_curves,
     pool,
     size_against_discrimination,
-    slopes,
     stopping_path,
 )
+from replication.plots.length import length_curves, slopes
 from replication.plots.methods import methods
 from replication.plots.newcomers import newcomers
 from replication.plots.panel_blocks import blocks, categories
@@ -21,7 +22,7 @@ from replication.plots.people import people
 from replication.plots.planning import plan
 from replication.plots.rankings import agreement, leaderboard, panel, ratings, tie_handling, uncertainty
 from replication.plots.resampled import efficiency, sparsity, weak_share
-from replication.plots.simulations import coverage, mse, mse_draws, shrunk, slot_bias
+from replication.plots.simulations import estimator_of, mse, mse_draws, shrunk, slot_bias
 from replication.plots.soft import soft
 from replication.plots.trust import effective, fragility
 from replication.plots.validity import validity
@@ -42,6 +43,7 @@ __all__ = [
     "discrimination_scatter",
     "effective",
     "efficiency",
+    "estimator_of",
     "fragility",
     "label_points",
     "leaderboard",

@@ -6,30 +6,31 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from judgerank.plots.colours import shades
 from judgerank.plots.style import PAGE, canvas
 
-RULES = {  # label, colour, marker
-    "random": ("at random", "#7F7F7F", "o"),
-    "swiss": ("Swiss", "#CC79A7", "v"),
-    "d_optimal": ("D-optimal", "#E69F00", "D"),
-    "a_optimal": ("A-optimal", "#0072B2", "s"),
-    "information": ("open claims", "#D55E00", "^"),
+RULES = {
+    "random": "at random",
+    "swiss": "Swiss",
+    "d_optimal": "D-optimal",
+    "a_optimal": "A-optimal",
+    "information": "least certain pairs",
 }
 MEASURES = {
     "tau": "Kendall's tau with all judgments",
     "error": "mean standard error of a score",
-    "open": "pairs not told apart",
+    "open": "pairs not significantly different",
 }
 
 
 def adaptive(looks: pd.DataFrame, title: str) -> Figure:
-    """Tau, errors and open claims by comparisons, a row of panels for each set, means over playbacks."""
+    """Tau, errors and pairs still tied by comparisons, a row of panels for each set, means over playbacks."""
     sets = looks["title"].unique()
     figure, panels = canvas(PAGE, 0.7 + 2.1 * len(sets), len(sets), 3)
     for row, name in zip(panels.reshape(len(sets), 3), sets, strict=True):
         own = looks[looks["title"] == name]
         for axes, (measure, label) in zip(row, MEASURES.items(), strict=True):
-            for rule, (words, colour, marker) in RULES.items():
+            for (rule, words), (colour, marker) in zip(RULES.items(), shades(len(RULES)), strict=True):
                 line = own[own["rule"] == rule].groupby("look")[["comparisons", measure]].mean()
                 if len(line):
                     axes.plot(line["comparisons"], line[measure], marker=marker, color=colour, label=words)

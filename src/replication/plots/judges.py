@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas, label_points, name_rows, short
-
-LINES = (
-    ("#0072B2", "-"),
-    ("#D55E00", "--"),
-    ("#009E73", "-."),
-    ("#CC79A7", ":"),
-    ("#E69F00", "-"),
-    ("#56B4E9", "--"),
-)
-
+from judgerank.plots.colours import COLOURS, DATA_SETS, MARKERS, NAMES, shades
+from judgerank.plots.style import PAGE, canvas, label_points, name_beside, name_rows, short
 
 HEADROOM = 1.6  # of the axis of discriminations, over the largest estimate
-# why a judge has no slope in length, by status; the slope at which the search ended goes in
-NO_SLOPE = {"slope_bound": "on the search's bound ({:+g})", "zero": "discrimination at zero"}
+CROWDED = 0.4  # of the axis: points beyond have their names in the margin
+NO_BAR = {"x": "estimate is zero", "_": "did not judge this set"}
 
 
 def _reach(estimate, low, high) -> np.ndarray:
@@ -29,70 +22,103 @@ def _reach(estimate, low, high) -> np.ndarray:
 
 
 def discrimination_bars(frame: pd.DataFrame, title: str) -> Figure:
-    """Discrimination of every judge on every set, with intervals; judges at zero are marked."""
+    """Figure A.9: discrimination of every judge on every set, with intervals.
+
+    Where a judge has no bar a mark says why: the estimate is zero, or the judge did not judge that set.
+    """
     order = frame.groupby("judge")["discrimination"].mean().sort_values().index
-    sets = list(frame["dataset"].unique())
-    figure, (axes,) = canvas(PAGE, 0.7 + (0.06 + 0.08 * len(sets)) * len(order))
-    thickness = 0.8 / len(sets)
+    present = set(frame["dataset"])
+    sets = [name for name in DATA_SETS if name in present]
+    sets += [name for name in frame["dataset"].unique() if name not in sets]
+    figure, (axes,) = canvas(PAGE, 1.1 + (0.1 + 0.065 * len(sets)) * len(order))
+    thickness = 0.76 / len(sets)
+    for row in range(0, len(order), 2):
+        axes.axhspan(row - 0.5, row + 0.5, color="black", alpha=0.04, linewidth=0)
+    own = iter(shades(len(present - set(DATA_SETS))))
+    bars = []
     for position, name in enumerate(sets):
         rows = frame[frame["dataset"] == name].set_index("judge").reindex(order)
-        height = np.arange(len(order)) + 0.4 - thickness * (position + 0.5)
-        colour = COLOURS.get(name, COLOURS["reference"])
-        axes.barh(height, rows["discrimination"], thickness, color=colour, label=NAMES.get(name, name))
-        known = rows["low"].notna().to_numpy()
-        reach = _reach(rows["discrimination"], rows["low"], rows["high"])[:, known]
-        place = (rows["discrimination"][known], height[known])
-        axes.errorbar(*place, xerr=reach, fmt="none", ecolor="black", elinewidth=0.5, capsize=1)
-        zero = (rows["status"] == "zero").to_numpy()
-        axes.plot(np.zeros(zero.sum()), height[zero], "x", color=colour, markersize=4)
+        height = np.arange(len(order)) + 0.38 - thickness * (position + 0.5)
+        colour = COLOURS[name] if name in DATA_SETS else next(own)[0]
+        look = {"color": colour, "label": NAMES.get(name, name)}
+        bars.append(axes.barh(height, rows["discrimination"], thickness, **look))
+        _over_bars(axes, rows, height, colour)
     name_rows(axes, order, np.arange(len(order)))
+    axes.grid(visible=False, axis="y")
     axes.set_xlim(-0.02 * frame["high"].max(), 1.03 * frame["high"].max())
-    axes.set(
-        title=title, xlabel="discrimination (geometric mean one over a set's judges above zero; cross: at zero)"
-    )
-    axes.legend(loc="lower right")
+    label = "discrimination, with intervals (geometric mean one over a set's judges above zero)"
+    axes.set(title=title, xlabel=label)
+    marks = [
+        Line2D([], [], linestyle="", marker=m, color="black", markersize=4, label=t) for m, t in NO_BAR.items()
+    ]
+    figure.legend(handles=[*bars, *marks], loc="outside lower center", ncols=3)
     return figure
 
 
+def _over_bars(axes: Axes, rows: pd.DataFrame, height: np.ndarray, colour: str) -> None:
+    """Intervals on a set's bars, and marks where there is no bar."""
+    known = rows["low"].notna().to_numpy()
+    reach = _reach(rows["discrimination"], rows["low"], rows["high"])[:, known]
+    place = (rows["discrimination"][known], height[known])
+    axes.errorbar(*place, xerr=reach, fmt="none", ecolor="black", elinewidth=0.5, capsize=1)
+    for marker, why in (("x", rows["status"] == "zero"), ("_", rows["status"].isna())):
+        at = height[why.to_numpy()]
+        axes.plot(np.zeros(len(at)), at, marker, color=colour, markersize=4)
+
+
 def size_against_discrimination(frame: pd.DataFrame, title: str) -> Figure:
-    """Parameter count (billions, log scale) against discrimination."""
-    figure, (axes,) = canvas(PAGE * 0.75, 3.6)
+    """Figure A.7: parameter count (billions, log scale) against discrimination."""
+    figure, (axes,) = canvas(PAGE * 0.75, 3.9)
     reach = _reach(frame["discrimination"], frame["low"], frame["high"])
     colour, known = COLOURS["ultrafeedback"], frame["low"].notna()
     place = frame.loc[known, ["size", "discrimination"]].to_numpy().T
-    axes.errorbar(*place, yerr=reach[:, known], fmt=MARKERS["ultrafeedback"], color=colour, elinewidth=0.6)
+    style = {"color": colour, "elinewidth": 0.6, "label": "estimate, with interval"}
+    axes.errorbar(*place, yerr=reach[:, known], fmt=MARKERS["ultrafeedback"], **style)
     if not known.all():
         axes.plot(*frame.loc[~known, ["size", "discrimination"]].to_numpy().T, "x", color=colour, label="at zero")
-        axes.legend(loc="upper left")
     axes.set_xscale("log")
-    axes.set(title=title, xlabel="parameters (billions)", ylabel="discrimination")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set(title=title, xlabel="parameters in billions, as printed in Table A.8", ylabel="discrimination")
     axes.margins(0.1)
+    figure.legend(loc="outside lower center", ncols=2)
     label_points(axes, frame["size"], frame["discrimination"], map(short, frame["judge"]), reach[1])
     return figure
 
 
 def discrimination_scatter(frame: pd.DataFrame, title: str) -> Figure:
-    """MT-Bench against UltraFeedback discriminations of the same judges, with intervals; those at zero marked.
+    """Figure A.8: MT-Bench against UltraFeedback discriminations of the same judges, with intervals.
 
-    Each set has a unit of its own (its judges above zero have geometric mean one), so a line of equality would
-    mean nothing: judges who keep their proportions lie on some line through the origin.
+    Each set has a unit of its own (its judges above zero have geometric mean one), so judges who keep their
+    proportions lie on some line through the origin, which need not be the diagonal. Both lines are drawn: the
+    diagonal, and the one of the median ratio.
     """
     wide = frame.pivot(index="judge", columns="dataset", values=["discrimination", "low", "high"])
     x, y = (wide["discrimination"][name] for name in ("mt_bench", "ultrafeedback"))
     both = x.notna() & y.notna()
     reach = {s: _reach(*(wide[end][s] for end in ("discrimination", "low", "high"))) for s in (x.name, y.name)}
-    figure, (axes,) = canvas(PAGE * 0.75, PAGE * 0.66)
+    figure, (axes,) = canvas(PAGE, PAGE * 0.78)
     fitted = both & (x > 0) & (y > 0)
-    bars = {"xerr": reach[x.name][:, fitted], "yerr": reach[y.name][:, fitted], "ecolor": "#BFD4E6"}
-    axes.errorbar(x[fitted], y[fitted], fmt="o", color=COLOURS["judge_aware"], elinewidth=0.6, **bars)
+    top = 1.03 * wide["high"].loc[both, [x.name, y.name]].max().max()
+    ratio = float((y / x)[fitted].median())
+    lines = ((1.0, "--", "equal on both sets"), (ratio, ":", f"median ratio, {ratio:.2f}"))
+    for slope, style, label in lines:
+        axes.plot([0, top], [0, slope * top], style, color=COLOURS["reference"], linewidth=0.9, label=label)
+    bars = {"xerr": reach[x.name][:, fitted], "yerr": reach[y.name][:, fitted], "ecolor": "#C4D6E6"}
+    look = {"fmt": MARKERS["judge_aware"], "color": COLOURS["judge_aware"], "elinewidth": 0.6, "markersize": 2.5}
+    axes.errorbar(x[fitted], y[fitted], label="judge, with intervals", **look, **bars)
     zero = both & ~fitted
     if zero.any():
-        axes.plot(x[zero], y[zero], "x", color=COLOURS["btl"], label="at zero on a set", clip_on=False)
-        axes.legend(loc="upper left")
-    axes.set(title=title, ylabel="discrimination, UltraFeedback")
-    axes.set_xlabel("discrimination, MT-Bench (each set in its own unit: geometric mean one)")
-    axes.set(xlim=(-0.05, None), ylim=(-0.1, None))
-    label_points(axes, x[both], y[both], map(short, x.index[both]))
+        axes.plot(x[zero], y[zero], "x", color=COLOURS["judge_aware"], label="at zero on a set", clip_on=False)
+    axes.set(title=title, xlabel="discrimination, MT-Bench", ylabel="discrimination, UltraFeedback")
+    axes.set(xlim=(-0.07 * top, top), ylim=(-0.07 * top, top), aspect="equal")
+    figure.legend(loc="outside lower center", ncols=4)
+    crowd = both & (x > CROWDED * top)
+    name_beside(axes, x[crowd], y[crowd], map(short, x.index[crowd]))
+    for judge in x.index[zero & ~crowd]:  # side by side on the axis, so the names lean
+        place = {"textcoords": "offset points", "rotation": 45, "ha": "left", "va": "bottom", "fontsize": 6}
+        axes.annotate(short(judge), (x[judge], y[judge]), (2, 2), **place)
+    beside = fitted & ~crowd
+    label_points(axes, x[beside], y[beside], map(short, x.index[beside]))
     return figure
 
 
@@ -136,10 +162,19 @@ def pool(frame: pd.DataFrame, title: str) -> Figure:
         axes.plot(
             rows["discrimination"][~known], height[~known], "x", color=COLOURS["judge_aware"], label="at zero"
         )
-    axes.plot(rows["full_data"], height, "D", color="#009E73", markerfacecolor="none", label="full data")
+    axes.plot(
+        rows["full_data"],
+        height,
+        "D",
+        color=COLOURS["judge_aware"],
+        markerfacecolor="none",
+        label="fit to the full data",
+    )
     printed = rows["paper"].where(rows["dataset"] == "in_house")
     if printed.notna().any():
-        axes.plot(printed, height, "^", color="black", markerfacecolor="none", label="printed")
+        axes.plot(
+            printed, height, MARKERS["printed"], color=COLOURS["printed"], markerfacecolor="none", label="printed"
+        )
     name_rows(axes, rows["judge"], height)
     estimates = pd.concat([rows["discrimination"], rows["full_data"], printed]).max()
     highest = max(rows["high"].max(), estimates)
@@ -148,54 +183,6 @@ def pool(frame: pd.DataFrame, title: str) -> Figure:
     label = f"discrimination (geometric mean one over a fit's judges){cut}"
     axes.set(title=title, xlabel=label, xlim=(-0.02 * top, top))
     figure.legend(loc="outside lower center", ncols=4)
-    return figure
-
-
-def length_curves(curves: pd.DataFrame, quartiles: pd.Series, title: str) -> Figure:
-    """Discrimination against standardised log length, with pointwise intervals and the quartiles of length."""
-    figure, (axes,) = canvas(PAGE * 0.7, 3.4)
-    for (judge, rows), (colour, line) in zip(curves.groupby("judge", sort=False), LINES, strict=False):
-        axes.plot(rows["z"], rows["estimate"], color=colour, linestyle=line, label=short(judge))
-        axes.fill_between(rows["z"], rows["low"], rows["high"], color=colour, alpha=0.13, linewidth=0)
-    for name in ("z_q25", "z_q75"):
-        axes.axvline(quartiles[name], color=COLOURS["reference"], linestyle="--", linewidth=0.8)
-    top = HEADROOM * curves["estimate"].max()
-    axes.set(title=title, xlabel="standardised log question length z (dashed: quartiles)", ylim=(0, top))
-    axes.set_ylabel("discrimination gamma(z)")
-    axes.legend(loc="upper center", ncols=2)
-    return figure
-
-
-def slopes(frame: pd.DataFrame, title: str) -> Figure:
-    """Slopes in length with intervals by judge, with the true ones where they are known.
-
-    Where there is no interval the search ended on its bound or the judge is at zero: that is said in words, since
-    any point would look like an estimate.
-    """
-    rows = frame.sort_values("slope", kind="stable")
-    known = rows["low_slope"].notna().to_numpy()
-    height = np.arange(len(rows))
-    figure, (axes,) = canvas(PAGE * 0.75, 0.9 + 0.19 * len(rows))
-    reach = (rows["high_slope"] - rows["slope"]).to_numpy()
-    axes.errorbar(
-        rows["slope"][known],
-        height[known],
-        xerr=reach[known],
-        fmt="o",
-        color=COLOURS["judge_aware"],
-        label="estimate",
-    )
-    for y in height[~known]:
-        status = NO_SLOPE.get(rows["status"].iloc[y], rows["status"].iloc[y])
-        words = f"no estimate: {status}".format(rows["slope"].iloc[y])
-        place = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center", "color": "#595959"}
-        axes.annotate(words, (0.99, y), fontsize=6, **place)
-    if "true_slope" in rows:
-        axes.plot(rows["true_slope"], height, "^", color="black", markerfacecolor="none", label="truth")
-    axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
-    name_rows(axes, rows["judge"], height)
-    axes.set(title=title, xlabel="slope of log discrimination in standardised log length")
-    figure.legend(loc="outside lower center", ncols=3)
     return figure
 
 
@@ -212,8 +199,8 @@ def answers(frame: pd.DataFrame, title: str) -> Figure:
     ).assign(judge=frame["judge"])
     rows = shares.sort_values("first shown", kind="stable")
     figure, (axes,) = canvas(PAGE * 0.75, 0.9 + 0.19 * len(rows))
-    left, looks = np.zeros(len(rows)), (("#0072B2", ""), ("#F0E442", "//"), ("#E69F00", ""), ("#7F7F7F", ".."))
-    for name, (colour, hatch) in zip(rows.columns[:-1], looks, strict=True):
+    left, colours = np.zeros(len(rows)), (*(colour for colour, _ in shades(3)), COLOURS["reference"])
+    for name, colour, hatch in zip(rows.columns[:-1], colours, ("", "//", "", ".."), strict=True):
         axes.barh(
             np.arange(len(rows)), rows[name], left=left, color=colour, hatch=hatch, edgecolor="white", label=name
         )
@@ -227,15 +214,17 @@ def answers(frame: pd.DataFrame, title: str) -> Figure:
 
 
 def character(frame: pd.DataFrame, title: str) -> Figure:
-    """What each judge does: its leaning towards a position against its discrimination, with intervals."""
+    """Every judge's position bias against its discrimination, with intervals."""
     figure, (axes,) = canvas(PAGE, 4.4)
     x, y = frame["position"], frame["discrimination"]
     reach = _reach(y, frame["low_discrimination"], frame["high_discrimination"])
     across = (frame["high_position"] - x).to_numpy()
     style = {"fmt": MARKERS["position_aware"], "color": COLOURS["position_aware"], "elinewidth": 0.6}
-    axes.errorbar(x, y, yerr=reach, xerr=across, label="with positions", **style)
-    axes.plot(x, frame["discrimination_judge_aware"], "_", color=COLOURS["judge_aware"], label="judge-aware")
-    ring = {"facecolors": "none", "edgecolors": COLOURS["btl"]}
+    axes.errorbar(x, y, yerr=reach, xerr=across, label=NAMES["position_aware"], **style)
+    axes.plot(
+        x, frame["discrimination_judge_aware"], "_", color=COLOURS["judge_aware"], label=NAMES["judge_aware"]
+    )
+    ring = {"facecolors": "none", "edgecolors": COLOURS["reference"]}
     axes.scatter(x, y, 400 * frame["share_tie"], **ring)
     axes.scatter([], [], 400 * 0.1, label="share of ties, by area (this one: 10%)", **ring)
     zero = frame["low_discrimination"].isna()

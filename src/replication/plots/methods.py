@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, PAGE, canvas
-from replication.plots.simulations import SETTING_COLOURS, SETTING_MARKERS
+from judgerank.plots.colours import COLOURS, DATA_SETS, MARKERS, shades
+from judgerank.plots.style import PAGE, canvas
 
 NOMINAL = 0.95
-DATA_COLOURS, DATA_MARKERS = (*SETTING_COLOURS, "#000000"), (*SETTING_MARKERS, "*", "<")  # by turns: 72 looks
 
 
 def methods(comparison: pd.DataFrame, titles: pd.Series, title: str) -> Figure:
@@ -21,13 +20,15 @@ def methods(comparison: pd.DataFrame, titles: pd.Series, title: str) -> Figure:
     shown = (
         ("spearman", comparison, "Spearman with the truth,\nor with people"),
         ("log_loss", comparison[sets], "held-out log-loss"),
-        ("log_loss", comparison[~sets], "log-loss above the truth's"),
+        ("log_loss", comparison[~sets], "log-loss above\nthat of the truth"),
         ("coverage", comparison, "coverage of intervals"),
     )
     kinds = list(comparison.groupby("data", sort=False).first()["title"].items())
-    looks = {}
-    for number, (name, label) in enumerate(kinds):
-        looks[name] = (label, *(marks[number % len(marks)] for marks in (DATA_COLOURS, DATA_MARKERS)))
+    simulated = iter(shades(sum(name not in DATA_SETS for name, _ in kinds)))
+    looks = {
+        name: (label, *((COLOURS[name], MARKERS[name]) if name in DATA_SETS else next(simulated)))
+        for name, label in kinds
+    }
     for axes, (measure, rows, label) in zip(panels, shown, strict=True):
         for number, (name, (_, colour, marker)) in enumerate(looks.items()):
             of_data = rows[(rows["data"] == name) & rows[measure].notna()]

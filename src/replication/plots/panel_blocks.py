@@ -7,7 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, MARKERS, PAGE, canvas, name_rows
+from judgerank.plots.colours import COLOURS, MARKERS, shades
+from judgerank.plots.style import PAGE, canvas, name_rows
 
 
 def blocks(rows: pd.DataFrame, coverage: pd.DataFrame | None, title: str) -> Figure:
@@ -34,19 +35,20 @@ def blocks(rows: pd.DataFrame, coverage: pd.DataFrame | None, title: str) -> Fig
 def _found(axes: Axes, coverage: pd.DataFrame) -> None:
     """Share of simulated data sets in which the test finds a block."""
     names = list(dict.fromkeys(coverage["block"]))
-    looks = {0.0: ("judge_aware", "comparisons independent"), 1.0: ("btl", "judges of a question err together")}
-    for sd, part in coverage.groupby("question_sd"):
-        colour, label = looks.get(float(sd), ("reference", f"spread of answers {sd:g}"))
-        for there, fill in ((True, COLOURS[colour]), (False, "white")):
+    words = {0.0: "comparisons independent", 1.0: "judges of a question err together"}
+    groups = list(coverage.groupby("question_sd"))
+    for (sd, part), (colour, marker) in zip(groups, shades(len(groups)), strict=True):
+        label = words.get(float(sd), f"spread of answers {sd:g}")
+        for there, fill in ((True, colour), (False, "white")):
             some = part[(part["size"] > 0) == there]
             y = np.array([names.index(name) for name in some["block"]]) + (0.12 if sd else -0.12)
-            what = "block there" if there else "block not there"
+            what = "effect present" if there else "no effect"
             axes.errorbar(
                 some["rejected"],
                 y,
                 xerr=2 * some["rejected_se"],
-                fmt=MARKERS[colour],
-                color=COLOURS[colour],
+                fmt=marker,
+                color=colour,
                 markerfacecolor=fill,
                 elinewidth=0.9,
                 label=f"{what}, {label}",
@@ -55,7 +57,7 @@ def _found(axes: Axes, coverage: pd.DataFrame) -> None:
     axes.set(xlabel="simulated data sets in which\nthe test finds it (line: .05)", xlim=(-0.03, 1.03))
     name_rows(axes, pd.Series(names), np.arange(len(names)), fontsize=6)
     axes.set_ylim(-0.6, len(names) - 0.4)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), fontsize=5.5, ncols=1)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), fontsize=6, ncols=1)
 
 
 def categories(rows: pd.DataFrame, title: str) -> Figure:
@@ -71,7 +73,7 @@ def categories(rows: pd.DataFrame, title: str) -> Figure:
         reach = [part["rank"] - part["low"], part["high"] - part["rank"]]
         style = {"fmt": "o", "color": COLOURS["judge_aware"], "elinewidth": 0.9, "capsize": 1.5}
         axes.errorbar(part["rank"], at, xerr=reach, **style)
-        told = f"{part['separated'].iloc[0]:.0f} of {part['pairs'].iloc[0]:.0f} pairs separated"
+        told = f"{part['separated'].iloc[0]:.0f} of {part['pairs'].iloc[0]:.0f} pairs differ significantly"
         axes.set_title(f"{category}\n{told}", fontsize=6)
         axes.set_xticks(range(1, len(models) + 1))
     for axes in panels[len(names) :]:

@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, MARKERS, PAGE, canvas
+from judgerank.plots.colours import COLOURS, shades
+from judgerank.plots.style import PAGE, canvas
 
 WAYS = {
-    "helped": ("people, helped by the panel", "position_aware"),
-    "alone": ("people alone", "btl"),
-    "as a judge": ("people as one more judge", "judge_aware"),
+    "helped": "people, helped by the panel",
+    "alone": "people alone",
+    "as a judge": "people as one more judge",
 }
 
 
@@ -19,10 +20,11 @@ def people(votes: pd.DataFrame, title: str) -> Figure:
     """What intervals hold, and the errors of scores on the human scale, by three ways to them."""
     figure, (left, right) = canvas(PAGE, 2.9, 1, 2, sharey=True)
     at = -np.arange(len(votes), dtype=float)
-    for shift, (way, (label, colour)) in zip((0.2, 0.0, -0.2), WAYS.items(), strict=True):
+    looks = shades(len(WAYS))
+    for shift, (way, label), (colour, marker) in zip((0.2, 0.0, -0.2), WAYS.items(), looks, strict=True):
         style = {
-            "fmt": MARKERS[colour],
-            "color": COLOURS[colour],
+            "fmt": marker,
+            "color": colour,
             "elinewidth": 0.9,
             "capsize": 1.5,
             "label": label,
@@ -34,9 +36,9 @@ def people(votes: pd.DataFrame, title: str) -> Figure:
     left.set_yticks(at, votes["setting"])
     left.set_ylim(at.min() - 0.6, 0.6)
     left.set_xlim(right=1.03)
-    left.set(xlabel="share of 95% intervals that hold people's score")
+    left.set(xlabel="coverage of 95% intervals of people's scores")
     right.set_xlim(left=0)
     right.set(xlabel="error of the scores, in log-odds")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    figure.suptitle(f"{title}\nbars: two Monte Carlo errors", fontsize=8)
+    figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
     return figure

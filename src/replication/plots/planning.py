@@ -7,13 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from judgerank.plots.style import COLOURS, PAGE, canvas
-from replication.plots.simulations import SETTING_COLOURS, SETTING_MARKERS
+from judgerank.plots.colours import COLOURS, shades
+from judgerank.plots.style import PAGE, canvas
 
 POWER_NAMES = {
     "pair_power": "the pair, by itself",
     "pairs_interval_excludes_zero": "all pairs, each by itself",
-    "separated": "all pairs, separated (Holm)",
+    "separated": "all pairs, Holm-adjusted",
 }
 # score widths are in units that depend on who judges
 SCALE_FREE = {
@@ -40,7 +40,7 @@ def plan(
         for level in wanted.loc[wanted["goal"].isin(goals), "wanted"].unique():
             axes.axhline(level, color=COLOURS["reference"], linestyle="--", linewidth=0.8, zorder=0)
         axes.set(xscale="log", xlabel="comparisons T")
-    for (goal, label), colour, marker in zip(SCALE_FREE.items(), SETTING_COLOURS, SETTING_MARKERS, strict=False):
+    for (goal, label), (colour, marker) in zip(SCALE_FREE.items(), shades(len(SCALE_FREE)), strict=True):
         rows = by_judges[by_judges["goal"] == goal].sort_values("n_judges")
         if len(rows):
             named = label.format(rows["wanted"].iloc[0])
@@ -57,7 +57,7 @@ def plan(
 
 
 def _curves(axes: Axes, curves: pd.DataFrame, simulated: pd.DataFrame, column: str, names: dict) -> None:
-    for (value, name), colour, marker in zip(names.items(), SETTING_COLOURS, SETTING_MARKERS, strict=False):
+    for (value, name), (colour, marker) in zip(names.items(), shades(len(names)), strict=True):
         line, points = (frame[frame[column] == value] for frame in (curves, simulated))
         axes.plot(line["comparisons"], line["formula"], color=colour)
         style = {"fmt": marker, "color": colour, "capsize": 1.5, "label": name}

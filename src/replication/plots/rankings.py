@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas, label_points, name_rows
+from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
+from judgerank.plots.style import PAGE, canvas, label_points, name_rows
 
 
 def leaderboard(frame: pd.DataFrame, title: str) -> Figure:
@@ -47,12 +48,12 @@ def uncertainty(errors: pd.DataFrame, ranks: pd.DataFrame, title: str) -> Figure
     figure, (left, right) = canvas(PAGE, 1.0 + 0.14 * len(rows), 1, 2, sharey=True)
     at = np.arange(len(rows))
     looks = {
-        "plug_in": ("comparison by comparison", "btl", 0.16),
-        "clustered": ("by question", "judge_aware", -0.16),
+        "plug_in": ("standard errors by comparison", 0.16),
+        "clustered": ("standard errors clustered by question", -0.16),
     }
-    for kind, (label, colour, shift) in looks.items():
+    for (kind, (label, shift)), (colour, _) in zip(looks.items(), shades(len(looks)), strict=True):
         # ticks at both ends: an interval of one rank has no length
-        style = {"color": COLOURS[colour], "marker": "|", "markersize": 3}
+        style = {"color": colour, "marker": "|", "markersize": 3}
         for axes, table in ((left, rows), (right, held)):
             ends = table[[f"low_{kind}", f"high_{kind}"]].to_numpy().T
             lines = axes.plot(ends, np.tile(at + shift, (2, 1)), **style)
@@ -63,7 +64,7 @@ def uncertainty(errors: pd.DataFrame, ranks: pd.DataFrame, title: str) -> Figure
     left.set(xlabel="score over the standard deviation of scores")
     right.set(xlabel="rank, simultaneous intervals")
     right.xaxis.get_major_locator().set_params(integer=True)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2, title="errors")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     figure.suptitle(f"{title}: {member.replace('_', '-')}", fontsize=8)
     return figure
 
@@ -74,15 +75,13 @@ def panel(summary: pd.DataFrame, title: str) -> Figure:
     figure, (left, right) = canvas(PAGE, 1.1 + 0.32 * len(rows), 1, 2, sharey=True)
     at = np.arange(len(rows))
     reach = np.abs(rows[["low", "high"]].to_numpy().T - rows["relative_sigma"].to_numpy())
-    style = {"fmt": "o", "color": COLOURS["judge_aware"], "elinewidth": 0.9, "capsize": 1.5}
+    style = {"fmt": "o", "color": shades(1)[0][0], "elinewidth": 0.9, "capsize": 1.5}
     left.errorbar(rows["relative_sigma"], at, xerr=reach, **style)
     left.set(xlabel="spread of answers over spread of scores")
     left.set_xlim(left=0)
-    for kind, label, colour in (
-        ("without_ratio", "question effects left out", "btl"),
-        ("with_ratio", "question effects integrated out", "judge_aware"),
-    ):
-        right.plot(rows[kind], at, MARKERS[colour], color=COLOURS[colour], label=label)
+    kinds = {"without_ratio": "question effects left out", "with_ratio": "question effects integrated out"}
+    for (kind, label), (colour, marker) in zip(kinds.items(), shades(len(kinds)), strict=True):
+        right.plot(rows[kind], at, marker, color=colour, label=label)
     right.axvline(1, color=COLOURS["reference"], linewidth=0.6)
     right.set(xlabel="standard error over the one clustered")
     right.set_xlim(0, 1.2)

@@ -7,7 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, REFERENCES, canvas
+from judgerank.plots.colours import COLOURS, MARKERS, NAMES
+from judgerank.plots.style import PAGE, REFERENCES, canvas
 
 MEASURE_NAMES = {"pearson": "Pearson correlation", "spearman": "Spearman correlation"}
 ENOUGH = 0.9  # of the repeats at the fullest point; points with fewer are drawn hollow
@@ -46,7 +47,7 @@ def efficiency(frame: pd.DataFrame, measure: str, title: str) -> Figure:
         axes.set_xticks(sizes, [f"{size / 1000:g}" for size in sizes])
         for size, count in repeats.items():
             place = {"xycoords": ("data", "axes fraction"), "ha": "center", "va": "bottom", "color": "#595959"}
-            axes.annotate(str(count), (size, 1.0), fontsize=5.5, **place)
+            axes.annotate(str(count), (size, 1.0), fontsize=6, **place)
         axes.set_title(f"K = {many}", pad=12)
         axes.set_xlabel("thousand comparisons T")
     panels[0].set_ylabel(MEASURE_NAMES[measure])

@@ -6,23 +6,31 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas
+from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
+from judgerank.plots.style import PAGE, canvas
 
-SETTING_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
-SETTING_MARKERS = ("o", "s", "D", "^", "v", "P", "X")
-ERROR_LABELS = {"score": "MSE of s", "log_discrimination": "MSE of log gamma"}
+ERROR_LABELS = {"score": "mean squared error\nof s", "log_discrimination": "mean squared error\nof log gamma"}
 
 
 def settings_in(frame: pd.DataFrame) -> list[tuple[str, str, str, pd.DataFrame]]:
     """Label, colour, marker and rows of every (N, K) in a frame, in order of appearance."""
-    groups = frame.groupby(["n_models", "n_judges"], sort=False)
-    look = zip(SETTING_COLOURS, SETTING_MARKERS, strict=True)
-    return [(f"N={n}, K={k}", *next(look), rows) for (n, k), rows in groups]
+    groups = list(frame.groupby(["n_models", "n_judges"], sort=False))
+    looks = shades(len(groups))
+    return [(f"N={n}, K={k}", *look, rows) for look, ((n, k), rows) in zip(looks, groups, strict=True)]
 
 
-def mse(frame: pd.DataFrame, title: str) -> Figure:
+def estimator_of(endings: pd.DataFrame) -> str:
+    """Which estimator a study used, in words, from how its fits ended."""
+    if "ambiguous" in endings:  # asked of no other
+        return "maximum likelihood over a box"
+    if {"stopping_rule", "iteration_limit"} & set(endings):
+        return "Algorithm 1"
+    return "maximum likelihood, where there is an interior maximum"
+
+
+def mse(frame: pd.DataFrame, endings: pd.DataFrame, title: str) -> Figure:
     """Figure 1: mean squared errors with interquartile bands, and how often there was an interior maximum."""
-    figure, panels = canvas(PAGE, 2.9, 1, 3, width_ratios=(1, 1, 0.8))
+    figure, panels = canvas(PAGE, 3.1, 1, 3, width_ratios=(1, 1, 0.8))
     for axes, (parameter, label) in zip(panels, ERROR_LABELS.items(), strict=False):
         for name, colour, marker, rows in settings_in(frame[frame["parameter"] == parameter]):
             axes.loglog(rows["n_comparisons"], rows["mean"], marker=marker, color=colour, label=name)
@@ -35,42 +43,47 @@ def mse(frame: pd.DataFrame, title: str) -> Figure:
         share = rows["n_interior"] / rows["n_replications"].max()
         panels[2].semilogx(rows["n_comparisons"], share, marker=marker, color=colour)
     panels[2].set(xlabel="comparisons T", ylabel="share with an interior maximum", ylim=(-0.03, 1.03))
-    figure.suptitle(title, fontsize=8)
+    runs = frame["n_replications"].max()
+    note = f"estimator: {estimator_of(endings)}; lines: means of {runs} runs; bands: interquartile ranges"
+    figure.suptitle(f"{title}\n{note}", fontsize=8)
     return figure
 
 
-def mse_draws(further: pd.DataFrame, main: pd.DataFrame, algorithm: pd.DataFrame | None) -> Figure:
+def mse_draws(
+    further: pd.DataFrame, main: pd.DataFrame, algorithm: pd.DataFrame | None, endings: pd.DataFrame
+) -> Figure:
     """Mean squared errors under every draw of the truth, by setting; Algorithm 1 beside them where it was run."""
     groups = settings_in(main)
     figure, panels = canvas(PAGE, 4.0, 2, len(groups), sharex="col", sharey="row")
     panels = panels.reshape(2, len(groups))
     for column, (name, colour, marker, rows) in zip(panels.T, groups, strict=True):
         for axes, parameter in zip(column, ERROR_LABELS, strict=True):
-            for line in _draws_of(further, rows, parameter=parameter):
+            for line in draws_of(further, rows, parameter=parameter):
                 thin = axes.loglog(line["n_comparisons"], line["mean"], color=colour, linewidth=0.5, alpha=0.8)
                 thin[0].set_label("further draws")
             line = rows[rows["parameter"] == parameter]
             axes.loglog(line["n_comparisons"], line["mean"], marker=marker, color=colour, label="main draw")
-            for line in () if algorithm is None else _draws_of(algorithm, rows, parameter=parameter, draw=0):
+            for line in () if algorithm is None else draws_of(algorithm, rows, parameter=parameter, draw=0):
                 style = {"color": "black", "linestyle": "--", "marker": "+", "zorder": 3}
                 axes.loglog(line["n_comparisons"], line["mean"], label="main draw, Algorithm 1", **style)
         column[0].set_title(name)
         column[1].set_xlabel("comparisons T")
     for axes, label in zip(panels[:, 0], ERROR_LABELS.values(), strict=True):
         axes.set_ylabel(label)
-    figure.legend(**_named_once(panels[0]), loc="outside lower center", ncols=3)
-    figure.suptitle("Mean squared error under every draw of the truth", fontsize=8)
+    figure.legend(**named_once(panels[0]), loc="outside lower center", ncols=3)
+    note = f"estimator: {estimator_of(endings)}; dashed: Algorithm 1"
+    figure.suptitle(f"Mean squared error under every draw of the truth\n{note}", fontsize=8)
     return figure
 
 
-def _draws_of(frame: pd.DataFrame, rows: pd.DataFrame, **where: object) -> list[pd.DataFrame]:
+def draws_of(frame: pd.DataFrame, rows: pd.DataFrame, **where: object) -> list[pd.DataFrame]:
     """The lines of a frame, draw by draw, that are of the same N and K as some rows."""
     place = rows[["n_models", "n_judges"]].iloc[0].to_dict() | where
     same = (frame[list(place)] == pd.Series(place)).all(axis=1)
     return [line for _, line in frame[same].groupby("draw")]
 
 
-def _named_once(panels: np.ndarray) -> dict[str, list]:
+def named_once(panels: np.ndarray) -> dict[str, list]:
     """Handles and labels for a legend, each label once, whichever panels it is in."""
     found = {}
     for axes in panels:
@@ -89,8 +102,10 @@ def shrunk(frame: pd.DataFrame, title: str) -> Figure:
         for axes, (parameter, label) in zip(column, ERROR_LABELS.items(), strict=True):
             line = rows[rows["parameter"] == parameter]
             x = line["n_comparisons"]
-            axes.loglog(x, line["mean"], marker="s", color=COLOURS["btl"], label="maximum likelihood")
-            axes.loglog(x, line["mean_shrunk"], marker="o", color=COLOURS["judge_aware"], label="shrunk")
+            look = {"marker": MARKERS["judge_aware"], "color": COLOURS["judge_aware"]}
+            axes.loglog(x, line["mean"], label="judge-aware, maximum likelihood", **look)
+            hollow = {"linestyle": "--", "markerfacecolor": "white"}
+            axes.loglog(x, line["mean_shrunk"], label="judge-aware, with shrinkage", **look, **hollow)
             axes.set_ylabel(label if axes in panels[:, 0] else "")
         column[0].set_title(name)
         column[1].set_xlabel("comparisons T")
@@ -102,7 +117,7 @@ def shrunk(frame: pd.DataFrame, title: str) -> Figure:
 def slot_bias(summary: pd.DataFrame, bias: pd.DataFrame, title: str) -> Figure:
     """Root mean squared bias against T in both orders of presentation, and every model's bias at the largest T."""
     figure, (left, right) = canvas(PAGE, 2.9, 1, 2)
-    lines = {"names": ("-", "slots follow names"), "random": (":", "slots at random")}
+    lines = {"names": ("-", "order follows names"), "random": (":", "random order")}
     for member, rows in summary.groupby("member", sort=False):
         look = {"color": COLOURS.get(member), "marker": MARKERS.get(member, "v")}
         for order, (line, _) in lines.items():
@@ -117,56 +132,10 @@ def slot_bias(summary: pd.DataFrame, bias: pd.DataFrame, title: str) -> Figure:
         noise.index, noise, color=COLOURS["reference"], linestyle="--", label="no bias (Monte Carlo noise)"
     )
     left.set(xlabel="comparisons T", ylabel="root mean squared bias\nof the scores")
-    left.set_title("solid: slots follow names; dotted: at random", fontsize=7)
+    left.set_title("order of presentation: solid by name, dotted random", fontsize=7)
     right.axhline(0, color=COLOURS["reference"], linewidth=0.6)
     right.set(xlabel="model, in the order of names", ylabel="bias at the largest T")
-    right.set_title("slots follow names", fontsize=7)
+    right.set_title("bars: two standard errors", fontsize=7)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
     figure.suptitle(title, fontsize=8)
-    return figure
-
-
-METHOD_LOOK = {
-    "judge_aware": ("judge-aware", COLOURS["judge_aware"], "o"),
-    "btl": ("unweighted BTL, against the truth", COLOURS["btl"], "s"),
-    "btl_rescaled": ("unweighted BTL, truth on its scale", "#009E73", "^"),
-}
-
-
-SHOWN = {"coverage": "coverage", "width": "mean width", "relative_width": "mean width over\nspread of scores"}
-
-
-def coverage(frame: pd.DataFrame, further: pd.DataFrame | None, level: float, title: str) -> Figure:
-    """Figure 2 under every draw of the truth: coverage, mean width, and width over spread.
-
-    The main draw has markers, and two Monte Carlo standard errors as bars; further draws are thin lines.
-    """
-    groups = settings_in(frame)
-    figure, panels = canvas(PAGE, 5.8, 3, len(groups), sharex="col", sharey="row", height_ratios=(1.6, 1, 1))
-    panels = panels.reshape(3, len(groups))
-    for column, (name, _, _, rows) in zip(panels.T, groups, strict=True):
-        for method, (label, colour, marker) in METHOD_LOOK.items():
-            line = rows[rows["method"] == method]
-            thin = [] if further is None else _draws_of(further, rows, method=method)
-            # truth on its scale or not, the intervals are the same
-            for axes, value in zip(column[: 1 if method == "btl_rescaled" else 3], SHOWN, strict=False):
-                for other in thin:
-                    axes.plot(other["n_comparisons"], other[value], color=colour, linewidth=0.5, alpha=0.8)
-                bars = 2 * line["coverage_se"] if value == "coverage" else None
-                style = {"marker": marker, "color": colour, "label": label, "capsize": 1.5, "zorder": 3}
-                axes.errorbar(line["n_comparisons"], line[value], bars, **style)
-        column[0].axhline(level, color=COLOURS["reference"], linestyle="--", linewidth=0.8)
-        column[0].set(title=name, xscale="log")
-        column[2].set(xlabel="comparisons T")
-        for axes in column[1:]:
-            axes.set_yscale("log")
-            axes.minorticks_off()
-            axes.yaxis.set_major_formatter("{x:g}")
-        ends = line["n_comparisons"].iloc[[0, -1]]
-        column[2].set_xticks(ends, [f"{value / 1000:g}K" for value in ends])
-    for axes, label in zip(panels[:, 0], SHOWN.values(), strict=True):
-        axes.set_ylabel(label)
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    thin = "" if further is None else "; thin lines: further draws of the truth"
-    figure.suptitle(f"{title}{thin}", fontsize=8)
     return figure

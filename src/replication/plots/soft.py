@@ -7,24 +7,38 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, MARKERS, PAGE, canvas
+from judgerank.plots.colours import COLOURS, MARKERS, shades
+from judgerank.plots.style import PAGE, canvas
 
-# way, column, label, colour
+# way, column, label, look
+JUDGE_AWARE = {"color": COLOURS["judge_aware"], "fmt": MARKERS["judge_aware"]}
 GAINS = (
-    ("p", "gain", "p", "judge_aware"),
-    ("p, weighted", "gain", "p, judges weighted by dispersion", "position_aware"),
-    ("p, BTL", "gain", "p, unweighted BTL", "btl"),
+    ("p", "gain", "p, judge-aware", JUDGE_AWARE),
+    (
+        "p, weighted",
+        "gain",
+        "p, judge-aware, judges weighted by dispersion",
+        JUDGE_AWARE | {"markerfacecolor": "white"},
+    ),
+    ("p, BTL", "gain", "p, unweighted BTL", {"color": COLOURS["btl"], "fmt": MARKERS["btl"]}),
 )
-HELD = (
-    ("p", "covered_clustered", "p, clustered errors", "judge_aware"),
-    ("p", "covered_plug_in", "p, plug-in errors", "position_only"),
-    ("letter", "covered_clustered", "letter, clustered errors", "in_house"),
+HELD = tuple(
+    (way, column, label, {"color": colour, "fmt": marker})
+    for (way, column, label), (colour, marker) in zip(
+        (
+            ("p", "covered_clustered", "p, clustered standard errors"),
+            ("p", "covered_plug_in", "p, plug-in standard errors"),
+            ("letter", "covered_clustered", "letter, clustered standard errors"),
+        ),
+        shades(3),
+        strict=True,
+    )
 )
 TICKS = (0.1, 0.2, 0.5, 1, 2, 4)
 
 
 def soft(worth: pd.DataFrame, title: str) -> Figure:
-    """How many letters one probability is worth, and what intervals hold."""
+    """Letters that give the precision of one probability, and coverage of intervals."""
     figure, (left, right) = canvas(PAGE, 3.9, 1, 2, sharey=True)
     settings = list(dict.fromkeys(worth["setting"]))
     for axes, series in ((left, GAINS), (right, HELD)):
@@ -36,25 +50,24 @@ def soft(worth: pd.DataFrame, title: str) -> Figure:
     left.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
     left.set_xticks([], minor=True)
     left.axvline(1.0, color=COLOURS["reference"], linewidth=0.6)
-    left.set(xlabel="letters that one judgment with p is worth")
+    left.set(xlabel="letters that give the precision of one probability p")
     right.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
-    right.set(xlabel="share of 95% intervals that hold the score")
-    figure.suptitle(f"{title}\nbars: two Monte Carlo errors", fontsize=8)
+    right.set(xlabel="coverage of 95% intervals of the scores")
+    figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
     return figure
 
 
-def _points(axes: Axes, table: pd.DataFrame, settings: list[str], series: tuple[tuple[str, ...], ...]) -> None:
+def _points(axes: Axes, table: pd.DataFrame, settings: list[str], series: tuple) -> None:
     """One row of points for each setting, with bars of two Monte Carlo errors."""
     at = -np.arange(len(settings), dtype=float)
-    for shift, (way, column, label, colour) in zip((0.22, 0.0, -0.22), series, strict=True):
+    for shift, (way, column, label, look) in zip((0.22, 0.0, -0.22), series, strict=True):
         rows = table.loc[way].loc[settings]
         axes.errorbar(
             rows[column],
             at + shift,
             xerr=2 * rows[f"{column}_se"],
-            fmt=MARKERS[colour],
-            color=COLOURS[colour],
             elinewidth=0.9,
             capsize=1.5,
             label=label,
+            **look,
         )

@@ -9,7 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, MARKERS, NAMES, PAGE, canvas, name_rows
+from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
+from judgerank.plots.style import PAGE, canvas, name_rows
 
 
 def fragility(summary: pd.DataFrame, changes: pd.DataFrame, title: str) -> Figure:
@@ -31,25 +32,33 @@ def fragility(summary: pd.DataFrame, changes: pd.DataFrame, title: str) -> Figur
     left.set_title("marker: another model is first; bars: neighbours swap", fontsize=7)
     ends = [0.8, 1.3 * swaps[["forecast", "size"]].replace(np.inf, np.nan).max().max()]
     right.plot(ends, ends, color=COLOURS["reference"], linewidth=0.6)
-    right.set(xscale="log", yscale="log", xlabel="forecast by one step", ylabel="left out, confirmed by a fit")
-    right.set_title("on the line the forecast was right", fontsize=7)
+    right.set(
+        xscale="log",
+        yscale="log",
+        xlabel="predicted by one linear step",
+        ylabel="judgments left out, confirmed by a fit",
+    )
+    right.set_title("on the line: predicted correctly", fontsize=7)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     figure.suptitle(title, fontsize=8)
     return figure
 
 
 def effective(summary: pd.DataFrame, calibration: pd.DataFrame | None, title: str) -> Figure:
-    """Independent judges that panels are worth, and the same of simulated ones beside what they are worth."""
+    """Effective number of judges of every panel, and that of simulated panels beside the known one."""
     rows = summary.iloc[::-1].reset_index(drop=True)
     figure, (left, right) = canvas(PAGE, 1.2 + 0.27 * len(rows), 1, 2)
     reach = np.abs(rows[["information_low", "information_high"]].to_numpy().T - rows["information"].to_numpy())
     style = {"fmt": "o", "elinewidth": 0.9, "capsize": 1.5}
-    left.errorbar(rows["information"], rows.index, xerr=reach, color=COLOURS["judge_aware"], **style)
+    for member in summary["member"].unique():
+        mine = (rows["member"] == member).to_numpy()
+        look = style | {"fmt": MARKERS[member], "color": COLOURS[member]}
+        left.errorbar(rows["information"][mine], rows.index[mine], xerr=reach[:, mine], **look)
     left.plot(rows["judges"], rows.index, "s", color=COLOURS["reference"], markerfacecolor="white")
     name_rows(left, rows["title"] + ", " + rows["member"].map(NAMES), rows.index)
     left.set_xlim(0, 1.08 * rows["judges"].max())
     left.set_xlabel("judges")
-    left.set_title("dots: independent judges it is worth; squares: its judges", fontsize=7)
+    left.set_title("filled: effective number of judges; hollow: judges", fontsize=7)
     if calibration is None:
         right.set_axis_off()
     else:
@@ -59,15 +68,15 @@ def effective(summary: pd.DataFrame, calibration: pd.DataFrame | None, title: st
 
 
 def _calibration(axes: Axes, known: pd.DataFrame, style: dict[str, Any]) -> None:
-    """What simulated panels are said to be worth, against what they are."""
+    """Estimated effective number of judges of simulated panels, against the known one."""
     top = 1.15 * float(known["n_judges"].max())
     axes.plot([0, top], [0, top], color=COLOURS["reference"], linewidth=0.6)
     errors = {"xerr": 2 * known["worth_se"], "yerr": 2 * known["information_se"]}
-    axes.errorbar(known["worth"], known["information"], color=COLOURS["btl"], **errors, **style)
+    axes.errorbar(known["worth"], known["information"], color=shades(1)[0][0], **errors, **style)
     for number, (_, row) in enumerate(known.sort_values("worth").iterrows()):
         below = {"xytext": (-7, 6), "ha": "right"} if number % 2 else {"xytext": (7, -8)}
         place = {"textcoords": "offset points", "fontsize": 6, **below}
         axes.annotate(row["panel"], (row["worth"], row["information"]), **place)
-    axes.set(xlim=(0, 1.3 * top), ylim=(0, top), xlabel="worth, by the variance of the scores")
-    axes.set_ylabel("said to be worth")
-    axes.set_title("eight simulated judges; bars: two errors", fontsize=7)
+    axes.set(xlim=(0, 1.3 * top), ylim=(0, top), xlabel="effective judges, by the variance of the scores")
+    axes.set_ylabel("effective judges, estimated")
+    axes.set_title("eight simulated judges; bars: two standard errors", fontsize=7)

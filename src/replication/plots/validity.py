@@ -6,10 +6,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, PAGE, canvas
+from judgerank.plots.colours import COLOURS, shades
+from judgerank.plots.style import PAGE, canvas
 
-LOOKS = {"wald": ("Wald test alone", "#b2182b", "x"), "both": ("both tests", "#2166ac", "o")}
-PANELS = (("error", 0.05, "false or reversed pair"), ("ranks", 0.95, "all ranks held"), ("power", None, "power"))
+TESTS = {"wald": "Wald test alone", "both": "both tests"}
+PANELS = (
+    ("error", 0.05, "false or reversed pair"),
+    ("ranks", 0.95, "all ranks covered"),
+    ("power", None, "power"),
+)
 
 
 def validity(order: pd.DataFrame, title: str) -> Figure:
@@ -18,7 +23,7 @@ def validity(order: pd.DataFrame, title: str) -> Figure:
     cells = list(rows.groupby(["title", "method"], sort=False).groups)
     figure, panels = canvas(PAGE, 1 + 0.19 * len(cells), 1, len(PANELS), sharey=True)
     for axes, (measure, nominal, label) in zip(panels, PANELS, strict=True):
-        for test, (name, colour, marker) in LOOKS.items():
+        for (test, name), (colour, marker) in zip(TESTS.items(), shades(len(TESTS)), strict=True):
             chosen = rows[rows["test"] == test]
             y = np.arange(len(chosen))[::-1]
             error = 2 * chosen[f"{measure}_se"].fillna(0)
