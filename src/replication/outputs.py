@@ -129,7 +129,7 @@ def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
         try:
             return {name: load_judgments(dataset) for name, dataset in wanted.items()}, ""
         except DataUnavailableError as error:
-            if cfg.surrogate is Surrogate.never:
+            if cfg.surrogate is Surrogate.never or any(one.stand_in is None for one in wanted.values()):
                 raise
             log.info("surrogate: %s, so this section runs on simulated stand-ins", error)
     return {name: surrogate_judgments(dataset, cfg.seed) for name, dataset in wanted.items()}, "surrogate"
