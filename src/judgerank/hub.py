@@ -11,7 +11,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -116,6 +116,16 @@ def load_rows(source: str, *columns: str, nested: bool = True) -> pyarrow.Table:
 def about(rows: pyarrow.Table) -> dict[str, str]:
     """What rows are of: set, revision (of a set on the hub), configuration and split."""
     return json.loads(rows.schema.metadata[ABOUT])
+
+
+def on_revisions(told: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    """Which revisions were read, of those sources that are sets on the hub, and how to read another."""
+    for one in told:
+        if "revision" in one:
+            yield (
+                f"{one['file']} is read as the hub had it when it was first loaded here (revision "
+                f"{str(one['revision'])[:7]}); name another revision to load it again (hf:owner/name@REVISION)."
+            )
 
 
 def sha256(rows: pyarrow.Table) -> str:

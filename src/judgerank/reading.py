@@ -14,6 +14,7 @@ from judgerank.errors import ConfigError, DataError
 from judgerank.files import Files, is_files, label_of, labels_of, named, paths_of, place_of, title_of
 from judgerank.forms import opened
 from judgerank.frames import NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
+from judgerank.hub import on_revisions
 from judgerank.judgments import Judgments
 from judgerank.layouts import Layout, Table, recognised
 from judgerank.layouts.doubled import require_copies, without_copies
@@ -124,16 +125,7 @@ def read_judgments(
     if len(paths) > 1:
         source = {"file": f"{len(paths)} files", "path": place_of(paths), "files": told}
     judgments = judgments_from(tables, title_of(paths), source)
-    return replace(judgments, remarks=(*judgments.remarks, *_on_revisions(told)))
-
-
-def _on_revisions(told: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    for one in told:
-        if "revision" in one:
-            yield (
-                f"{one['file']} is read as the hub had it when it was first loaded here (revision "
-                f"{str(one['revision'])[:7]}); name another revision to load it again (hf:owner/name@REVISION)."
-            )
+    return replace(judgments, remarks=(*judgments.remarks, *on_revisions(told)))
 
 
 def comparisons_in(source: Comparisons | Source) -> Comparisons:
