@@ -1,4 +1,5 @@
 # make reproduce   install what the lock file names, then run every section
+# make paper       the same for the paper's own sections alone
 # make test        lint and tests
 # make quick       lint and the tests that take less than a minute
 # make lowest      the library's quick tests at the lowest versions that pyproject.toml allows (PYTHON=python3.13: on that Python)
@@ -23,17 +24,21 @@ SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability co
             length_covariate mixed_judges sparsity subsampling_efficiency unstated_settings model_comparison \
             uncertainty panel trust newcomers people soft method_comparison convergence_mse ci_coverage \
             small_samples slot_bias validity adaptive plan
+PAPER    := $(filter $(notdir $(basename $(wildcard experiments/*.py))),$(SECTIONS))
 PYTHON   ?= python3
 BIN      := .venv/bin
 ARGS     ?=
 UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce test quick lowest newest licences smoke figures audit crate verify kernels bench torture rank collect docs lock environment \
+.PHONY: reproduce paper test quick lowest newest licences smoke figures audit crate verify kernels bench torture rank collect docs lock environment \
         $(SECTIONS)
 
 reproduce: $(SECTIONS)
 	$(MAKE) audit crate
+
+paper: $(PAPER)
+	$(MAKE) audit
 
 environment: .venv/installed
 

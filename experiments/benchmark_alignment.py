@@ -1,6 +1,7 @@
 """Section 5.2 and appendix F.1: agreement with MT-Bench (Table 1) and UltraFeedback (its table and figure).
 
-python experiments/benchmark_alignment.py [solver=adam] [ratings=my_ratings.json] ...
+python experiments/benchmark_alignment.py [solver=adam] [ratings=my_ratings.json]
+    [+dataset@votes.mt_bench=mt_bench_votes] ...
 """
 
 import logging
@@ -10,11 +11,13 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import FitResult
-from judgerank.errors import DataUnavailableError
+from judgerank.errors import DataError, DataUnavailableError
 from judgerank.judgments import Judgments
+from judgerank.listing import listed
 from replication import plots, published
 from replication.config import both_fits, main
-from replication.datasets import ultrafeedback_ratings
+from replication.correlation import spearman
+from replication.datasets import load_judgments, named_source, ultrafeedback_ratings
 from replication.outputs import run_section
 from replication.tables import Table, fit_rows, leaderboard
 
@@ -42,6 +45,11 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         tables[name] = Table(ranking.reset_index(), caption)
         fits.append(fit_rows(pair, cfg.level, dataset=name))
         leads += [lead(fitted, cfg.level, dataset=name) for fitted in pair]
+        if name in cfg.votes:
+            votes = load_judgments(cfg.votes[name])
+            tables[f"{name}_votes"] = votes_table(
+                pair[0], both_fits(cfg.solver, votes.comparisons)["btl"], votes, cfg.level
+            )
         for fitted in pair:
             log.info("%s: %s%s", title, fitted, note if fitted is pair[0] else "")
     tables["fits"] = Table(pd.concat(fits, ignore_index=True), "The fits", 4)
@@ -54,7 +62,8 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     try:
         if cfg.ratings:
             rated = ultrafeedback_ratings(cfg.ratings)
-            tables["ratings"] = Table(rated, "UltraFeedback: mean rating of every model in four dimensions")
+            caption = f"UltraFeedback: mean rating of every model in four dimensions ({rated.attrs['source']})"
+            tables["ratings"] = Table(rated, caption)
     except DataUnavailableError as error:
         log.info("the four-dimension figure is left out: %s", error)
     return tables
@@ -66,6 +75,25 @@ def lead(fitted: FitResult, level: float, **place: str) -> dict[str, object]:
     found = fitted.contrast({first: 1, second: -1}, level)
     names = {"fit": fitted.model.name, "first": first, "second": second}
     return {**place, **names, "difference": found.pop("estimate"), **found}
+
+
+def votes_table(judged: FitResult, voted: FitResult, votes: Judgments, level: float) -> Table:
+    """Scores of people's votes, all people alike, beside the judges' scores of the same models."""
+    both = judged.scores.index.intersection(voted.scores.index)
+    if both.empty:
+        raise DataError(
+            f"{votes.title}: none of its models is among those judged (it has: {listed(voted.scores.index)})"
+        )
+    intervals = voted.confidence_intervals(level).query("parameter == 'score'").set_index("name").loc[both]
+    frame = intervals[["estimate", "low", "high"]].rename(columns=lambda end: f"{end}_votes")
+    frame["score_judge_aware"] = judged.scores
+    ranks = {"rank_votes": frame["estimate_votes"], "rank_judge_aware": frame["score_judge_aware"]}
+    frame = frame.assign(**{name: scores.rank(ascending=False).astype(int) for name, scores in ranks.items()})
+    rho = spearman(frame["estimate_votes"], frame["score_judge_aware"])
+    many = f"{voted.comparisons.n_comparisons:,.0f} votes, Spearman correlation with the judges {rho:.3f}"
+    log.info("%s: %s", votes.title, many)
+    caption = f"{votes.title} ({named_source(votes.source)}): BTL scores with {level:.0%} intervals; {many}"
+    return Table(frame.sort_values("rank_votes").rename_axis("model").reset_index(), caption)
 
 
 def _note(fitted: FitResult) -> str:

@@ -3,7 +3,6 @@
 python experiments/torture.py [inputs.cases=100] [maxima.members=[judge_aware]] ...
 """
 
-import json
 import logging
 import time
 from pathlib import Path
@@ -14,8 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank.errors import NotAsStoredError
 from judgerank.publishing import staged
 from replication.config import ROOT, main
-from replication.machine import machine
-from replication.outputs import provenance
+from replication.records import provenance, write_record
 from replication.replicate import Study
 from replication.tables import Table
 from replication.torture.designs import certificate_false, maximum_missed
@@ -80,8 +78,7 @@ def run(cfg: DictConfig) -> None:
     target = Path(ROOT, cfg.results, "torture")
     with staged(target) as folder:
         Table(frame, "Adverse cases at random, and how often what must not happen did").write(folder, "counts")
-        run_json = provenance("torture", cfg, {}, "") | {"machine": machine(ROOT, start)}
-        (folder / "run.json").write_text(json.dumps(run_json, indent=2) + "\n")
+        write_record(folder, target, provenance("torture", cfg, {}, ""), ROOT, start)
     happened = frame["happened"].sum()
     if happened:
         raise NotAsStoredError(f"{happened} of {frame['cases'].sum()} cases ended as none must")

@@ -22,9 +22,12 @@ from omegaconf import DictConfig, open_dict
 
 from judgerank.errors import ConfigError, DataUnavailableError, NotAsStoredError
 from judgerank.plots.style import save_figures
+from judgerank.publishing import staged
 from replication.config import ROOT, main, script_of
 from replication.legends import looks, wrong_labels
-from replication.outputs import VERSIONED, folder_of, load_section_data, provenance, suffix_of
+from replication.outputs import folder_of, load_section_data, suffix_of
+from replication.records import RECORD, VERSIONED, provenance, write_record
+from replication.tables import Table
 from replication.verifying import Difference, compare, unlike_csv, unlike_listed, unlike_versions
 
 log = logging.getLogger("replication")
@@ -72,9 +75,9 @@ def verified(
     plan = cfg.sections[section]
     given = compose(section, [*job, *cfg.overrides])
     stored, figures = (folder_of(given, base, section) for base in (cfg.results, cfg.figures))
-    if not (stored / "run.json").is_file():
-        return [Difference(stored.name, "", "run.json", "missing", "there")], "nothing stored"
-    found = unlike_listed(stored, "run.json") + unlike_listed(figures, "figures.json")
+    if not (stored / RECORD).is_file():
+        return [Difference(stored.name, "", RECORD, "missing", "there")], "nothing stored"
+    found = unlike_listed(stored, RECORD) + unlike_listed(figures, "figures.json")
     tables = {}
     for path in sorted(stored.glob("*.csv")):
         try:
@@ -82,7 +85,7 @@ def verified(
             found += unlike_csv(path)
         except ValueError as error:  # of pandas or of an encoding: not a table any more
             found.append(Difference(stored.name, "", path.name, str(error), "a table"))
-    run_json = json.loads((stored / "run.json").read_text())
+    run_json = json.loads((stored / RECORD).read_text())
     found += unlike_settings(run_json, provenance(section, given, {}, ""), "section", "config")
     found += unlike_versions(run_json["versions"], LOCK.read_text(), VERSIONED)
     if not cfg.recompute:
@@ -191,6 +194,21 @@ def unlike_settings(stored: dict, now: dict, *parts: str) -> list[Difference]:
     return [Difference("run.json", "", name, one, other) for name, one, other in both if one != other]
 
 
+def is_whole(cfg: DictConfig) -> bool:
+    """Whether all that is stored is looked at, and recomputed as far as by default."""
+    is_part = cfg.only or cfg.datasets or cfg.overrides or cfg.seed is not None
+    return cfg.recompute and cfg.sample == 1 and not is_part
+
+
+def keep(cfg: DictConfig, names: list[str], start: float) -> None:
+    """Store that every section is as stored, and how long it took to find out."""
+    target = Path(ROOT, cfg.results, "verify")
+    frame = pd.DataFrame({"section": names, "verdict": "as stored"})
+    with staged(target) as folder:
+        Table(frame, "Sections whose stored tables come out again").write(folder, "sections")
+        write_record(folder, target, provenance("verify", cfg, {}, ""), ROOT, start)
+
+
 @main("verify")
 def run(cfg: DictConfig) -> None:
     unknown = set(cfg.only or []) - set(cfg.sections)
@@ -199,10 +217,11 @@ def run(cfg: DictConfig) -> None:
     seed = secrets.randbelow(2**32) if cfg.seed is None else cfg.seed
     if cfg.recompute and cfg.sample:
         log.info("%d of every axis, drawn with seed=%d (sample=null recomputes everything)", cfg.sample, seed)
-    different, start = [], time.monotonic()
+    names, different, start = [], [], time.monotonic()
     for section in cfg.only or cfg.sections:
         for job in jobs(cfg, section):
             began, name = time.monotonic(), " ".join([section, *job])
+            names.append(name)
             # each section's sample depends on the seed alone, not on which others are verified
             rng = np.random.default_rng([seed, *name.encode()])
             try:
@@ -218,8 +237,10 @@ def run(cfg: DictConfig) -> None:
             different += [(name, difference) for difference in found]
     log.info("verified in %.0f s", time.monotonic() - start)
     if different:
-        names = list(dict.fromkeys(name for name, _ in different))
-        raise NotAsStoredError(f"{len(different)} differences from what is stored: {', '.join(names)}")
+        unlike = list(dict.fromkeys(name for name, _ in different))
+        raise NotAsStoredError(f"{len(different)} differences from what is stored: {', '.join(unlike)}")
+    if is_whole(cfg):
+        keep(cfg, names, start)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ settings.load_profile("core")
 # Files that take more than five seconds of a processor, which `make quick` leaves out
 SLOW_BY_PART = {
     "library": "adaptive boards length localized localized_regressions trust",
-    "study": "audit cluster config dependence docs faults growing method_comparison model_comparison newcomers "
-    "one_set panel people planning plots replicate sections seeded_faults simulation slots smoke soft "
+    "study": "audit cluster config datasets dependence docs faults growing method_comparison model_comparison "
+    "newcomers one_set panel people planning plots replicate sections seeded_faults simulation slots smoke soft "
     "stored_simulations torture trusting validity verify",
-    "tool": "boards collecting collecting_batches collecting_faults collecting_runs command faults further "
+    "tool": "boards collecting collecting_batches collecting_faults collecting_runs command faults further hub "
     "layouts member_choice members page panel people publishing rank rank_questions scale suggestions targets "
     "trust versions wheel",
 }

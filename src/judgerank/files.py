@@ -12,6 +12,7 @@ from typing import TypeGuard
 from judgerank.contents import PART, split
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.forms import READERS, STDIN, bare_name, form_of
+from judgerank.hub import Place, is_hub
 
 SHOWN = 3  # files in a sentence
 NOT_RECORDS = ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "run.json")
@@ -79,8 +80,11 @@ def _holds_records(path: Path, folder: Path) -> bool:
 
 
 def plain(paths: Iterable[Path]) -> list[Path]:
-    """The files on disk, without the parts that are named of them; standard input is none."""
-    return [split(path)[0] for path in paths if str(path) != STDIN]
+    """What is on disk, without the parts that are named of it: not standard input, nor a set on the hub."""
+    paths = list(paths)
+    places = [Place.of(str(path)) for path in paths if is_hub(path)]
+    files = [split(path)[0] for path in paths if not is_hub(path) and str(path) != STDIN]
+    return [*files, *(Path(place.name) for place in places if place.is_local)]
 
 
 def title_of(paths: Sequence[Path]) -> str:
@@ -91,7 +95,11 @@ def title_of(paths: Sequence[Path]) -> str:
 
 def place_of(paths: Iterable[Path]) -> str:
     """Where the files are, as one text."""
-    return ", ".join(writable(str(path) if str(path) == STDIN else str(path.absolute())) for path in paths)
+    return ", ".join(writable(str(path if _is_elsewhere(path) else path.absolute())) for path in paths)
+
+
+def _is_elsewhere(path: Path) -> bool:
+    return str(path) == STDIN or is_hub(path)
 
 
 def writable(name: str) -> str:
@@ -101,12 +109,22 @@ def writable(name: str) -> str:
 
 def labels_of(paths: Sequence[Path]) -> list[str]:
     """What files are called in a sentence: their names, with their folders where two have the same."""
-    names = ["standard input" if str(path) == STDIN else writable(path.name) for path in paths]
+    names = list(map(label_of, paths))
     return (
         names
         if len(set(names)) == len(names)
-        else [f"{path.absolute().parent.name}/{path.name}" for path in paths]
+        else [
+            name if _is_elsewhere(path) else f"{path.absolute().parent.name}/{path.name}"
+            for name, path in zip(names, paths, strict=True)
+        ]
     )
+
+
+def label_of(path: Path) -> str:
+    """What a file is called in a sentence: its name; a set on the hub is called as it was named."""
+    if str(path) == STDIN:
+        return "standard input"
+    return writable(str(path) if is_hub(path) else path.name)
 
 
 @contextmanager

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
 import sys
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
@@ -20,6 +21,7 @@ from judgerank.contents import Content, split
 from judgerank.databases import SQLITE, from_database
 from judgerank.enclosed import records_in
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.hub import Place, about, is_hub, load_rows, sha256
 from judgerank.inflate import MACOS, ZIP, inflated, require_within
 from judgerank.sheets import from_sheet
 from judgerank.squaring import squared
@@ -41,16 +43,19 @@ class Opened:
 
     Attributes
     ----------
-    data : bytes
-        As they are in the file.
+    sha256 : str
+        Of the bytes in the file.
     form : str
     read : callable
         Gives its records as they are, or raises a `DataError` if they are not in that form.
+    about : mapping of str to str
+        What else is known of where they are from: of a set on the hub, its revision and split.
     """
 
-    data: bytes
+    sha256: str
     form: str
     read: Callable[[], pd.DataFrame]
+    about: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_table(path: Path, form: str | None = None) -> pd.DataFrame:
@@ -74,6 +79,8 @@ def opened(path: Path, form: str | None, encoding: str | None = None) -> Opened:
     ConfigError
         If the form is not known.
     """
+    if is_hub(path):
+        return _of_hub(str(path), form or encoding)
     file, part = split(path)
     data = sys.stdin.buffer.read() if str(path) == STDIN else _bytes_of(file)
     form = form_of(path, form)
@@ -86,7 +93,16 @@ def opened(path: Path, form: str | None, encoding: str | None = None) -> Opened:
         raise ConfigError(f"{path.name}: {form} has no parts to name (those of {', '.join(PARTED)} have)")
     if read is None:
         raise ConfigError(f"{path.name}: {form!r} is not a form that can be read (--format {'|'.join(READERS)})")
-    return Opened(data, form, lambda: read(Content(inflated(data, file.name), file, part, encoding)))
+    digest = hashlib.sha256(data).hexdigest()
+    return Opened(digest, form, lambda: read(Content(inflated(data, file.name), file, part, encoding)))
+
+
+def _of_hub(source: str, told: str | None) -> Opened:
+    """A set on the hub; whole conversations, as lists and objects, are not read."""
+    if told is not None:
+        raise ConfigError(f"{source}: a form and an encoding are those of a file")
+    rows = load_rows(source, nested=False)
+    return Opened(sha256(rows), "arrow", rows.to_pandas, about(rows))
 
 
 def _name_in(archive: bytes) -> str:
@@ -113,6 +129,8 @@ def form_of(path: Path, form: str | None = None) -> str:
 
 def bare_name(path: Path) -> str:
     """A file's name without its endings of form and compression, and without a part of it."""
+    if is_hub(path):
+        return Path(Place.of(str(path)).name).name
     return "stdin" if str(path) == STDIN else Path(_uncompressed(split(path)[0])).stem
 
 

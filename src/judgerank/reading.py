@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -12,9 +11,10 @@ import pandas as pd
 from judgerank.arrays import BoolArray
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ConfigError, DataError
-from judgerank.files import Files, is_files, labels_of, named, paths_of, place_of, title_of, writable
+from judgerank.files import Files, is_files, label_of, labels_of, named, paths_of, place_of, title_of
 from judgerank.forms import opened
 from judgerank.frames import NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
+from judgerank.hub import on_revisions
 from judgerank.judgments import Judgments
 from judgerank.layouts import Layout, Table, recognised
 from judgerank.layouts.doubled import require_copies, without_copies
@@ -48,9 +48,10 @@ def read_judgments(
     ----------
     path : str or Path, or several; or a table; or Judgments, which are given back
         Patterns such as ``logs/*.jsonl`` and folders are resolved, ``-`` is standard input, and ``votes.db::june``
-        one table of a file that has several. Compressed files (gzip, zstd, bzip2, xz, zip) are read, too. A table
-        is a frame of pandas, anything with Arrow's PyCapsule protocol (polars, DuckDB, pyarrow), a dict of
-        columns, a list of dicts, or a list of pairs (winner, loser).
+        one table of a file that has several. ``hf:owner/name`` is a set on the Hugging Face hub, and
+        ``hf:owner/name::test`` one split of it (`judgerank.hub.Place`). Compressed files (gzip, zstd, bzip2, xz,
+        zip) are read, too. A table is a frame of pandas, anything with Arrow's PyCapsule protocol (polars, DuckDB,
+        pyarrow), a dict of columns, a list of dicts, or a list of pairs (winner, loser).
     form : str, optional
         One of `judgerank.forms.READERS`; by default what the file's name ends in.
     columns : mapping of str to str, optional
@@ -119,13 +120,12 @@ def read_judgments(
         with named(label):
             file = opened(one, form, encoding)
             tables.append(Table(file.read(), columns or {}, words, one, label, baseline, names, copies))
-        told.append(
-            {"file": writable(one.name), "path": place_of([one]), "sha256": hashlib.sha256(file.data).hexdigest()}
-        )
+        told.append({"file": label_of(one), "path": place_of([one]), "sha256": file.sha256, **file.about})
     source: dict[str, object] = {**told[0]}
     if len(paths) > 1:
         source = {"file": f"{len(paths)} files", "path": place_of(paths), "files": told}
-    return judgments_from(tables, title_of(paths), source)
+    judgments = judgments_from(tables, title_of(paths), source)
+    return replace(judgments, remarks=(*judgments.remarks, *on_revisions(told)))
 
 
 def comparisons_in(source: Comparisons | Source) -> Comparisons:

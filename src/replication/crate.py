@@ -16,6 +16,7 @@ from rocrate.model import ContextEntity, Entity
 from rocrate.rocrate import ROCrate
 
 from replication.machine import commit_date
+from replication.records import SMOKE
 from replication.sources import files_of_script
 
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
@@ -25,7 +26,6 @@ FORMATS = {".csv": "text/csv", ".md": "text/markdown", ".tex": "application/x-te
 FORMATS |= {".pdf": "application/pdf", ".png": "image/png", ".html": "text/html", ".py": "text/x-python"}
 FORMATS |= {".yaml": "application/yaml"}
 dated = cache(commit_date)
-SMOKE = "smoke"  # small runs, which are kept from one day to the next by nobody
 
 
 class Recorder:

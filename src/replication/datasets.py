@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,8 +15,9 @@ import pandas as pd
 from judgerank.comparisons import Comparisons
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
 from judgerank.frames import COLUMNS, question_name
-from judgerank.hub import load_rows
+from judgerank.hub import PART, PREFIX, Place, about, is_hub, load_rows
 from judgerank.judgments import Judgments
+from judgerank.reading import read_judgments
 from replication.config import ROOT
 from replication.schemas.dataset import Dataset
 
@@ -32,8 +35,22 @@ def find_file(name: str) -> Path | None:
     return next((folder / name for folder in data_folders() if (folder / name).is_file()), None)
 
 
+def find_source(name: str) -> str | None:
+    """A file as `find_file` finds it; for a set on the hub, a folder ``owner/name`` in a data folder, or the hub.
+
+    Whoever has no access to the hub puts a set's files (README.md, data/...) into such a folder.
+    """
+    if not is_hub(name):
+        path = find_file(name)
+        return path and str(path)
+    place = Place.of(name)
+    folder = next((folder for folder in data_folders() if (folder / place.name).is_dir()), None)
+    part = f"{PART}{place.part}" if place.part else ""
+    return name if folder is None else f"{PREFIX}{folder / place.name}{part}"
+
+
 def load_judgments(dataset: Dataset) -> Judgments:
-    """Load a set of judgments, downloading it into data/ if it is nowhere on disk.
+    """Load a set of judgments; a file that is nowhere on disk is downloaded into data/.
 
     Raises
     ------
@@ -46,7 +63,19 @@ def load_judgments(dataset: Dataset) -> Judgments:
     """
     if not dataset.file:
         raise DataUnavailableError(f"{dataset.title}: no file is configured")
-    path = find_file(dataset.file) or _download(dataset)
+    source = find_source(dataset.file) or str(_download(dataset))
+    is_published = not (dataset.columns or is_hub(source))
+    loaded = _published(dataset, Path(source)) if is_published else _in_any_form(dataset, source)
+    questions = find_file(dataset.questions) if dataset.questions else None
+    lengths = question_lengths(questions) if questions else None
+    mismatch = _mismatch(questions.read_bytes(), dataset.questions_sha256) if questions else ""
+    if mismatch:
+        raise ChecksumError(f"{questions.name}: {mismatch}")
+    return replace(loaded, name=dataset.name, title=dataset.title, lengths=lengths)
+
+
+def _published(dataset: Dataset, path: Path) -> Judgments:
+    """A file in the published form."""
     content = path.read_bytes()
     mismatch = _mismatch(content, dataset.sha256, dataset.git_blob)
     try:
@@ -62,12 +91,22 @@ def load_judgments(dataset: Dataset) -> Judgments:
         "records": len(frame),
         "dropped": dict(comparisons.dropped),
     }
-    questions = find_file(dataset.questions) if dataset.questions else None
-    lengths = question_lengths(questions) if questions else None
-    mismatch = _mismatch(questions.read_bytes(), dataset.questions_sha256) if questions else ""
-    if mismatch:
-        raise ChecksumError(f"{questions.name}: {mismatch}")
-    return Judgments(dataset.name, dataset.title, frame, comparisons, source, lengths)
+    return Judgments(dataset.name, dataset.title, frame, comparisons, source)
+
+
+def _in_any_form(dataset: Dataset, source: str) -> Judgments:
+    """A set on the hub, or a file with columns of its own; where on this machine it lies is not recorded."""
+    try:
+        loaded = read_judgments(source, columns=dataset.columns)
+    except DataUnavailableError as error:
+        folder = data_folders()[-1] / Place.of(source).name
+        raise DataUnavailableError(f"{dataset.title}: {error}, or put them into {folder}") from None
+    if not is_hub(source):
+        mismatch = _mismatch(Path(source).read_bytes(), dataset.sha256, dataset.git_blob)
+        if mismatch:
+            raise ChecksumError(f"{dataset.file}: {mismatch}")
+    told = {key: value for key, value in loaded.source.items() if key != "path"}
+    return replace(loaded, source=told | {"file": dataset.file})
 
 
 def _mismatch(content: bytes, sha256: str | None, git_blob: str | None = None) -> str:
@@ -190,12 +229,14 @@ def ultrafeedback_ratings(source: str) -> pd.DataFrame:
     DataError
         If the rows are not in UltraFeedback's form.
     """
-    rows = load_rows(str(find_file(source) or source), "completions")
+    place = find_file(source) or find_source(PREFIX + source.removeprefix(PREFIX))
+    rows = load_rows(str(place), "completions")
     try:
         ratings = [
             (completion["model"], dimension, completion["annotations"][dimension]["Rating"])
-            for row in rows
-            for completion in row["completions"]
+            for batch in rows.to_batches()  # one in memory at a time: the answers are in them, too
+            for completions in batch["completions"].to_pylist()
+            for completion in completions
             for dimension in DIMENSIONS
         ]
     except (KeyError, TypeError) as error:
@@ -203,5 +244,12 @@ def ultrafeedback_ratings(source: str) -> pd.DataFrame:
     frame = pd.DataFrame(ratings, columns=["model", "dimension", "rating"])
     frame["rating"] = pd.to_numeric(frame["rating"], errors="coerce")
     groups = frame.groupby(["model", "dimension"], sort=True)["rating"]
-    table = groups.agg(rating="mean", n="count", n_missing=lambda values: values.isna().sum())
-    return table.reset_index()
+    table = groups.agg(rating="mean", n="count", n_missing=lambda values: values.isna().sum()).reset_index()
+    table.attrs["source"] = named_source({"file": source, **about(rows)})
+    return table
+
+
+def named_source(told: Mapping[str, object]) -> str:
+    """A set and its revision in a caption, from what is known of where it is from."""
+    revision = f" at {str(told['revision'])[:7]}" if "revision" in told else ""
+    return f"{told['file']}{revision}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,7 +32,39 @@ def machine(root: Path, start: float) -> dict:
         "simd": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
         "blas": kernels(),
         "seconds": round(time.monotonic() - start, 1),
+        "processor_seconds": round(processor_seconds(), 1),
     }
+
+
+_counted = [0.0]  # what earlier records of this process have
+
+
+def processor_seconds() -> float:
+    """Seconds of the processor since the last call, or since this process began, its start included.
+
+    Those of its workers are among them: of all that have ended and, where the system tells (Linux), of those
+    that wait for more work.
+    """
+    times = os.times()
+    used = times.user + times.system + times.children_user + times.children_system + sum(map(_used, _children()))
+    spent, _counted[0] = used - _counted[0], used
+    return max(spent, 0.0)
+
+
+def _children() -> Iterator[list[str]]:
+    """What /proc tells of the processes that this one began and that still run, from the state on."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            told = path.read_text().rpartition(")")[2].split()
+        except OSError:  # ended since
+            continue
+        if int(told[1]) == os.getpid():
+            yield told
+
+
+def _used(told: list[str]) -> float:
+    """Seconds of one process and of those it waited for."""
+    return sum(map(int, told[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def commit(root: Path) -> dict[str, str | bool | None]:

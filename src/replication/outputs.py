@@ -17,19 +17,17 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank.errors import ConfigError, DataUnavailableError
 from judgerank.judgments import Judgments
 from judgerank.plots.style import save_figures
-from judgerank.publishing import locked, recover, staged, versions
+from judgerank.publishing import locked, recover, staged
 from judgerank.reading import read_judgments
 from replication.config import ROOT
 from replication.datasets import load_judgments
 from replication.legends import looks
-from replication.machine import machine
+from replication.records import RECORD, provenance, write_record
 from replication.schemas.dataset import Surrogate
 from replication.surrogates import surrogate_judgments
 from replication.tables import Table
 
 log = logging.getLogger("replication")
-VERSIONED = ("judgerank", "numpy", "scipy", "pandas", "matplotlib", "hydra-core", "joblib", "datasets")
-NOT_RESULTS = ("results", "figures", "draw_only", "cache", "parallel", "block")  # settings that change no number
 
 Compute = Callable[[DictConfig, dict[str, Judgments]], dict[str, Table]]
 Draw = Callable[[dict[str, pd.DataFrame], str], dict[str, Figure]]
@@ -69,8 +67,7 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
         with staged(folders[0]) as folder:
             for name, table in tables.items():
                 table.write(folder, name, f" ({kind})" if kind else "")
-            run_json = provenance(section, cfg, data, kind) | {"machine": machine(ROOT, start)}
-            (folder / "run.json").write_text(json.dumps(run_json, indent=2) + "\n")
+            write_record(folder, folders[0], provenance(section, cfg, data, kind), ROOT, start)
         _draw(section, cfg, draw, kind)
 
 
@@ -79,7 +76,7 @@ def _has_tables(folder: Path) -> bool:
     if folder.is_dir():
         with locked(folder):
             recover(folder)
-    return (folder / "run.json").is_file()
+    return (folder / RECORD).is_file()
 
 
 @contextmanager
@@ -130,7 +127,7 @@ def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
         try:
             return {name: load_judgments(dataset) for name, dataset in wanted.items()}, ""
         except DataUnavailableError as error:
-            if cfg.surrogate is Surrogate.never:
+            if cfg.surrogate is Surrogate.never or any(one.stand_in is None for one in wanted.values()):
                 raise
             log.info("surrogate: %s, so this section runs on simulated stand-ins", error)
     return {name: surrogate_judgments(dataset, cfg.seed) for name, dataset in wanted.items()}, "surrogate"
@@ -171,15 +168,3 @@ def _chosen(cfg: DictConfig) -> tuple[str, str]:
 
 def _shown(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-
-
-def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: str) -> dict:
-    """What it takes to run this again: data, configuration and versions."""
-    config = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
-    return {
-        "section": section,
-        "surrogate": bool(kind),
-        "data": {name: judgments.source for name, judgments in data.items()},
-        "config": {key: value for key, value in config.items() if key not in NOT_RESULTS},
-        "versions": versions(VERSIONED),
-    }

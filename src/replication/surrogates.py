@@ -40,8 +40,10 @@ def surrogate_judgments(dataset: Dataset, seed: int) -> Judgments:
     Raises
     ------
     DataUnavailableError
-        If no fit of the real data is stored.
+        If no fit of the real data is stored, or the set has no stand-in.
     """
+    if dataset.stand_in is None:
+        raise DataUnavailableError(f"{dataset.title}: there is no surrogate of this set")
     panel = printed_panel() if dataset.name == "in_house" else stored_panel(dataset.name)
     tie_share, wanted = panel.tie_share, dataset.stand_in
     if wanted.tie_share is not None:

@@ -55,7 +55,7 @@ def test_every_run_is_one_action_from_a_script_its_code_config_and_data(graph):
     for path, run in runs.items():
         script = actions[path]["instrument"]["@id"]
         assert Path(script).stem == run["section"]
-        assert "src/replication/outputs.py" in links(graph[script]["softwareRequirements"])
+        assert "src/replication/records.py" in links(graph[script]["softwareRequirements"])
         used = links(actions[path]["object"])
         assert f"conf/{run['section']}.yaml" in used
         assert any(graph[name].get("version") == run["machine"]["commit"] for name in used)

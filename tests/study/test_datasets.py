@@ -4,14 +4,20 @@ import hashlib
 import http.server
 import json
 import re
+import runpy
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 
 from judgerank.errors import ChecksumError, DataError, DataUnavailableError
 from replication import datasets
+from replication.config import both_fits, script_of
+from replication.outputs import load_section_data, run_section
 from replication.schemas.dataset import Dataset
+from tests.hub_folder import votes, written
 from tests.study.test_config import composed
 
 GOOD = [
@@ -262,6 +268,87 @@ def test_ratings_are_averaged_and_missing_ones_counted(folder, monkeypatch):
     table = datasets.ultrafeedback_ratings("ratings.json").set_index(["model", "dimension"])
     assert len(table) == 8
     assert table.loc[("x", "honesty")].to_dict() == {"rating": 3.0, "n": 2.0, "n_missing": 1.0}
+
+
+def test_ratings_are_read_from_a_folder_laid_out_like_the_hub(folder, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(folder / "hub"))
+    annotations = {dimension: rating("3") for dimension in datasets.DIMENSIONS}
+    rows = pd.DataFrame({"completions": [[{"model": "x", "annotations": annotations}]] * 3})
+    written(folder / "openbmb/UltraFeedback", {"default": {"train": rows}})
+    table = datasets.ultrafeedback_ratings("openbmb/UltraFeedback")
+    assert table["rating"].tolist() == [3.0] * 4
+    assert table["n"].tolist() == [3] * 4
+    assert table.attrs["source"] == "openbmb/UltraFeedback"
+
+
+def votes_on(folder, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(folder / "hub"))
+    splits = {"human": votes(400), "gpt4_pair": votes(30)}
+    written(folder / "lmsys/mt_bench_human_judgments", {"default": splits})
+
+
+def test_a_set_of_the_study_is_a_set_on_the_hub_with_its_columns_mapped(folder, monkeypatch):
+    votes_on(folder, monkeypatch)
+    chosen = composed("data_overview", "dataset=mt_bench_votes").dataset
+    found = datasets.load_judgments(chosen)
+    assert (found.name, found.title, found.comparisons.n_comparisons) == (chosen.name, chosen.title, 400)
+    assert found.comparisons.judges == tuple(f"expert_{number}" for number in range(5))
+    told = {"file": chosen.file, "set": "mt_bench_human_judgments", "split": "human", "records": 400}
+    assert told.items() <= found.source.items()
+    assert str(folder) not in json.dumps(found.source)
+
+
+def test_the_columns_of_a_set_are_those_its_configuration_names(folder, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(folder / "hub"))
+    table = votes(60).rename(columns={"judge": "who", "winner": "verdict"})
+    written(folder / "owner/votes", {"default": {"train": table}})
+    table.drop(columns=["conversation_a", "conversation_b"]).to_csv(folder / "votes.csv", index=False)
+    columns = {"judge": "who", "winner": "verdict"}
+    both = [
+        datasets.load_judgments(Dataset("v", "V", name, None, None, 60, columns=columns))
+        for name in ("hf:owner/votes", "votes.csv")
+    ]
+    for found in both:
+        assert found.comparisons.judges == tuple(f"expert_{number}" for number in range(5))
+    assert_array_equal(both[0].comparisons.outcome, both[1].comparisons.outcome)
+    altered = Dataset("v", "V", "votes.csv", None, "0" * 64, 60, columns=columns)
+    with pytest.raises(ChecksumError, match=r"votes.csv: its SHA-256 is .*, not the published 0000"):
+        datasets.load_judgments(altered)
+
+
+def test_offline_a_set_of_the_hub_is_named_with_the_folder_that_would_do(folder, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(folder / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    cfg = composed("data_overview", "dataset=arena_votes")
+    with pytest.raises(DataUnavailableError) as raised:
+        load_section_data(cfg)
+    told = str(raised.value)
+    assert told.startswith("Chatbot Arena, human votes: 'lmsys/chatbot_arena_conversations' ")
+    assert told.endswith("data/lmsys/chatbot_arena_conversations")
+    assert "\n" not in told
+
+
+def test_what_a_section_stores_says_which_set_of_the_hub_it_is_of(folder, monkeypatch, tmp_path):
+    votes_on(folder, monkeypatch)
+    script = runpy.run_path(str(script_of("data_overview")))
+    cfg = composed("data_overview", "dataset=mt_bench_votes", f"results={tmp_path}/r", f"figures={tmp_path}/f")
+    run_section("data_overview", cfg, script["compute"], script["draw"])
+    stored = tmp_path / "r/data_overview/mt_bench_votes"
+    told = json.loads((stored / "run.json").read_text())["data"]["mt_bench_votes"]
+    assert (told["set"], told["split"], told["records"]) == ("mt_bench_human_judgments", "human", 400)
+    assert pd.read_csv(stored / "size.csv")["judges"].item() == 5
+
+
+def test_human_votes_stand_beside_the_judges(folder, monkeypatch):
+    votes_on(folder, monkeypatch)
+    script = runpy.run_path(str(script_of("benchmark_alignment")))
+    cfg = composed("benchmark_alignment", "ratings=null", "+dataset@votes.mt_bench=mt_bench_votes")
+    people = datasets.load_judgments(cfg.votes.mt_bench)
+    fits = both_fits(cfg.solver, people.comparisons)
+    table = script["votes_table"](fits["btl"], fits["btl"], people, cfg.level).frame
+    assert (table["estimate_votes"] == table["score_judge_aware"]).all()
+    assert table["rank_votes"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert table["model"][0] == "gpt-4"
 
 
 def test_ratings_in_another_form_are_refused(folder, monkeypatch):

@@ -16,8 +16,8 @@ from replication.auditing.results import Missing, Results
 from replication.auditing.shown import current, markdown_in
 from replication.auditing.shown_numbers import MARKED, in_the_form_of, unmarked, unused, value_at, with_numbers
 from replication.config import ROOT, script_of
-from replication.outputs import VERSIONED
 from replication.plots import simulations
+from replication.records import VERSIONED
 from replication.verifying import unlike_versions
 from tests import forked
 

@@ -123,7 +123,8 @@ FilesArgument = Annotated[
     typer.Argument(
         metavar="FILE",
         help="Files of judgments, folders, or patterns such as 'logs/*.jsonl': JSON, JSON Lines, CSV, TSV, "
-        "Parquet, Arrow, Excel, SQLite (votes.db::TABLE) or DuckDB, compressed, too; - is standard input.",
+        "Parquet, Arrow, Excel, SQLite (votes.db::TABLE) or DuckDB, compressed, too; hf:OWNER/NAME on the Hugging "
+        "Face hub (::SPLIT where it has several); - is standard input.",
     ),
 ]
 WinnerValuesOption = Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +17,7 @@ from replication.auditing.results import Missing, Results
 from replication.auditing.shown_figures import figures_page
 from replication.auditing.shown_numbers import with_numbers
 from replication.auditing.shown_panel import blocks_table, found_table, grid, panel_table, question_coverage_table
+from replication.auditing.shown_times import times_table, whole_runs
 from replication.auditing.shown_trust import (
     calibration_table,
     compared_table,
@@ -246,22 +246,6 @@ def items_table(results: Results) -> str:
     return grid(rows, ["item", "of", "command", "made by", "stored"])
 
 
-def times_table(results: Results) -> str:
-    """How long every section took in the stored run, sets together, from its run.json."""
-    seconds: dict[str, float] = {}
-    cpus = set()
-    for path in sorted(results.folder.rglob("run.json")):
-        run = json.loads(path.read_text())
-        if run["section"] != "torture" and not run["surrogate"]:
-            seconds[run["section"]] = seconds.get(run["section"], 0.0) + run["machine"]["seconds"]
-            cpus.add(run["machine"]["cpu"])
-    ordered = sorted(seconds.items(), key=lambda item: -item[1])
-    rows = [(f"`make {section}`", f"{time:.0f} s") for section, time in ordered]
-    whole = sum(seconds.values()) / 60
-    told = f"Together {whole:.0f} minutes on {' and '.join(sorted(cpus))}, without start-up and installation."
-    return f"{grid(rows, ['section', 'time taken'])}\n\n{told}"
-
-
 def _with_error(value: float, error: float, digits: int) -> str:
     shown = f"{value:.{digits}f}"
     return shown if pd.isna(error) else f"{shown} ({error:.{digits}f})"
@@ -295,6 +279,7 @@ BLOCKS = {
     "slots": slots_table,
     "soft": soft_table,
     "times": times_table,
+    "whole runs": whole_runs,
     "torture": torture_table,
     "uncertainty": uncertainty_table,
 }

@@ -36,7 +36,9 @@ class Dataset:
 
     name: str = MISSING
     title: str = MISSING
-    file: str | None = MISSING  # null: there is only the surrogate
+    # in the published form; with columns, in any that judgerank reads; hf:owner/name[@revision][::split] on the
+    # hub; null: there is only the surrogate
+    file: str | None = MISSING
     url: str | None = MISSING
     sha256: str | None = MISSING
     records: int = at_least(1)
@@ -44,4 +46,5 @@ class Dataset:
     questions: str | None = None  # file of the questions' texts, for their lengths
     questions_sha256: str | None = None
     left_out: list[str] = field(default_factory=list)  # judges the paper leaves out of its complete ranking
-    stand_in: StandIn = field(default_factory=lambda: StandIn(n_questions=1000))
+    stand_in: StandIn | None = field(default_factory=lambda: StandIn(n_questions=1000))  # null: there is none
+    columns: dict[str, str] = field(default_factory=dict)  # such as judge: annotator, where they have other names

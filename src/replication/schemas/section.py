@@ -58,6 +58,7 @@ class OneSet(Judged):
 @dataclass
 class BenchmarkAlignment(RealData):
     ratings: str | None = MISSING
+    votes: dict[str, Dataset] = field(default_factory=dict)  # people's, by the set they are held against
 
 
 @dataclass

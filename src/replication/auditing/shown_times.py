@@ -1,0 +1,74 @@
+"""How long the stored runs took, from their records, as blocks that `make audit` keeps current."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+
+from replication.auditing.results import Results
+from replication.auditing.shown_panel import grid
+from replication.config import SCRIPTS
+from replication.records import SMOKE
+
+COMMANDS = ("torture", "verify")  # with records of their own, though they are no sections
+UNKNOWN = "--"
+
+
+def times_table(results: Results) -> str:
+    """How long every section took in the stored run, sets together."""
+    times = times_of(results)
+    rows = [
+        (f"`make {row.section}`", f"{row.seconds:.0f} s", _shown(row.processor, "{:.0f} s"))
+        for row in times.itertuples()
+    ]
+    cpus = " and ".join(sorted(set(times["cpu"])))
+    told = f"Together {times['seconds'].sum() / 60:.0f} minutes on {cpus}, without start-up and installation."
+    return f"{grid(rows, ['section', 'time taken', 'of the processor'])}\n\n{told}"
+
+
+def whole_runs(results: Results) -> str:
+    """How long the commands take that run many sections, as the stored runs did."""
+    times = times_of(results)
+    paper = times[times["section"].isin([path.stem for path in SCRIPTS.glob("*.py")])]
+    rows = [
+        (command, f"{len(of)} sections", *_whole(of)) for command, of in (("paper", paper), ("reproduce", times))
+    ]
+    verified = results.folder / "verify/run.json"
+    if verified.is_file():
+        machine = json.loads(verified.read_text())["machine"]
+        of = pd.DataFrame({"seconds": [machine["seconds"]], "processor": [machine["processor_seconds"]]})
+        rows.append(("verify", "a sample of all", *_whole(of)))
+    rows = [(f"`make {command}`", *rest) for command, *rest in rows]
+    return grid(rows, ["command", "what it runs", "time taken", "of the processor"])
+
+
+def times_of(results: Results) -> pd.DataFrame:
+    """Seconds by section, sets together, the slowest first: ``section, seconds, processor, cpu``.
+
+    Of the processor they are NaN where a record does not tell.
+    """
+    rows = []
+    for path in sorted(results.folder.rglob("run.json")):
+        run = json.loads(path.read_text())
+        is_small = SMOKE in path.relative_to(results.folder).parts
+        if not (is_small or run["surrogate"] or run["section"] in COMMANDS):
+            machine = run["machine"]
+            processor = machine.get("processor_seconds", float("nan"))
+            rows.append((run["section"], machine["seconds"], processor, machine["cpu"]))
+    frame = pd.DataFrame(rows, columns=["section", "seconds", "processor", "cpu"])
+    sets = frame.groupby("section", sort=False)
+    times = sets.agg({"seconds": "sum", "cpu": "first"}).assign(processor=sets["processor"].sum(min_count=1))
+    times["processor"] = times["processor"].where(sets["processor"].count() == sets.size())
+    return times.sort_values("seconds", ascending=False, kind="stable").reset_index()
+
+
+def _whole(times: pd.DataFrame) -> tuple[str, str]:
+    """Minutes by the clock and of the processor."""
+    return f"{times['seconds'].sum() / 60:.1f} min", _shown(
+        times["processor"].sum(skipna=False) / 60, "{:.1f} min"
+    )
+
+
+def _shown(time: float, form: str) -> str:
+    return UNKNOWN if pd.isna(time) else form.format(time)

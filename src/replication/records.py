@@ -1,0 +1,81 @@
+"""The record of a run beside its tables, run.json: what it takes to run it again, and what it was made by.
+
+A run that gives the same results again leaves the record of the run that made them, so that repeating everything
+changes no file: commits, times and processors would differ each time.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from judgerank.judgments import Judgments
+from judgerank.publishing import versions
+from judgerank.sidecars import content_of, digest
+from replication.machine import machine
+
+log = logging.getLogger("replication")
+VERSIONED = ("judgerank", "numpy", "scipy", "pandas", "matplotlib", "hydra-core", "joblib", "datasets")
+NOT_RESULTS = ("results", "figures", "draw_only", "cache", "parallel", "block")  # settings that change no number
+RECORD = "run.json"
+SMOKE = "smoke"  # folder of small runs, which are kept from one day to the next by nobody
+
+
+def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: str) -> dict[str, Any]:
+    """What it takes to run this again: data, configuration and versions."""
+    config = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
+    return {
+        "section": section,
+        "surrogate": bool(kind),
+        "data": {name: judgments.source for name, judgments in data.items()},
+        "config": {key: value for key, value in config.items() if key not in NOT_RESULTS},
+        "versions": versions(VERSIONED),
+    }
+
+
+def write_record(folder: Path, target: Path, told: dict[str, Any], root: Path, start: float) -> None:
+    """Write the record of a run beside its files; that of an earlier run with the same results, if there is one.
+
+    Parameters
+    ----------
+    folder : Path
+        The staging folder, with all other files.
+    target : Path
+        The folder that they go to, which may have the earlier record.
+    told : dict
+        As of `provenance`.
+    root : Path
+        Of the project.
+    start : float
+        When the run began, by `time.monotonic`.
+    """
+    now = json.loads(json.dumps(told | {"machine": machine(root, start)}))
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    now["files"] = {path.relative_to(folder).as_posix(): digest(path) for path in files}
+    earlier = content_of(target / RECORD) or {}
+    if is_same(earlier, now):
+        made, again = earlier["machine"], now["machine"]
+        told = (made["commit"] or "unknown")[:7], made["seconds"], again["seconds"]
+        log.info("the same results as stored: the record of commit %s stays (%s s then, %s s now)", *told)
+        now = earlier
+    (folder / RECORD).write_text(json.dumps(now, indent=2) + "\n")
+
+
+def is_same(earlier: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether two records are of the same results, by the same packages, and the earlier one tells as much.
+
+    A record of code that was not committed does not stay where that of a commit can take its place. Python itself
+    is the machine's; packages are those of the lock file.
+    """
+    one, other = (_of_results(record) for record in (earlier, now))
+    made, again = (record.get("machine", {}) for record in (earlier, now))
+    return one == other and made.keys() == again.keys() and bool(made.get("clean")) >= bool(again.get("clean"))
+
+
+def _of_results(record: dict[str, Any]) -> dict[str, Any]:
+    packages = {name: one for name, one in record.get("versions", {}).items() if name != "python"}
+    return {key: value for key, value in record.items() if key != "machine"} | {"versions": packages}
