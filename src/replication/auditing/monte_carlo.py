@@ -6,18 +6,11 @@ so what ours says about the printed number is a prediction interval for one more
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
-from scipy.stats import t
-
 from replication import published
 from replication.auditing.results import Missing, Results
+from replication.prediction import LEAST_ORDERED, SHARE, Interval, one_more
 
 LEAST_TRUTHS = 5
-LEAST_REPEATS = 20
-SHARE = 0.95
 TRUTHS = "convergence_mse/slopes_draws.csv"
 STATED = f"""\
 One rule for each kind of draw decides *within Monte Carlo error*; each is a {SHARE:.0%} prediction interval for
@@ -28,34 +21,10 @@ one more study like ours.
   the error of each study's own replications), the interval is m ± t(0.975, D - 1) · s · sqrt(1 + 1/D). It takes
   D >= {LEAST_TRUTHS}, as many replications as the paper's under the first truth and a quarter as many under the
   others; after less the number is not checkable. With few draws the interval is wide: agreement then says little.
-- **Sparse graphs (Table A.9).** A printed correlation is one random subgraph: the interval runs from the 2.5% to
-  the 97.5% quantile of ours, of at least {LEAST_REPEATS} repeats.
+- **Sparse graphs (Table A.9).** A printed correlation is of one random subgraph. With n like it of ours, the
+  interval runs from the k-th smallest to the k-th largest, k = 0.025 (n + 1) rounded down: one more lies between
+  them with probability 1 - 2k / (n + 1). It takes n >= {LEAST_ORDERED}.
 """
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Our value, and where one more study would fall.
-
-    Attributes
-    ----------
-    centre, low, high : float
-    draws : int
-        What it rests on.
-    """
-
-    centre: float
-    low: float
-    high: float
-    draws: int
-
-
-def one_more(draws: Sequence[float]) -> Interval:
-    """Prediction interval for one more draw like those given: ``m ± t s sqrt(1 + 1 / D)``."""
-    x = np.asarray(draws, float)
-    mean, size = float(x.mean()), len(x)
-    reach = float(t.ppf((1 + SHARE) / 2, size - 1) * x.std(ddof=1) * np.sqrt(1 + 1 / size))
-    return Interval(mean, mean - reach, mean + reach, size)
 
 
 def interval(results: Results, entry: dict) -> Interval:
@@ -87,11 +56,9 @@ def _one_draw(results: Results, entry: dict) -> Interval:
     if len(rows) != 1:
         raise Missing(f"{entry['source']} has {len(rows)} rows with {entry['where']}, not one")
     row = rows.iloc[0]
-    if "q025" not in row:
-        raise Missing(f"{entry['source']} has no column q025")
-    if row["n_repeats"] < LEAST_REPEATS:
-        raise Missing(f"{entry['source']} rests on {row['n_repeats']} repeats, the error needs {LEAST_REPEATS}")
-    return Interval(row["mean"], row["q025"], row["q975"], int(row["n_repeats"]))
+    if row["tables"] < LEAST_ORDERED:
+        raise Missing(f"{entry['source']} rests on {row['tables']} tables, the error needs {LEAST_ORDERED}")
+    return Interval(row["mean"], row["low"], row["high"], int(row["tables"]))
 
 
 RULES = {"truths": _truths, "one draw": _one_draw}
