@@ -312,6 +312,27 @@ def harness(names):
     return [row | {"doc": {}, "filtered_resps": ["1"]} for row in rows.values()]
 
 
+def promptfoo_outputs(names: Names) -> list[dict]:
+    outputs: dict[tuple, dict] = {}
+    for r in scores(names):
+        one = {"provider": {"id": "x", "label": r["model"]}, "vars": {"q": r["question"]}}
+        found = outputs.setdefault((r["model"], r["question"]), one | {"parts": []})
+        found["parts"].append({"score": r["score"], "assertion": {"type": "llm-rubric", "metric": r["judge"]}})
+    return [
+        {key: value for key, value in one.items() if key != "parts"}
+        | {"prompt": {"raw": "Say", "label": "Say"}, "gradingResult": {"componentResults": one["parts"]}}
+        for one in outputs.values()
+    ]
+
+
+writes("promptfoo's report, a line for each output")(promptfoo_outputs)
+
+
+@writes("promptfoo's report")
+def promptfoo(names):
+    return [{"results": {"version": 3, "results": [one]}, "config": {}} for one in promptfoo_outputs(names)]
+
+
 # what must stay the same
 
 AS_THEY_ARE = Names(*({name: name for name in names} for names in (MODELS, JUDGES, QUESTIONS)))

@@ -133,7 +133,7 @@ def _is_of_one_answer(name: str, table: Table) -> bool:
 
 def alike(name: str, usual: str) -> bool:
     """Whether a name is nearly another: letters more, less or other, or in another order."""
-    one, other = plain(name), plain(usual)
+    one, other = plain(name).replace("_", ""), plain(usual).replace("_", "")
     if len(other) < SHORTEST:
         return False
     least = ALIKE_LONG if len(other) >= LONG else ALIKE

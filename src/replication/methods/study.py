@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from inspect import signature
 from itertools import combinations
 from typing import Any
 
@@ -30,14 +31,22 @@ def method_of(name: str, function: str, settings: Mapping[str, Any]) -> Rank:
     Raises
     ------
     ConfigError
-        If there is no such function, or the library behind it is not installed.
+        If there is no such function, the library behind it is not installed, or it takes no such settings.
     """
     try:
-        return partial(get_method(function), **settings)
+        found = get_method(function)
     except Exception as error:  # whatever is wrong with the path or its import, Hydra wraps
         missing = isinstance(error.__cause__, ModuleNotFoundError)
         hint = ": the optional extra 'methods' has its library" if missing else ""
         raise ConfigError(f"methods.{name}.function={function} cannot be loaded{hint}") from None
+    taken = signature(found, eval_str=True).parameters
+    for key, value in settings.items():
+        if key not in taken:
+            raise ConfigError(f"methods.{name}.settings.{key}: {function} takes no such setting")
+        wanted = taken[key].annotation
+        if wanted in (float, int) and not isinstance(value, float | int):
+            raise ConfigError(f"methods.{name}.settings.{key}={value} is not a number")
+    return partial(found, **settings)
 
 
 def on_set(settings: dict, rng: np.random.Generator, sets: dict[str, tuple[Comparisons, np.ndarray]]) -> Record:

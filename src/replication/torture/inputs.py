@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tempfile
 from pathlib import Path
 
@@ -88,10 +89,12 @@ def _damaged(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _plainly_read(form: str, content: bytes) -> list[list[str | None]]:
-    """The same records by the standard readers and nothing else."""
+    """The same records by the standard readers, with names in small letters and without what nobody sees."""
     text = content.decode("utf-8-sig")
     if form == "csv":
-        records = [{key: value or None for key, value in row.items()} for row in csv.DictReader(io.StringIO(text))]
+        header, *rows = [row for row in csv.reader(io.StringIO(text)) if any(row)]
+        header = [re.sub(r"[\s_.-]+", "_", name.strip().lower()).strip("_") for name in header]
+        records = [{key: value or None for key, value in zip(header, row, strict=True)} for row in rows]
     else:
         records = (
             json.loads(text) if form == "json" else [json.loads(row) for row in text.split("\n") if row.strip()]
@@ -100,6 +103,7 @@ def _plainly_read(form: str, content: bytes) -> list[list[str | None]]:
     rows = []
     for record in records:
         row = [next((record[name] for name in ours[key] if name in record), None) for key in KEYS]
+        row[1:] = [value.strip() if isinstance(value, str) else value for value in row[1:]]
         row[-1] = ANSWERS.get(row[-1], {row[1]: "a", row[2]: "b"}.get(row[-1]))
         if row[3] is None and not any(set(ours[KEYS[3]]) & set(other) for other in records):
             row[3] = "one judge"

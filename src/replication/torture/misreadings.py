@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.errors import JudgerankError
+from judgerank.layouts.texts import visible
 from judgerank.reading import read_judgments
 from replication.replicate import Record
 from replication.torture.innocent import INNOCENT
@@ -53,7 +54,8 @@ def misread_slip(settings: dict, rng: np.random.Generator) -> Record:
 
 def _read(path: Path) -> list[tuple]:
     judgments = read_judgments(path)
-    c, question = judgments.comparisons, judgments.frame["question_id"][judgments.parsed]
+    c, frame = judgments.comparisons, judgments.frame[judgments.parsed]
+    question = frame["question_id"] if "question_id" in frame else [None] * len(frame)
     first, second, judge = (
         [labels[code] for code in codes]
         for labels, codes in ((c.models, c.first), (c.models, c.second), (c.judges, c.judge))
@@ -179,9 +181,11 @@ LAYOUTS: dict[str, Callable[[Rows], Rows]] = {
 def _renamed(
     rows: Rows, rng: np.random.Generator, change: Callable[[str], str], *, of_judges: bool = False
 ) -> Rows:
-    """One column renamed; the judges' columns of a wide table only where the name stays."""
-    names = [name for name in rows[0] if of_judges or name not in JUDGES]
+    """One column renamed, unless to another's name; judges of a wide table only if their names stay."""
+    names = [name for name in rows[0] if of_judges or visible(name) not in JUDGES]
     name = names[int(rng.integers(len(names)))]
+    if change(name) in rows[0]:
+        return rows
     return [{change(key) if key == name else key: value for key, value in row.items()} for row in rows]
 
 
@@ -212,8 +216,7 @@ def _typo(rows: Rows, rng: np.random.Generator) -> Rows:
         without = name[:place] + name[place + 1 :]
         return (name + letter, letter + name, turned, without, name[:place] + letter + name[place:])[kind]
 
-    renamed = _renamed(rows, rng, change)
-    return renamed if len(renamed[0]) == len(rows[0]) else rows
+    return _renamed(rows, rng, change)
 
 
 def _double(rows: Rows, rng: np.random.Generator) -> Rows:
@@ -221,6 +224,8 @@ def _double(rows: Rows, rng: np.random.Generator) -> Rows:
     name = str(rng.choice([name for name in rows[0] if name not in JUDGES]))
     order = rng.permutation(len(rows))
     other = (name.upper(), f"{name} ", f"\ufeff{name}")[int(rng.integers(3))]
+    if other in rows[0]:
+        return rows
     return [row | {other: rows[place][name]} for row, place in zip(rows, order, strict=True)]
 
 
