@@ -10,8 +10,8 @@ from replication.auditing.results import Missing, Results
 SLOPES, GRAPHS = "convergence_mse/slopes_jointly.csv", "sparsity/in_house/found_jointly.csv"
 STATED = """\
 A verdict is of one number. Below is every column that our run does not give as a whole, with how many of its
-numbers come out exactly by our run, by another one, and by the better of the two. Numbers that rest on random
-draws have a joint p-value: how often one more study of ours would be as far from the others as the printed one is."""
+numbers come out exactly by our run, by another one, and by the better of the two. Random numbers of one table have
+a joint p-value: how often one more study of ours would be as far from the others as the printed one is."""
 
 
 def columns(numbers: pd.DataFrame) -> pd.DataFrame:
