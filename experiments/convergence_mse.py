@@ -4,24 +4,32 @@ python experiments/convergence_mse.py [profile=smoke] [estimator=interior] [sett
 """
 
 import logging
-from copy import deepcopy
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
+from replication import algorithm_1 as algorithm
 from replication import plots, published
 from replication.config import main
 from replication.outputs import run_section
 from replication.replicate import Study
-from replication.simulation import endings_of, failures_of, grid, place_of, records_of, squared_error, study_of
+from replication.simulation import (
+    LAST,
+    endings_of,
+    failures_of,
+    grid,
+    place_of,
+    records_of,
+    squared_error,
+    study_of,
+)
 from replication.tables import Table
 
 log = logging.getLogger("replication")
 SUBSETS = ("all", "interior")
 PARAMETERS = ("score", "log_discrimination")
-LAST = 5  # grid points that the paper fits its slopes to
 FEWEST = 10  # replications a mean must rest on to count for a slope, where any mean does
 SETTING = ["n_models", "n_judges"]
 
@@ -40,7 +48,7 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
         "slopes_draws": Table(slopes, "Slopes under every draw of the truth"),
         "endings": Table(endings_of(study, cfg), "How the fits ended, as shares"),
         "failures": Table(failures, "Replications without a result"),
-        **algorithm_1(cfg),
+        **algorithm_1(cfg, slopes),
     }
 
 
@@ -67,32 +75,34 @@ def errors_and_slopes(cfg: DictConfig) -> tuple[pd.DataFrame, pd.DataFrame, Stud
     return errors, slopes.astype({"n_replications": int}), study
 
 
-def algorithm_1(cfg: DictConfig) -> dict[str, Table]:
-    """The paper's own algorithm on the same simulated data, at the points that slopes are fitted to.
+def algorithm_1(cfg: DictConfig, by_box: pd.DataFrame) -> dict[str, Table]:
+    """The paper's own algorithm on simulated data like these, read at several stops, and whether it explains all.
 
-    Where there is no interior maximum it runs to its iteration limit, so only settings with few such
-    replications are within reach. A setting that the study leaves out is left out here too.
+    Parameters
+    ----------
+    by_box : DataFrame
+        Slopes of the study's own estimator under every draw of the truth.
     """
-    own = deepcopy(cfg)
-    names = [name for name in cfg.algorithm_1.settings if name in cfg.settings]
-    if not names:
+    study = algorithm.study_of(cfg)
+    if not study.cells:
         return {}
-    own.settings = {name: cfg.settings[name] for name in names}
-    for name in names:
-        own.settings[name].n_comparisons = list(own.settings[name].n_comparisons)[-LAST:]
-    own.estimator, own.draws = cfg.algorithm_1.estimator, cfg.algorithm_1.draws
-    own.replications = cfg.algorithm_1.replications
-    errors, slopes, _ = errors_and_slopes(own)
-    errors, slopes = (
-        frame[frame["subset"] == "all"].drop(columns="subset").assign(estimator=own.estimator.name)
-        for frame in (errors, slopes)
-    )
-    slopes = slopes.merge(_printed_slopes(), on=[*SETTING, "parameter"], how="left")
-    log.info("Algorithm 1:\n%s", slopes.to_string(index=False, float_format="%.3f"))
-    caption = "The paper's Algorithm 1 with its published settings, on the same simulated data"
+    study.run(cfg.parallel)
+    errors = algorithm.errors_of(study)
+    lines = errors.groupby([*SETTING, "draw", "stop", "parameter"], sort=False)
+    slopes = lines.apply(slope, include_groups=False).reset_index()
+    place = [*SETTING, "parameter"]
+    slopes = slopes.astype({"n_replications": int}).merge(_printed_slopes(), on=place, how="left")
+    box = by_box.query("subset == 'all'").merge(_printed_slopes(), on=place, how="left")
+    known = box.set_index(SETTING).index.isin(slopes.set_index(SETTING).index)
+    runs = {cfg.estimator.name: box[known]}
+    runs |= {f"Algorithm 1, {stop} iterations": rows for stop, rows in slopes.groupby("stop")}
+    together = algorithm.jointly(runs)
+    log.info("slopes of Table A.3 together:\n%s", together.to_string(index=False, float_format="%.3g"))
+    caption = "The paper's Algorithm 1 with its published steps, on simulated data"
     return {
         "algorithm_1_mse": Table(errors, f"{caption}: mean squared error", 4),
         "algorithm_1_slopes": Table(slopes, f"{caption}: log-log slopes of the last five points"),
+        "slopes_jointly": Table(together, "All slopes of Table A.3 together, by one run"),
     }
 
 

@@ -1,29 +1,32 @@
 """Appendix F.7: rankings from sparse connected comparison graphs (Table A.9).
 
-python experiments/sparsity.py [dataset=chatbot_arena] [repeats=20] [redraw=[resample]] ...
+python experiments/sparsity.py [dataset=chatbot_arena] [repeats=20] [redraw=[resample]] [found_tables=79] ...
 
 The paper does not say where the comparisons of a thinned graph come from, nor how many there are. Either they are
 drawn with replacement from those made (resample), or anew from the full-data fit (simulate), as many as the set
-has; both are run. Where the paper prints numbers, smaller budgets are tried too, and drawing without replacement
-(subset).
+has; both are run. Where the paper prints numbers, designs with fewer comparisons are searched as well: with and
+without replacement (resample, subset) and anew, two kinds of random trees, several stops of Algorithm 1. Each
+design is judged by a likelihood of all printed numbers together.
 """
 
 import logging
 from dataclasses import replace
-from itertools import product
+from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from judgerank.comparisons import Comparisons
 from judgerank.judgments import Judgments
-from replication import plots, published
-from replication.config import both_fits, main
+from replication import plots
+from replication.config import ROOT, both_fits, main
 from replication.outputs import run_section
-from replication.resampling import Whole, endings_of, printed_among, study_of, summary_of, thinned, whole_of
-from replication.schemas.section import Redraw
+from replication.replicate import Study
+from replication.resampling import Whole, endings_of, study_of, summary_of, thinned, whole_of
+from replication.sparse_designs import design_cells, designs, printed_rows, rows_of, sparse_table
 from replication.tables import Table
 
 log = logging.getLogger("replication")
@@ -55,35 +58,31 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "endings": Table(endings_of(study, POINT), f"{title}: how the fits ended"),
     }
     if judgments.name == "in_house":
-        printed = pd.DataFrame({name: published.numbers("sparsity", name) for name in ("pearson", "spearman")})
-        printed = printed.rename_axis("edge_fraction").reset_index().astype({"edge_fraction": float})
-        places = printed_among(study, POINT).assign(n_comparisons=len(judgments.comparisons))
-        places = pd.concat([places, other_budgets(cfg, whole, observed)], ignore_index=True)
-        groups = places.groupby(["redraw", "n_comparisons"])["within"].agg(["sum", "count"])
-        log.info("printed numbers within 5%% and 95%% of the draws, by design and budget:\n%s", groups.to_string())
-        tables["paper_among_draws"] = Table(
-            places,
-            f"{title}: where the numbers of Table A.9, one draw each, lie among draws, by design and budget",
-        )
-        tables["paper"] = Table(printed, "Table A.9 as printed: one draw")
+        tables |= search(cfg, whole, observed, title)
     return tables
 
 
-def other_budgets(cfg: DictConfig, whole: Whole, observed: int) -> pd.DataFrame:
-    """The printed numbers among draws with fewer comparisons in all, in every design."""
-    cells = {}
-    for redraw, budget, trees in product(Redraw, cfg.budgets, cfg.budget_trees):
-        n_edges = trees * (len(whole.comparisons.models) - 1)
-        values = (redraw.name, trees, n_edges, n_edges / observed)
-        cells[f"{redraw.name}-{budget}-{trees}"] = dict(zip(POINT, values, strict=True)) | {
-            "n_comparisons": budget
-        }
-    study = replace(
-        study_of(cfg, "sparsity-budgets", thinned, whole, cells),
-        replications=dict.fromkeys(cells, cfg.budget_repeats),
-    )
+def search(cfg: DictConfig, whole: Whole, observed: int, title: str) -> dict[str, Table]:
+    """Designs with fewer comparisons beside Table A.9, and the printed numbers among tables of the likeliest."""
+    printed = printed_rows(observed, len(whole.comparisons.models))
+    grids = OmegaConf.to_container(cfg.designs, enum_to_str=True).values()
+    cells = dict(chain.from_iterable(design_cells(**grid, n_edges=printed["n_edges"]).items() for grid in grids))
+    repeats, folder = dict.fromkeys(cells, cfg.design_tables), Path(ROOT, cfg.cache)
+    study = Study("sparsity-designs", sparse_table, cells, repeats, cfg.seed, folder, cfg.design_tables, whole)
     study.run(cfg.parallel)
-    return printed_among(study, (*POINT, "n_comparisons"))
+    tried = designs(study, printed)
+    log.info("designs, likeliest first:\n%s", tried.head(8).to_string(index=False, float_format="%.3g"))
+    best = tried.iloc[0]
+    cell = "-".join(str(best[name]) for name in ("redraw", "tree", "n_comparisons"))
+    more = replace(study, cells={cell: cells[cell]}, replications={cell: cfg.found_tables})
+    more.run(cfg.parallel)
+    found = rows_of(more, cell, int(best["stop"]), printed)
+    together = designs(more, printed).query("stop == @best.stop").drop(columns="within")
+    return {
+        "designs": Table(tried, f"{title}: designs and stops beside Table A.9, likeliest first"),
+        "found": Table(found, f"{title}: Table A.9 among tables of the likeliest design"),
+        "found_jointly": Table(together, f"{title}: all numbers of Table A.9 under the likeliest design"),
+    }
 
 
 def n_pairs(comparisons: Comparisons) -> int:
@@ -96,9 +95,8 @@ def n_pairs(comparisons: Comparisons) -> int:
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    return {
-        "sparsity": plots.sparsity(tables["correlation"], tables.get("paper"), f"Sparse comparison graphs{suffix}")
-    }
+    title = f"Sparse comparison graphs{suffix}"
+    return {"sparsity": plots.sparsity(tables["correlation"], tables.get("found"), title)}
 
 
 @main("sparsity")

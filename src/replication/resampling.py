@@ -105,6 +105,11 @@ def _some_of(whole: Whole, rows: np.ndarray, settings: dict, rng: np.random.Gene
 
 
 def thinned(settings: dict, rng: np.random.Generator, whole: Whole) -> Record:
+    """Both fits of a random connected subgraph's comparisons (appendix F.7)."""
+    return held_against(whole, sparse_part(settings, rng, whole), settings)
+
+
+def sparse_part(settings: dict, rng: np.random.Generator, whole: Whole) -> Comparisons:
     """A random connected subgraph of the pairs, a budget spread evenly over it (appendix F.7).
 
     The budget is the number of comparisons made, unless the settings name another.
@@ -113,40 +118,55 @@ def thinned(settings: dict, rng: np.random.Generator, whole: Whole) -> Record:
     n = len(c.models)
     pair = np.minimum(c.first, c.second).astype(np.int64) * n + np.maximum(c.first, c.second)
     edges, edge_of_row = np.unique(pair, return_inverse=True)
-    kept = rng.permutation(connected_edges(rng, *np.divmod(edges, n), n, settings["n_edges"]))
+    tree = settings.get("tree", "weights")
+    kept = rng.permutation(connected_edges(rng, *np.divmod(edges, n), n, settings["n_edges"], tree))
     edge = np.resize(kept, settings.get("n_comparisons", len(c)))  # as evenly as whole numbers go
+    if settings["redraw"] == "simulate":
+        i, j = np.divmod(edges[edge], n)
+        judge = rng.choice(c.judge, len(edge))
+        s = whole.references["judge_aware"].to_numpy()
+        p = expit(whole.discrimination.to_numpy()[judge] * (s[i] - s[j]))
+        return Comparisons(c.models, c.judges, i, j, judge, draw_outcomes(rng, p))
+    count = np.bincount(edge_of_row)
+    start = np.cumsum(count) - count
     if settings["redraw"] == "subset":
         wanted = np.bincount(edge, minlength=len(edges))
         order = rng.permutation(len(c))
         order = order[np.argsort(edge_of_row[order], kind="stable")]
-        count = np.bincount(edge_of_row)
-        place = np.arange(len(c)) - np.repeat(np.cumsum(count) - count, count)
-        return held_against(whole, c.take(order[place < wanted[edge_of_row[order]]]), settings)
-    if settings["redraw"] == "resample":
-        order = np.argsort(edge_of_row, kind="stable")
-        count = np.bincount(edge_of_row)
-        start = np.cumsum(count) - count
-        rows = order[start[edge] + np.floor(rng.random(len(edge)) * count[edge]).astype(np.int64)]
-        return held_against(whole, c.take(rows), settings)
-    i, j = np.divmod(edges[edge], n)
-    judge = rng.choice(c.judge, len(edge))
-    s = whole.references["judge_aware"].to_numpy()
-    p = expit(whole.discrimination.to_numpy()[judge] * (s[i] - s[j]))
-    return held_against(whole, Comparisons(c.models, c.judges, i, j, judge, draw_outcomes(rng, p)), settings)
+        place = np.arange(len(c)) - np.repeat(start, count)
+        return c.take(order[place < wanted[edge_of_row[order]]])
+    order = np.argsort(edge_of_row, kind="stable")
+    return c.take(order[start[edge] + np.floor(rng.random(len(edge)) * count[edge]).astype(np.int64)])
 
 
 def connected_edges(
-    rng: np.random.Generator, i: np.ndarray, j: np.ndarray, n_models: int, n_edges: int
+    rng: np.random.Generator, i: np.ndarray, j: np.ndarray, n_models: int, n_edges: int, tree: str = "weights"
 ) -> np.ndarray:
-    """Indices of `n_edges` random edges out of (i, j) that connect all models.
+    """Indices of `n_edges` random edges out of (i, j) that connect all models: a random tree, then others.
 
-    A spanning tree of least total weight under independent random weights, then edges in random order.
+    The tree is that of least total weight under independent random weights; or, as ``uniform``, every spanning
+    tree is as likely as any other (first visits of a random walk: Aldous, 1990; Broder, 1989).
     """
     weight = 1.0 + rng.random(len(i))
-    tree = minimum_spanning_tree(coo_array((weight, (i, j)), shape=(n_models, n_models)))
-    in_tree = np.isin(weight, tree.data)
+    if tree == "uniform":
+        weight[_first_visits(rng, i, j, n_models)] = 0.5
+    least = minimum_spanning_tree(coo_array((weight, (i, j)), shape=(n_models, n_models)))
+    in_tree = np.isin(weight, least.data)
     rest = rng.permutation(np.flatnonzero(~in_tree))
     return np.concatenate([np.flatnonzero(in_tree), rest])[:n_edges]
+
+
+def _first_visits(rng: np.random.Generator, i: np.ndarray, j: np.ndarray, n_models: int) -> list[int]:
+    """Indices of the edges by which a random walk first comes to each model but the one it starts from."""
+    seen, at, found = {0}, 0, []
+    ends = [(np.flatnonzero((i == model) | (j == model))) for model in range(n_models)]
+    while len(seen) < n_models:
+        edge = int(rng.choice(ends[at]))
+        at = int(i[edge] + j[edge] - at)
+        if at not in seen:
+            seen.add(at)
+            found.append(edge)
+    return found
 
 
 def study_of(cfg: DictConfig, section: str, task: Task, whole: Whole, cells: dict[str, dict]) -> Study:
@@ -209,39 +229,4 @@ def endings_of(study: Study, columns: Iterable[str]) -> pd.DataFrame:
         counts = status.value_counts()
         place = {name: settings[name] for name in columns}
         rows += [place | {"status": ended, "repeats": many} for ended, many in counts.items()]
-    return pd.DataFrame(rows)
-
-
-def printed_among(study: Study, columns: Iterable[str]) -> pd.DataFrame:
-    """Table A.9 among the draws: its numbers are of one draw each, so they are held against the distribution.
-
-    Returns
-    -------
-    DataFrame
-        The cell's settings named by `columns`, ``measure, paper, mean, q05, q50, q95, share_below, n_repeats,
-        within``; share_below is of the draws below the printed number, within its lying between the 5% and 95%
-        quantiles.
-    """
-    printed, rows = published.table("sparsity"), []
-    for cell, settings in study.cells.items():
-        records = pd.DataFrame(study.records(cell))
-        fraction = next(
-            (f for f in printed.index if published.as_printed(settings["edge_fraction"], f) == f), None
-        )
-        for measure in MEASURES:
-            column = f"judge_aware/judge_aware/{measure}"
-            if fraction is None or column not in records:
-                continue
-            known, paper = records[column].dropna(), float(printed.at[fraction, measure])
-            low, middle, high = known.quantile([0.05, 0.5, 0.95])
-            row = {
-                "measure": measure,
-                "paper": paper,
-                "mean": known.mean(),
-                "q05": low,
-                "q50": middle,
-                "q95": high,
-            }
-            row |= {"share_below": (known < paper).mean(), "n_repeats": len(known), "within": low <= paper <= high}
-            rows.append({name: settings[name] for name in columns} | row)
     return pd.DataFrame(rows)

@@ -27,6 +27,8 @@ from replication.config import ROOT, simulation_settings
 from replication.replicate import Record, Study, Task
 from replication.schemas.simulation import Setting
 
+LAST = 5  # grid points that the paper fits its slopes to
+
 
 @lru_cache(maxsize=64)
 def truth_of(

@@ -11,12 +11,13 @@ import pytest
 
 from experiments.audit import whole
 from replication import published
-from replication.auditing.audit import OTHERS, RESULTS, Verdict, audit, judged, totals
+from replication.auditing.audit import OTHERS, RESULTS, Verdict, audit, by_one_run, judged, totals
 from replication.auditing.claim import CHECKS, Outcome, against, tables_of
 from replication.auditing.claims import claims
 from replication.auditing.finding import tell
 from replication.auditing.findings import FINDINGS
-from replication.auditing.monte_carlo import RULES, one_more
+from replication.auditing.jointly import columns
+from replication.auditing.monte_carlo import RULES
 from replication.auditing.page import page
 from replication.auditing.readings import READINGS
 from replication.auditing.registry import KINDS, causes, registry
@@ -24,6 +25,7 @@ from replication.auditing.results import Missing, Results
 from replication.auditing.shown import blocks, current, markdown_in
 from replication.config import ROOT
 from replication.pages import whole_page
+from replication.prediction import LEAST_ORDERED, one_more, one_more_by_order
 from tests import forked
 
 STORED = Results(ROOT / "results")
@@ -95,7 +97,8 @@ def test_what_is_exact_is_equal_as_printed_and_what_differs_is_not(numbers):
             assert row.verdict in (Verdict.MONTE_CARLO, Verdict.OPEN), row
             assert (row.low <= float(plain) <= row.high) == (row.verdict == Verdict.MONTE_CARLO), row
         else:
-            assert same == (row.verdict in (Verdict.EXACT, Verdict.TAKEN_OVER)), row
+            of_two_runs = row.verdict == Verdict.OPEN and row.another_run == "" and row.reason != ""
+            assert same == (row.verdict in (Verdict.EXACT, Verdict.TAKEN_OVER) or of_two_runs), row
 
 
 def shifted(reading: str, rows: pd.Index, column: str, step: float) -> Change:
@@ -141,16 +144,15 @@ def outliving(numbers: pd.DataFrame, table: str) -> tuple[list[tuple], int]:
         rows = STORED.rows(source, entry["where"]).index
         if entry["rule"]:
             step = 2 * (entry["high"] - entry["low"])
-            changes = {source: moved_wholly(rows, [column, "q025", "q975"], step)}
+            changes = {source: moved_wholly(rows, [column, "low", "high"], step)}
         else:
             changes = {source: shifted(entry["reading"], rows, column, step)}
         sources = causes().get(key, [])
         if entry["verdict"] == Verdict.CAUSE:  # ours differs already; what falls is the run that shows why
             changes = {cause["source"]: scrambled for cause in sources}
-        verdict = judged(entry, Changed(STORED.folder, changes), set(), sources)["verdict"]
-        # another stored run may still give the printed number; ours no longer does
-        if verdict in CHECKED and not (entry["verdict"] == Verdict.EXACT and verdict == Verdict.CAUSE):
-            kept.append((*key, verdict))
+        now = judged(entry, Changed(STORED.folder, changes), set(), sources)
+        if now["verdict"] in CHECKED or (entry["verdict"] == Verdict.CAUSE and now["another_run"]):
+            kept.append((*key, now["verdict"]))
     return kept, count
 
 
@@ -235,9 +237,8 @@ def test_after_a_smoke_run_the_simulation_checks_nothing():
         return frame[frame["draw"] < 2]
 
     mse = "convergence_mse/mse.csv"
-    for changes in ({mse: few}, {"convergence_mse/slopes_draws.csv": two_draws}):
-        now = audit(changed(**changes), set()).set_index("table")
-        assert set(now.loc["slopes", "verdict"]) == {Verdict.UNCHECKED}
+    now = audit(changed(**{"convergence_mse/algorithm_1_slopes.csv": two_draws}), set()).set_index("table")
+    assert set(now.loc["slopes", "verdict"]) == {Verdict.UNCHECKED}
     now = audit(changed(**{mse: few, "ci_coverage/coverage.csv": few}), set()).set_index("table")
     assert Verdict.TAKEN_OVER not in set(now.loc[["mse_settings", "ci_settings"], "verdict"])
 
@@ -250,6 +251,38 @@ def test_the_interval_for_one_more_study_holds_it_as_often_as_it_says():
         held.append(found.low <= draws[5] <= found.high)
     assert np.mean(held) == pytest.approx(0.95, abs=3 * np.sqrt(0.95 * 0.05 / 2000))
     assert one_more([1.0, 2.0, 3.0]).high == pytest.approx(2 + 4.302653 * np.sqrt(4 / 3))
+
+
+def test_order_statistics_hold_one_more_draw_of_any_distribution():
+    rng = np.random.default_rng(5)
+    held = []
+    for draws in rng.exponential(size=(4000, LEAST_ORDERED + 1)):
+        found = one_more_by_order(draws[:-1])
+        held.append(found.low <= draws[-1] <= found.high)
+    assert np.mean(held) == pytest.approx(0.95, abs=3 * np.sqrt(0.95 * 0.05 / 4000))
+    with pytest.raises(ValueError, match="it takes 39"):
+        one_more_by_order(np.ones(LEAST_ORDERED - 1))
+
+
+def test_a_column_is_explained_by_one_run_and_not_by_two():
+    def column(*rows: tuple[str, str]) -> pd.DataFrame:
+        frame = pd.DataFrame(rows, columns=["verdict", "another_run"])
+        return by_one_run(frame.assign(table="t", column="c", row=list("abcde")[: len(rows)], reason=""))
+
+    exact, left = Verdict.EXACT, Verdict.OPEN
+    most = column((exact, "x"), (left, "x"), (left, "x"), (exact, ""), (Verdict.RULED_OUT, "x"))
+    assert list(most["verdict"]) == [exact, Verdict.CAUSE, Verdict.CAUSE, left, Verdict.CAUSE]
+    assert most["reason"].tolist()[1:3] == ["x", "x"] and "not the run that gives most" in most.at[3, "reason"]
+    ours = column((exact, ""), (exact, "x"), (exact, ""), (left, "x"))
+    assert list(ours["verdict"]) == [exact, exact, exact, left]
+
+
+def test_whole_columns_are_counted_by_the_better_run(numbers):
+    table = columns(numbers).set_index(["place", "column"])
+    assert (table["by one run"] == table[["by ours", "by another run"]].max(axis=1)).all()
+    assert table.loc[("Table 2", "discrimination"), ["numbers", "by ours", "by one run"]].tolist() == [8, 0, 8]
+    assert table.loc[("Table A.7", "rank_btl"), ["numbers", "by ours", "by one run"]].tolist() == [45, 38, 43]
+    assert ("Table 3", "score_btl") not in table.index
 
 
 def test_totals_add_up_and_tell_results_from_settings(numbers):
@@ -287,13 +320,14 @@ FALLS = {
         for name in ("chatbot_arena", "mt_bench", "ultrafeedback")
     },
     "slopes": {"convergence_mse/slopes_draws.csv": set_to("slope_se", 10.0)},
+    "sparsity": {"sparsity/in_house/found_jointly.csv": set_to("p_joint", 0.0)},
     "sample_of_the_pool": {"unstated_settings/table_2.csv": set_to("reproduced", False)},
     "judges_in_the_files": {
         f"data_overview/{name}/judges.csv": set_to("judge", "deepseek-chat")
         for name in ("chatbot_arena", "mt_bench", "ultrafeedback", "in_house")
     },
 }
-NEED_NO_STORED_TABLE = {"printed_ranks", "seventeen_judges", "sparsity"}
+NEED_NO_STORED_TABLE = {"printed_ranks", "seventeen_judges"}
 
 
 def test_every_finding_is_tested_to_fall():
@@ -323,26 +357,6 @@ def test_the_left_out_judge_is_told_by_the_scores_that_come_out(shift, tmp_path)
     told = tell(finding_of("seventeen_judges"), Results(tmp_path))
     assert told.holds == (shift > 0)
     assert "45 of 45 unweighted scores" in told.text
-
-
-@pytest.mark.parametrize("tree", [0.6, 0.9])
-def test_sparse_graphs_are_told_by_the_draws_that_hold_the_printed_rows(tree, tmp_path):
-    rows = []
-    for redraw in ("resample", "simulate"):
-        for measure in ("pearson", "spearman"):
-            for trees in range(1, 11):
-                centre = tree if redraw == "resample" and trees == 1 else 0.98
-                rows.append(
-                    (redraw, trees, "judge_aware", "judge_aware", measure, centre, centre - 0.05, centre + 0.01)
-                )
-    columns = ["redraw", "trees", "method", "reference", "measure", "mean", "q025", "q975"]
-    (tmp_path / "sparsity/in_house").mkdir(parents=True)
-    path = tmp_path / "sparsity/in_house/correlation.csv"
-    low = pd.DataFrame(rows, columns=columns).assign(q975=lambda table: table["q975"] + 0.01)
-    low.to_csv(path, index=False)
-    told = tell(finding_of("sparsity"), Results(tmp_path))
-    assert told.holds == (tree == 0.6)
-    assert f"resample: {int(tree == 0.6)} of 10 Pearson" in told.text
 
 
 def test_claims_and_checks_are_the_same_and_read_what_they_say():

@@ -55,9 +55,16 @@ class Adam:
 
 
 def iterates(
-    cells: Comparisons, model: Model, settings: Adam, start: Parameters | None = None
+    cells: Comparisons, model: Model, settings: Adam, start: Parameters | None = None, sets: int = 1
 ) -> Iterator[tuple[int, Parameters, float]]:
-    """Yield (iteration, parameters, norm of the update) until the stopping rule or the limit is met."""
+    """Yield (iteration, parameters, norm of the update) until the stopping rule or the limit is met.
+
+    Parameters
+    ----------
+    sets : int
+        How many sets without a model or judge in common the comparisons hold, one after the other and with equally
+        many models and judges; each is centred by itself. Together they take little longer than one.
+    """
     at = start or Parameters.zeros(model, cells)
     n, shape = len(at.scores), at.judges.shape
     # scores and judges' parameters in one vector: thousands of iterations of few numbers each
@@ -73,7 +80,8 @@ def iterates(
         corrected = first / (1 - beta1**t), second / (1 - beta2**t)
         there = x + size * corrected[0] / (np.sqrt(corrected[1]) + settings.epsilon)
         for block in filter(len, (there[part] for part in centred)):
-            block -= block.sum() / len(block)
+            by_set = block.reshape(sets, -1)
+            by_set -= by_set.sum(axis=1, keepdims=True) / by_set.shape[1]
         moved = there - x
         change = float(max(np.linalg.norm(moved[:n]), np.linalg.norm(moved[n:])))
         x, at = there, Parameters(there[:n], there[n:].reshape(shape))

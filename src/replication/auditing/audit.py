@@ -33,10 +33,11 @@ OTHERS = (Verdict.TAKEN_OVER, Verdict.NOT_TAKEN_OVER, Verdict.STATED)
 MEANING = {
     Verdict.EXACT: "ours, rounded as printed, is the printed number",
     Verdict.MONTE_CARLO: "the printed number lies in the prediction interval stated below",
-    Verdict.CAUSE: "another stored run reproduces the printed number exactly; `reason` names it",
+    Verdict.CAUSE: "another stored run reproduces the printed number exactly, and most of its column; `reason` "
+    "names it",
     Verdict.RULED_OUT: "a finding shows that the printed number cannot be what it is said to be; what it is "
     "instead is not shown",
-    Verdict.OPEN: "neither",
+    Verdict.OPEN: "none of these, or no single run gives it together with its column",
     Verdict.UNCHECKED: "what is needed is not at hand or not stored; `reason` says what",
     Verdict.TAKEN_OVER: "the stored tables show that our run used it; no check of a result",
     Verdict.NOT_TAKEN_OVER: "the stored tables show that our run used another",
@@ -56,20 +57,46 @@ def audit(results: Results, established: set[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The registry, and ``ours, difference, low, high, draws, surrogate, verdict, reason``.
+        The registry, and ``ours, difference, low, high, draws, surrogate, verdict, reason``; ``another_run``
+        is one that gives the printed number, whether ours does or not.
     """
     reproduced = causes()
     rows = []
     for entry in registry().to_dict("records"):
         key = (entry["table"], entry["row"], entry["column"])
         rows.append(judged(entry, results, established, reproduced.get(key, [])))
-    return pd.DataFrame(rows)
+    return by_one_run(pd.DataFrame(rows))
+
+
+def by_one_run(audited: pd.DataFrame) -> pd.DataFrame:
+    """The same, with every column of a printed table explained by one run, the one that gives most of it.
+
+    Where that is another run than ours, what it gives has its cause, and what ours alone gives is open.
+    """
+    judged = audited.copy()
+    for _, column in audited[audited["another_run"] != ""].groupby(column_of(audited)):
+        (another,) = column["another_run"].unique()
+        rows = audited[column_of(audited) == column_of(column).iloc[0]]
+        exact, given = rows["verdict"] == Verdict.EXACT, rows["another_run"] == another
+        if given.sum() <= exact.sum():
+            continue
+        judged.loc[rows.index[given & ~exact], "verdict"] = Verdict.CAUSE
+        judged.loc[rows.index[given & ~exact], "reason"] = another
+        lost = rows.index[exact & ~given]
+        judged.loc[lost, "verdict"] = Verdict.OPEN
+        judged.loc[lost, "reason"] = f"ours gives it, and not the run that gives most of the column: {another}"
+    return judged
+
+
+def column_of(audited: pd.DataFrame) -> pd.Series:
+    """What belongs together: a column of a table; in the text every number stands by itself."""
+    return audited["table"] + "/" + audited["column"].where(audited["table"] != "in_text", audited["row"])
 
 
 def judged(entry: dict, results: Results, established: set[str], reproduced: list[dict]) -> dict:
     """One entry of the registry with what becomes of it; what is missing makes it not checkable, and no more."""
     blank = {"ours": None, "difference": np.nan, "low": np.nan, "high": np.nan, "draws": None}
-    row = entry | blank | {"surrogate": False, "reason": ""}
+    row = entry | blank | {"surrogate": False, "reason": "", "another_run": ""}
     if entry["kind"] == "stated":
         return row | {"verdict": Verdict.STATED, "reason": entry["needs"]}
     if not entry["source"]:
@@ -85,7 +112,8 @@ def judged(entry: dict, results: Results, established: set[str], reproduced: lis
     same = _same(row["ours"], entry["printed"])
     if entry["kind"] == "setting":
         return row | {"verdict": Verdict.TAKEN_OVER if same else Verdict.NOT_TAKEN_OVER}
-    return row | _verdict(row, same, established, reproduced, results)
+    row["another_run"] = _another_run(row, reproduced, results)
+    return row | _verdict(row, same, established)
 
 
 def _ours(entry: dict, results: Results) -> dict:
@@ -121,19 +149,23 @@ def _same(ours: float | str, printed: str) -> bool:
     return published.as_printed(float(ours), plain) == published.as_printed(float(plain), plain)
 
 
-def _verdict(row: dict, same: bool, established: set[str], reproduced: list[dict], results: Results) -> dict:
+def _another_run(row: dict, reproduced: list[dict], results: Results) -> str:
+    for cause in reproduced:
+        try:
+            if results.real(cause["source"]) and _same(read(cause, results), row["printed"]):
+                return f"{cause['cause']} ({cause['source']})"
+        except Missing:
+            continue
+    return ""
+
+
+def _verdict(row: dict, same: bool, established: set[str]) -> dict:
     # a random result that happens to round to the printed one has agreed within its error, and no more
     if row["rule"]:
         held = row["low"] <= float(row["printed"]) <= row["high"]
         return {"verdict": Verdict.MONTE_CARLO if held else Verdict.OPEN}
     if same:
         return {"verdict": Verdict.EXACT}
-    for cause in reproduced:
-        try:
-            if results.real(cause["source"]) and _same(read(cause, results), row["printed"]):
-                return {"verdict": Verdict.CAUSE, "reason": f"{cause['cause']} ({cause['source']})"}
-        except Missing:
-            continue
     if row["finding"] in established:
         return {"verdict": Verdict.RULED_OUT, "reason": row["finding"]}
     return {"verdict": Verdict.OPEN}

@@ -9,73 +9,16 @@ import pandas as pd
 
 from replication import published
 from replication.auditing.finding import PUBLIC, TITLES, finding, stored_sets, tell
-from replication.auditing.findings_judges import judges_in_the_files, one_judge_four_names, slots
+from replication.auditing.findings_judges import (
+    judges_in_the_files,
+    no_interior_maximum,
+    one_judge_four_names,
+    slots,
+)
 from replication.auditing.findings_simulated import slopes, sparsity, weak_panels
 from replication.auditing.results import Results
 
 __all__ = ["FINDINGS", "tell"]
-
-
-@finding(
-    "UltraFeedback's likelihood has no interior maximum",
-    "make judge_reliability",
-    "judge_reliability/fits.csv",
-    "judge_reliability/discrimination.csv",
-    "judge_reliability/stopping_path.csv",
-    "judge_reliability/stopping_point.csv",
-    figure="judge_reliability/stopping_path.png",
-)
-def no_interior_maximum(results: Results) -> tuple[bool, str]:
-    status = results.one("judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "status")
-    judges = results.rows("judge_reliability/discrimination.csv", "dataset=ultrafeedback").set_index("judge")
-    zero = judges.index[judges["status"] == "zero"].tolist()
-    printed = published.numbers("judge_discrimination", "ultrafeedback")
-    text = (
-        f"The judge-aware likelihood of UltraFeedback has its maximum over gamma >= 0 with {len(zero)} judges at "
-        f"zero ({', '.join(zero)}). The printed column, with every gamma from {printed.min()} up, therefore "
-        "cannot "
-        f"be the maximum. What it is instead is shown only in part. {_nearest(results)} The judge-aware scores of "
-        f"Table A.6 come from the same fit.{_other_sets(results)}"
-    )
-    return status == "boundary" and len(zero) > 0 and printed.min() > 0, text
-
-
-def _nearest(results: Results) -> str:
-    path = results.table("judge_reliability/stopping_path.csv")
-    nearest = path.loc[path["largest_difference"].idxmin()]
-    top = results.one("judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "log_likelihood")
-    told = (
-        f"Algorithm 1 from zero comes nearest after {nearest['iteration']:.0f} iterations (largest difference "
-        f"{nearest['largest_difference']:.3f}, log-likelihood {top - nearest['log_likelihood']:.2f} below the "
-        "maximum) and moves on; there "
-    )
-    if not results.real("judge_reliability/stopping_starts.csv"):
-        point = results.table("judge_reliability/stopping_point.csv")
-        same = [
-            published.as_printed(x, f"{p:.2f}") == f"{p:.2f}"
-            for x, p in zip(point.nearest, point.paper, strict=True)
-        ]
-        return f"{told}{sum(same)} of {len(same)} gammas come out at printed precision."
-    starts = results.table("judge_reliability/stopping_starts.csv")
-    best = starts.loc[starts.groupby("start", sort=False)["matched"].idxmax()]
-    counts = (
-        f"{row.matched} of {row.of} from {row.start} (iteration {row.iteration})" for row in best.itertuples()
-    )
-    return (
-        f"{told}and at the nearest iterates from other starts these come out at printed precision: "
-        f"{'; '.join(counts)}."
-    )
-
-
-def _other_sets(results: Results) -> str:
-    """Where else judges sit at zero."""
-    told = []
-    for name in stored_sets(results, "complete_ranking/{}/judges.csv"):
-        judges = results.table(f"complete_ranking/{name}/judges.csv")
-        zero = judges.loc[judges["status"] == "zero", "judge"].tolist()
-        if name != "ultrafeedback":
-            told.append(f"{TITLES[name]}: {', '.join(zero) if zero else 'none'}")
-    return f" Judges at zero elsewhere: {'; '.join(told)}."
 
 
 @finding(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from replication import published
@@ -10,6 +11,86 @@ from replication.auditing.results import Results
 
 FOND = 0.85  # share of answers in one slot from which a judge is said to have a favourite
 FEWEST = 30  # shared items from which an agreement says something
+NEAR = 0.02  # of one factor
+
+
+@finding(
+    "UltraFeedback's likelihood has no interior maximum",
+    "make judge_reliability",
+    "judge_reliability/fits.csv",
+    "judge_reliability/discrimination.csv",
+    "judge_reliability/stopping_path.csv",
+    "judge_reliability/stopping_point.csv",
+    figure="judge_reliability/stopping_path.png",
+)
+def no_interior_maximum(results: Results) -> tuple[bool, str]:
+    status = results.one("judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "status")
+    judges = results.rows("judge_reliability/discrimination.csv", "dataset=ultrafeedback").set_index("judge")
+    zero = judges.index[judges["status"] == "zero"].tolist()
+    printed = published.numbers("judge_discrimination", "ultrafeedback")
+    text = (
+        f"The judge-aware likelihood of UltraFeedback has its maximum over gamma >= 0 with {len(zero)} judges at "
+        f"zero ({', '.join(zero)}). The printed column, with every gamma from {printed.min()} up, therefore "
+        "cannot "
+        f"be the maximum. What it is instead is shown only in part. {_nearest(results)} The judge-aware scores of "
+        f"Table A.6 come from the same fit. {_one_factor(judges, printed)}{_other_sets(results)}"
+    )
+    return status == "boundary" and len(zero) > 0 and printed.min() > 0, text
+
+
+def _one_factor(judges: pd.DataFrame, printed: pd.Series) -> str:
+    """How much of the column is one factor, which its scale makes: the geometric mean is over the zeros, too."""
+    finite = judges.index[judges["status"] == "interior"]
+    ratio = printed[finite] / judges.loc[finite, "discrimination"]
+    factor = float(ratio.median())
+    near = (ratio / factor - 1).abs() <= NEAR
+    zero = printed.index.difference(finite)
+    scale = float(np.exp(-np.log(printed[zero]).sum() / len(finite)))  # all have geometric mean one
+    rest = ", ".join(f"{name} {value / factor - 1:+.0%}" for name, value in ratio[~near].items())
+    return (
+        f"Most of it is one scale: of {near.sum()} of the {len(finite)} judges above zero the printed gamma is "
+        f"ours times {factor:.3f}, within {NEAR:.0%}. The printed geometric mean is over all {len(printed)}, "
+        f"with {len(zero)} at {', '.join(f'{value:g}' for value in printed[zero])} that ours has at zero; that "
+        f"alone makes a factor of {scale:.3f}. The other {(~near).sum()} judges lie off it: {rest}."
+    )
+
+
+def _nearest(results: Results) -> str:
+    path = results.table("judge_reliability/stopping_path.csv")
+    nearest = path.loc[path["largest_difference"].idxmin()]
+    top = results.one("judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "log_likelihood")
+    told = (
+        f"Algorithm 1 from zero comes nearest after {nearest['iteration']:.0f} iterations (largest difference "
+        f"{nearest['largest_difference']:.3f}, log-likelihood {top - nearest['log_likelihood']:.2f} below the "
+        "maximum) and moves on; there "
+    )
+    if not results.real("judge_reliability/stopping_starts.csv"):
+        point = results.table("judge_reliability/stopping_point.csv")
+        same = [
+            published.as_printed(x, f"{p:.2f}") == f"{p:.2f}"
+            for x, p in zip(point.nearest, point.paper, strict=True)
+        ]
+        return f"{told}{sum(same)} of {len(same)} gammas come out at printed precision."
+    starts = results.table("judge_reliability/stopping_starts.csv")
+    best = starts.loc[starts.groupby("start", sort=False)["matched"].idxmax()]
+    counts = (
+        f"{row.matched} of {row.of} from {row.start} (iteration {row.iteration})" for row in best.itertuples()
+    )
+    return (
+        f"{told}and at the nearest iterates from other starts these come out at printed precision: "
+        f"{'; '.join(counts)}."
+    )
+
+
+def _other_sets(results: Results) -> str:
+    """Where else judges sit at zero."""
+    told = []
+    for name in stored_sets(results, "complete_ranking/{}/judges.csv"):
+        judges = results.table(f"complete_ranking/{name}/judges.csv")
+        zero = judges.loc[judges["status"] == "zero", "judge"].tolist()
+        if name != "ultrafeedback":
+            told.append(f"{TITLES[name]}: {', '.join(zero) if zero else 'none'}")
+    return f" Judges at zero elsewhere: {'; '.join(told)}."
 
 
 @finding(

@@ -11,6 +11,7 @@ import pandas as pd
 
 from judgerank.errors import ConfigError
 from judgerank.pages import Shown, shown
+from replication.auditing import jointly
 from replication.auditing.audit import MEANING, OTHERS, RESULTS, Verdict, totals
 from replication.auditing.claim import STATED as COUNTED
 from replication.auditing.claims import outcomes
@@ -89,6 +90,8 @@ def page(audit: Audit, results: Results, folded_numbers: bool = True) -> str:
         totals_tables(numbers),
         "### What the verdicts mean",
         "\n".join(f"- *{verdict}*: {meaning}." for verdict, meaning in MEANING.items()),
+        "### Whole columns by one run",
+        jointly.section(numbers, results),
         "### Random results",
         STATED,
         f"## Findings ({len(audit.held)})",

@@ -12,6 +12,14 @@ from judgerank.plots.style import PAGE, REFERENCES, canvas
 
 MEASURE_NAMES = {"pearson": "Pearson correlation", "spearman": "Spearman correlation"}
 ENOUGH = 0.9  # of the repeats at the fullest point; points with fewer are drawn hollow
+PRINTED = {
+    "color": "k",
+    "linestyle": "",
+    "marker": "^",
+    "markerfacecolor": "none",
+    "label": "printed, one graph each",
+}
+REDRAWN = {"subset": "without replacement", "resample": "with replacement", "simulate": "drawn anew from the fit"}
 
 
 def _lines(axes: Axes, rows: pd.DataFrame, x: str, most: int) -> None:
@@ -70,23 +78,49 @@ def weak_share(frame: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
-def sparsity(frame: pd.DataFrame, paper: pd.DataFrame | None, title: str) -> Figure:
-    """Correlation with the full-data judge-aware fit against the share of edges kept, with the printed draw."""
+def sparsity(frame: pd.DataFrame, found: pd.DataFrame | None, title: str) -> Figure:
+    """Correlation with the full-data judge-aware fit against the share of edges kept.
+
+    Where numbers are printed, a further row shows them among tables of the design that fits them best.
+    """
     rows = frame[frame["reference"] == "judge_aware"]
-    names = {"resample": "drawn again from those made", "simulate": "drawn anew from the fit"}
-    redraws = [name for name in names if name in set(rows["redraw"])]
-    figure, panels = canvas(PAGE, 2.3 * len(redraws) + 0.5, len(redraws), 2, sharey=True)
-    for row, redraw in enumerate(redraws):
-        for axes, measure in zip(np.reshape(panels, (-1, 2))[row], MEASURE_NAMES, strict=True):
+    redraws = [name for name in REDRAWN if name in set(rows["redraw"])]
+    height = len(redraws) + (found is not None)
+    figure, panels = canvas(PAGE, 2.3 * height + 0.5, height, 2, sharey=True, sharex=True)
+    panels = np.reshape(panels, (-1, 2))
+    for line, redraw in zip(panels, redraws, strict=False):
+        for axes, measure in zip(line, MEASURE_NAMES, strict=True):
             shown = rows[(rows["redraw"] == redraw) & (rows["measure"] == measure)]
             _lines(axes, shown, "edge_fraction", rows["n_repeats"].max())
-            if paper is not None:
-                axes.plot(
-                    paper["edge_fraction"], paper[measure], "k^", markerfacecolor="none", label="printed, one draw"
-                )
-            axes.set(
-                title=f"comparisons {names[redraw]}", xlabel="share of edges kept", ylabel=MEASURE_NAMES[measure]
-            )
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+            axes.set(title=f"as many as in the set, {REDRAWN[redraw]}")
+    if found is not None:
+        _among_tables(panels[-1], found)
+        for axes, measure in zip(panels[:-1].T, MEASURE_NAMES, strict=True):
+            printed = found[found["measure"] == measure]
+            for one in axes:
+                one.plot(printed["edge_fraction"], printed["paper"], **PRINTED)
+    for axes, measure in zip(panels.T, MEASURE_NAMES, strict=True):
+        axes[-1].set_xlabel("share of edges kept")
+        for one in axes:
+            one.set_ylabel(MEASURE_NAMES[measure])
+    handles = {
+        label: handle
+        for axes in panels.ravel()
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
     figure.suptitle(_note(rows, title), fontsize=8)
     return figure
+
+
+def _among_tables(panels: np.ndarray, found: pd.DataFrame) -> None:
+    """Printed correlations, and where those of one more table of the same design would fall."""
+    design = found.iloc[0]
+    for axes, measure in zip(panels, MEASURE_NAMES, strict=True):
+        rows = found[found["measure"] == measure]
+        x = rows["edge_fraction"]
+        label = f"one more table of this design (95%, {design['tables']} tables)"
+        axes.fill_between(x, rows["low"], rows["high"], color="#b8b8b8", alpha=0.5, linewidth=0, label=label)
+        axes.plot(x, rows["mean"], color="#595959", label="its mean")
+        axes.plot(x, rows["paper"], **PRINTED)
+        axes.set_title(f"{design['n_comparisons']:,} comparisons, {REDRAWN[design['redraw']]}")

@@ -64,8 +64,10 @@ def mse_draws(
             line = rows[rows["parameter"] == parameter]
             axes.loglog(line["n_comparisons"], line["mean"], marker=marker, color=colour, label="main draw")
             for line in () if algorithm is None else draws_of(algorithm, rows, parameter=parameter, draw=0):
-                style = {"color": "black", "linestyle": "--", "marker": "+", "zorder": 3}
-                axes.loglog(line["n_comparisons"], line["mean"], label="main draw, Algorithm 1", **style)
+                for dashes, (stop, at) in zip(("--", ":", "-."), line.groupby("stop"), strict=False):
+                    style = {"color": "black", "linestyle": dashes, "marker": "+", "zorder": 3}
+                    label = f"main draw, Algorithm 1, {stop:,} iterations"
+                    axes.loglog(at["n_comparisons"], at["mean"], label=label, **style)
         column[0].set_title(name)
         column[1].set_xlabel("comparisons T")
     for axes, label in zip(panels[:, 0], ERROR_LABELS.values(), strict=True):

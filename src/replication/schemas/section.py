@@ -10,7 +10,7 @@ from omegaconf import MISSING
 
 from judgerank.collecting.prompts import PAIRWISE
 from replication.schemas.dataset import Dataset, Surrogate
-from replication.schemas.ranges import above, at_least, within
+from replication.schemas.ranges import above, at_least, each, within
 
 
 @dataclass
@@ -311,12 +311,27 @@ class Redraw(Enum):
     simulate = "simulate"
 
 
+class Tree(Enum):
+    """How a random spanning tree is drawn."""
+
+    weights = "weights"
+    uniform = "uniform"
+
+
+@dataclass
+class Designs:
+    """Designs of Table A.9 to search: every choice out of these lists."""
+
+    redraws: list[Redraw] = MISSING
+    trees: list[Tree] = MISSING
+    budgets: list[int] = at_least(1)
+    stops: list[int] = at_least(1)
+
+
 @dataclass
 class Sparsity(Resampled):
     trees: list[int] = at_least(1)
     redraw: list[Redraw] = MISSING
-    budgets: list[int] = at_least(
-        1
-    )  # comparisons in all, tried beside the set's own number where the paper prints
-    budget_trees: list[int] = at_least(1)
-    budget_repeats: int = at_least(1)
+    designs: dict[str, Any] = each(Designs)
+    design_tables: int = at_least(2)
+    found_tables: int = at_least(2)

@@ -43,8 +43,8 @@ class Algorithm1:
     """A run of the paper's algorithm beside the study's own estimator."""
 
     settings: list[str] = MISSING
-    estimator: Any = MISSING
-    replications: int = at_least(1)
+    stops: list[int] = at_least(1)
+    data_sets: dict[str, int] = at_least(2)
     draws: int = at_least(0)  # further draws of the truth
 
 

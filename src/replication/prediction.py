@@ -1,0 +1,52 @@
+"""Where one more draw would fall, by draws like it: prediction intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t
+
+SHARE = 0.95
+LEAST_ORDERED = round(2 / (1 - SHARE)) - 1  # fewer draws have no order statistics so far out
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Our value, and where one more study would fall.
+
+    Attributes
+    ----------
+    centre, low, high : float
+    draws : int
+        What it rests on.
+    """
+
+    centre: float
+    low: float
+    high: float
+    draws: int
+
+
+def one_more(draws: Sequence[float]) -> Interval:
+    """Prediction interval for one more draw like those given: ``m ± t s sqrt(1 + 1 / D)``."""
+    x = np.asarray(draws, float)
+    mean, size = float(x.mean()), len(x)
+    reach = float(t.ppf((1 + SHARE) / 2, size - 1) * x.std(ddof=1) * np.sqrt(1 + 1 / size))
+    return Interval(mean, mean - reach, mean + reach, size)
+
+
+def one_more_by_order(draws: Sequence[float]) -> Interval:
+    """Prediction interval for one more draw between two order statistics, whatever the distribution.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than `LEAST_ORDERED` draws.
+    """
+    x = np.sort(np.asarray(draws, float))
+    place = int((1 - SHARE) / 2 * (len(x) + 1) + 1e-9)
+    if place < 1:
+        raise ValueError(f"{len(x)} draws have no order statistics for {SHARE:.0%}: it takes {LEAST_ORDERED}")
+    return Interval(float(x.mean()), float(x[place - 1]), float(x[-place]), len(x))

@@ -1,0 +1,116 @@
+"""Table A.9's design: tables of a design beside the printed one, each by Algorithm 1."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgerank import fit
+from judgerank.model import JUDGE_AWARE
+from judgerank.simulate import draw_comparisons, draw_truth, generator
+from judgerank.solvers.adam import Adam, iterates
+from replication.prediction import LEAST_ORDERED, one_more_by_order
+from replication.replicate import Study
+from replication.resampling import MEASURES, Whole, correlations, sparse_part
+from replication.sparse_designs import (
+    design_cells,
+    designs,
+    distances,
+    joint_p,
+    printed_rows,
+    rows_of,
+    side_by_side,
+    sparse_table,
+)
+
+
+@pytest.fixture(scope="module")
+def whole():
+    rng = generator(5, "sparse designs")
+    cells = draw_comparisons(rng, draw_truth(rng, 6, 3, 1.0, 0.3), 900)
+    fitted = fit(cells)
+    return Whole(cells, {"judge_aware": fitted.scores}, fitted.discrimination)
+
+
+def test_sets_side_by_side_take_the_paths_they_take_alone():
+    rng = generator(1, "side by side")
+    truth = draw_truth(rng, 6, 3, 1.0, 0.3)
+    parts = [draw_comparisons(rng, truth, size) for size in (120, 300)]
+    settings = Adam(tolerance=0.0, max_iterations=200)
+    *_, (_, together, _) = iterates(side_by_side(parts), JUDGE_AWARE, settings, sets=2)
+    for place, part in enumerate(parts):
+        *_, (_, alone, _) = iterates(part, JUDGE_AWARE, settings)
+        assert together.scores.reshape(2, -1)[place] == pytest.approx(alone.scores, abs=1e-9)
+        assert together.judges.reshape(2, -1)[place] == pytest.approx(alone.judges[0], abs=1e-9)
+
+
+def test_a_table_has_the_correlations_of_its_own_graphs(whole):
+    settings = {"redraw": "subset", "n_comparisons": 60, "n_edges": [5, 10], "stops": [40, 100]}
+    record = sparse_table(settings, generator(3, "table"), whole)
+    assert len(record) == 2 * 2 * len(MEASURES)
+    rng = generator(3, "table")
+    parts = [sparse_part({**settings, "n_edges": n_edges}, rng, whole) for n_edges in (5, 10)]
+    for place, part in enumerate(parts):
+        for stop in settings["stops"]:
+            *_, (_, at, _) = iterates(part, JUDGE_AWARE, Adam(tolerance=0.0, max_iterations=stop))
+            scores = pd.Series(at.scores, list(whole.comparisons.models))
+            for measure, value in correlations(scores, whole.references["judge_aware"]).items():
+                assert record[f"{stop}/{place}/{measure}"] == pytest.approx(value, abs=1e-9)
+
+
+def test_the_joint_p_value_is_uniform_where_the_design_is_right():
+    rng = np.random.default_rng(0)
+    p = []
+    for _ in range(400):
+        tables = rng.normal(size=(20, 3, 2)) * [[1.0], [2.0], [0.3]]
+        p.append(joint_p(tables[1:], tables[0]))
+    assert np.mean(np.array(p) <= 0.1 + 1e-9) == pytest.approx(0.1, abs=4 * np.sqrt(0.09 / 400))
+    assert joint_p(tables[1:], tables[0] + 20) == pytest.approx(1 / 20)
+
+
+def test_distances_are_in_predictive_standard_deviations():
+    tables = np.array([1.0, 2.0, 3.0]).reshape(3, 1, 1)
+    assert distances(tables, np.array([[4.0]])) == pytest.approx(4 / (4 / 3))
+
+
+def test_order_statistics_hold_one_more_draw_as_often_as_they_say():
+    rng = np.random.default_rng(7)
+    held = []
+    for draws in rng.exponential(size=(3000, LEAST_ORDERED + 1)):
+        found = one_more_by_order(draws[:-1])
+        held.append(found.low <= draws[-1] <= found.high)
+    assert np.mean(held) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 3000))
+    with pytest.raises(ValueError, match=f"it takes {LEAST_ORDERED}"):
+        one_more_by_order(np.arange(LEAST_ORDERED - 1))
+
+
+def test_rows_of_the_printed_table_are_multiples_of_a_tree():
+    rows = printed_rows(990, 45)
+    assert rows["n_edges"].tolist() == [44 * trees for trees in range(1, 11)]
+    assert rows["pearson"].iloc[0] == 0.613
+
+
+def test_the_likeliest_design_comes_first_and_its_rows_say_who_is_within(whole, tmp_path, monkeypatch):
+    printed = pd.DataFrame({"trees": [1, 2], "n_edges": [5, 10], "edge_fraction": [0.3, 0.7]})
+    printed = printed.assign(pearson=[0.5, 0.8], spearman=[0.4, 0.7])
+    cells = design_cells(["subset"], ["weights"], [60, 600], [10], [5, 10])
+    study = Study("d", sparse_table, cells, dict.fromkeys(cells, LEAST_ORDERED), 1, tmp_path, shared=whole)
+    rng = np.random.default_rng(0)
+    centre = {"subset-weights-60": 0.0, "subset-weights-600": 0.3}
+
+    def records(self, cell):
+        for _ in range(LEAST_ORDERED):
+            yield {
+                f"10/{row}/{measure}": printed[measure].iloc[row] + centre[cell] + 0.05 * rng.normal()
+                for row in (0, 1)
+                for measure in MEASURES
+            }
+
+    monkeypatch.setattr(Study, "records", records)
+    found = designs(study, printed)
+    assert found["n_comparisons"].tolist() == [60, 600]
+    assert found["within"].tolist() == [4, 0]
+    assert found["p_joint"].iloc[1] == pytest.approx(1 / (LEAST_ORDERED + 1))
+    assert rows_of(study, "subset-weights-60", 10, printed)["within"].all()
+    assert not rows_of(study, "subset-weights-600", 10, printed)["within"].any()
