@@ -9,6 +9,7 @@ import pandas as pd
 
 from replication import published
 from replication.auditing.finding import PUBLIC, TITLES, finding, stored_sets, tell
+from replication.auditing.findings_copied import copied_otherwise, mixed_sizes
 from replication.auditing.findings_judges import judges_in_the_files, one_judge_four_names, slots
 from replication.auditing.findings_simulated import slopes, sparsity, weak_panels
 from replication.auditing.results import Results
@@ -281,5 +282,7 @@ FINDINGS = (
         slopes,
         sparsity,
         judges_in_the_files,
+        mixed_sizes,
+        copied_otherwise,
     ),
 )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t
+from scipy.stats import chi2, t
 
 from replication import published
 from replication.auditing.results import Missing, Results
@@ -30,6 +30,9 @@ one more study like ours.
   others; after less the number is not checkable. With few draws the interval is wide: agreement then says little.
 - **Sparse graphs (Table A.9).** A printed correlation is one random subgraph: the interval runs from the 2.5% to
   the 97.5% quantile of ours, of at least {LEAST_REPEATS} repeats.
+
+The spread of the simulated truths (appendix C.1) is a setting; it counts as taken over if the printed standard
+deviation lies in the {SHARE:.0%} confidence interval (chi-squared) from the stored truths.
 """
 
 
@@ -94,4 +97,14 @@ def _one_draw(results: Results, entry: dict) -> Interval:
     return Interval(row["mean"], row["q025"], row["q975"], int(row["n_repeats"]))
 
 
-RULES = {"truths": _truths, "one draw": _one_draw}
+def _spread(results: Results, entry: dict) -> Interval:
+    """Confidence interval of the standard deviation of normal truths, each centred at zero (appendix C.1)."""
+    truths = results.rows(entry["source"], entry["where"])
+    groups = truths.groupby(["n_models", "n_judges", "draw", "parameter"])[entry["value"]]
+    freedom = int((groups.size() - 1).sum())
+    squares = float((truths[entry["value"]] ** 2).sum())
+    low, high = (np.sqrt(squares / chi2.ppf((1 + side * SHARE) / 2, freedom)) for side in (1, -1))
+    return Interval(float(np.sqrt(squares / freedom)), float(low), float(high), groups.ngroups)
+
+
+RULES = {"truths": _truths, "one draw": _one_draw, "spread": _spread}

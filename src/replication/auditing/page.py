@@ -61,11 +61,21 @@ def totals_tables(numbers: pd.DataFrame) -> str:
     exact, taken = whole[str(Verdict.EXACT)], whole[str(Verdict.TAKEN_OVER)]
     told = (
         f"Of {whole['printed']} printed numbers {whole['results']} are results; {exact} of these are exact "
-        f"({exact + taken} if settings taken over were counted too, which they are not). The others are no "
-        "results:"
+        f"({exact + taken} if settings taken over were counted too, which they are not). {_copied(numbers)} The "
+        "others are no results:"
     )
     results = results[results["results"] > 0]
     return "\n\n".join([results.to_markdown(index=False), told, others.to_markdown(index=False)])
+
+
+def _copied(numbers: pd.DataFrame) -> str:
+    """How many of the exact numbers are copies, which no computation of ours checks."""
+    copies = numbers[numbers["kind"] == "cited"]
+    exact = int((copies["verdict"] == Verdict.EXACT).sum())
+    return (
+        f"{exact} of the exact ones are copies that equal their source: {len(copies)} numbers the paper took from "
+        "other publications, so they are checked against these and not computed."
+    )
 
 
 def verdicts_table(numbers: pd.DataFrame) -> str:
