@@ -73,15 +73,16 @@ def _copied(numbers: pd.DataFrame) -> str:
     copies = numbers[numbers["kind"] == "cited"]
     exact = int((copies["verdict"] == Verdict.EXACT).sum())
     return (
-        f"{exact} of the exact ones are copies that equal their source: {len(copies)} numbers the paper took from "
-        "other publications, so they are checked against these and not computed."
+        f"{exact} of the exact numbers are copies (of other publications, or of the size in a model's name). They "
+        "equal their sources; nothing is computed for them."
     )
 
 
 def verdicts_table(numbers: pd.DataFrame) -> str:
-    """The results of all places in one row."""
+    """The results of all places in one row, and how many of them are copies."""
     whole = totals(numbers).tail(1)
-    return whole[["printed", "results", *map(str, RESULTS)]].to_markdown(index=False)
+    shown = whole[["printed", "results", *map(str, RESULTS)]].to_markdown(index=False)
+    return f"{shown}\n\n{_copied(numbers)}"
 
 
 def page(audit: Audit, results: Results, folded_numbers: bool = True) -> str:
