@@ -24,6 +24,7 @@ from replication.simulation import (
     records_of,
     squared_error,
     study_of,
+    truths_of,
 )
 from replication.tables import Table
 
@@ -47,6 +48,7 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
         "slopes": Table(_beside_paper(slopes), "Log-log slopes of the last five points (Table A.3)"),
         "slopes_draws": Table(slopes, "Slopes under every draw of the truth"),
         "endings": Table(endings_of(study, cfg), "How the fits ended, as shares"),
+        "truths": Table(truths_of(cfg), "Every truth drawn (appendix C.1)"),
         "failures": Table(failures, "Replications without a result"),
         **algorithm_1(cfg, slopes),
     }

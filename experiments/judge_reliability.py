@@ -22,6 +22,7 @@ from judgerank.model import JUDGE_AWARE
 from judgerank.solvers.adam import Adam, iterates
 from replication import plots, published
 from replication.config import main, solver_settings
+from replication.model_sizes import printed_sizes
 from replication.outputs import run_section
 from replication.stopping import Tried, gradient_at_printed, one_at_a_time, starts, tried
 from replication.tables import Table, discrimination, fit_rows
@@ -180,7 +181,7 @@ def follow(fitted: FitResult, length: int) -> tuple[pd.DataFrame, int, pd.DataFr
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     table = tables["discrimination"]
     ultrafeedback = table[table["dataset"] == "ultrafeedback"]
-    sized = ultrafeedback.merge(published.judge_sizes(), left_on="judge", right_index=True).dropna(subset=["size"])
+    sized = ultrafeedback.merge(printed_sizes(), left_on="judge", right_index=True).dropna(subset=["size"])
     figures = {
         "size_against_discrimination": plots.size_against_discrimination(
             sized, f"UltraFeedback: judge size and discrimination{suffix}"

@@ -13,7 +13,6 @@ import os
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from judgerank.errors import ChecksumError, DataUnavailableError
@@ -78,8 +77,8 @@ def table(name: str) -> pd.DataFrame:
     Known tables: ``mt_bench`` (Table 1), ``mixed_judges`` (Table 2), ``chatbot_arena`` (Table 3),
     ``mse_settings``, ``ci_settings``, ``slopes``, ``data_sizes``, ``judge_llms``, ``ultrafeedback``,
     ``complete_ranking``, ``judge_discrimination``, ``sparsity`` (Tables A.1 to A.9), ``in_text`` (numbers in text
-    and captions), ``claims`` (claims in words, in our words), and ``chatbot_arena_human`` (Elo of the Chatbot
-    Arena leaderboard of 22 June 2023, lmsys.org/blog).
+    and captions), ``claims`` (claims in words, in our words), ``cited`` (copied numbers in their sources), and
+    ``chatbot_arena_human`` (Elo of the Chatbot Arena leaderboard of 22 June 2023, lmsys.org/blog).
     """
     with (TABLES / f"{name}.csv").open() as file:
         return pd.read_csv(file, dtype=str, index_col=0, keep_default_na=False)
@@ -90,11 +89,18 @@ def numbers(name: str, column: str) -> pd.Series:
     return pd.to_numeric(table(name)[column], errors="coerce")
 
 
-def judge_sizes() -> pd.Series:
-    """Billions of parameters by judge from printed sizes such as 8.4B or 1T; NaN for a dash."""
-    units = {"B": 1.0, "T": 1000.0}
-    printed = table("judge_discrimination")["size"]
-    return printed.map(lambda text: float(text[:-1]) * units[text[-1]] if text[-1] in units else np.nan)
+def cited() -> pd.DataFrame:
+    """Numbers that the paper copied, as their sources have them; all text.
+
+    Returns
+    -------
+    DataFrame
+        ``table, row, column, value, source, place, address, read``; ``read`` is how the source was read:
+        ``in full``, an ``excerpt`` of it, a ``transcript`` by others, a ``third party`` that says it, or
+        ``not found`` (then without a value). The column ``all_parameters`` is no printed number: it has the total
+        where Table A.8 counts otherwise.
+    """
+    return table("cited").reset_index()
 
 
 def as_printed(value: float, printed: str) -> str:

@@ -39,6 +39,18 @@ def truth_of(
     return draw_truth(rng, n_models, n_judges, sigma_scores, sigma_discrimination)
 
 
+def truths_of(cfg: DictConfig) -> pd.DataFrame:
+    """Every truth that a study draws, a value a row: ``n_models, n_judges, draw, parameter, number, value``."""
+    rows = []
+    for setting in simulation_settings(cfg).values():
+        sizes = setting.n_models, setting.n_judges
+        for draw in range(cfg.draws + 1):
+            truth = truth_of(cfg.seed, draw, *sizes, setting.sigma_scores, setting.sigma_discrimination)
+            for parameter, values in (("score", truth.scores), ("log_discrimination", truth.judges[0])):
+                rows += [(*sizes, draw, parameter, number, value) for number, value in enumerate(values, 1)]
+    return pd.DataFrame(rows, columns=["n_models", "n_judges", "draw", "parameter", "number", "value"])
+
+
 def identity_of(settings: dict) -> tuple:
     """What determines a cell's truth: the arguments of `truth_of` and `btl_scale`."""
     names = ("seed", "draw", "n_models", "n_judges", "sigma_scores", "sigma_discrimination")

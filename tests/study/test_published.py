@@ -31,7 +31,7 @@ LABELS = {
     "judge_discrimination": "tab:judges",
     "sparsity": "tab:sparsity",
 }
-TABLES = sorted(Path(file.name).stem for file in published.TABLES.iterdir())
+TABLES = sorted(Path(file.name).stem for file in published.TABLES.iterdir() if file.name != "cited.csv")  # sources
 SETTINGS = ["mse_settings", "ci_settings", "slopes"]
 NOT_NUMBERS = {"printed_name", "place", "unit", "statement", "tables"}
 DASHED = {"size", "tokens", "truthfulqa"}
@@ -62,11 +62,12 @@ def tex_rows(label: str) -> list[list[str]]:
 
 
 def tex_places() -> dict[str, str]:
-    """The text of each numbered section without its subsections and floats, of each caption and each footnote."""
+    """The text of the abstract, each numbered section without its subsections and floats, caption and footnote."""
     source = re.sub(r"\\(?:\w*ref|label|cite\w*|url)\{[^}]*\}", " ", published.paper())
     note = rf"\\footnote{BRACES}"
     places = {f"footnote {number}": text for number, text in enumerate(re.findall(note, source), 1)}
     source = re.sub(note, " ", source)
+    places["abstract"] = re.search(r"(?s)\\begin\{abstract\}(.*?)\\end\{abstract\}", source)[1]
     for part, kind, prefix in zip(source.split("\\appendix"), ("section", "appendix"), ("", "A."), strict=True):
         for environment in ("figure", "table"):
             floats = rf"(?s)\\begin\{{{environment}\*?\}}.*?\\end\{{{environment}\*?\}}"
@@ -222,10 +223,3 @@ def test_agreement_is_equality_at_printed_precision_only():
     check = published.compare("mt_bench", ours, ["score_btl"], table="Table 1").set_index("row")
     assert check["reproduced"].to_dict() == {row: row != "llama-13b" for row in check.index}
     assert check.at["llama-13b", "difference"] == pytest.approx(0.0051)
-
-
-def test_sizes_are_billions():
-    sizes = published.judge_sizes()
-    assert sizes["kimi-k2-0905-preview"] == 1000
-    assert sizes["google/gemma-3n-E4B-it"] == 8.4
-    assert sizes.isna().sum() == 2

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from replication import published
+from replication.auditing.copied import copied
 from replication.auditing.monte_carlo import interval
 from replication.auditing.readings import READINGS
 from replication.auditing.registry import causes, registry
@@ -31,7 +32,8 @@ class Verdict(StrEnum):
 RESULTS = (Verdict.EXACT, Verdict.MONTE_CARLO, Verdict.CAUSE, Verdict.RULED_OUT, Verdict.OPEN, Verdict.UNCHECKED)
 OTHERS = (Verdict.TAKEN_OVER, Verdict.NOT_TAKEN_OVER, Verdict.STATED)
 MEANING = {
-    Verdict.EXACT: "ours, rounded as printed, is the printed number",
+    Verdict.EXACT: "ours, rounded as printed, is the printed number; for a number that the paper copied, its "
+    "source's (`reason` names the source and how it was read)",
     Verdict.MONTE_CARLO: "the printed number lies in the prediction interval stated below",
     Verdict.CAUSE: "another stored run reproduces the printed number exactly, and most of its column; `reason` "
     "names it",
@@ -99,8 +101,8 @@ def judged(entry: dict, results: Results, established: set[str], reproduced: lis
     row = entry | blank | {"surrogate": False, "reason": "", "another_run": ""}
     if entry["kind"] == "stated":
         return row | {"verdict": Verdict.STATED, "reason": entry["needs"]}
-    if not entry["source"]:
-        return row | {"verdict": Verdict.UNCHECKED, "reason": f"needs {entry['needs']}"}
+    if entry["kind"] == "cited":
+        return row | _cited(entry, established)
     try:
         row |= _ours(entry, results)
     except Missing as missing:
@@ -111,9 +113,27 @@ def judged(entry: dict, results: Results, established: set[str], reproduced: lis
         return row | {"verdict": Verdict.UNCHECKED, "reason": reason}
     same = _same(row["ours"], entry["printed"])
     if entry["kind"] == "setting":
+        same = _within(row) if row["rule"] else same
         return row | {"verdict": Verdict.TAKEN_OVER if same else Verdict.NOT_TAKEN_OVER}
     row["another_run"] = _another_run(row, reproduced, results)
     return row | _verdict(row, same, established)
+
+
+def _cited(entry: dict, established: set[str]) -> dict:
+    """A copied number against its source; nothing stored is read."""
+    try:
+        found = copied(entry["table"], entry["row"], entry["column"])
+    except Missing as missing:
+        return {"verdict": Verdict.UNCHECKED, "reason": f"needs {entry['needs']}; {missing}"}
+    ours = found.number()
+    told = {"ours": ours, "reason": found.reason}
+    if not isinstance(ours, str):
+        told["difference"] = ours - float(entry["printed"])
+    if found.matches(entry["printed"]):
+        return told | {"verdict": Verdict.EXACT}
+    if entry["finding"] in established:
+        return told | {"verdict": Verdict.RULED_OUT, "reason": f"{entry['finding']}: {found.reason}"}
+    return told | {"verdict": Verdict.OPEN}
 
 
 def _ours(entry: dict, results: Results) -> dict:
@@ -149,6 +169,10 @@ def _same(ours: float | str, printed: str) -> bool:
     return published.as_printed(float(ours), plain) == published.as_printed(float(plain), plain)
 
 
+def _within(row: dict) -> bool:
+    return row["low"] <= float(row["printed"]) <= row["high"]
+
+
 def _another_run(row: dict, reproduced: list[dict], results: Results) -> str:
     for cause in reproduced:
         try:
@@ -162,8 +186,7 @@ def _another_run(row: dict, reproduced: list[dict], results: Results) -> str:
 def _verdict(row: dict, same: bool, established: set[str]) -> dict:
     # a random result that happens to round to the printed one has agreed within its error, and no more
     if row["rule"]:
-        held = row["low"] <= float(row["printed"]) <= row["high"]
-        return {"verdict": Verdict.MONTE_CARLO if held else Verdict.OPEN}
+        return {"verdict": Verdict.MONTE_CARLO if _within(row) else Verdict.OPEN}
     if same:
         return {"verdict": Verdict.EXACT}
     if row["finding"] in established:

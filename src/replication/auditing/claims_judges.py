@@ -11,6 +11,7 @@ from replication.auditing.claim import Decided, Outcome, against, claim, real
 from replication.auditing.finding import TITLES
 from replication.auditing.readings import PICKED_BY_HAND
 from replication.auditing.results import Missing, Results
+from replication.model_sizes import all_parameters, printed_sizes
 
 
 def _pool(results: Results) -> pd.DataFrame:
@@ -90,17 +91,66 @@ def _discriminations(results: Results) -> pd.DataFrame:
     return both
 
 
+def correlations_by_set(gamma: pd.DataFrame, numbers: pd.Series) -> dict[str, tuple[float, float]]:
+    """Rank correlation of a number of each judge with its discrimination, and its p-value, by set."""
+    return {name: tuple(spearmanr(numbers, gamma[name].reindex(numbers.index))) for name in gamma}
+
+
+def told_by_set(found: dict[str, tuple[float, float]]) -> str:
+    """Correlations with their p-values in words."""
+    return ", ".join(f"{TITLES[name]} {rank:.2f} (p = {p:.3f})" for name, (rank, p) in found.items())
+
+
+def gamma_by_set(results: Results) -> pd.DataFrame:
+    """Discriminations by judge on the two sets of Table A.8."""
+    return _discriminations(results)["discrimination"]
+
+
 @claim
 def size_and_gamma(results: Results) -> Decided:
-    gamma, size = _discriminations(results)["discrimination"], published.judge_sizes().dropna()
-    told, contrary = [], 0
-    for name in gamma:
-        found = spearmanr(size, gamma[name].reindex(size.index))
-        contrary += found.statistic <= 0 or found.pvalue > 0.05
-        told.append(f"{TITLES[name]} {found.statistic:.2f} (p = {found.pvalue:.3f})")
-    return against(
-        contrary, 2
-    ), f"Rank correlation of size and discrimination, {len(size)} judges: {', '.join(told)}."
+    gamma = gamma_by_set(results)
+    printed, every = (correlations_by_set(gamma, sizes.dropna()) for sizes in (printed_sizes(), all_parameters()))
+    contrary = sum(rank <= 0 or p > 0.05 for rank, p in printed.values())
+    shown = (
+        f"Rank correlation of the printed size and discrimination: {told_by_set(printed)}. With all parameters of "
+        f"every judge (see the findings): {told_by_set(every)}."
+    )
+    return against(contrary, 2), shown
+
+
+@claim
+def size_not_enough(results: Results) -> Decided:
+    sizes = all_parameters().dropna()
+    told, without = [], 0
+    for name, gamma in gamma_by_set(results).reindex(sizes.index).items():
+        large, high = sizes > sizes.median(), gamma > gamma.median()
+        counts = int((large & ~high).sum()), int((~large & high).sum())
+        without += min(counts) == 0
+        told.append(
+            f"{TITLES[name]} {counts[0]} large judges with a low one, {counts[1]} small ones with a high one"
+        )
+    return against(without, len(told)), f"Size and discrimination, each split at its median: {'; '.join(told)}."
+
+
+@claim
+def tokens_and_gamma(results: Results) -> Decided:
+    gamma = gamma_by_set(results)
+    printed, cited = (
+        published.table("judge_discrimination")["tokens"],
+        published.cited().query("column == 'tokens'"),
+    )
+    tokens = printed[printed.str.endswith("T")].str.removesuffix("T").astype(float)
+    makers = cited.set_index("row")["value"].reindex(tokens.index).str.removesuffix("T").astype(float)
+    found = correlations_by_set(gamma, tokens)
+    positive = [rank > 0 for rank, _ in found.values()]
+    significant = all(p < 0.05 for _, p in found.values())
+    shown = (
+        f"Rank correlation of the printed token count and discrimination, {len(tokens)} judges: "
+        f"{told_by_set(found)}; with the counts that their makers state: "
+        f"{told_by_set(correlations_by_set(gamma, makers))}."
+    )
+    outcome = Outcome.HOLDS if significant else Outcome.PARTLY
+    return (outcome if all(positive) else against(positive.count(False), len(positive))), shown
 
 
 @claim

@@ -61,14 +61,15 @@ def slopes_near_one(results: Results) -> Decided:
     return against(int(far.sum()), len(far)), shown
 
 
-def _coverage(results: Results, method: str) -> pd.DataFrame:
-    """Cells of one method under the truth shown (draw 0) and under the others."""
+def coverage_by_cell(results: Results, method: str) -> pd.DataFrame:
+    """Cells of one method under the truth shown (draw 0) and under the others, by setting, draw and T."""
     shown = real(results, "ci_coverage/coverage.csv").assign(draw=0)
     table = pd.concat([shown, real(results, "ci_coverage/coverage_draws.csv")], ignore_index=True)
     return table[table["method"] == method].set_index([*CELL, "n_comparisons"]).sort_index()
 
 
-def _by_draw(cells: pd.Series) -> str:
+def by_draw(cells: pd.Series) -> str:
+    """How many cells are true, under the truth shown and under the others, in words."""
     main = cells[cells.index.get_level_values("draw") == 0]
     rest = cells[cells.index.get_level_values("draw") != 0]
     return (
@@ -79,13 +80,13 @@ def _by_draw(cells: pd.Series) -> str:
 
 @claim
 def coverage_nominal(results: Results) -> Decided:
-    cells = _coverage(results, "judge_aware")
+    cells = coverage_by_cell(results, "judge_aware")
     off = (cells["coverage"] - 0.95).abs()
     far, other = off - 2 * cells["coverage_se"] > NEAR, off > 2 * cells["coverage_se"]
     shown = (
-        f"Further than {NEAR} from .95 by more than two errors: {_by_draw(far)}. Different from .95 by more "
+        f"Further than {NEAR} from .95 by more than two errors: {by_draw(far)}. Different from .95 by more "
         "than two "
-        f"errors: {_by_draw(other)}. Coverage runs from {cells['coverage'].min():.3f} to "
+        f"errors: {by_draw(other)}. Coverage runs from {cells['coverage'].min():.3f} to "
         f"{cells['coverage'].max():.3f}."
     )
     return against(int(far.sum()), len(far)), shown
@@ -93,33 +94,37 @@ def coverage_nominal(results: Results) -> Decided:
 
 @claim
 def btl_under_covers(results: Results) -> Decided:
-    cells = _coverage(results, "btl")
+    cells = coverage_by_cell(results, "btl")
     under = cells["coverage"] + 2 * cells["coverage_se"] < 0.95
-    shown = f"Under .95 by more than two errors: {_by_draw(under)}; the lowest is {cells['coverage'].min():.3f}."
+    shown = f"Under .95 by more than two errors: {by_draw(under)}; the lowest is {cells['coverage'].min():.3f}."
     return against(int((~under).sum()), len(under)), shown
+
+
+def change_with_t(cells: pd.DataFrame, column: str, errors: str = "") -> tuple[pd.Series, pd.Series]:
+    """Change of a column from the smallest to the largest T by setting and draw, and its error if it has one."""
+    ends = cells.groupby(level=CELL)
+    change = ends[column].last() - ends[column].first()
+    return change, np.hypot(ends[errors].last(), ends[errors].first()) if errors else 0 * change
 
 
 @claim
 def btl_worsens(results: Results) -> Decided:
-    cells = _coverage(results, "btl").reset_index("n_comparisons")
-    ends = cells.groupby(level=CELL)
-    change = ends["coverage"].last() - ends["coverage"].first()
-    error = np.hypot(ends["coverage_se"].last(), ends["coverage_se"].first())
+    change, error = change_with_t(coverage_by_cell(results, "btl"), "coverage", "coverage_se")
     worse = change < -2 * error
     shown = (
-        f"From the smallest to the largest T it falls by more than two errors in {_by_draw(worse)} "
+        f"From the smallest to the largest T it falls by more than two errors in {by_draw(worse)} "
         f"(a cell being a setting under a truth); the change runs from {change.min():.3f} to {change.max():.3f}."
     )
     return against(int((~worse).sum()), len(worse)), shown
 
 
 def _wider(results: Results, column: str) -> Decided:
-    aware, btl = (_coverage(results, method)[column] for method in ("judge_aware", "btl"))
+    aware, btl = (coverage_by_cell(results, method)[column] for method in ("judge_aware", "btl"))
     wider = aware > btl
     by_setting = "; ".join(
         f"({n}, {k}) {int(cells.sum())} of {len(cells)}" for (n, k), cells in wider.groupby(level=CELL[:2])
     )
-    shown = f"Wider than the unweighted ones: {_by_draw(wider)}; by setting, over all draws: {by_setting}."
+    shown = f"Wider than the unweighted ones: {by_draw(wider)}; by setting, over all draws: {by_setting}."
     return against(int(wider.sum()), len(wider)), f"{shown} Widths are means, stored without errors."
 
 

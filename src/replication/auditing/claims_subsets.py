@@ -28,21 +28,22 @@ def _own(results: Results, name: str, measure: str, method: str) -> pd.DataFrame
     return rows.pivot(index="n_judges", columns="n_comparisons", values=["mean", "standard_error"])
 
 
-def _gap(results: Results, name: str, measure: str = "pearson") -> tuple[pd.DataFrame, pd.DataFrame]:
+def gap_to_unweighted(results: Results, name: str, measure: str = "pearson") -> tuple[pd.DataFrame, pd.DataFrame]:
     """Judge-aware less BTL, and its error as if the two were independent (they share their subsets: too large)."""
     aware, btl = (_own(results, name, measure, method) for method in ("judge_aware", "btl"))
     return aware["mean"] - btl["mean"], np.hypot(aware["standard_error"], btl["standard_error"])
 
 
-def _behind(results: Results, name: str) -> tuple[int, int, int]:
-    gap, error = _gap(results, name)
+def behind(results: Results, name: str) -> tuple[int, int, int]:
+    """At how many points judge-aware is behind BTL, at how many by more than two errors, and of how many."""
+    gap, error = gap_to_unweighted(results, name)
     known = int(gap.notna().to_numpy().sum())
     return int((gap < 0).to_numpy().sum()), int((gap < -2 * error).to_numpy().sum()), known
 
 
 @claim
 def weighted_ahead(results: Results) -> Decided:
-    below, clearly, points = _behind(results, IN_HOUSE)
+    below, clearly, points = behind(results, IN_HOUSE)
     shown = f"Behind at {below} of {points} points, by more than two errors at {clearly}."
     return against(clearly, points), shown
 
@@ -51,7 +52,7 @@ def weighted_ahead(results: Results) -> Decided:
 def weighted_ahead_elsewhere(results: Results) -> Decided:
     told, contrary, of = [], 0, 0
     for name in PUBLIC:
-        below, clearly, points = _behind(results, IN_HOUSE.replace("in_house", name))
+        below, clearly, points = behind(results, IN_HOUSE.replace("in_house", name))
         told.append(f"{TITLES[name]} {below} of {points} points, by more than two errors {clearly}")
         contrary, of = contrary + clearly, of + points
     return against(contrary, of), f"Behind at: {'; '.join(told)}."
@@ -59,7 +60,7 @@ def weighted_ahead_elsewhere(results: Results) -> Decided:
 
 @claim
 def gain_at_small_t(results: Results) -> Decided:
-    gap, error = _gap(results, IN_HOUSE)
+    gap, error = gap_to_unweighted(results, IN_HOUSE)
     first, last = gap.columns[[0, -1]]
     change, of = gap[last] - gap[first], np.hypot(error[first], error[last])
     grows = int((change > 2 * of).sum())
@@ -138,7 +139,7 @@ def many_judges_small_t(results: Results) -> Decided:
 
 @claim
 def gap_closes_with_k(results: Results) -> Decided:
-    gap, error = _gap(results, IN_HOUSE)
+    gap, error = gap_to_unweighted(results, IN_HOUSE)
     change = gap.iloc[-1].abs() - gap.iloc[0].abs()
     of = np.hypot(error.iloc[-1], error.iloc[0])
     wider, smaller = int((change > 2 * of).sum()), int((change < 0).sum())

@@ -9,6 +9,7 @@ import pandas as pd
 
 from replication import published
 from replication.auditing.finding import PUBLIC, TITLES, finding, stored_sets, tell
+from replication.auditing.findings_copied import copied_otherwise, mixed_sizes
 from replication.auditing.findings_judges import (
     judges_in_the_files,
     no_interior_maximum,
@@ -224,5 +225,7 @@ FINDINGS = (
         slopes,
         sparsity,
         judges_in_the_files,
+        mixed_sizes,
+        copied_otherwise,
     ),
 )

@@ -6,6 +6,9 @@ so what ours says about the printed number is a prediction interval for one more
 
 from __future__ import annotations
 
+import numpy as np
+from scipy.stats import chi2
+
 from replication.auditing.results import Missing, Results
 from replication.prediction import LEAST_ORDERED, SHARE, Interval, one_more
 
@@ -23,6 +26,9 @@ one more study like ours.
 - **Sparse graphs (Table A.9).** A printed correlation is of one random subgraph. With n like it of ours, the
   interval runs from the k-th smallest to the k-th largest, k = 0.025 (n + 1) rounded down: one more lies between
   them with probability 1 - 2k / (n + 1). It takes n >= {LEAST_ORDERED}.
+
+The spread of the simulated truths (appendix C.1) is a setting; it counts as taken over if the printed standard
+deviation lies in the {SHARE:.0%} confidence interval (chi-squared) from the stored truths.
 """
 
 
@@ -54,4 +60,14 @@ def _one_draw(results: Results, entry: dict) -> Interval:
     return Interval(row["mean"], row["low"], row["high"], int(row["tables"]))
 
 
-RULES = {"truths": _truths, "one draw": _one_draw}
+def _spread(results: Results, entry: dict) -> Interval:
+    """Confidence interval of the standard deviation of normal truths, each centred at zero (appendix C.1)."""
+    truths = results.rows(entry["source"], entry["where"])
+    groups = truths.groupby(["n_models", "n_judges", "draw", "parameter"])[entry["value"]]
+    freedom = int((groups.size() - 1).sum())
+    squares = float((truths[entry["value"]] ** 2).sum())
+    low, high = (np.sqrt(squares / chi2.ppf((1 + side * SHARE) / 2, freedom)) for side in (1, -1))
+    return Interval(float(np.sqrt(squares / freedom)), float(low), float(high), groups.ngroups)
+
+
+RULES = {"truths": _truths, "one draw": _one_draw, "spread": _spread}

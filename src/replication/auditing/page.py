@@ -62,17 +62,28 @@ def totals_tables(numbers: pd.DataFrame) -> str:
     exact, taken = whole[str(Verdict.EXACT)], whole[str(Verdict.TAKEN_OVER)]
     told = (
         f"Of {whole['printed']} printed numbers {whole['results']} are results; {exact} of these are exact "
-        f"({exact + taken} if settings taken over were counted too, which they are not). The others are no "
-        "results:"
+        f"({exact + taken} if settings taken over were counted too, which they are not). {_copied(numbers)} The "
+        "others are no results:"
     )
     results = results[results["results"] > 0]
     return "\n\n".join([results.to_markdown(index=False), told, others.to_markdown(index=False)])
 
 
+def _copied(numbers: pd.DataFrame) -> str:
+    """How many of the exact numbers are copies, which no computation of ours checks."""
+    copies = numbers[numbers["kind"] == "cited"]
+    exact = int((copies["verdict"] == Verdict.EXACT).sum())
+    return (
+        f"{exact} of the exact numbers are copies (of other publications, or of the size in a model's name). They "
+        "equal their sources; nothing is computed for them."
+    )
+
+
 def verdicts_table(numbers: pd.DataFrame) -> str:
-    """The results of all places in one row."""
+    """The results of all places in one row, and how many of them are copies."""
     whole = totals(numbers).tail(1)
-    return whole[["printed", "results", *map(str, RESULTS)]].to_markdown(index=False)
+    shown = whole[["printed", "results", *map(str, RESULTS)]].to_markdown(index=False)
+    return f"{shown}\n\n{_copied(numbers)}"
 
 
 def page(audit: Audit, results: Results, folded_numbers: bool = True) -> str:
