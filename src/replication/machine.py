@@ -11,7 +11,14 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_info
 
-CODE = ("src", "experiments", "conf", "pyproject.toml", "requirements.lock")  # what a result can depend on
+CODE = (
+    "src",
+    "experiments",
+    "conf",
+    "pyproject.toml",
+    "requirements.lock",
+    "requirements-study.lock",
+)  # what a result can depend on
 
 
 def machine(root: Path, start: float) -> dict:
