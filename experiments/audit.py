@@ -3,15 +3,19 @@
 python experiments/audit.py        (computes nothing but the comparison)
 """
 
+import json
 import logging
 from pathlib import Path
 
+import matplotlib
 import pandas as pd
 from omegaconf import DictConfig
 
 from judgerank.errors import DataUnavailableError
+from judgerank.plots.style import save_figures
 from judgerank.publishing import STORED_FORMAT, staged
-from replication.auditing.audit import audit, totals
+from replication import plots
+from replication.auditing.audit import RESULTS, audit, totals
 from replication.auditing.claims import claims
 from replication.auditing.findings import FINDINGS, tell
 from replication.auditing.page import Audit, every_number, page
@@ -50,8 +54,16 @@ def run(cfg: DictConfig) -> None:
             frame.to_csv(written / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
         (written / "audit.md").write_text(page(audited, results))
         (written / "audit.html").write_text(html)
+    draw(cfg, audited)
     keep_current(markdown_in(Path(ROOT, place) for place in cfg.pages), blocks(audited, results))
     log.info("%s", totals(audited.numbers).set_index("place").T.to_string())
+
+
+def draw(cfg: DictConfig, audited: Audit) -> None:
+    """The picture at the head of the README."""
+    with matplotlib.rc_context(), staged(Path(ROOT, cfg.figures, "audit"), "figures.json") as folder:
+        save_figures({"verdicts": plots.verdicts(audited.numbers, [str(one) for one in RESULTS])}, folder)
+        (folder / "figures.json").write_text(json.dumps({"section": "audit", "surrogate": False}))
 
 
 def _flat(decided: pd.DataFrame) -> pd.DataFrame:

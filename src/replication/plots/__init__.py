@@ -25,6 +25,7 @@ from replication.plots.simulations import coverage, mse, mse_draws, shrunk, slot
 from replication.plots.soft import soft
 from replication.plots.trust import effective, fragility
 from replication.plots.validity import validity
+from replication.plots.verdicts import verdicts
 
 __all__ = [
     "NAMES",
@@ -68,5 +69,6 @@ __all__ = [
     "tie_handling",
     "uncertainty",
     "validity",
+    "verdicts",
     "weak_share",
 ]
