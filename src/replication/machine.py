@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import platform
 import subprocess
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_info
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
 
 CODE = (
     "src",
@@ -33,11 +39,20 @@ def machine(root: Path, start: float) -> dict:
     """
     return {
         **commit(root),
+        "peak_memory_mb": peak_memory(),
         "cpu": processor(),
         "simd": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
         "blas": kernels(),
         "seconds": round(time.monotonic() - start, 1),
     }
+
+
+def peak_memory() -> float | None:
+    """Megabytes of this process or of the largest that it waited for; None where nothing tells."""
+    if resource is None:
+        return None
+    peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return round(max(peaks) / (1e6 if sys.platform == "darwin" else 1e3), 1)
 
 
 def commit(root: Path) -> dict[str, str | bool | None]:

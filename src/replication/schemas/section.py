@@ -83,6 +83,8 @@ class JudgeReliability(RealData):
 @dataclass
 class Audit(Section):
     pages: list[str] = MISSING
+    codecheck: str = MISSING
+    articles: str = MISSING
 
 
 @dataclass
