@@ -93,6 +93,20 @@ def test_the_container_is_built_by_the_makefile():
     assert not set(needed) & set(left_out)
 
 
+def test_the_devcontainer_and_binder_install_from_the_lock_files():
+    told = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    build = told["build"]
+    assert (ROOT / ".devcontainer" / build["dockerfile"]).resolve() == ROOT / "Dockerfile"
+    assert re.search(rf" AS {build['target']}$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert is_target(told["postCreateCommand"].removeprefix("make "))
+    script = ROOT / ".binder/postBuild"
+    assert script.stat().st_mode & 0o111
+    (locked,) = re.findall(r"--require-hashes -r (\S+)", script.read_text())
+    assert (ROOT / locked).is_file()
+    (oldest,) = re.findall(r">=(3\.\d+)$", PROJECT["requires-python"])
+    assert (ROOT / ".binder/runtime.txt").read_text().strip() == f"python-{oldest}"
+
+
 def test_the_quick_tests_have_some_of_the_library_the_tool_and_the_study():
     files = {path.relative_to(ROOT / "tests").as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
     assert files >= SLOW
