@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from replication.auditing.article import authors
 from replication.config import ROOT
 from tests.conftest import SLOW
 
@@ -15,6 +16,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 MAKEFILE = (ROOT / "Makefile").read_text()
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+RELEASE = ROOT / ".github/workflows/release.yml"  # which tags start, and nothing else does
 
 
 def test_the_version_is_one():
@@ -30,6 +32,45 @@ def test_the_date_is_one():
     assert released == CITATION["date-released"]
     assert released == json.loads((ROOT / "codemeta.json").read_text())["dateModified"]
     assert released == json.loads((ROOT / ".zenodo.json").read_text())["publication_date"]
+
+
+def test_the_place_is_one():
+    place = CITATION["repository-code"]
+    assert f"\nrepo_url: {place}\n" in (ROOT / "mkdocs.yml").read_text()
+    assert json.loads((ROOT / "codemeta.json").read_text())["codeRepository"] == place
+    related = json.loads((ROOT / ".zenodo.json").read_text())["related_identifiers"]
+    assert [one["identifier"] for one in related if one["relation"] == "isIdenticalTo"] == [place]
+
+
+def test_the_authors_are_the_same_everywhere():
+    names = [
+        author.get("name") or f"{author['given-names']} {author['family-names']}" for author in CITATION["authors"]
+    ]
+    in_codemeta = json.loads((ROOT / "codemeta.json").read_text())["author"]
+    in_zenodo = json.loads((ROOT / ".zenodo.json").read_text())["creators"]
+    assert [one.get("name") or f"{one['givenName']} {one['familyName']}" for one in in_codemeta] == names
+    assert [one["name"] for one in in_zenodo] == names
+    assert all(name in (ROOT / "paper/paper.md").read_text() for name in names)
+
+
+def test_title_licence_and_keywords_are_the_same_everywhere():
+    codemeta, zenodo = (json.loads((ROOT / name).read_text()) for name in ("codemeta.json", ".zenodo.json"))
+    assert CITATION["title"] == zenodo["title"]
+    assert CITATION["title"].partition(":")[0] == codemeta["name"] == PROJECT["name"]
+    assert codemeta["description"] == PROJECT["description"]
+    assert CITATION["license"] == zenodo["license"] == PROJECT["license"]
+    assert codemeta["license"].endswith(f"/{PROJECT['license']}")
+    assert CITATION["keywords"] == codemeta["keywords"] == zenodo["keywords"]
+
+
+def test_a_release_is_of_the_version_and_the_place_that_the_citation_names():
+    text = RELEASE.read_text()
+    told = (ROOT / "CITATION.cff").read_text()
+    asked = dict(re.findall(r"grep -qxF? \"(\S+): (.*)\" CITATION.cff", text))
+    assert asked.keys() == {"version", "repository-code"}
+    # as grep is given them: the whole line
+    assert re.search(rf"^version: {re.escape(PROJECT['version'])}$", told, re.MULTILINE)
+    assert f'\nrepository-code: "{CITATION["repository-code"]}"\n' in told
 
 
 def test_the_paper_is_one():
@@ -52,9 +93,12 @@ def made_by(job: dict) -> list[str]:
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_workflows_are_whole_and_their_actions_are_pinned(path):
     workflow = yaml.safe_load(path.read_text())
-    assert (
-        {"push", "pull_request"} <= workflow[True].keys() <= {"push", "pull_request", "schedule"}
-    )  # `on` is true
+    events = workflow[True]  # `on` is true
+    if path == RELEASE:
+        assert events == {"push": {"tags": ["v*"]}}
+    else:
+        assert {"push", "pull_request"} <= events.keys() <= {"push", "pull_request", "schedule"}
+        assert events["push"] == {"branches": ["main"]}
     assert workflow["permissions"] == {"contents": "read"}
     for job in workflow["jobs"].values():
         used = [step["uses"] for step in job["steps"] if "uses" in step]
