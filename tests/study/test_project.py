@@ -43,9 +43,7 @@ def test_the_place_is_one():
 
 
 def test_the_authors_are_the_same_everywhere():
-    names = [
-        author.get("name") or f"{author['given-names']} {author['family-names']}" for author in CITATION["authors"]
-    ]
+    names = [one["name"] for one in authors(CITATION)["authors"]]
     in_codemeta = json.loads((ROOT / "codemeta.json").read_text())["author"]
     in_zenodo = json.loads((ROOT / ".zenodo.json").read_text())["creators"]
     assert [one.get("name") or f"{one['givenName']} {one['familyName']}" for one in in_codemeta] == names
