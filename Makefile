@@ -1,6 +1,6 @@
-# make reproduce   install what the lock file names, then run every section
+# make reproduce   install what the paper needs (about 700 MB), then run every section
 # make paper       the same for the paper's own sections alone
-# make test        lint and tests
+# make test        install everything, then lint and tests
 # make quick       lint and the tests that take less than a minute
 # make lowest      the library's quick tests at the lowest versions that pyproject.toml allows (PYTHON=python3.13: on that Python)
 # make newest      the same at the newest versions
@@ -18,7 +18,9 @@
 # make rank        a leaderboard of your own models: DATA=my.jsonl, as judgerank rank
 # make plan        how many comparisons and judges a wanted precision takes, see conf/plan.yaml
 # make docs        the documentation as a site, in site/
-# make lock        resolve the lock file again (needs uv)
+# make study       .venv with what `make reproduce` needs: requirements-study.lock, a part of requirements.lock
+# make environment .venv with everything: requirements.lock
+# make lock        resolve both lock files again (needs uv)
 
 SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling \
             length_covariate mixed_judges sparsity subsampling_efficiency unstated_settings model_comparison \
@@ -31,7 +33,8 @@ ARGS     ?=
 UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce paper test quick lowest newest licences smoke figures audit crate verify kernels bench torture rank collect docs lock environment \
+.PHONY: reproduce paper test quick lowest newest licences smoke figures audit crate verify kernels bench torture rank collect docs lock study \
+        environment \
         $(SECTIONS)
 
 reproduce: $(SECTIONS)
@@ -40,25 +43,37 @@ reproduce: $(SECTIONS)
 paper: $(PAPER)
 	$(MAKE) audit
 
+study: .venv/study
 environment: .venv/installed
 
-.venv/installed: requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+# One environment: what is installed in full has what the study needs, at the same versions
+.venv/study: requirements-study.lock pyproject.toml
+	$(call install,$<)
 	touch $@
 
-$(SECTIONS): environment
+.venv/installed: requirements.lock pyproject.toml
+	$(call install,$<)
+	touch .venv/study $@
+
+define install
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+$(PYTHON) -m venv .venv
+$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
+$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+endef
+
+$(SECTIONS): study
 	$(BIN)/python $(wildcard experiments/$@.py experiments/beyond/$@.py) $(ARGS)
 
-figures: environment
+figures: study
 	for section in $(SECTIONS); do $(BIN)/python $$(ls experiments/$$section.py experiments/beyond/$$section.py 2>/dev/null) draw_only=true || exit 1; done
 
-audit: environment
+audit: study
 	$(BIN)/python experiments/audit.py $(ARGS)
 
-verify kernels torture smoke crate licences: environment
+smoke verify crate: study
+kernels torture licences: environment
+smoke verify crate kernels torture licences:
 	$(BIN)/python experiments/$@.py $(ARGS)
 
 quick: SELECTED := -m "not slow"
@@ -95,3 +110,5 @@ docs: environment
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
 	  --generate-hashes --no-header --quiet -o requirements.lock
+	uv pip compile pyproject.toml --extra study --universal --python-version 3.11 -c requirements.lock \
+	  --generate-hashes --no-header --quiet -o requirements-study.lock

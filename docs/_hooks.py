@@ -3,7 +3,7 @@
 import re
 
 OUT_OF_DOCS = re.compile(
-    r"\]\((?:\.\./)+((?:experiments|conf|results|src|tests|examples)/[^)\s]+|[A-Z]\w+\.\w+)\)"
+    r"\]\((?:\.\./)+((?:experiments|conf|results|src|tests|examples)/[^)\s]+|[A-Z]\w+\.\w+|codecheck\.yml)\)"
 )
 
 

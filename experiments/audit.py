@@ -6,21 +6,27 @@ It ends with an error and writes nothing if the verdict of a number or a claim i
 a printed number was altered.
 """
 
+import json
 import logging
 from pathlib import Path
 
+import matplotlib
 import pandas as pd
+import yaml
 from omegaconf import DictConfig
 
 from judgerank.errors import DataUnavailableError
-from judgerank.publishing import STORED_FORMAT, staged
-from replication import published
-from replication.auditing.audit import audit, totals
+from judgerank.plots.style import save_figures
+from judgerank.publishing import STORED_FORMAT, replace_file, staged
+from replication import plots, published
+from replication.auditing.article import written
+from replication.auditing.audit import RESULTS, audit, totals
 from replication.auditing.claims import claims
 from replication.auditing.falls import require_no_fall
 from replication.auditing.findings import FINDINGS, tell
 from replication.auditing.page import Audit, every_number, page
-from replication.auditing.results import Results
+from replication.auditing.results import Missing, Results
+from replication.auditing.reviewing import manifest
 from replication.auditing.shown import blocks, keep_current, markdown_in
 from replication.config import ROOT, main
 from replication.pages import whole_page
@@ -53,13 +59,36 @@ def run(cfg: DictConfig) -> None:
         require_no_fall(folder, audited.numbers, audited.claims)
     brief, table = page(audited, results, folded_numbers=False), every_number(audited, results)
     html = whole_page(brief, "Audit of the paper's numbers and claims", folder, [table], ("place", "verdict"))
-    with staged(folder, "audit.json") as written:
+    with staged(folder, "audit.json") as stored:
         for name, frame in (("audit", audited.numbers), ("audit_claims", _flat(audited.claims))):
-            frame.to_csv(written / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
-        (written / "audit.md").write_text(page(audited, results))
-        (written / "audit.html").write_text(html)
-    keep_current(markdown_in(Path(ROOT, place) for place in cfg.pages), blocks(audited, results), results)
+            frame.to_csv(stored / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
+        (stored / "audit.md").write_text(page(audited, results))
+        (stored / "audit.html").write_text(html)
+    draw(cfg, audited)
+    if cfg.pages:
+        publish(cfg, audited, results)
     log.info("%s", totals(audited.numbers).set_index("place").T.to_string())
+
+
+def publish(cfg: DictConfig, audited: Audit, results: Results) -> None:
+    """Keep current what tells of the results elsewhere: pages, the manifest, the article and the letter."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    replace_file(Path(ROOT, cfg.codecheck), manifest(audited, results, citation))
+    try:
+        articles = written(Path(ROOT, cfg.articles), audited, results, citation)
+    except Missing as error:
+        log.warning("the article and the letter are left as they are: %s", error)
+        articles = {}
+    for name, text in articles.items():
+        replace_file(Path(ROOT, cfg.articles, name), text)
+    keep_current(markdown_in(Path(ROOT, place) for place in cfg.pages), blocks(audited, results), results)
+
+
+def draw(cfg: DictConfig, audited: Audit) -> None:
+    """The picture at the head of the README."""
+    with matplotlib.rc_context(), staged(Path(ROOT, cfg.figures, "audit"), "figures.json") as folder:
+        save_figures({"verdicts": plots.verdicts(audited.numbers, [str(one) for one in RESULTS])}, folder)
+        (folder / "figures.json").write_text(json.dumps({"section": "audit", "surrogate": False}))
 
 
 def _flat(decided: pd.DataFrame) -> pd.DataFrame:

@@ -57,7 +57,7 @@ WHEN_ASKED = {  # imported by the function that needs it, and not before; nothin
     ("judgerank.storing", "judgerank.result"),
 }
 LAYERS = [
-    ["arrays", "errors", "listing", "pages", "publishing", "sidecars", "targets", "hub", "plots"],
+    ["arrays", "errors", "extras", "listing", "pages", "publishing", "sidecars", "targets", "hub", "plots"],
     [
         "frames",
         "archives",

@@ -14,6 +14,7 @@ import pandas as pd
 
 from judgerank.contents import Content
 from judgerank.errors import ConfigError, DataError
+from judgerank.extras import needed
 
 SQLITE, DUCKDB, DUCKDB_AT = b"SQLite format 3\x00", b"DUCK", 8
 JOURNAL_MODE = slice(18, 20)  # of SQLite's header: two where changes wait in a -wal file, which memory has none of
@@ -61,7 +62,7 @@ def _duckdb(content: Content) -> pd.DataFrame:
     try:
         import duckdb
     except ImportError:
-        raise ConfigError("reading DuckDB takes the extra 'scale' (pip install 'judgerank[scale]')") from None
+        raise ConfigError(f"reading DuckDB takes {needed('scale')}") from None
     try:
         with closing(duckdb.connect(str(content.path), read_only=True, config={**CLOSED})) as db:
             tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"

@@ -21,6 +21,7 @@ from judgerank.contents import Content, split
 from judgerank.databases import SQLITE, from_database
 from judgerank.enclosed import records_in
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.extras import needed
 from judgerank.hub import Place, about, is_hub, load_rows, sha256
 from judgerank.inflate import MACOS, ZIP, inflated, require_within
 from judgerank.sheets import from_sheet
@@ -250,7 +251,7 @@ def _parquet(content: Content) -> pd.DataFrame:
     try:
         return pd.read_parquet(io.BytesIO(content.data))
     except ImportError:
-        raise ConfigError("reading Parquet takes the extra 'parquet' (pip install 'judgerank[parquet]')") from None
+        raise ConfigError(f"reading Parquet takes {needed('parquet')}") from None
     except (OSError, ValueError) as error:
         raise DataError(f"this is not Parquet: {error}") from None
 
@@ -260,7 +261,7 @@ def _arrow(content: Content) -> pd.DataFrame:
     try:
         import pyarrow
     except ImportError:
-        raise ConfigError("reading Arrow takes the extra 'parquet' (pip install 'judgerank[parquet]')") from None
+        raise ConfigError(f"reading Arrow takes {needed('parquet')}") from None
     kind = pyarrow.ipc.open_file if content.data.startswith(ARROW_FILE) else pyarrow.ipc.open_stream
     try:
         return kind(pyarrow.BufferReader(content.data)).read_all().to_pandas()

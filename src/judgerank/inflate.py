@@ -14,6 +14,7 @@ from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from judgerank.errors import ConfigError, DataError
+from judgerank.extras import needed
 
 GZIP, ZSTD, XZ, BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"
 BZIP2_NEXT = (b"1AY&SY", b"\x17rE8P\x90")  # after BZh and a digit; a column may be called BZh...
@@ -114,7 +115,7 @@ def _frames(content: bytes) -> Iterator[bytes]:
     try:
         import zstandard
     except ImportError:
-        raise ConfigError("reading zstd takes the extra 'zstd' (pip install 'judgerank[zstd]')") from None
+        raise ConfigError(f"reading zstd takes {needed('zstd')}") from None
     at = 0
     while at < len(content):
         frame = zstandard.ZstdDecompressor().decompressobj()

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.errors import ConfigError
+from judgerank.extras import needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,7 +98,7 @@ def figure(fitted: FitResult, level: float) -> Figure:
     try:
         from judgerank.plots.own import standings
     except ImportError as error:
-        told = f"a figure takes the extra 'plot' (pip install 'judgerank[plot]'): there is no {error.name}"
+        told = f"a figure takes {needed('plot')}: there is no {error.name}"
         raise ConfigError(told) from None
     return standings(leaderboard(fitted, level), f"{fitted.model.name}, {_percent(level)} intervals")
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from judgerank.contents import Content
 from judgerank.errors import ConfigError, DataError
+from judgerank.extras import needed
 from judgerank.inflate import require_within
 from judgerank.squaring import squared
 
@@ -28,7 +29,7 @@ def from_sheet(content: Content) -> pd.DataFrame:
     try:
         from python_calamine import CalamineError, CalamineWorkbook, PasswordError
     except ImportError:
-        raise ConfigError("reading xlsx takes the extra 'excel' (pip install 'judgerank[excel]')") from None
+        raise ConfigError(f"reading xlsx takes {needed('excel')}") from None
     try:
         with ZipFile(io.BytesIO(content.data)) as archive:
             require_within(sum(one.file_size for one in archive.infolist()), len(content.data))

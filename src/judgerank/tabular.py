@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Protocol, TypeGuard, runtime_checkable
 import pandas as pd
 
 from judgerank.errors import ConfigError, DataError
+from judgerank.extras import needed
 
 
 @runtime_checkable
@@ -73,9 +74,7 @@ def frame_of(table: Tabular) -> pd.DataFrame:
     try:
         import pyarrow
     except ImportError:
-        raise ConfigError(
-            f"reading a table of {_origin(table)} takes the extra 'parquet' (pip install 'judgerank[parquet]')"
-        ) from None
+        raise ConfigError(f"reading a table of {_origin(table)} takes {needed('parquet')}") from None
     try:
         return pyarrow.table(table).to_pandas()
     except (pyarrow.ArrowException, TypeError, ValueError) as error:

@@ -73,7 +73,8 @@ class Recorder:
         made = json.loads(sidecar.read_text())["files"]
         printed = sorted((self.root / "src/replication/published_tables").glob("*.csv"))
         written = [self.file(sidecar.parent / name, sha256=known) for name, known in made.items()]
-        self._action("#audit", "audit", [self.file(path) for path in printed], written)
+        figures = self._figures(self.root / "figures/audit", written)
+        self._action("#audit", "audit", [self.file(path) for path in printed], [*written, *figures])
         self.file(sidecar)
 
     def file(self, path: Path, kind: str = "", **properties: object) -> Entity:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,7 +14,19 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_info
 
-CODE = ("src", "experiments", "conf", "pyproject.toml", "requirements.lock")  # what a result can depend on
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
+CODE = (
+    "src",
+    "experiments",
+    "conf",
+    "pyproject.toml",
+    "requirements.lock",
+    "requirements-study.lock",
+)  # what a result can depend on
 
 
 def machine(root: Path, start: float) -> dict:
@@ -28,12 +41,21 @@ def machine(root: Path, start: float) -> dict:
     """
     return {
         **commit(root),
+        "peak_memory_mb": peak_memory(),
         "cpu": processor(),
         "simd": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
         "blas": kernels(),
         "seconds": round(time.monotonic() - start, 1),
         "processor_seconds": round(processor_seconds(), 1),
     }
+
+
+def peak_memory() -> float | None:
+    """Megabytes of this process or of the largest that it waited for; None where nothing tells."""
+    if resource is None:
+        return None
+    peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return round(max(peaks) / (1e6 if sys.platform == "darwin" else 1e3), 1)
 
 
 _counted = [0.0]  # what earlier records of this process have

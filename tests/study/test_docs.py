@@ -37,6 +37,23 @@ def test_the_readme_is_short():
     assert len(README.splitlines()) <= 150
 
 
+def test_the_readme_begins_with_the_replication_its_verdict_and_two_commands():
+    first = README.partition("<!-- /verdicts -->")[0]
+    places = [
+        first.index(text) for text in ("replicates", "figures/audit/verdicts.png", "make reproduce", "make test")
+    ]
+    assert places == sorted(places)
+    assert places[-1] < first.index("<!-- verdicts:")
+    assert "pip install" not in first  # the tool comes after
+    assert README.index("<!-- /verdicts -->") < README.index("## What we found") < README.index("pip install")
+
+
+def test_what_is_installed_comes_from_the_checkout():
+    told = re.findall(r"^ *pip install (.*)$", EVERY, re.MULTILINE)
+    assert len(told) >= 5
+    assert all(re.match(r'"?[.]\[', line) for line in told), told
+
+
 def test_the_example_of_the_readme_prints_what_it_shows(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     code, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL).groups()

@@ -50,6 +50,7 @@ def test_the_machine_names_its_kernels_and_the_time_taken():
     record = machine(ROOT, time.monotonic() - 5)
     assert record["seconds"] == pytest.approx(5, abs=2)
     assert record["cpu"]
+    assert 50 < record["peak_memory_mb"] < 50_000
     assert record["blas"] == kernels()
     assert all(len(blas.split()) >= 3 for blas in record["blas"])
 

@@ -11,7 +11,10 @@ from matplotlib.container import BarContainer
 
 from judgerank.simulate import generator
 from replication import plots, published
+from replication.auditing.audit import RESULTS
 from replication.config import ROOT
+
+VERDICTS = [str(one) for one in RESULTS]
 
 
 @pytest.fixture(autouse=True)
@@ -87,12 +90,17 @@ def figures() -> dict:
         "size": lambda: plots.size_against_discrimination(sized, "t"),
         "character": lambda: plots.character(stored("model_comparison/mt_bench/judges"), "t"),
         "uncertainty": lambda: plots.uncertainty(*uncertain("chatbot_arena"), "t"),
+        "verdicts": lambda: plots.verdicts(audited(), VERDICTS),
     }
 
 
 def table_with_sizes() -> pd.DataFrame:
     table = stored("judge_reliability/discrimination").query("dataset == 'ultrafeedback'")
     return table.merge(published.judge_sizes(), left_on="judge", right_index=True).dropna(subset=["size"])
+
+
+def audited() -> pd.DataFrame:
+    return pd.read_csv(ROOT / "results/audit.csv", dtype={"printed": str})
 
 
 def mean_squared_errors() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -296,3 +304,16 @@ def test_the_prompt_is_drawn_in_full():
     assert drawn.get_text() == text
     box, page = drawn.get_bbox_patch().get_window_extent(), figure.bbox
     assert page.x0 <= box.x0 < box.x1 <= page.x1
+
+
+def test_the_picture_of_the_audit_has_its_counts_and_both_columns_of_the_paper():
+    numbers = audited()
+    counted, *beside = plots.verdicts(numbers, VERDICTS).axes
+    found = numbers["verdict"].value_counts()
+    assert [bar.get_width() for bar in counted.patches] == [found.get(name, 0) for name in VERDICTS]
+    assert f"{found.reindex(VERDICTS).sum():.0f} results" in counted.get_title()
+    for axes, column in zip(beside, ("mt_bench", "ultrafeedback"), strict=True):
+        rows = numbers[(numbers["table"] == "judge_discrimination") & (numbers["column"] == column)]
+        drawn = {line.get_label(): sorted(line.get_xdata()) for line in axes.lines}
+        assert drawn["paper"] == sorted(rows["printed"].astype(float))
+        assert drawn["ours"] == sorted(rows["ours"].astype(float))

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import shutil
 import sqlite3
 import sys
@@ -21,6 +22,7 @@ from pyarrow import feather
 import judgerank as jr
 from judgerank import fit, rank, read
 from judgerank.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
+from judgerank.extras import needed
 from tests.tool.command import judgerank as run
 from tests.tool.test_reading import same
 
@@ -217,7 +219,7 @@ def test_a_missing_package_is_one_sentence(package, name, extra, tmp_path, monke
     content = {"m.duckdb": b"\0" * 8 + b"DUCK", "m.csv.zst": b"\x28\xb5\x2f\xfd"}.get(name, b"")
     (tmp_path / name).write_bytes(content)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ConfigError, match=rf"takes the extra '{extra}' \(pip install 'judgerank\[{extra}\]'\)"):
+    with pytest.raises(ConfigError, match=rf"takes {re.escape(needed(extra))}"):
         read(tmp_path / name)
 
 

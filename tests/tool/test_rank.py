@@ -321,7 +321,7 @@ def test_a_page_alone_links_to_nothing(mine):
 def test_without_the_extra_that_draws_the_page_says_so(mine, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
     text = rank(mine).write(tmp_path / "plain").read_text()
-    assert "pip install 'judgerank[page]'" in unescape(text)
+    assert "the extra 'page' (pip install 'altair>=" in unescape(text)
     assert "chart-spec" not in text.partition("<body>")[2].partition('id="table-library"')[0]
 
 

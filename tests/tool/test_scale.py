@@ -245,7 +245,7 @@ def test_files_that_do_not_go_together_or_are_not_there_are_refused(tmp_path):
 
 def test_without_the_extra_a_sentence_says_what_it_takes(monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(ConfigError, match=r"pip install 'judgerank\[scale\]'"):
+    with pytest.raises(ConfigError, match=r"the extra 'scale' \(pip install 'duckdb>="):
         judgerank.aggregate(EXAMPLE)
 
 

@@ -51,7 +51,7 @@ def test_the_example_is_ranked_in_every_form_with_charts(form, tmp_path):
     assert pd.read_csv(tmp_path / "out/leaderboard.csv")["model"].iloc[0] == "aster"
     page = (tmp_path / "out/index.html").read_text()
     assert "vega" in page
-    assert "judgerank[page]" not in page
+    assert "pip install" not in page
 
 
 def test_a_mistake_ends_in_a_sentence_and_not_in_success(tmp_path):

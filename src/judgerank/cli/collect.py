@@ -10,6 +10,7 @@ import typer
 
 from judgerank.cli.options import between, finite, named
 from judgerank.errors import ConfigError
+from judgerank.extras import needed
 
 KEYS = ("question_id", "question", "model", "answer", "reference")
 POSITIVE = between(0, float("inf"))
@@ -130,7 +131,7 @@ def collect(
         from judgerank.collecting.run import collect as run
         from judgerank.collecting.settings import Collection, Prompt
     except ModuleNotFoundError as error:
-        told = f"collecting takes the extra 'collect' (pip install 'judgerank[collect]'): there is no {error.name}"
+        told = f"collecting takes {needed('collect')}: there is no {error.name}"
         raise ConfigError(told) from None
     settings = {
         "questions": questions,

@@ -26,6 +26,7 @@ from judgerank.collecting.requests import request, unknown, wire_params
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.errors import ConfigError
+from judgerank.extras import needed
 
 TRIED_AGAIN = (408, 409, 425, 429)  # and every 5xx
 OF_THE_JUDGE = (401, 402, 403, 404)  # refused whatever is asked
@@ -228,9 +229,7 @@ def library() -> ModuleType:
     try:
         import litellm
     except ImportError:
-        raise ConfigError(
-            "collecting judgments needs the optional extra 'collect' (pip install 'judgerank[collect]')"
-        ) from None
+        raise ConfigError(f"collecting judgments takes {needed('collect')}") from None
     install(litellm)
     # what it leaves behind where a request is cancelled while it still prepares it
     warnings.filterwarnings("ignore", r"coroutine '\w+\.\w*completion\w*' was never awaited", RuntimeWarning)

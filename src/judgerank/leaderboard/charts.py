@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from judgerank.extras import needed
 from judgerank.leaderboard import panel
 from judgerank.pages.charts import Chart, library
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from judgerank.leaderboard.ranking import Ranking
 
 log = logging.getLogger("judgerank")
-EXTRA = "the extra page draws them (pip install 'judgerank[page]')"
 NAMED = 60  # models, up to which each has a line with its name
 BLUE, ORANGE = "#0072B2", "#D55E00"  # told apart by colour-blind readers (Okabe and Ito, 2008)
 WIDEST = 2.0  # times the largest estimate, beyond which an interval leaves the chart
@@ -31,7 +31,7 @@ def charts_of(ranking: Ranking) -> tuple[dict[str, Chart], str]:
         library()
         return _charts(ranking), ""
     except ImportError:
-        return {}, EXTRA
+        return {}, f"drawing them takes {needed('page')}"
     except Exception as error:  # whatever it is, the tables are of more worth
         told = str(error) or type(error).__name__
         log.warning("the page has no charts: %s", told)

@@ -21,6 +21,7 @@ import pandas as pd
 from tabulate import tabulate
 
 from judgerank.errors import ConfigError, DataError
+from judgerank.extras import needed
 from judgerank.inference import normal_quantile
 from judgerank.publishing import STORED_FORMAT
 from judgerank.spreadsheets import csv_of
@@ -158,7 +159,7 @@ class Export:
             told = f"{self.path.name}: {self.form!r} is not a form that can be written"
             raise ConfigError(f"{told} (known: {', '.join(FORMS)})")
         if self.form == "parquet" and find_spec("pyarrow") is None:
-            raise ConfigError("writing Parquet takes the extra 'parquet' (pip install 'judgerank[parquet]')")
+            raise ConfigError(f"writing Parquet takes {needed('parquet')}")
 
 
 def export_to(path: str | Path, table: str = BOARD, form: str | None = None) -> Export:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from judgerank.extras import needed
 from judgerank.spreadsheets import csv_of
 
 LONG = 100_000  # rows beyond which a table is written as Parquet
@@ -23,7 +24,7 @@ def told(tables: Mapping[str, pd.DataFrame]) -> str:
     long = [name for name, table in tables.items() if len(table) > LONG and not _as_parquet(table)]
     if not long:
         return ""
-    return f" Long tables would be smaller as Parquet: pip install 'judgerank[parquet]' ({', '.join(long)})."
+    return f" Long tables would be smaller as Parquet, with {needed('parquet')}: {', '.join(long)}."
 
 
 def write_tables(tables: Mapping[str, pd.DataFrame], folder: Path, raw: bool = False) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.extras import needed
 
 if TYPE_CHECKING:  # an optional extra
     from duckdb import DuckDBPyConnection
@@ -108,9 +109,7 @@ def session(memory: str = MEMORY) -> Iterator[Engine]:
         import duckdb
         import pyarrow  # noqa: F401  # what rows come over as
     except ImportError:
-        raise ConfigError(
-            "reading by an engine takes the extra 'scale' (pip install 'judgerank[scale]')"
-        ) from None
+        raise ConfigError(f"reading by an engine takes {needed('scale')}") from None
     with tempfile.TemporaryDirectory(prefix="judgerank-") as folder:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": memory,

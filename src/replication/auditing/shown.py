@@ -14,6 +14,7 @@ from replication.auditing.claims import outcomes
 from replication.auditing.page import Audit, totals_tables, verdicts_table
 from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results
+from replication.auditing.reviewing import numbers_claimed, words_claimed
 from replication.auditing.shown_figures import figures_page
 from replication.auditing.shown_numbers import with_numbers
 from replication.auditing.shown_panel import blocks_table, found_table, grid, panel_table, question_coverage_table
@@ -291,6 +292,8 @@ def blocks(audit: Audit, results: Results) -> dict[str, str]:
     listed = "\n".join(f"{number}. {told.finding.title}" for number, told in enumerate(audit.held, 1))
     found = {"totals": f"{totals_tables(audit.numbers)}\n\nClaims in words:\n\n{claims}", "findings": listed}
     found["verdicts"] = verdicts_table(audit.numbers)
+    found["numbers claimed"] = numbers_claimed(audit, results)
+    found["words claimed"] = words_claimed(audit, results)
     for name, table in BLOCKS.items():
         try:
             found[name] = table(results)

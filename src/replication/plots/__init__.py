@@ -26,6 +26,7 @@ from replication.plots.simulations import estimator_of, mse, mse_draws, shrunk, 
 from replication.plots.soft import soft
 from replication.plots.trust import effective, fragility
 from replication.plots.validity import validity
+from replication.plots.verdicts import verdicts
 
 __all__ = [
     "NAMES",
@@ -70,5 +71,6 @@ __all__ = [
     "tie_handling",
     "uncertainty",
     "validity",
+    "verdicts",
     "weak_share",
 ]

@@ -85,6 +85,8 @@ class JudgeReliability(RealData):
 class Audit(Section):
     pages: list[str] = MISSING
     accept_falls: bool = False
+    codecheck: str = MISSING
+    articles: str = MISSING
 
 
 @dataclass

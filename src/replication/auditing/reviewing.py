@@ -1,0 +1,137 @@
+"""What a reviewer checks: each claim with its command, cost, expected result and verdict; a CODECHECK manifest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from replication.auditing.audit import OTHERS, RESULTS
+from replication.auditing.page import Audit
+from replication.auditing.registry import items
+from replication.auditing.results import Results
+from replication.auditing.shown_panel import grid
+
+SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
+COLUMNS = ("claim", "command", "minutes", "memory", "expected", "verdict")
+UNKNOWN = "not recorded"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What sections took in the stored runs.
+
+    Attributes
+    ----------
+    seconds : float
+        Of all together, one after another.
+    memory : float or None
+        Megabytes of the largest process, if every run tells.
+    """
+
+    seconds: float
+    memory: float | None
+
+    def cells(self) -> tuple[str, str]:
+        """Minutes and memory as a table shows them."""
+        minutes = "under 0.1" if self.seconds < 3 else f"{self.seconds / 60:.1f}"
+        return minutes, UNKNOWN if self.memory is None else f"{self.memory / 1000:.1f} GB"
+
+
+def cost_of(sections: Iterable[str], results: Results) -> Cost:
+    """What some sections took, from the records of their runs; surrogates' do not count."""
+    found = [
+        json.loads(path.read_text())["machine"]
+        for section in sections
+        for path in sorted((results.folder / section).rglob("run.json"))
+    ]
+    peaks = [machine.get("peak_memory_mb") for machine in found]
+    memory = max(peaks) if peaks and None not in peaks else None
+    return Cost(sum(machine["seconds"] for machine in found), memory)
+
+
+def numbers_claimed(audit: Audit, results: Results) -> str:
+    """Every table and figure of the paper with printed numbers: command, cost, and what became of the numbers."""
+    rows = []
+    of_results = audit.numbers[~audit.numbers["verdict"].isin(OTHERS)]
+    places = dict(tuple(of_results.groupby("place", sort=False)))
+    listed = [item for item in items()["item"] if item in places]
+    for place in [*listed, *sorted(places.keys() - set(listed))]:
+        of = places[place]
+        # a verdict that another run explains is checked by that run
+        explaining = of["reason"].str.extract(r"\((\S+[.]csv)\)$", expand=False).dropna()
+        tables = [*of["source"], *explaining]
+        rows.append((_title(str(place)), *_run(tables, results), _expected(of), _verdict(of)))
+    return grid(rows, list(COLUMNS))
+
+
+def words_claimed(audit: Audit, results: Results) -> str:
+    """Every claim in words: command, cost, what the stored tables show, and the verdict."""
+    rows = []
+    for row in audit.claims.itertuples():
+        claim = f"{row.statement} ({row.place})"
+        rows.append((claim, *_run(row.tables, results), row.shown, str(row.outcome)))
+    return grid(rows, list(COLUMNS))
+
+
+def _title(place: str) -> str:
+    titles = items().set_index("item")["title"]
+    return f"{place}: {titles[place]}" if place in titles.index else place[0].upper() + place[1:]
+
+
+def _run(tables: Iterable[str], results: Results) -> tuple[str, str, str]:
+    sections = list(dict.fromkeys(name.partition("/")[0] for name in tables if name))
+    if not sections:  # the printed tables themselves
+        return ("`make audit`", "under 0.1", UNKNOWN)
+    return (f"`make {' '.join(sections)}`", *cost_of(sections, results).cells())
+
+
+def _expected(numbers: pd.DataFrame) -> str:
+    count = len(numbers)
+    return f"the {count} printed numbers" if count > 1 else "the printed number"
+
+
+def _verdict(numbers: pd.DataFrame) -> str:
+    counts = numbers["verdict"].astype(str).value_counts()
+    return "; ".join(f"{verdict}: {counts[verdict]}" for verdict in map(str, RESULTS) if verdict in counts)
+
+
+def manifest(audit: Audit, results: Results, citation: dict) -> str:
+    """The file codecheck.yml: the outputs that a codechecker makes again, and what each shows.
+
+    Parameters
+    ----------
+    audit : Audit
+    results : Results
+    citation : dict
+        CITATION.cff, whose preferred citation is the paper.
+    """
+    paper = citation["preferred-citation"]
+    authors = [{"name": f"{author['given-names']} {author['family-names']}"} for author in paper["authors"]]
+    told = {
+        "version": SPECIFICATION,
+        "paper": {"title": paper["title"], "authors": authors, "reference": paper["url"]},
+        "manifest": [{"file": name, "comment": comment} for name, comment in _outputs(audit, results)],
+    }
+    head = "# Written by make audit; the codechecker adds codechecker, report, check_time and certificate.\n"
+    return head + yaml.safe_dump(told, sort_keys=False, allow_unicode=True, width=110)
+
+
+def _outputs(audit: Audit, results: Results) -> list[tuple[str, str]]:
+    root = results.folder.parent
+    verdicts = {place: _verdict(of) for place, of in audit.numbers.groupby("place")}
+    found: dict[str, list[str]] = {}
+    for row in items().itertuples():
+        told = f"{row.item}, {row.title} (make {row.section})"
+        if verdicts.get(row.item):
+            told = f"{told}: {verdicts[row.item]}"
+        names = [f"results/{name}" for name in row.tables.split(";")]
+        names += [f"figures/{name}" for name in row.figures.split(";") if name]
+        for name in names:
+            if Path(root, name).is_file():
+                found.setdefault(name, []).append(told)
+    return [(name, "; ".join(comments)) for name, comments in found.items()]
