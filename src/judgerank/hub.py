@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgerank.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
+from judgerank.extras import needed
 
 if TYPE_CHECKING:
     import pyarrow
@@ -176,7 +177,7 @@ def _explained(place: Place) -> Iterator[None]:
         import yaml
     except ImportError:
         raise DataUnavailableError(
-            f"{place.name!r}: reading from the hub takes the package `datasets` (pip install 'judgerank[hub]')"
+            f"{place.name!r}: reading from the hub takes {needed('hub')}"
         ) from None
     try:
         if not place.is_local and not datasets.config.HF_HUB_OFFLINE:

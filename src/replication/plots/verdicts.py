@@ -7,9 +7,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import COLOURS, NAMES, PAGE, canvas, name_rows
+from judgerank.plots.colours import COLOURS, NAMES, shades
+from judgerank.plots.style import PAGE, canvas, name_rows
 
-GOOD, EXPLAINED, OPEN = COLOURS["judge_aware"], COLOURS["in_house"], COLOURS["btl"]
+(GOOD, _), (EXPLAINED, _), (OPEN, _) = shades(3)  # no models
 BESIDE = ("mt_bench", "ultrafeedback")  # columns of Table A.8, which are the bars of Figure A.9
 ROOM = 1.18  # of the axis, for the number after the longest bar
 
