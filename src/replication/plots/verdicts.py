@@ -50,7 +50,7 @@ def _counts(axes: Axes, numbers: pd.DataFrame, results: list[str]) -> None:
     )
     axes.set_xlim(0, ROOM * found.max())
     axes.grid(axis="y", visible=False)
-    axes.set(title=f"The paper's {found.sum()} results", xlabel="printed numbers")
+    axes.set(title=f"Results of the paper\n({found.sum()})", xlabel="printed numbers")
 
 
 def _of(printed: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -65,4 +65,4 @@ def _judges(axes: Axes, rows: pd.DataFrame, title: str) -> None:
     axes.plot(rows["ours"], at, "o", color=GOOD, markersize=2.5, label="ours")
     name_rows(axes, rows.index, at, fontsize=5.5)
     axes.set_xlim(left=-0.1)
-    axes.set(title=f"Figure A.9: judges on {title}", xlabel="discrimination")
+    axes.set(title=f"Figure A.9,\n{title}", xlabel="discrimination")
