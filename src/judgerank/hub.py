@@ -176,9 +176,7 @@ def _explained(place: Place) -> Iterator[None]:
         import requests
         import yaml
     except ImportError:
-        raise DataUnavailableError(
-            f"{place.name!r}: reading from the hub takes {needed('hub')}"
-        ) from None
+        raise DataUnavailableError(f"{place.name!r}: reading from the hub takes {needed('hub')}") from None
     try:
         if not place.is_local and not datasets.config.HF_HUB_OFFLINE:
             # one quick question instead of half a minute of retries

@@ -47,7 +47,9 @@ def attempts(item: str, printed: str, tried: Iterable[tuple[dict, float]]) -> pd
         for setting, value in tried
     ]
     frame = pd.DataFrame(rows)
-    order = (~frame["reproduced"]).astype(float) * 1e9 + frame["difference"].abs().round(9)  # else rounding orders ties
+    order = (~frame["reproduced"]).astype(float) * 1e9 + frame["difference"].abs().round(
+        9
+    )  # else rounding orders ties
     return frame.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
 
 

@@ -120,7 +120,7 @@ def _among_tables(panels: np.ndarray, found: pd.DataFrame) -> None:
         rows = found[found["measure"] == measure]
         x = rows["edge_fraction"]
         label = f"one more table of this design (95%, {design['tables']} tables)"
-        axes.fill_between(x, rows["low"], rows["high"], color="#b8b8b8", alpha=0.5, linewidth=0, label=label)
+        axes.fill_between(x, rows["low"], rows["high"], color="#9A9A9A", alpha=0.35, linewidth=0, label=label)
         axes.plot(x, rows["mean"], color="#595959", label="its mean")
         axes.plot(x, rows["paper"], **PRINTED)
         axes.set_title(f"{design['n_comparisons']:,} comparisons, {REDRAWN[design['redraw']]}")
