@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,7 +77,8 @@ class Content:
             return parts[0]
         if not parts:
             raise DataError(f"there is no {what} in it")
-        raise DataError(f"there are {len(parts)} {what}s ({listed}): name one as {self.path.name}{PART}{parts[0]}")
+        meant = shlex.quote(f"{self.path.name}{PART}{parts[0]}")
+        raise DataError(f"there are {len(parts)} {what}s ({listed}): name one as {meant}")
 
 
 def split(path: Path) -> tuple[Path, str | None]:

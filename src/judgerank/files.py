@@ -11,8 +11,9 @@ from typing import TypeGuard
 
 from judgerank.contents import PART, split
 from judgerank.errors import ConfigError, DataError, DataUnavailableError
-from judgerank.forms import READERS, STDIN, bare_name, form_of
+from judgerank.forms import READERS, bare_name, form_of
 from judgerank.hub import Place, is_hub
+from judgerank.sidecars import STDIN
 
 SHOWN = 3  # files in a sentence
 NOT_RECORDS = ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "run.json")

@@ -25,12 +25,12 @@ from judgerank.extras import needed
 from judgerank.hub import Place, about, is_hub, load_rows, sha256
 from judgerank.inflate import MACOS, ZIP, inflated, require_within
 from judgerank.sheets import from_sheet
+from judgerank.sidecars import STDIN
 from judgerank.squaring import squared
 
 COMPRESSED = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".zip")
 DELIMITERS = (",", ";", "\t", "|")
 TOLD = re.compile(r'"?sep=(?P<sign>[^"\r\n])"?\r?(\n|$)', re.IGNORECASE)  # Excel's own line above the header
-STDIN = "-"
 ARROW_FILE = b"ARROW1"
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", SQLITE: "sqlite", ZIP: "xlsx"}
 HEADER, START = "header.json", "_journal/start.json"  # of an archive of inspect_ai

@@ -18,6 +18,7 @@ from typing import Any, TypeGuard
 
 from judgerank.errors import ConfigError
 
+STDIN = "-"  # as the path of a source
 STAGING = ".judgerank.partial"
 JOURNAL = "journal.json"
 SIDECARS = ("run.json", "figures.json")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from judgerank.errors import ConfigError
 from judgerank.publishing import beside, locked, recover
-from judgerank.sidecars import STAGING, content_of, is_mark, is_marked, mark_of, written
+from judgerank.sidecars import STAGING, STDIN, content_of, is_mark, is_marked, mark_of, written
 
 FORCE = "--force, or force=True in Python, replaces it"
 
@@ -131,10 +131,11 @@ class Outputs:
 
 def _refuse_another_source(target: Path, told: object, source: str | None) -> None:
     earlier = told.get("path") if isinstance(told, dict) else None
-    if earlier != source:
+    if earlier != source or source == STDIN:  # nobody knows that two pipes are one
+        other = "standard input" if earlier == STDIN else earlier or "something else"
         raise ConfigError(
-            f"{target} holds the results of {earlier or 'something else'}, which would be replaced "
-            "(name another folder)"
+            f"{target} holds the results of {other}, which would be replaced (--output names another folder; "
+            f"{FORCE})"
         )
 
 

@@ -1,6 +1,8 @@
 """Which member ranks a file of one's own, what is said beside the paper's, components that are ranked apart."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,7 @@ from judgerank.solvers import search
 from judgerank.solvers.closure import guess
 from replication.datasets import find_file
 from tests.real_data import FILES, needs_data
-from tests.tool.command import judgerank
+from tests.tool.command import environment, judgerank
 
 # four judges of whom two answer by position: their habit, not quality, is what the judge-aware weights follow
 MISLED = (
@@ -207,6 +209,23 @@ def test_counts_rank_as_the_records_they_stand_for(tmp_path):
         expected = rank(tmp_path / "many.json", **chosen).tables
         for name in ("leaderboard", "judges", "pairs"):
             pd.testing.assert_frame_equal(counted[name], expected[name], check_dtype=False, rtol=1e-6)
+
+
+def test_nobody_knows_that_two_pipes_are_one(tmp_path):
+    written(tmp_path / "m.jsonl", *ISLANDS[:5])
+
+    def piped(*options: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-m", "judgerank", "rank", "-", *options]
+        given = (tmp_path / "m.jsonl").read_text()
+        return subprocess.run(
+            command, input=given, text=True, capture_output=True, cwd=tmp_path, env=environment()
+        )
+
+    assert piped().returncode == 0
+    again = piped()
+    assert again.returncode == 1
+    assert "holds the results of standard input, which would be replaced (--output" in again.stderr
+    assert piped("--force").returncode == 0
 
 
 def test_files_of_one_name_do_not_take_each_others_folder(tmp_path):
