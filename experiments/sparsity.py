@@ -67,6 +67,8 @@ def search(cfg: DictConfig, whole: Whole, observed: int, title: str) -> dict[str
     printed = printed_rows(observed, len(whole.comparisons.models))
     grids = OmegaConf.to_container(cfg.designs, enum_to_str=True).values()
     cells = dict(chain.from_iterable(design_cells(**grid, n_edges=printed["n_edges"]).items() for grid in grids))
+    if not cells:
+        return {}
     repeats, folder = dict.fromkeys(cells, cfg.design_tables), Path(ROOT, cfg.cache)
     study = Study("sparsity-designs", sparse_table, cells, repeats, cfg.seed, folder, cfg.design_tables, whole)
     study.run(cfg.parallel)

@@ -34,7 +34,7 @@ def wrong_labels(section: str, name: str, figure: Figure, tables: Mapping[str, p
     """What is wrong in the legend of a section's figure, in words; a figure without entries has none.
 
     `LEGENDS` says for every label which rows and columns of the stored tables it stands for (``|`` separates
-    columns). Points that are some label's numbers must have that label's look; what else a figure shows, such as
+    columns, and values), or that it stands for none, like a nominal level. Points that are some label's numbers must have that label's look; what else a figure shows, such as
     a panel of shares, is not looked at.
     """
     entries, found = expected(section, name), looks(figure)
@@ -68,7 +68,8 @@ def _look(artist: Artist) -> str:
         return to_hex(artist.get_color()) + ("" if marker in NO_POINT else f" {marker}")
     colour = artist.get_facecolor() if hasattr(artist, "get_facecolor") else None
     if colour is None or not np.size(colour):
-        colour = artist.get_color()  # type: ignore[attr-defined]  # the bars of errors
+        # the bars of errors, else hollow points
+        colour = artist.get_color() if hasattr(artist, "get_color") else artist.get_edgecolor()  # type: ignore[attr-defined]
     return to_hex(np.reshape(np.asarray(colour, float), (-1, 4))[0])
 
 
@@ -91,7 +92,7 @@ def _shown(figure: Figure, look: str) -> list[tuple[np.ndarray, np.ndarray]]:
 def _values(table: pd.DataFrame, entry: Mapping[str, str]) -> np.ndarray:
     for condition in filter(None, entry["where"].split("; ")):
         column, _, value = condition.partition("=")
-        table = table[table[column].astype(str) == value]
+        table = table[table[column].astype(str).isin(value.split("|"))]
     return table[entry["value"].split("|")].to_numpy(float).ravel()
 
 

@@ -18,7 +18,7 @@ from tests.study.test_sections import run, tree
 CHEAP = ["data_overview", "complete_ranking", "tie_handling", "length_covariate"]
 RESAMPLED = {
     "mixed_judges": ["repeats=2"],
-    "sparsity": ["repeats=2", "trees=[1,2]", "budgets=[1000]", "budget_repeats=2"],
+    "sparsity": ["repeats=2", "trees=[1,2]", "~designs.budgets", "~designs.trees", "~designs.stops"],
     "subsampling_efficiency": ["repeats=2", "n_judges=[8,12]", "n_comparisons=[1000,1500]"],
 }
 SECTIONS = [*CHEAP, *RESAMPLED]

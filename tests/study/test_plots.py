@@ -56,7 +56,7 @@ def in_house(name: str) -> pd.DataFrame:
 def figures() -> dict:
     correlation = stored("subsampling_efficiency/mt_bench/correlation").query("measure == 'pearson'")
     own = correlation[correlation["method"] == correlation["reference"]]
-    thin, printed = (in_house(f"sparsity/in_house/{name}") for name in ("correlation", "paper"))
+    thin, printed = (in_house(f"sparsity/in_house/{name}") for name in ("correlation", "found"))
     curves, test = (stored(f"length_covariate/mt_bench/{name}") for name in ("curves", "test"))
     slopes, endings = stored("length_covariate/mt_bench/slopes"), stored("convergence_mse/endings")
     sized = table_with_sizes()

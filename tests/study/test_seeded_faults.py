@@ -4,6 +4,7 @@ import json
 import re
 import runpy
 import shutil
+from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +17,6 @@ from replication.auditing.results import Missing, Results
 from replication.auditing.shown import current, markdown_in
 from replication.auditing.shown_numbers import MARKED, in_the_form_of, unmarked, unused, value_at, with_numbers
 from replication.config import ROOT, script_of
-from replication.plots import simulations
 from replication.records import VERSIONED
 from replication.verifying import unlike_versions
 from tests import forked
@@ -180,10 +180,9 @@ def test_every_label_is_beside_its_numbers_and_a_swapped_one_is_noticed(section)
 
 
 def test_labels_swapped_in_the_code_of_figure_2_are_noticed(monkeypatch):
-    look = simulations.METHOD_LOOK
-    (one, *first), (other, *second) = look["judge_aware"], look["btl"]
-    swapped = look | {"judge_aware": (other, *first), "btl": (one, *second)}
-    monkeypatch.setattr(simulations, "METHOD_LOOK", swapped)
+    figure_2 = import_module("replication.plots.coverage")
+    one, other = figure_2.LABELS["judge_aware"], figure_2.LABELS["btl"]
+    monkeypatch.setattr(figure_2, "LABELS", figure_2.LABELS | {"judge_aware": other, "btl": one})
     ((name, figure, tables),) = drawn("ci_coverage")
     wrong = list(legends.wrong_labels("ci_coverage", name, figure, tables))
     assert any(one in words for words in wrong)
@@ -241,8 +240,18 @@ def test_another_tex_is_refused(tmp_path, monkeypatch):
             "was 'exact at printed precision' and is now 'differs",
         ),
         ("audit.csv", 20, None, "and is no longer listed"),
-        ("audit_claims.csv", 0, "holds in part", "claim mse_falls was 'holds' and is now 'holds in part'"),
-        ("audit_claims.csv", 0, "not checkable", "claim mse_falls was 'holds' and is now 'not checkable'"),
+        (
+            "audit_claims.csv",
+            "mse_falls",
+            "holds in part",
+            "claim mse_falls was 'holds' and is now 'holds in part'",
+        ),
+        (
+            "audit_claims.csv",
+            "mse_falls",
+            "not checkable",
+            "claim mse_falls was 'holds' and is now 'not checkable'",
+        ),
     ],
 )
 def test_a_verdict_that_falls_is_refused_by_name_and_one_that_rises_is_not(table, row, now, said, tmp_path):
@@ -252,6 +261,7 @@ def test_a_verdict_that_falls_is_refused_by_name_and_one_that_rises_is_not(table
     require_no_fall(tmp_path, *frames.values())
     column = ORDERS[table][1]
     better = frames[table]
+    row = row if isinstance(row, int) else better.index[better["id"] == row][0]
     worse = better.drop(index=row) if now is None else better.copy()
     if now is not None:
         worse.loc[row, column] = now
