@@ -34,8 +34,8 @@ def wrong_labels(section: str, name: str, figure: Figure, tables: Mapping[str, p
     """What is wrong in the legend of a section's figure, in words; a figure without entries has none.
 
     `LEGENDS` says for every label which rows and columns of the stored tables it stands for (``|`` separates
-    columns, and values), or that it stands for none, like a nominal level. Points that are some label's numbers must have that label's look; what else a figure shows, such as
-    a panel of shares, is not looked at.
+    columns, and values), or that it stands for none, like a nominal level. Points that are some label's numbers
+    must have that label's look; what else a figure shows, such as a panel of shares, is not looked at.
     """
     entries, found = expected(section, name), looks(figure)
     for label in found.keys() - entries.keys() if entries else ():

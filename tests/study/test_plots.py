@@ -10,9 +10,10 @@ import pytest
 from matplotlib.container import BarContainer
 
 from judgerank.simulate import generator
-from replication import plots, published
+from replication import plots
 from replication.auditing.audit import RESULTS
 from replication.config import ROOT
+from replication.model_sizes import printed_sizes
 
 VERDICTS = [str(one) for one in RESULTS]
 
@@ -96,7 +97,7 @@ def figures() -> dict:
 
 def table_with_sizes() -> pd.DataFrame:
     table = stored("judge_reliability/discrimination").query("dataset == 'ultrafeedback'")
-    return table.merge(published.judge_sizes(), left_on="judge", right_index=True).dropna(subset=["size"])
+    return table.merge(printed_sizes(), left_on="judge", right_index=True).dropna(subset=["size"])
 
 
 def audited() -> pd.DataFrame:

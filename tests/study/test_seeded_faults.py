@@ -244,13 +244,13 @@ def test_another_tex_is_refused(tmp_path, monkeypatch):
             "audit_claims.csv",
             "mse_falls",
             "holds in part",
-            "claim mse_falls was 'holds' and is now 'holds in part'",
+            "mse_falls was 'holds' and is now 'holds in part'",
         ),
         (
             "audit_claims.csv",
             "mse_falls",
             "not checkable",
-            "claim mse_falls was 'holds' and is now 'not checkable'",
+            "mse_falls was 'holds' and is now 'not checkable'",
         ),
     ],
 )
