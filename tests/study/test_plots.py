@@ -107,7 +107,7 @@ def audited() -> pd.DataFrame:
 def mean_squared_errors() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     main = stored("convergence_mse/mse")
     further = stored("convergence_mse/mse_draws").query("subset == 'all'")
-    return further, main, main.query("n_models == 20").assign(draw=0)
+    return further, main, main.query("n_models == 20").assign(draw=0, stop=5000)
 
 
 def uncertain(name: str) -> tuple[pd.DataFrame, pd.DataFrame]:

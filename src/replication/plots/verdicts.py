@@ -50,7 +50,7 @@ def _counts(axes: Axes, numbers: pd.DataFrame, results: list[str]) -> None:
     )
     axes.set_xlim(0, ROOM * found.max())
     axes.grid(axis="y", visible=False)
-    axes.set(title=f"Results of the paper\n({found.sum()})", xlabel="printed numbers")
+    axes.set(title=f"The paper's\n{found.sum()} results", xlabel="printed numbers")
 
 
 def _of(printed: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -63,6 +63,6 @@ def _judges(axes: Axes, rows: pd.DataFrame, title: str) -> None:
     axes.hlines(at, rows["printed"], rows["ours"], color=COLOURS["reference"], linewidth=0.8)
     axes.plot(rows["printed"], at, "o", markerfacecolor="none", color="black", markersize=5, label="paper")
     axes.plot(rows["ours"], at, "o", color=GOOD, markersize=2.5, label="ours")
-    name_rows(axes, rows.index, at, fontsize=5.5)
+    name_rows(axes, rows.index, at, fontsize=6)
     axes.set_xlim(left=-0.1)
     axes.set(title=f"Figure A.9,\n{title}", xlabel="discrimination")
