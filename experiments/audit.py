@@ -15,9 +15,9 @@ import pandas as pd
 import yaml
 from omegaconf import DictConfig
 
-from judgerank.errors import DataUnavailableError
+from judgerank.data.errors import DataUnavailableError
 from judgerank.plots.style import save_figures
-from judgerank.publishing import STORED_FORMAT, replace_file, staged
+from judgerank.writing.publishing import STORED_FORMAT, replace_file, staged
 from replication import plots, published
 from replication.auditing.article import written
 from replication.auditing.audit import RESULTS, audit, totals

@@ -18,10 +18,10 @@ from omegaconf import DictConfig, OmegaConf
 from threadpoolctl import threadpool_limits
 
 from judgerank import Comparisons, fit
-from judgerank.errors import MethodUnavailableError
-from judgerank.likelihood import evaluate
-from judgerank.model import BTL, JUDGE_AWARE, Parameters
-from judgerank.simulate import generator
+from judgerank.data.errors import MethodUnavailableError
+from judgerank.engine.sums import evaluate
+from judgerank.model.members import BTL, JUDGE_AWARE, Parameters
+from judgerank.model.simulate import generator
 from replication.config import main, solver_settings
 from replication.measuring import (
     against_blocks,

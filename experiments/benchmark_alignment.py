@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import FitResult
-from judgerank.errors import DataError, DataUnavailableError
-from judgerank.judgments import Judgments
-from judgerank.listing import listed
+from judgerank.data.errors import DataError, DataUnavailableError
+from judgerank.data.judgments import Judgments
+from judgerank.data.listing import listed
 from replication import plots, published
 from replication.config import both_fits, main
 from replication.correlation import spearman

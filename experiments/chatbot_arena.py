@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank.judgments import Judgments
+from judgerank.data.judgments import Judgments
 from replication import plots, published
 from replication.config import both_fits, main
 from replication.correlation import spearman

@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import FitResult, fit
-from judgerank.comparisons import Comparisons
-from judgerank.inference import normal_quantile
-from judgerank.judgments import Judgments
-from judgerank.likelihood import evaluate
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.judgments import Judgments
+from judgerank.engine.sums import evaluate
+from judgerank.inference.wald import normal_quantile
 from replication import plots, published
 from replication.config import both_fits, main, solver_settings
 from replication.outputs import run_section

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank.judgments import Judgments
+from judgerank.data.judgments import Judgments
 from replication import plots, published
 from replication.config import main
 from replication.outputs import run_section

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import FitResult, fit
-from judgerank.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
-from judgerank.judgments import Judgments
-from judgerank.likelihood import evaluate
-from judgerank.model import JUDGE_AWARE
-from judgerank.solvers.adam import Adam, iterates
+from judgerank.data.judgments import Judgments
+from judgerank.engine.adam import Adam, iterates
+from judgerank.engine.sums import evaluate
+from judgerank.fits.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
+from judgerank.model.members import JUDGE_AWARE
 from replication import plots, published
 from replication.config import main, solver_settings
 from replication.model_sizes import printed_sizes

@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig
 
-from judgerank.errors import NotAsStoredError
+from judgerank.data.errors import NotAsStoredError
 from replication.config import ROOT, main
 from replication.launching import launched
 from replication.verifying import Difference, compare

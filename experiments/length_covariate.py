@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import FitResult, fit
-from judgerank.inference import likelihood_ratio
-from judgerank.judgments import Judgments
-from judgerank.solvers.adam import Adam
+from judgerank.data.judgments import Judgments
+from judgerank.engine.adam import Adam
+from judgerank.inference.wald import likelihood_ratio
 from replication import plots
 from replication.config import main, solver_settings
 from replication.correlation import spearman

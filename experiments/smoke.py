@@ -11,8 +11,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from judgerank.errors import NotAsStoredError
-from judgerank.publishing import replace_file
+from judgerank.data.errors import NotAsStoredError
+from judgerank.writing.publishing import replace_file
 from replication.auditing.smoke import HERE, Layered, compared, smoke_page
 from replication.config import ROOT, main
 from replication.launching import launched

@@ -19,8 +19,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.comparisons import Comparisons
-from judgerank.judgments import Judgments
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.judgments import Judgments
 from replication import plots
 from replication.config import ROOT, both_fits, main
 from replication.outputs import run_section

@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.errors import NotAsStoredError
-from judgerank.publishing import staged
+from judgerank.data.errors import NotAsStoredError
+from judgerank.writing.publishing import staged
 from replication.config import ROOT, main
 from replication.records import provenance, write_record
 from replication.replicate import Study

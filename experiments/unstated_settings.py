@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank import FitResult, fit
-from judgerank.comparisons import Comparisons
-from judgerank.judgments import Judgments
-from judgerank.simulate import generator
-from judgerank.solvers.adam import Adam
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.judgments import Judgments
+from judgerank.engine.adam import Adam
+from judgerank.model.simulate import generator
 from replication import published
 from replication.config import main
 from replication.outputs import run_section

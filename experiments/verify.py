@@ -20,9 +20,9 @@ from matplotlib import image
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, open_dict
 
-from judgerank.errors import ConfigError, DataUnavailableError, NotAsStoredError
+from judgerank.data.errors import ConfigError, DataUnavailableError, NotAsStoredError
 from judgerank.plots.style import save_figures
-from judgerank.publishing import staged
+from judgerank.writing.publishing import staged
 from replication.config import ROOT, main, script_of
 from replication.legends import looks, wrong_labels
 from replication.outputs import folder_of, load_section_data, suffix_of

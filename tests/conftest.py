@@ -9,7 +9,7 @@ from hypothesis import settings
 from scipy.special import expit, log_expit
 
 from judgerank import Comparisons
-from judgerank.model import Parameters
+from judgerank.model.members import Parameters
 
 settings.register_profile("core", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("core")

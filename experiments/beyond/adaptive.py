@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import fit
-from judgerank.judgments import Judgments
+from judgerank.data.judgments import Judgments
 from replication import adaptive, plots
 from replication.config import ROOT, main
 from replication.outputs import run_section

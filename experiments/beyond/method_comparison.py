@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.crossvalidation import folds_of
-from judgerank.judgments import Judgments
+from judgerank.data.judgments import Judgments
+from judgerank.fits.crossvalidation import folds_of
 from replication import plots
 from replication.config import ROOT, main
 from replication.methods.comparison import methods_table, panels_table, sets_table

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import FitResult, fit
-from judgerank.connectivity import position_share
-from judgerank.crossvalidation import cross_validated, folds_of
-from judgerank.inference import likelihood_ratio
-from judgerank.judgments import Judgments
+from judgerank.data.connectivity import position_share
+from judgerank.data.judgments import Judgments
+from judgerank.fits.crossvalidation import cross_validated, folds_of
+from judgerank.inference.wald import likelihood_ratio
 from replication import plots, published
 from replication.config import main, solver_settings
 from replication.correlation import spearman

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank.judgments import Judgments
+from judgerank.data.judgments import Judgments
 from replication import plots
 from replication.boards import COMPARED, PLACED, compared_once, left_out_and_placed, placed_once, summary
 from replication.config import ROOT, main

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank import fit
-from judgerank.errors import ConfigError
-from judgerank.judgments import Judgments
+from judgerank.data.errors import ConfigError
+from judgerank.data.judgments import Judgments
 from judgerank.planning import panels, precision
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import (

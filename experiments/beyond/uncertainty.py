@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import FitResult, fit
-from judgerank.inference import wald
-from judgerank.judgments import Judgments
-from judgerank.ranks import orders_by_errors, pairwise, rank_intervals
+from judgerank.data.judgments import Judgments
+from judgerank.inference.wald import wald
+from judgerank.order.pairs import orders_by_errors, pairwise, rank_intervals
 from replication import plots
 from replication.config import ROOT, main, solver_settings
 from replication.dependence import Asked, bootstrap, calibrated, limit, standardised_errors

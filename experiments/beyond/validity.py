@@ -11,8 +11,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.errors import ConfigError
-from judgerank.judgments import Judgments
+from judgerank.data.errors import ConfigError
+from judgerank.data.judgments import Judgments
 from replication import plots
 from replication.config import ROOT, main
 from replication.outputs import run_section

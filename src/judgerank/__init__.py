@@ -10,13 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what is here to import; each is loaded when it is first asked for
-    from judgerank.blocks.block import Block, Records
     from judgerank.blocks.fit import fit_blocks
     from judgerank.blocks.result import BlockFit
     from judgerank.boards.comparing import compare
     from judgerank.boards.moving import place
-    from judgerank.comparisons import Comparisons
-    from judgerank.errors import (
+    from judgerank.data.comparisons import Comparisons
+    from judgerank.data.errors import (
         ChecksumError,
         ConfigError,
         DataError,
@@ -30,53 +29,54 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
         NotAsStoredError,
         NotIdentifiedError,
     )
-    from judgerank.fitting import fit
-    from judgerank.leaderboard.ranking import rank
+    from judgerank.engine.adam import Adam
+    from judgerank.engine.localized import Localized
+    from judgerank.engine.newton import Newton
+    from judgerank.engine.penalised import Penalised
+    from judgerank.engine.solution import Status
+    from judgerank.fits.fit import fit
+    from judgerank.fits.loading import load
+    from judgerank.fits.result import FitResult
+    from judgerank.model.block import Block, Records
+    from judgerank.order.pairs import pairwise, rank_intervals
     from judgerank.people.report import people_report
     from judgerank.questions.fit import fit_questions
     from judgerank.questions.result import QuestionFit
-    from judgerank.ranks import pairwise, rank_intervals
-    from judgerank.reading import read_judgments as read
-    from judgerank.result import FitResult
-    from judgerank.scale.cells import aggregate
-    from judgerank.solvers.adam import Adam
-    from judgerank.solvers.localized import Localized
-    from judgerank.solvers.newton import Newton
-    from judgerank.solvers.penalised import Penalised
-    from judgerank.solvers.solution import Status
-    from judgerank.storing import load
+    from judgerank.ranking.ranking import rank
+    from judgerank.reading.large.cells import aggregate
+    from judgerank.reading.read import read_judgments as read
     from judgerank.trust.effective import effective_judges
     from judgerank.trust.fragility import fragility
 
     __version__: str
 
 _FROM = {
-    "blocks.block": ["Block", "Records"],
+    "model.block": ["Block", "Records"],
     "blocks.fit": ["fit_blocks"],
     "blocks.result": ["BlockFit"],
     "boards.comparing": ["compare"],
     "boards.moving": ["place"],
-    "comparisons": ["Comparisons"],
-    "errors": [
+    "data.comparisons": ["Comparisons"],
+    "data.errors": [
         *("ChecksumError", "ConfigError", "DataError", "DataUnavailableError", "DisconnectedError"),
         *("EndpointError", "JudgerankError", "MethodUnavailableError", "NoIntervalError", "NoMaximumError"),
         *("NotAsStoredError", "NotIdentifiedError"),
     ],
-    "fitting": ["fit"],
-    "leaderboard.ranking": ["rank"],
+    "fits.fit": ["fit"],
+    "ranking.ranking": ["rank"],
     "people.report": ["people_report"],
     "questions.fit": ["fit_questions"],
     "questions.result": ["QuestionFit"],
-    "ranks": ["pairwise", "rank_intervals"],
-    "reading": ["read"],
-    "result": ["FitResult"],
-    "scale.cells": ["aggregate"],
-    "solvers.adam": ["Adam"],
-    "solvers.localized": ["Localized"],
-    "solvers.newton": ["Newton"],
-    "solvers.penalised": ["Penalised"],
-    "solvers.solution": ["Status"],
-    "storing": ["load"],
+    "order.pairs": ["pairwise", "rank_intervals"],
+    "reading.read": ["read"],
+    "fits.result": ["FitResult"],
+    "reading.large.cells": ["aggregate"],
+    "engine.adam": ["Adam"],
+    "engine.localized": ["Localized"],
+    "engine.newton": ["Newton"],
+    "engine.penalised": ["Penalised"],
+    "engine.solution": ["Status"],
+    "fits.loading": ["load"],
     "trust.effective": ["effective_judges"],
     "trust.fragility": ["fragility"],
 }

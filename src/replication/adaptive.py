@@ -13,12 +13,12 @@ from judgerank.adaptive.choosing import RULES
 from judgerank.adaptive.goals import Goal, spent_at
 from judgerank.adaptive.oracles import Drawn, Replayed
 from judgerank.adaptive.rounds import collect_until
-from judgerank.arrays import FloatArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import NoIntervalError
-from judgerank.model import Parameters
-from judgerank.ranks import Order, orders
-from judgerank.result import FitResult
+from judgerank.data.arrays import FloatArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoIntervalError
+from judgerank.fits.result import FitResult
+from judgerank.model.members import Parameters
+from judgerank.order.pairs import Order, orders
 from replication.correlation import kendall
 from replication.dependence import standardised_errors
 from replication.replicate import Record

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from judgerank.model import JUDGE_AWARE
-from judgerank.simulate import draw_comparisons
-from judgerank.solvers.adam import Adam, iterates
+from judgerank.engine.adam import Adam, iterates
+from judgerank.model.members import JUDGE_AWARE
+from judgerank.model.simulate import draw_comparisons
 from replication.config import ROOT
 from replication.replicate import Record, Study
 from replication.simulation import LAST, cell_name, grid, identity_of, place_of, truth_of

@@ -10,11 +10,11 @@ from scipy.special import expit
 
 from judgerank.boards.comparing import compare
 from judgerank.boards.moving import place
-from judgerank.comparisons import Comparisons
-from judgerank.errors import JudgerankError
-from judgerank.fitting import fit
-from judgerank.inference import normal_quantile
-from judgerank.judgments import Judgments
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import JudgerankError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.fit import fit
+from judgerank.inference.wald import normal_quantile
 from replication.replicate import Record
 
 SCORES = np.linspace(1.05, -1.05, 8)  # of the board's models, on average zero

@@ -16,11 +16,11 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError, JudgerankError
-from judgerank.fitting import fit
-from judgerank.result import FitResult
-from judgerank.solvers.settings import Settings, kind
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError, JudgerankError
+from judgerank.engine.settings import Settings, kind
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
 from replication.schemas import register
 from replication.schemas.ranges import nearest, require_known_and_in_range
 from replication.schemas.simulation import Setting

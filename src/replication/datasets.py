@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import ChecksumError, DataError, DataUnavailableError
-from judgerank.frames import COLUMNS, question_name
-from judgerank.hub import PART, PREFIX, Place, about, is_hub, load_rows
-from judgerank.judgments import Judgments
-from judgerank.reading import read_judgments
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ChecksumError, DataError, DataUnavailableError
+from judgerank.data.frames import COLUMNS, question_name
+from judgerank.data.judgments import Judgments
+from judgerank.reading.hub import PART, PREFIX, Place, about, is_hub, load_rows
+from judgerank.reading.read import read_judgments
 from replication.config import ROOT
 from replication.schemas.dataset import Dataset
 

@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, gammaln, stdtrit
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import DataError, NoIntervalError, NoMaximumError
-from judgerank.fitting import fit
-from judgerank.inference import normal_quantile
-from judgerank.judgments import Judgments
-from judgerank.model import Parameters
-from judgerank.ranks import Order, orders_by_errors, pairwise, rank_intervals, standardised
-from judgerank.result import FitResult
-from judgerank.simulate import generator
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+from judgerank.inference.wald import normal_quantile
+from judgerank.model.members import Parameters
+from judgerank.model.simulate import generator
+from judgerank.order.pairs import Order, orders_by_errors, pairwise, rank_intervals, standardised
 from replication.correlation import spearman
 from replication.replicate import Record
 

@@ -18,11 +18,11 @@ from omegaconf import DictConfig
 from scipy.special import expit
 
 from judgerank import Comparisons, Records, fit, fit_blocks
-from judgerank.blocks.naming import named
-from judgerank.model import Parameters
-from judgerank.separation import NetResults, differences_under_equality
-from judgerank.separation_at_scale import ManyResults, differences_of_many
-from judgerank.simulate import draw_outcomes, draw_truth, generator, uniform_triples
+from judgerank.model.members import Parameters
+from judgerank.model.naming import named
+from judgerank.model.simulate import draw_outcomes, draw_truth, generator, uniform_triples
+from judgerank.order.equality import NetResults, differences_under_equality
+from judgerank.order.many import ManyResults, differences_of_many
 from replication.replicate import Study
 from replication.scaling import nothing
 from replication.schemas.section import Parallel

@@ -14,11 +14,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.errors import ConfigError, DataUnavailableError
-from judgerank.judgments import Judgments
+from judgerank.data.errors import ConfigError, DataUnavailableError
+from judgerank.data.judgments import Judgments
 from judgerank.plots.style import save_figures
-from judgerank.publishing import locked, recover, staged
-from judgerank.reading import read_judgments
+from judgerank.reading.read import read_judgments
+from judgerank.writing.publishing import locked, recover, staged
 from replication.config import ROOT
 from replication.datasets import load_judgments
 from replication.legends import looks

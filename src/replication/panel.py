@@ -7,21 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import JudgerankError, NoMaximumError
-from judgerank.inference import normal_quantile
-from judgerank.judgments import Judgments
-from judgerank.likelihood import Law
-from judgerank.model import Parameters
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import JudgerankError, NoMaximumError
+from judgerank.data.judgments import Judgments
+from judgerank.engine.sums import Law
+from judgerank.fits.result import FitResult
+from judgerank.inference.wald import normal_quantile
+from judgerank.model.members import Parameters
+from judgerank.model.simulate import generator
 from judgerank.questions.fit import fit_questions
 from judgerank.questions.heldout import held_out
 from judgerank.questions.marginal import judges_of
 from judgerank.questions.parts import at_rows
 from judgerank.questions.quadrature import sampled
 from judgerank.questions.result import QuestionFit
-from judgerank.result import FitResult
-from judgerank.simulate import generator
 from replication.dependence import standardised_errors
 from replication.replicate import Record
 

@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from judgerank.arrays import IntArray
-from judgerank.blocks.block import Records
 from judgerank.blocks.fit import fit_blocks
 from judgerank.blocks.heldout import held_out
-from judgerank.blocks.kinds.category import in_category
 from judgerank.blocks.result import BlockFit
-from judgerank.comparisons import Comparisons
-from judgerank.errors import DataError, JudgerankError, NoMaximumError
-from judgerank.frames import question_name
-from judgerank.inference import normal_quantile, wald
-from judgerank.judgments import Judgments
-from judgerank.ranks import pairwise, rank_intervals, standardised
-from judgerank.simulate import generator
+from judgerank.data.arrays import IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError, JudgerankError, NoMaximumError
+from judgerank.data.frames import question_name
+from judgerank.data.judgments import Judgments
+from judgerank.inference.wald import normal_quantile, wald
+from judgerank.model.block import Records
+from judgerank.model.kinds.category import in_category
+from judgerank.model.simulate import generator
+from judgerank.order.pairs import pairwise, rank_intervals, standardised
 from replication.datasets import find_file
 from replication.replicate import Record
 

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from judgerank.arrays import BoolArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.fitting import fit
-from judgerank.inference import wald
+from judgerank.data.arrays import BoolArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.fits.fit import fit
+from judgerank.inference.wald import wald
 from judgerank.people.anchor import anchored_by_people, disagreement
 from judgerank.people.items import items_of
 from judgerank.people.reference import on_scale_of

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from judgerank.errors import DataError, NoIntervalError, NoMaximumError
-from judgerank.fitting import fit
-from judgerank.inference import normal_quantile
+from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError
+from judgerank.engine.solution import Status
+from judgerank.fits.fit import fit
+from judgerank.inference.wald import normal_quantile
+from judgerank.order.pairs import at_best_known_scale, pairwise
 from judgerank.planning.panels import Panel, drawn
 from judgerank.planning.precision import GOALS, POWERS, WIDTHS, whole
 from judgerank.planning.questions import INDEPENDENT, Questions, drawn_in_questions
-from judgerank.ranks import at_best_known_scale, pairwise
-from judgerank.solvers.solution import Status
 from replication.config import ROOT
 from replication.dependence import standardised_errors
 from replication.replicate import Record, Study

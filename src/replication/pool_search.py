@@ -9,15 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import NoMaximumError
-from judgerank.fitting import fit
-from judgerank.frames import OUTCOMES
-from judgerank.likelihood import evaluate
-from judgerank.model import get_model
-from judgerank.result import FitResult
-from judgerank.solvers.adam import Adam, iterates
-from judgerank.solvers.solution import Solution, Status
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoMaximumError
+from judgerank.data.frames import OUTCOMES
+from judgerank.engine.adam import Adam, iterates
+from judgerank.engine.solution import Solution, Status
+from judgerank.engine.sums import evaluate
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+from judgerank.model.members import get_model
 from replication import published
 from replication.resampling import MEASURES, correlations
 

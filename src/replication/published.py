@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.errors import ChecksumError, DataUnavailableError
+from judgerank.data.errors import ChecksumError, DataUnavailableError
 
 TABLES = files("replication") / "published_tables"
 HERE = Path(__file__).parent

@@ -13,9 +13,9 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.judgments import Judgments
-from judgerank.publishing import versions
-from judgerank.sidecars import content_of, digest
+from judgerank.data.judgments import Judgments
+from judgerank.writing.publishing import versions
+from judgerank.writing.sidecars import content_of, digest
 from replication.machine import machine
 
 log = logging.getLogger("replication")

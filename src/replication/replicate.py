@@ -24,8 +24,8 @@ from joblib import delayed
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from judgerank.errors import ConfigError, DataError, JudgerankError
-from judgerank.simulate import generator
+from judgerank.data.errors import ConfigError, DataError, JudgerankError
+from judgerank.model.simulate import generator
 from replication import blocks
 from replication.sources import code_digest, named_modules
 

@@ -13,11 +13,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import expit
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError, NoMaximumError
-from judgerank.judgments import Judgments
-from judgerank.result import FitResult
-from judgerank.simulate import draw_outcomes
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError, NoMaximumError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.result import FitResult
+from judgerank.model.simulate import draw_outcomes
 from replication import published
 from replication.config import ROOT, both_fits
 from replication.correlation import spearman

@@ -18,9 +18,9 @@ import numpy as np
 from scipy.special import expit
 
 from judgerank import aggregate, fit
-from judgerank.scale.engine import session
-from judgerank.scale.questions import clustered, resampled
-from judgerank.simulate import draw_truth, generator, uniform_triples
+from judgerank.fits.by_question import clustered, resampled
+from judgerank.model.simulate import draw_truth, generator, uniform_triples
+from judgerank.reading.large.engine import session
 
 N_MODELS, N_JUDGES, ASKED = 1000, 100, 10  # comparisons of a question, on average
 PART = 1_000_000  # rows written at a time

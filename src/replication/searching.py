@@ -7,9 +7,9 @@ from itertools import chain, combinations
 
 import pandas as pd
 
-from judgerank.comparisons import Comparisons
-from judgerank.fitting import fit
-from judgerank.result import FitResult
+from judgerank.data.comparisons import Comparisons
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
 from replication import published
 
 FITS = ("judge_aware", "btl")

@@ -11,18 +11,18 @@ import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 from scipy.special import expit
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import JudgerankError, NoIntervalError, NoMaximumError
-from judgerank.fitting import fit
-from judgerank.inference import wald
-from judgerank.model import JUDGE_AWARE, Parameters
-from judgerank.result import FitResult
-from judgerank.simulate import draw_comparisons, draw_truth, generator
-from judgerank.solvers.adam import Adam
-from judgerank.solvers.localized import Localized
-from judgerank.solvers.newton import Newton
-from judgerank.solvers.settings import Settings, kind, maximise
-from judgerank.solvers.solution import Status
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import JudgerankError, NoIntervalError, NoMaximumError
+from judgerank.engine.adam import Adam
+from judgerank.engine.localized import Localized
+from judgerank.engine.newton import Newton
+from judgerank.engine.settings import Settings, kind, maximise
+from judgerank.engine.solution import Status
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+from judgerank.inference.wald import wald
+from judgerank.model.members import JUDGE_AWARE, Parameters
+from judgerank.model.simulate import draw_comparisons, draw_truth, generator
 from replication.config import ROOT, simulation_settings
 from replication.replicate import Record, Study, Task
 from replication.schemas.simulation import Setting

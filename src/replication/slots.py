@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import DataError, NoMaximumError
-from judgerank.fitting import fit
-from judgerank.model import Parameters
-from judgerank.simulate import draw_truth, generator
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.fits.fit import fit
+from judgerank.model.members import Parameters
+from judgerank.model.simulate import draw_truth, generator
 from replication.replicate import Record
 
 ORDERS = ("names", "random")  # the first name is shown first, as in the published sets, or either model at random

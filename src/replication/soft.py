@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.fitting import fit
-from judgerank.inference import wald
-from judgerank.ranks import orders_by_errors, separated, standardised
-from judgerank.result import FitResult
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+from judgerank.inference.wald import wald
+from judgerank.order.pairs import orders_by_errors, separated, standardised
 from replication.correlation import kendall
 from replication.replicate import Record
 

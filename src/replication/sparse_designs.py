@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from judgerank.comparisons import Comparisons
-from judgerank.model import JUDGE_AWARE
-from judgerank.solvers.adam import Adam, iterates
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.adam import Adam, iterates
+from judgerank.model.members import JUDGE_AWARE
 from replication import published
 from replication.prediction import SHARE, one_more_by_order
 from replication.replicate import Record, Settings, Study

@@ -13,13 +13,13 @@ from itertools import islice
 import numpy as np
 import pandas as pd
 
-from judgerank.comparisons import Comparisons
-from judgerank.frames import OUTCOMES
-from judgerank.judgments import Judgments
-from judgerank.likelihood import evaluate
-from judgerank.model import JUDGE_AWARE, Parameters
-from judgerank.simulate import generator
-from judgerank.solvers.adam import Adam, iterates
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.frames import OUTCOMES
+from judgerank.data.judgments import Judgments
+from judgerank.engine.adam import Adam, iterates
+from judgerank.engine.sums import evaluate
+from judgerank.model.members import JUDGE_AWARE, Parameters
+from judgerank.model.simulate import generator
 from replication import published
 
 ROUND = 1000  # iterations: a limit that one would choose is a multiple

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import DataUnavailableError
-from judgerank.judgments import Judgments
-from judgerank.simulate import draw_panel, generator
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataUnavailableError
+from judgerank.data.judgments import Judgments
+from judgerank.model.simulate import draw_panel, generator
 from replication import published
 from replication.config import ROOT
 from replication.schemas.dataset import Dataset

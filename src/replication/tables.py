@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.publishing import STORED_FORMAT
-from judgerank.ranks import pairwise
-from judgerank.result import FitResult
+from judgerank.fits.result import FitResult
+from judgerank.order.pairs import pairwise
+from judgerank.writing.publishing import STORED_FORMAT
 
 LATEX = {
     "\\": r"\textbackslash ",

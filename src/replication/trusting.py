@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import NoMaximumError
-from judgerank.fitting import fit
-from judgerank.judgments import Judgments
-from judgerank.result import FitResult
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoMaximumError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
 from judgerank.trust.effective import EffectiveJudges, effective_judges
 from judgerank.trust.fragility import Fragility, fragility
 from replication.replicate import Record

@@ -2,7 +2,7 @@
 
 Data sets are drawn on designs where models are all but equal, where judges see the same questions, where no chain
 of comparisons connects the models, where a judge never errs. Each is fitted once; its pairs and ranks are judged
-by the two tests of `ranks` and, for comparison, by the fit's Wald test alone.
+by the two tests of `judgerank.order.pairs` and, for comparison, by the fit's Wald test alone.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import expit
 
-from judgerank.apart import fit_apart
-from judgerank.comparisons import Comparisons
-from judgerank.errors import NoIntervalError, NoMaximumError
-from judgerank.fitting import fit
-from judgerank.inference import normal_quantile
-from judgerank.model import MODELS, Parameters
-from judgerank.ranks import Order, holm, orders, orders_by_errors, simultaneous_quantile
-from judgerank.result import FitResult
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoIntervalError, NoMaximumError
+from judgerank.fits.apart import fit_apart
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+from judgerank.inference.wald import normal_quantile
+from judgerank.model.members import MODELS, Parameters
+from judgerank.order.pairs import Order, holm, orders, orders_by_errors, simultaneous_quantile
 from replication.replicate import Record
 
 TESTS = ("wald", "both")

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from judgerank.errors import ConfigError
-from judgerank.publishing import versions
-from judgerank.sidecars import STAGING, digest, written
+from judgerank.data.errors import ConfigError
+from judgerank.writing.publishing import versions
+from judgerank.writing.sidecars import STAGING, digest, written
 from replication.tables import LATEX
 
 

@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from judgerank import Comparisons, Status
-from judgerank.likelihood import evaluate
-from judgerank.model import BTL, JUDGE_AWARE, LENGTH, Parameters
-from judgerank.solvers import newton, search
-from judgerank.solvers.adam import Adam, iterates, maximise
+from judgerank.engine import newton, search
+from judgerank.engine.adam import Adam, iterates, maximise
+from judgerank.engine.sums import evaluate
+from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters
 
 FAMILY = pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH], ids=lambda model: model.name)
 SCORES, GAMMA, SLOPE = (1.0, 0.2, -0.3, -0.9), (0.6, 1.0, 1.7), (0.3, -0.2, 0.1)

@@ -11,11 +11,11 @@ from judgerank.adaptive.choosing import RULES, all_scores, at_random, by_informa
 from judgerank.adaptive.goals import Goal, read_goal, spent_at
 from judgerank.adaptive.oracles import Drawn, Replayed
 from judgerank.adaptive.rounds import collect_until
-from judgerank.errors import ConfigError
-from judgerank.leaderboard.candidates import Candidates
-from judgerank.model import Parameters
-from judgerank.ranks import orders
-from judgerank.simulate import generator
+from judgerank.data.errors import ConfigError
+from judgerank.model.members import Parameters
+from judgerank.model.simulate import generator
+from judgerank.order.pairs import orders
+from judgerank.ranking.candidates import Candidates
 
 
 def truth(scores, k: int = 4) -> Parameters:

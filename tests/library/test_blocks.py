@@ -11,19 +11,19 @@ from scipy.special import expit, log_expit
 from scipy.stats import chi2, norm
 
 from judgerank import fit
-from judgerank.blocks.block import Records, Stacked
 from judgerank.blocks.climbing import Problem
 from judgerank.blocks.fit import fit_blocks, held_of, shares_of, start_of
 from judgerank.blocks.heldout import held_out
-from judgerank.blocks.kinds.family import family_of, read_families
-from judgerank.blocks.kinds.members import blocks_of
 from judgerank.blocks.maximum import maximise
-from judgerank.blocks.naming import known, named
 from judgerank.blocks.sums import Rows
-from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
-from judgerank.model import MODELS
-from judgerank.ranks import pairwise, rank_intervals
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
+from judgerank.model.block import Records, Stacked
+from judgerank.model.kinds.family import family_of, read_families
+from judgerank.model.kinds.members import blocks_of
+from judgerank.model.members import MODELS
+from judgerank.model.naming import known, named
+from judgerank.order.pairs import pairwise, rank_intervals
 
 N, K, Q, EACH = 5, 4, 30, 40
 MODELS_OF = tuple(f"m{i}" for i in range(N))
@@ -272,7 +272,7 @@ def test_a_damaged_table_of_families_is_named(tmp_path, text, message):
 NEW_BLOCK = dedent(
     '''
     """A preference of all judges for answers with more lines, when these are shown first."""
-    from judgerank.blocks.block import Block, Design, Role, indicator
+    from judgerank.model.block import Block, Design, Role, indicator
 
     def block(column):
         def design(records):

@@ -8,9 +8,9 @@ import pytest
 
 from judgerank import Comparisons, compare, fit, load, place
 from judgerank.boards.placing import anchored
-from judgerank.errors import DataError, NoMaximumError
-from judgerank.likelihood import evaluate
-from judgerank.storing import about
+from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.engine.sums import evaluate
+from judgerank.fits.loading import about
 from replication.boards import NEWCOMER, SCORES, drawn
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from judgerank import Comparisons
-from judgerank.comparisons import POOLED_JUDGE
-from judgerank.errors import DataError, JudgerankError
-from judgerank.frames import COLUMNS
+from judgerank.data.comparisons import POOLED_JUDGE
+from judgerank.data.errors import DataError, JudgerankError
+from judgerank.data.frames import COLUMNS
 
 KEY = ["first", "second", "judge"]
 GOOD = [("b", "a", "y", "a"), ("a", "c", "x", "b"), ("c", "b", "y", "c")]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgerank import Comparisons
-from judgerank.connectivity import components, require_maximum, runaway_models
-from judgerank.errors import DisconnectedError, NoMaximumError
+from judgerank.data.connectivity import components, require_maximum, runaway_models
+from judgerank.data.errors import DisconnectedError, NoMaximumError
 
 CYCLE = (("a", "b", "x", 1, 0), ("b", "c", "x", 1, 0), ("c", "a", "x", 1, 0))
 

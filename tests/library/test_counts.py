@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from judgerank import Comparisons, fit
-from judgerank.errors import NotIdentifiedError
-from judgerank.model import MEMBERS
-from judgerank.simulate import generator
-from judgerank.solvers.units import USUAL, in_units
+from judgerank.data.errors import NotIdentifiedError
+from judgerank.engine.units import USUAL, in_units
+from judgerank.model.members import MEMBERS
+from judgerank.model.simulate import generator
 from replication.torture.designs import drawn
 from replication.torture.scales import answer, differ, tellings
 

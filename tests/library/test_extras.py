@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from judgerank import extras
+from judgerank.writing import extras
 
 ROOT = Path(__file__).parents[2]
 

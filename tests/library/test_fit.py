@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from judgerank import Comparisons, FitResult, Status, fit
-from judgerank.errors import ConfigError, DataError, DisconnectedError, JudgerankError, NoMaximumError
-from judgerank.solvers.adam import Adam
-from judgerank.solvers.newton import Newton
+from judgerank.data.errors import ConfigError, DataError, DisconnectedError, JudgerankError, NoMaximumError
+from judgerank.engine.adam import Adam
+from judgerank.engine.newton import Newton
 
 FAMILY = pytest.mark.parametrize("member", ["btl", "judge_aware", "length"])
 SCORES, GAMMA, SLOPE = (1.0, 0.2, -0.3, -0.9), (0.6, 1.0, 1.7), (0.3, -0.2, 0.1)

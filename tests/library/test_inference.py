@@ -12,9 +12,10 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from judgerank import Comparisons, FitResult, Status, fit
-from judgerank.errors import ConfigError, DataError
-from judgerank.inference import covariance, information, normal_quantile, wald, zero_sum_basis
-from judgerank.likelihood import evaluate
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.engine.information import covariance, information, zero_sum_basis
+from judgerank.engine.sums import evaluate
+from judgerank.inference.wald import normal_quantile, wald
 
 FAMILY = pytest.mark.parametrize("member", ["btl", "judge_aware", "length"])
 SCORES, GAMMA, SLOPE = (1.0, 0.2, -0.3, -0.9), (0.6, 1.0, 1.7), (0.3, -0.2, 0.1)

@@ -8,9 +8,9 @@ import zipfile
 
 import pytest
 
-from judgerank import inflate
-from judgerank.errors import ConfigError, DataError
-from judgerank.inflate import inflated
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.reading.inflate import inflated
+from judgerank.reading.read import inflate
 
 zstandard = pytest.importorskip("zstandard")
 TEXT = b"model_a,model_b,winner\n" + b"x,y,a\n" * 1000

@@ -19,9 +19,9 @@ from scipy.special import expit
 
 import judgerank
 from judgerank import Adam, ConfigError, DataError, Localized, Penalised, fit, load, pairwise
-from judgerank import errors as named_errors
-from judgerank.model import MODELS
-from judgerank.solvers.settings import SOLVERS
+from judgerank.data import errors as named_errors
+from judgerank.engine.settings import SOLVERS
+from judgerank.model.members import MODELS
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = "<script>alert(1)</script>"

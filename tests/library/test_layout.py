@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from judgerank.layout import Listed, Table, laid_out
-from judgerank.likelihood import evaluate
-from judgerank.model import MEMBERS, Parameters
+from judgerank.engine.rows import Listed, Table, laid_out
+from judgerank.engine.sums import evaluate
+from judgerank.model.members import MEMBERS, Parameters
 
 WITHOUT_SLOPE = [member for member in MEMBERS if not member.has_slope]
 
@@ -32,10 +32,10 @@ def cells(simulated):
 def test_a_table_and_a_list_give_the_same(cells, member, size, curvature, monkeypatch):
     rng = np.random.default_rng(2)
     at = Parameters(rng.normal(size=4), 0.5 * rng.normal(size=(len(member.judge_blocks), 3)))
-    monkeypatch.setattr("judgerank.likelihood.CHUNK", size)
+    monkeypatch.setattr("judgerank.engine.sums.CHUNK", size)
     found = {}
     for many, kind in ((0, Table), (len(cells) + 1, Listed)):
-        monkeypatch.setattr("judgerank.layout.MANY", many)
+        monkeypatch.setattr("judgerank.engine.rows.MANY", many)
         own = replace(cells)  # layouts are remembered for one object
         assert {type(part) for part in laid_out(own, size)} == {kind}
         found[kind] = evaluate(own, member, at, curvature)
@@ -62,7 +62,7 @@ def test_rows_of_a_pair_add_up_the_same_wherever_they_stand(cells, member):
 
 @pytest.mark.parametrize("rows", ["raw", "sparse", "unsorted"])
 def test_rows_that_make_no_table_stay_a_list(cells, rows, monkeypatch):
-    monkeypatch.setattr("judgerank.layout.MANY", 0)
+    monkeypatch.setattr("judgerank.engine.rows.MANY", 0)
     index = {"raw": np.repeat(np.arange(len(cells)), 2), "sparse": np.arange(0, len(cells), 4)}
     index["unsorted"] = np.arange(len(cells))[::-1]
     chosen = {name: getattr(cells, name)[index[rows]] for name in ("first", "second", "judge", "outcome", "count")}

@@ -11,13 +11,13 @@ from scipy.optimize import minimize
 from scipy.stats import chi2
 
 from judgerank import Comparisons, Status, fit
-from judgerank.errors import ConfigError, DataError
-from judgerank.inference import likelihood_ratio
-from judgerank.likelihood import evaluate
-from judgerank.model import LENGTH
-from judgerank.simulate import generator
-from judgerank.solvers.adam import Adam
-from judgerank.solvers.newton import Newton, climb
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.engine.adam import Adam
+from judgerank.engine.newton import Newton, climb
+from judgerank.engine.sums import evaluate
+from judgerank.inference.wald import likelihood_ratio
+from judgerank.model.members import LENGTH
+from judgerank.model.simulate import generator
 from replication.config import ROOT
 from replication.datasets import load_judgments
 from replication.torture import designs

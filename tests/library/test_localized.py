@@ -10,11 +10,11 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from judgerank import Comparisons, Status, fit
-from judgerank.errors import ConfigError, DataError, DisconnectedError, NoMaximumError
-from judgerank.model import JUDGE_AWARE, Parameters
-from judgerank.solvers import search
-from judgerank.solvers.localized import Localized, maximise
-from judgerank.solvers.newton import Newton
+from judgerank.data.errors import ConfigError, DataError, DisconnectedError, NoMaximumError
+from judgerank.engine import search
+from judgerank.engine.localized import Localized, maximise
+from judgerank.engine.newton import Newton
+from judgerank.model.members import JUDGE_AWARE, Parameters
 
 SCORES, GAMMA = (1.2, 0.3, -0.5, -1.0), (0.5, 1.0, 2.0)
 # a relative gradient of 1e-10 of a log-likelihood near 500 over an information above 5

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from judgerank import Status, fit
-from judgerank.errors import ConfigError
-from judgerank.model import JUDGE_AWARE, Parameters
-from judgerank.solvers import newton, search
-from judgerank.solvers.localized import Localized, maximise
+from judgerank.data.errors import ConfigError
+from judgerank.engine import newton, search
+from judgerank.engine.localized import Localized, maximise
+from judgerank.model.members import JUDGE_AWARE, Parameters
 from tests.library.test_localized import APART, GOOD, OTHER, assert_in_box, small_panel
 
 

@@ -7,14 +7,18 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from judgerank import Comparisons, FitResult, Status, connectivity, fit, ranks, separation_at_scale, simultaneous
-from judgerank.errors import DataError
-from judgerank.likelihood import evaluate
-from judgerank.model import JUDGE_AWARE, MODELS
-from judgerank.resuming import bar, beginning
-from judgerank.solvers import basins, penalised, search
-from judgerank.solvers.penalised import BlockProblem, Penalised, Problem
-from judgerank.solvers.penalty import arrow
+from judgerank import Comparisons, FitResult, Status, fit
+from judgerank.data import connectivity
+from judgerank.data.errors import DataError
+from judgerank.engine import basins, penalised, search
+from judgerank.engine.penalised import BlockProblem, Penalised, Problem
+from judgerank.engine.penalty import arrow
+from judgerank.engine.sums import evaluate
+from judgerank.fits.resuming import bar, beginning
+from judgerank.model.members import JUDGE_AWARE, MODELS
+from judgerank.order import many as separation_at_scale
+from judgerank.order import pairs as ranks
+from judgerank.order import ranges as simultaneous
 
 N, K, T = 60, 8, 9_000
 MEMBERS = ("btl", "judge_aware", "position_aware")

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 from judgerank import Comparisons
-from judgerank.errors import ConfigError, DataError
-from judgerank.likelihood import Evaluation, evaluate
-from judgerank.model import BTL, JUDGE_AWARE, LENGTH, Parameters, get_model
-from judgerank.solvers.newton import moved
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.engine.newton import moved
+from judgerank.engine.sums import Evaluation, evaluate
+from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters, get_model
 
 FAMILY = pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH], ids=lambda model: model.name)
 WITH_JUDGES = pytest.mark.parametrize("model", [JUDGE_AWARE, LENGTH], ids=lambda model: model.name)
@@ -207,7 +207,7 @@ def test_raw_rows_and_cells_give_the_same(raw, cells, model):
 def test_the_size_of_a_chunk_changes_nothing(cells, model, rows_but, monkeypatch):
     at = somewhere(model)
     whole = evaluate(cells, model, at, "observed")
-    monkeypatch.setattr("judgerank.likelihood.CHUNK", 7 if rows_but is None else len(cells) - rows_but)
+    monkeypatch.setattr("judgerank.engine.sums.CHUNK", 7 if rows_but is None else len(cells) - rows_but)
     assert_same(evaluate(cells, model, at, "observed"), whole, **ROUNDING)
 
 

@@ -11,12 +11,12 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
 from judgerank import Comparisons, Status, fit
-from judgerank.errors import JudgerankError
-from judgerank.likelihood import evaluate
-from judgerank.model import BTL, JUDGE_AWARE, LENGTH, Parameters
-from judgerank.solvers.newton import Newton, newton_step
-from judgerank.solvers.search import maximise
-from judgerank.solvers.solution import unerring_judges
+from judgerank.data.errors import JudgerankError
+from judgerank.engine.newton import Newton, newton_step
+from judgerank.engine.search import maximise
+from judgerank.engine.solution import unerring_judges
+from judgerank.engine.sums import evaluate
+from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters
 
 EXACT = Newton()
 FAMILY = pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH], ids=lambda model: model.name)
@@ -361,7 +361,7 @@ def test_separated_judges_are_those_that_never_disagree_with_the_scores(cells_of
     judges = np.where([name == "at zero" for name in cells.judges], -np.inf, 0.0)
     at = Parameters(np.array([1.0, 0.0, -1.0]), judges[None])
     for chunk in (1, 3, 1 << 14):
-        monkeypatch.setattr("judgerank.solvers.solution.CHUNK", chunk)
+        monkeypatch.setattr("judgerank.engine.solution.CHUNK", chunk)
         named = [cells.judges[k] for k in unerring_judges(cells, JUDGE_AWARE, at)]
         assert named == ["agrees", "also agrees"]
     assert unerring_judges(cells, BTL, Parameters(at.scores, np.zeros((0, 5)))) == ()

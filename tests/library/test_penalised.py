@@ -9,13 +9,14 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from judgerank import Comparisons, Status, fit
-from judgerank.errors import ConfigError, DataError, NoMaximumError
-from judgerank.inference import for_few_clusters, information, zero_sum_basis
-from judgerank.likelihood import evaluate
-from judgerank.model import BTL, MODELS, Parameters
-from judgerank.simulate import draw_comparisons, draw_truth, generator
-from judgerank.solvers.penalised import Penalised, Problem
-from judgerank.solvers.penalty import WIDE, penalty
+from judgerank.data.errors import ConfigError, DataError, NoMaximumError
+from judgerank.engine.information import information, zero_sum_basis
+from judgerank.engine.penalised import Penalised, Problem
+from judgerank.engine.penalty import WIDE, penalty
+from judgerank.engine.sums import evaluate
+from judgerank.inference.wald import for_few_clusters
+from judgerank.model.members import BTL, MODELS, Parameters
+from judgerank.model.simulate import draw_comparisons, draw_truth, generator
 
 SCORES, GAMMA = (1.0, 0.2, -0.3, -0.9), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)

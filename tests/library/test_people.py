@@ -9,12 +9,12 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from judgerank import fit, people_report
-from judgerank.errors import DataError, NoMaximumError
+from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.people.anchor import anchored_by_people, disagreement
 from judgerank.people.asking import next_items, next_pairs
 from judgerank.people.items import Items, items_of
 from judgerank.people.reference import on_scale_of
-from judgerank.reading import judgments_of
+from judgerank.reading.read import judgments_of
 from replication.people import drawn, human_scale, voted_once
 
 

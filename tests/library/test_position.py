@@ -7,14 +7,14 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from judgerank import Comparisons, Status, fit
-from judgerank.connectivity import position_share
-from judgerank.errors import NotIdentifiedError
-from judgerank.inference import likelihood_ratio
-from judgerank.likelihood import evaluate
-from judgerank.model import POSITION_AWARE, POSITION_LENGTH, Parameters
-from judgerank.simulate import generator
-from judgerank.solvers import newton, search
-from judgerank.solvers.adam import Adam
+from judgerank.data.connectivity import position_share
+from judgerank.data.errors import NotIdentifiedError
+from judgerank.engine import newton, search
+from judgerank.engine.adam import Adam
+from judgerank.engine.sums import evaluate
+from judgerank.inference.wald import likelihood_ratio
+from judgerank.model.members import POSITION_AWARE, POSITION_LENGTH, Parameters
+from judgerank.model.simulate import generator
 from replication.datasets import find_file, read_records
 from replication.methods.study import drawn_panel
 from tests.real_data import FILES, needs_data

@@ -10,9 +10,9 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from judgerank import Comparisons, QuestionFit, Status, fit, fit_questions
-from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
-from judgerank.likelihood import Law
-from judgerank.model import MODELS, Parameters
+from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
+from judgerank.engine.sums import Law
+from judgerank.model.members import MODELS, Parameters
 from judgerank.questions import laplace, quadrature
 from judgerank.questions.groups import grouped
 from judgerank.questions.heldout import held_out

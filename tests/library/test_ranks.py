@@ -9,13 +9,15 @@ from scipy.linalg import block_diag
 from scipy.stats import norm, studentized_range
 from scipy.stats import t as student
 
-from judgerank import Comparisons, FitResult, fit, ranks
-from judgerank.apart import fit_apart
-from judgerank.errors import DataError, NoIntervalError
-from judgerank.inference import cluster_gradients, zero_sum_basis
-from judgerank.likelihood import evaluate
-from judgerank.model import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
-from judgerank.separation import NetResults, differences_under_equality
+from judgerank import Comparisons, FitResult, fit
+from judgerank.data.errors import DataError, NoIntervalError
+from judgerank.engine.information import zero_sum_basis
+from judgerank.engine.sums import evaluate
+from judgerank.fits.apart import fit_apart
+from judgerank.inference.wald import cluster_gradients
+from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
+from judgerank.order import pairs as ranks
+from judgerank.order.equality import NetResults, differences_under_equality
 
 SCORES, GAMMA = (1.0, 0.3, 0.2, -0.6, -0.9), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from judgerank import Comparisons, Status, fit
-from judgerank.errors import ConfigError, JudgerankError
-from judgerank.likelihood import evaluate
-from judgerank.model import LENGTH, Parameters
-from judgerank.solvers.adam import Adam
-from judgerank.solvers.localized import Localized
-from judgerank.solvers.newton import Newton, newton_step
-from judgerank.solvers.search import maximise
+from judgerank.data.errors import ConfigError, JudgerankError
+from judgerank.engine.adam import Adam
+from judgerank.engine.localized import Localized
+from judgerank.engine.newton import Newton, newton_step
+from judgerank.engine.search import maximise
+from judgerank.engine.sums import evaluate
+from judgerank.model.members import LENGTH, Parameters
 
 GOOD = (("a", "b", "x", 70, 30), ("b", "c", "x", 65, 35), ("a", "c", "x", 80, 20))
 

@@ -8,18 +8,18 @@ from scipy.optimize import linprog
 from scipy.special import expit
 
 from judgerank import Comparisons, Status, fit
-from judgerank.connectivity import positions_are_imitated
-from judgerank.errors import ConfigError, JudgerankError, NoMaximumError
-from judgerank.inference import SINGULAR, covariance
-from judgerank.model import JUDGE_AWARE, MODELS, Parameters
-from judgerank.recession import near_maximum, rising_direction
-from judgerank.simulate import uniform_triples
-from judgerank.solvers import search
-from judgerank.solvers.choice import EQUAL_HEIGHT, highest
-from judgerank.solvers.closure import NEGLIGIBLE, guess, slopes_at_zero
-from judgerank.solvers.localized import Localized, maximise
-from judgerank.solvers.newton import Newton, climb
-from judgerank.solvers.solution import EQUAL, Solution, unerring_judges
+from judgerank.data.connectivity import positions_are_imitated
+from judgerank.data.errors import ConfigError, JudgerankError, NoMaximumError
+from judgerank.engine import search
+from judgerank.engine.choice import EQUAL_HEIGHT, highest
+from judgerank.engine.closure import NEGLIGIBLE, guess, slopes_at_zero
+from judgerank.engine.existence import near_maximum, rising_direction
+from judgerank.engine.information import SINGULAR, covariance
+from judgerank.engine.localized import Localized, maximise
+from judgerank.engine.newton import Newton, climb
+from judgerank.engine.solution import EQUAL, Solution, unerring_judges
+from judgerank.model.members import JUDGE_AWARE, MODELS, Parameters
+from judgerank.model.simulate import uniform_triples
 
 
 def drawn(seed: int, ties: float = 0.1) -> Comparisons:
@@ -229,7 +229,7 @@ def test_an_all_but_certain_answer_takes_no_linear_program(member, monkeypatch):
     y = (rng.random(6000) < expit(gamma[k] * (s[i] - s[j]) + 0.3)).astype(float)
     y[(rng.random(6000) < 0.1) & (k > 0)] = 0.5
     names = (tuple(f"{kind}{x}" for x in range(many)) for kind, many in (("m", 40), ("j", 3)))
-    monkeypatch.setattr("judgerank.fitting.rising_direction", None)
+    monkeypatch.setattr("judgerank.fits.fit.rising_direction", None)
     found = fit(Comparisons(*names, i, j, k, y), member)
     at = found.solution.parameters
     eta = np.exp(at.judges[0])[k] * (at.scores[i] - at.scores[j])

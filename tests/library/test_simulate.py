@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from scipy.stats import chi2, kstest, norm
 
-from judgerank.connectivity import components
-from judgerank.errors import ConfigError
-from judgerank.model import Parameters
-from judgerank.simulate import (
+from judgerank.data.connectivity import components
+from judgerank.data.errors import ConfigError
+from judgerank.model.members import Parameters
+from judgerank.model.simulate import (
     draw_comparisons,
     draw_outcomes,
     draw_panel,

@@ -10,11 +10,11 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from judgerank import Comparisons, fit
-from judgerank.errors import DataError
-from judgerank.inference import likelihood_ratio
-from judgerank.likelihood import evaluate
-from judgerank.model import BTL_TIES, JUDGE_AWARE_TIES, POSITION_AWARE_TIES, Parameters
-from judgerank.solvers.adam import Adam
+from judgerank.data.errors import DataError
+from judgerank.engine.adam import Adam
+from judgerank.engine.sums import evaluate
+from judgerank.inference.wald import likelihood_ratio
+from judgerank.model.members import BTL_TIES, JUDGE_AWARE_TIES, POSITION_AWARE_TIES, Parameters
 
 WITH_TIES = (BTL_TIES, JUDGE_AWARE_TIES, POSITION_AWARE_TIES)
 MEMBER = pytest.mark.parametrize("member", WITH_TIES, ids=lambda member: member.name)

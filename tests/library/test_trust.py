@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit
 
 from judgerank import Comparisons, effective_judges, fit, fragility
-from judgerank.errors import ConfigError, DataError, NoIntervalError
+from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.trust.influence import Influence
 from judgerank.trust.parts import judgments_as_units, whole_part
 from judgerank.trust.removal import APART, forecast, smallest, swapped

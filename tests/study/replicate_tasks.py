@@ -8,7 +8,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
-from judgerank.errors import NoMaximumError
+from judgerank.data.errors import NoMaximumError
 from replication.simulation import interval_coverage, squared_error
 
 

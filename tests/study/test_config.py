@@ -8,12 +8,12 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from judgerank.errors import ConfigError
-from judgerank.model import BTL
-from judgerank.solvers.adam import Adam
-from judgerank.solvers.localized import Localized
-from judgerank.solvers.newton import Newton
-from judgerank.solvers.settings import kind
+from judgerank.data.errors import ConfigError
+from judgerank.engine.adam import Adam
+from judgerank.engine.localized import Localized
+from judgerank.engine.newton import Newton
+from judgerank.engine.settings import kind
+from judgerank.model.members import BTL
 from replication.config import CONF, ROOT, explained, simulation_settings, solver_settings
 from replication.schemas.ranges import require_known_and_in_range
 

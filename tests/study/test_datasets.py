@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from judgerank.errors import ChecksumError, DataError, DataUnavailableError
+from judgerank.data.errors import ChecksumError, DataError, DataUnavailableError
 from replication import datasets
 from replication.config import both_fits, script_of
 from replication.outputs import load_section_data, run_section

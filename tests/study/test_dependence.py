@@ -10,12 +10,12 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
-from judgerank.errors import ConfigError
-from judgerank.inference import normal_quantile
-from judgerank.judgments import Judgments
-from judgerank.model import Parameters
-from judgerank.ranks import standardised
-from judgerank.simulate import generator
+from judgerank.data.errors import ConfigError
+from judgerank.data.judgments import Judgments
+from judgerank.inference.wald import normal_quantile
+from judgerank.model.members import Parameters
+from judgerank.model.simulate import generator
+from judgerank.order.pairs import standardised
 from replication.config import ROOT
 from replication.dependence import (
     Asked,

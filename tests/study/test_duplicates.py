@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from judgerank import fit
-from judgerank.comparisons import Comparisons
-from judgerank.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
-from judgerank.judgments import Judgments
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.judgments import Judgments
+from judgerank.fits.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
 from replication.datasets import load_judgments
 from tests.real_data import needs_data
 from tests.study.test_config import composed

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from judgerank.errors import ConfigError
+from judgerank.data.errors import ConfigError
 from replication.config import as_merged, require_plain_options, script_of
 from replication.schemas.ranges import require_known_and_in_range
 from tests.forked import run_anew

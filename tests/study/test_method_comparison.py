@@ -16,9 +16,9 @@ from scipy.optimize import approx_fprime
 from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
-from judgerank.crossvalidation import cross_validated, losses
-from judgerank.errors import ConfigError, MethodUnavailableError, NoMaximumError
-from judgerank.simulate import generator
+from judgerank.data.errors import ConfigError, MethodUnavailableError, NoMaximumError
+from judgerank.fits.crossvalidation import cross_validated, losses
+from judgerank.model.simulate import generator
 from replication.config import ROOT
 from replication.datasets import load_judgments
 from replication.methods.bt_sigma import _cells, _loss, bt_sigma, by_evaluatorq

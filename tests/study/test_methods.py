@@ -12,7 +12,7 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
-from judgerank.errors import ConfigError, DataError, DisconnectedError, JudgerankError, MethodUnavailableError
+from judgerank.data.errors import ConfigError, DataError, DisconnectedError, JudgerankError, MethodUnavailableError
 from replication.methods import crowd_bt as crowd_bt_module
 from replication.methods import graded as graded_module
 from replication.methods.crowd_bt import crowd_bt

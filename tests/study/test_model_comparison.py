@@ -9,11 +9,11 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from judgerank import Comparisons, fit
-from judgerank.crossvalidation import cross_validated, folds_of, three_outcomes
-from judgerank.errors import ConfigError, DataError
-from judgerank.judgments import Judgments
-from judgerank.model import MODELS
-from judgerank.simulate import generator
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.crossvalidation import cross_validated, folds_of, three_outcomes
+from judgerank.model.members import MODELS
+from judgerank.model.simulate import generator
 from replication.config import ROOT
 from replication.verifying import compare
 from tests.real_data import needs_data

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from judgerank import Comparisons, fit, fit_blocks
-from judgerank.judgments import Judgments
+from judgerank.data.judgments import Judgments
 from judgerank.questions.fit import fit_questions
 from replication import panel, panel_blocks, plots
 from replication.config import ROOT
@@ -62,7 +62,7 @@ def test_draws_agree_with_the_rule():
 
 
 LAST_WORD = """
-from judgerank.blocks.block import Block, Design, Role, indicator
+from judgerank.model.block import Block, Design, Role, indicator
 
 def block():
     def design(records):

@@ -11,9 +11,11 @@ from omegaconf import OmegaConf
 
 from experiments.beyond.plan import assumed_panel, panel_of
 from judgerank import fit, rank
-from judgerank.errors import ConfigError, DisconnectedError, NoIntervalError, NotIdentifiedError
-from judgerank.leaderboard.standings import leaderboard
-from judgerank.model import POSITION_AWARE, Parameters
+from judgerank.data.errors import ConfigError, DisconnectedError, NoIntervalError, NotIdentifiedError
+from judgerank.fits.standings import leaderboard
+from judgerank.model.members import POSITION_AWARE, Parameters
+from judgerank.model.simulate import generator
+from judgerank.order.pairs import holm
 from judgerank.planning.panels import Panel, drawn, sub_panels
 from judgerank.planning.plans import WANTED as PLANNED
 from judgerank.planning.plans import pair_of
@@ -29,9 +31,7 @@ from judgerank.planning.precision import (
     whole,
 )
 from judgerank.planning.questions import Questions, drawn_in_questions, shared_variance
-from judgerank.ranks import holm
-from judgerank.reading import read_judgments
-from judgerank.simulate import generator
+from judgerank.reading.read import read_judgments
 from replication.config import ROOT
 from replication.plan_study import grid, simulated, study_of
 from tests import forked

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.container import BarContainer
 
-from judgerank.simulate import generator
+from judgerank.model.simulate import generator
 from replication import plots
 from replication.auditing.audit import RESULTS
 from replication.config import ROOT

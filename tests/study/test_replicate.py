@@ -26,8 +26,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from judgerank.errors import ConfigError, DataError
-from judgerank.simulate import generator
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.model.simulate import generator
 from replication import sources
 from replication.config import CONF, ROOT, script_of
 from replication.outputs import run_section
@@ -245,7 +245,7 @@ def test_records_of_other_code_are_computed_anew(tmp_path):
 
     assert [
         computed(file)
-        for file in ("judgerank/likelihood.py", "judgerank/plots/style.py", "judgerank/solvers/newton.py")
+        for file in ("judgerank/engine/sums.py", "judgerank/plots/style.py", "judgerank/engine/newton.py")
     ] == [7, 0, 7]
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from judgerank import Comparisons, fit
-from judgerank.judgments import Judgments
-from judgerank.simulate import generator
+from judgerank.data.judgments import Judgments
+from judgerank.model.simulate import generator
 from replication.config import both_fits
 from replication.replicate import Study
 from replication.resampling import (

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from judgerank import Comparisons, fit
-from judgerank.solvers.adam import Adam
+from judgerank.engine.adam import Adam
 from replication import published
 from replication.datasets import load_judgments
 from replication.pool_search import DRAWS, against_table_2, drawn, sample_search, samples, stops, turned

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from judgerank.publishing import STORED_FORMAT
-from judgerank.sidecars import written
+from judgerank.writing.publishing import STORED_FORMAT
+from judgerank.writing.sidecars import written
 from replication.config import ROOT, script_of
 from replication.outputs import load_section_data
 from replication.verifying import compare

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from judgerank.errors import ChecksumError, NotAsStoredError
+from judgerank.data.errors import ChecksumError, NotAsStoredError
 from replication import legends, published
 from replication.auditing.falls import ORDERS, require_no_fall
 from replication.auditing.results import Missing, Results

@@ -15,11 +15,11 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
 from judgerank import fit
-from judgerank.errors import ConfigError
-from judgerank.model import JUDGE_AWARE
-from judgerank.simulate import draw_comparisons, draw_truth, generator
-from judgerank.solvers.newton import Newton
-from judgerank.solvers.search import maximise
+from judgerank.data.errors import ConfigError
+from judgerank.engine.newton import Newton
+from judgerank.engine.search import maximise
+from judgerank.model.members import JUDGE_AWARE
+from judgerank.model.simulate import draw_comparisons, draw_truth, generator
 from replication.config import CONF, script_of
 from replication.simulation import (
     btl_scale,

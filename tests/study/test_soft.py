@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, ndtr
 
 from judgerank import fit, read
-from judgerank.comparisons import Comparisons
-from judgerank.errors import NoMaximumError
-from judgerank.simulate import generator
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoMaximumError
+from judgerank.model.simulate import generator
 from replication import plots, soft
 from replication.config import ROOT
 from replication.soft import ANSWERED, Answering

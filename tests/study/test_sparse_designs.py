@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from judgerank import fit
-from judgerank.model import JUDGE_AWARE
-from judgerank.simulate import draw_comparisons, draw_truth, generator
-from judgerank.solvers.adam import Adam, iterates
+from judgerank.engine.adam import Adam, iterates
+from judgerank.model.members import JUDGE_AWARE
+from judgerank.model.simulate import draw_comparisons, draw_truth, generator
 from replication.prediction import LEAST_ORDERED, one_more_by_order
 from replication.replicate import Study
 from replication.resampling import MEASURES, Whole, correlations, sparse_part

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 
 from judgerank import fit
-from judgerank.model import JUDGE_AWARE, Parameters
-from judgerank.simulate import draw_comparisons, draw_truth, generator
-from judgerank.solvers.adam import Adam, maximise
+from judgerank.engine.adam import Adam, maximise
+from judgerank.model.members import JUDGE_AWARE, Parameters
+from judgerank.model.simulate import draw_comparisons, draw_truth, generator
 from replication import published
 from replication.stopping import Path, Tried, gradient_at_printed, one_at_a_time, same_as_printed, stops
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from judgerank.simulate import generator
+from judgerank.model.simulate import generator
 from replication.config import ROOT
 from replication.simulation import cell_name, interval_coverage, squared_error, study_of
 from replication.verifying import TOLERANCES

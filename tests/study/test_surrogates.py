@@ -6,7 +6,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from judgerank import fit
-from judgerank.errors import DataUnavailableError
+from judgerank.data.errors import DataUnavailableError
 from replication import published, surrogates
 from replication.schemas.dataset import Dataset
 from replication.surrogates import AT_ZERO_IN_HOUSE, STORED, printed_panel, surrogate_judgments

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from judgerank import Comparisons, fit
-from judgerank.ranks import pairwise
+from judgerank.order.pairs import pairwise
 from replication.tables import Table, discrimination, fit_rows, leaderboard
 
 

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from judgerank import Status, fit
-from judgerank.comparisons import Comparisons
-from judgerank.model import BTL, POSITION_ONLY
-from judgerank.simulate import generator
+from judgerank.data.comparisons import Comparisons
+from judgerank.model.members import BTL, POSITION_ONLY
+from judgerank.model.simulate import generator
 from replication.config import ROOT
 from replication.torture import designs, inputs
 

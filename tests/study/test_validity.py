@@ -7,9 +7,10 @@ from hydra import compose, initialize_config_dir
 from numpy.testing import assert_allclose
 from omegaconf import OmegaConf
 
-from judgerank import fit, ranks
-from judgerank.connectivity import components
-from judgerank.simulate import generator
+from judgerank import fit
+from judgerank.data.connectivity import components
+from judgerank.model.simulate import generator
+from judgerank.order import pairs as ranks
 from replication.config import CONF
 from replication.schemas.validity import Design, Fitted
 from replication.validity import drawn, half, measured, separated

@@ -14,7 +14,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from judgerank.sidecars import digest
+from judgerank.writing.sidecars import digest
 from replication import datasets, replicate
 from replication.config import CONF, ROOT, script_of
 from replication.outputs import run_section

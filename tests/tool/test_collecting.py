@@ -14,7 +14,7 @@ from judgerank.collecting.ledger import opened, task_of
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
 from judgerank.collecting.tasks import Questions, Task, plan, read_questions
-from judgerank.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from tests.tool.collecting import MODELS, rows
 
 

@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 from judgerank import Comparisons, fit
-from judgerank.collecting.prompts import PAIRWISE, fill
-from judgerank.simulate import generator
+from judgerank.collecting.prompts import fill
+from judgerank.collecting.wording import PAIRWISE
+from judgerank.model.simulate import generator
 from replication.config import ROOT
 from tests.tool.collecting import JUDGES, KEY, MODELS, TOTAL, collected, judgments, rows
 from tests.tool.command import environment

@@ -14,14 +14,14 @@ from typer.testing import CliRunner
 from judgerank import fit, rank
 from judgerank.cli import app
 from judgerank.collecting.checking import checked, read_settings
-from judgerank.collecting.prompts import PAIRWISE
 from judgerank.collecting.settings import Collection, Panel, Prompt
-from judgerank.errors import ConfigError, DataError
-from judgerank.leaderboard.examination import on_answers
+from judgerank.collecting.wording import PAIRWISE
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.planning.panels import assumed
 from judgerank.planning.plans import pair_of, panels_by_size
 from judgerank.planning.precision import needed, precision_of, whole
-from judgerank.reading import judgments_of
+from judgerank.ranking.examination import on_answers
+from judgerank.reading.read import judgments_of
 from replication.config import ROOT
 from tests.tool.command import RUN, environment, judgerank
 

@@ -14,11 +14,11 @@ from markdown import markdown
 from numpy.testing import assert_allclose
 
 from judgerank import rank
-from judgerank.errors import ConfigError, DataError
-from judgerank.leaderboard import exports
-from judgerank.leaderboard.exports import ELO_MEAN, ELO_POINTS, FORMS, TABLES, lmarena
-from judgerank.publishing import beside
-from judgerank.spreadsheets import csv_of
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.ranking import exports
+from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, FORMS, TABLES, lmarena
+from judgerank.writing.publishing import beside
+from judgerank.writing.spreadsheets import csv_of
 from replication.config import ROOT
 from tests.tool.command import judgerank, usage_text
 

@@ -21,8 +21,9 @@ from pyarrow import feather
 
 import judgerank as jr
 from judgerank import fit, rank, read
-from judgerank.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
-from judgerank.extras import needed
+from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
+from judgerank.reading.files import behind
+from judgerank.writing.extras import needed
 from tests.tool.command import judgerank as run
 from tests.tool.test_reading import same
 
@@ -134,7 +135,7 @@ def test_files_of_other_programs_are_read_as_plain_ones(name, tmp_path, plain):
     same(found.comparisons, plain)
     assert_array_equal(found.question, read(tmp_path / "plain" / "m.csv").question)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == there  # nothing is written beside it
-    assert all(Path(path).is_file() for path in found.files)
+    assert all(Path(path).is_file() for path in behind(found))
 
 
 def test_cells_of_a_sheet_are_the_texts_of_csv(tmp_path):
@@ -258,7 +259,7 @@ def test_standard_input_is_read(form, plain, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     found = read("-")
     same(found.comparisons, plain)
-    assert found.name == "stdin" and found.files == []
+    assert found.name == "stdin" and behind(found) == []
 
 
 def test_a_part_is_for_files_that_have_some(tmp_path):

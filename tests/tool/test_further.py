@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from judgerank import rank
-from judgerank.errors import ConfigError, DataError
+from judgerank.data.errors import ConfigError, DataError
 from tests.library.test_blocks import drawn
 from tests.tool.command import judgerank
 

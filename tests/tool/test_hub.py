@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from judgerank import hub
-from judgerank.errors import ConfigError, DataError, DataUnavailableError
-from judgerank.files import paths_of, place_of, plain, title_of
-from judgerank.reading import read_judgments
+from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.reading.files import paths_of, place_of, plain, title_of
+from judgerank.reading.read import hub, read_judgments
 from tests.hub_folder import votes, written
 from tests.tool.command import judgerank
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from judgerank import read
-from judgerank.archives import Archive
-from judgerank.errors import DataError
-from judgerank.inflate import inflated
+from judgerank.data.errors import DataError
+from judgerank.reading.archives import Archive
+from judgerank.reading.inflate import inflated
 from tests.tool.make_inspect_logs import write
 from tests.tool.test_layouts import inspect_log, rows
 

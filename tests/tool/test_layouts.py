@@ -18,9 +18,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from judgerank import rank, read
-from judgerank.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
-from judgerank.layouts import LAYOUTS
-from judgerank.reading import judgments_of
+from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
+from judgerank.reading.layouts import LAYOUTS
+from judgerank.reading.read import judgments_of
 from tests.tool.command import judgerank
 from tests.tool.test_reading import RECORDS, same, written
 

@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank import Status, fit, rank, uncertainty
-from judgerank.errors import NoIntervalError
-from judgerank.leaderboard import kept
-from judgerank.leaderboard.candidates import Candidates
-from judgerank.leaderboard.suggestions import next_comparisons
-from judgerank.solvers import runaway
+from judgerank import Status, fit, rank
+from judgerank.data.errors import NoIntervalError
+from judgerank.engine import runaway
+from judgerank.inference.wald import uncertainty
+from judgerank.ranking import kept
+from judgerank.ranking.candidates import Candidates
+from judgerank.ranking.suggestions import next_comparisons
 
 SCORES, GAMMA = np.linspace(1.5, -1.5, 12), (0.5, 1.0, 2.0)
 

@@ -9,14 +9,14 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from judgerank import Comparisons, fit, rank
-from judgerank.inference import normal_quantile
-from judgerank.leaderboard import prediction
-from judgerank.leaderboard.members import DEFAULT
-from judgerank.leaderboard.prediction import FOLDS, compared, held_out, mean_of, sample_of
-from judgerank.model import MODELS
-from judgerank.ranks import at_best_known_scale, standardised
-from judgerank.reading import judgments_of, read_judgments
-from judgerank.simulate import generator
+from judgerank.inference.wald import normal_quantile
+from judgerank.model.members import MODELS
+from judgerank.model.simulate import generator
+from judgerank.order.pairs import at_best_known_scale, standardised
+from judgerank.ranking import prediction
+from judgerank.ranking.members import DEFAULT
+from judgerank.ranking.prediction import FOLDS, compared, held_out, mean_of, sample_of
+from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file
 from tests.real_data import FILES, needs_data
 

@@ -11,14 +11,14 @@ import pytest
 from scipy.special import expit
 
 from judgerank import Comparisons, fit, rank
-from judgerank.errors import NoMaximumError
-from judgerank.leaderboard.members import DEFAULT, FALLBACK, default_member, on_rivals, rival
-from judgerank.leaderboard.page import to_html
-from judgerank.leaderboard.remarks import leaning, on_positions
-from judgerank.reading import read_judgments
-from judgerank.simulate import generator
-from judgerank.solvers import search
-from judgerank.solvers.closure import guess
+from judgerank.data.errors import NoMaximumError
+from judgerank.engine import search
+from judgerank.engine.closure import guess
+from judgerank.model.simulate import generator
+from judgerank.ranking.members import DEFAULT, FALLBACK, default_member, on_rivals, rival
+from judgerank.ranking.page import to_html
+from judgerank.ranking.remarks import leaning, on_positions
+from judgerank.reading.read import read_judgments
 from replication.datasets import find_file
 from tests.real_data import FILES, needs_data
 from tests.tool.command import environment, judgerank

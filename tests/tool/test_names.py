@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank.judgments import Judgments
-from judgerank.layouts import LAYOUTS, Table
-from judgerank.leaderboard.members import default_member
-from judgerank.leaderboard.ranking import rank
-from judgerank.reading import judgments_from
+from judgerank.data.judgments import Judgments
+from judgerank.ranking.members import default_member
+from judgerank.ranking.ranking import rank
+from judgerank.reading.layouts import LAYOUTS, Table
+from judgerank.reading.read import judgments_from
 
 MODELS, JUDGES, QUESTIONS = ("a1", "b2", "c3", "d4"), ("j1", "k2", "l3"), tuple(f"q{n:02}" for n in range(18))
 QUALITY = {"a1": 0.4, "b2": 1.1, "c3": -0.9, "d4": -0.2}

@@ -15,9 +15,10 @@ import pandas as pd
 import pytest
 
 from judgerank import rank
-from judgerank.leaderboard import standings
-from judgerank.leaderboard.ranking import Ranking
+from judgerank.fits import standings
 from judgerank.pages import shown
+from judgerank.ranking import fits as ranked_parts
+from judgerank.ranking.ranking import Ranking
 from replication.config import ROOT
 from replication.pages import whole_page
 from tests.tool.test_panel import panel_of
@@ -276,7 +277,8 @@ def test_a_thousand_models_are_searched_in_less_than_ten_megabytes(opened, tmp_p
         {"model_a": names[i], "model_b": names[j], "judge": rng.integers(20, size=len(i)).astype(str)}
     )
     frame = frame.assign(winner=np.where(first, "a", "b"), question=rng.integers(5000, size=len(i)))
-    monkeypatch.setattr(standings, "orders_of", lambda fitted: None)
+    for module in (standings, ranked_parts):
+        monkeypatch.setattr(module, "orders_of", lambda fitted: None)
     bare = rank(frame, model="btl")
     board = bare.tables["leaderboard"]
     full = board.assign(low=board["score"] - 0.2, high=board["score"] + 0.2, rank_low=1, rank_high=n)

@@ -12,13 +12,13 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from judgerank import Comparisons, fit, rank
-from judgerank.leaderboard import evidence as evidence_of
-from judgerank.leaderboard import panel
-from judgerank.leaderboard.bands import bands_of
-from judgerank.leaderboard.copies import excess_agreement, same_judges
-from judgerank.leaderboard.verdict import verdict
-from judgerank.reading import judgments_of, read_judgments
-from judgerank.simulate import generator
+from judgerank.fits.copies import excess_agreement, same_judges
+from judgerank.model.simulate import generator
+from judgerank.ranking import evidence as evidence_of
+from judgerank.ranking import panel
+from judgerank.ranking.bands import bands_of
+from judgerank.ranking.verdict import verdict
+from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file
 from tests.real_data import FILES, IN_HOUSE, needs_data, needs_in_house
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from judgerank import publishing
-from judgerank.errors import ConfigError
-from judgerank.publishing import beside, locked, staged
-from judgerank.sidecars import JOURNAL, STAGING, digest, is_marked, written
-from judgerank.targets import Outputs
+from judgerank.data.errors import ConfigError
+from judgerank.writing import publishing
+from judgerank.writing.publishing import beside, locked, staged
+from judgerank.writing.sidecars import JOURNAL, STAGING, digest, is_marked, written
+from judgerank.writing.targets import Outputs
 from replication.config import ROOT
 
 SIDECARS = ("run.json", "figures.json")
@@ -263,7 +263,7 @@ def test_a_kill_while_single_files_are_written_leaves_each_old_or_new_and_known(
 
 
 def test_two_runs_into_one_folder_end_in_a_sentence(tmp_path):
-    program = "import sys; from pathlib import Path; from judgerank.publishing import locked\n"
+    program = "import sys; from pathlib import Path; from judgerank.writing.publishing import locked\n"
     program += "with locked(Path(sys.argv[1])): print('in', flush=True); sys.stdin.read()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     (tmp_path / "link").symlink_to(tmp_path / "target")

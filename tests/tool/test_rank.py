@@ -18,17 +18,18 @@ from scipy.optimize import minimize
 from scipy.special import log_expit
 from scipy.stats import chi2
 
-from judgerank import Comparisons, FitResult, fit, rank, ranks
-from judgerank.errors import ConfigError, NoMaximumError
-from judgerank.leaderboard import standings
-from judgerank.leaderboard.page import MEMBERS, to_html
-from judgerank.leaderboard.remarks import leaning, on_design, on_dropped, on_fit, on_positions
-from judgerank.listing import LISTED, listed
-from judgerank.model import MODELS
+from judgerank import Comparisons, FitResult, fit, rank
+from judgerank.data.errors import ConfigError, NoMaximumError
+from judgerank.data.listing import LISTED, listed
+from judgerank.fits import standings
+from judgerank.model.members import MODELS
+from judgerank.model.simulate import generator
+from judgerank.order import pairs as ranks
 from judgerank.plots import own
-from judgerank.reading import read_judgments
-from judgerank.simulate import generator
-from judgerank.targets import Outputs
+from judgerank.ranking.page import MEMBERS, to_html
+from judgerank.ranking.remarks import leaning, on_design, on_dropped, on_fit, on_positions
+from judgerank.reading.read import read_judgments
+from judgerank.writing.targets import Outputs
 from replication.config import ROOT
 from tests.tool.command import judgerank
 

@@ -12,13 +12,13 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from judgerank import fit, fit_questions, load, pairwise, rank, rank_intervals
-from judgerank.errors import ConfigError, DataError, NoIntervalError, NotIdentifiedError
-from judgerank.leaderboard import question_effects
-from judgerank.leaderboard.candidates import half_information
-from judgerank.leaderboard.verdict import verdict
-from judgerank.ranks import orders
-from judgerank.reading import judgments_of
-from judgerank.simulate import generator
+from judgerank.data.errors import ConfigError, DataError, NoIntervalError, NotIdentifiedError
+from judgerank.model.simulate import generator
+from judgerank.order.pairs import orders
+from judgerank.ranking import question_effects
+from judgerank.ranking.candidates import half_information
+from judgerank.ranking.verdict import verdict
+from judgerank.reading.read import judgments_of
 from tests.tool.command import judgerank
 
 

@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from judgerank import Comparisons
-from judgerank.errors import ConfigError, DataError, DataUnavailableError
-from judgerank.reading import ONE_JUDGE, read_judgments
+from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.reading.read import ONE_JUDGE, read_judgments
 
 RECORDS = [
     {

@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chisquare, poisson
 
 import judgerank
-from judgerank.errors import ConfigError, DataError, DataUnavailableError, NoIntervalError
+from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, NoIntervalError
 from replication.config import ROOT
 from replication.datasets import find_file
 from tests.real_data import FILES, needs_data
@@ -25,8 +25,9 @@ from tests.tool.command import environment
 
 pytest.importorskip("duckdb")
 
-from judgerank.scale import engine
-from judgerank.scale.questions import clustered, resampled, weight_of
+from judgerank.reading.read.large import engine
+
+from judgerank.fits.by_question import clustered, resampled, weight_of
 
 EXAMPLE = ROOT / "examples/judgments.csv"
 HEADER = ["question_id", "model_a", "model_b", "judge_model", "judge_preferred_model"]
@@ -267,7 +268,7 @@ def test_little_memory_spills_and_gives_the_same_cells_and_none_at_all_is_refuse
             yield db
 
     with monkeypatch.context() as patched:
-        patched.setattr("judgerank.scale.cells.session", without_disk)
+        patched.setattr("judgerank.reading.large.cells.session", without_disk)
         with pytest.raises(ConfigError, match="memory '50MB' does not suffice"):
             judgerank.aggregate(path, memory="50MB")
     with pytest.raises(ConfigError, match="memory '1MB' does not suffice"):
@@ -278,7 +279,7 @@ def test_little_memory_spills_and_gives_the_same_cells_and_none_at_all_is_refuse
 
 ENDLESS = """
 import sys, time
-from judgerank.scale.engine import session
+from judgerank.reading.large.engine import session
 def handed_over(call):
     del db._thread.submit
     db._thread.submit(call)

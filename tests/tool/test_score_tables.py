@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from judgerank import rank, read
-from judgerank.errors import ConfigError, DataError
-from judgerank.reading import judgments_of
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.reading.read import judgments_of
 from tests.tool.test_layouts import WON, renamed, rows
 
 GRADES = [

@@ -8,13 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from judgerank import read
-from judgerank.blocks.naming import named
 from judgerank.cli import app
 from judgerank.cli.commands import DEFECT, ending
 from judgerank.cli.terminal import plain
-from judgerank.errors import ConfigError, DataError
-from judgerank.layouts import MOST_COLUMNS
-from judgerank.listing import listed, shortened
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.listing import listed, shortened
+from judgerank.model.naming import named
+from judgerank.reading.layouts import MOST_COLUMNS
 
 NAMES = ["m0", "m1", "m2"]
 PAIRS = [(NAMES[i % 3], NAMES[(i + 1 + i // 3 % 2) % 3]) for i in range(60)]

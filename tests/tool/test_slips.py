@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from judgerank import rank, read
-from judgerank.errors import ConfigError, DataError, JudgerankError
-from judgerank.leaderboard.examination import examine
-from judgerank.reading import judgments_of
-from judgerank.simulate import generator
+from judgerank.data.errors import ConfigError, DataError, JudgerankError
+from judgerank.model.simulate import generator
+from judgerank.ranking.examination import examine
+from judgerank.reading.read import judgments_of
 from replication.torture import misreadings
 from replication.torture.innocent import INNOCENT
 from tests.tool.command import judgerank
@@ -294,8 +294,8 @@ def test_slips_at_random_are_read_to_the_clean_file_or_refused(layout):
 
 
 def test_a_slip_that_costs_judges_would_be_counted(monkeypatch):
-    monkeypatch.setattr("judgerank.layouts.refuse_doubtful", lambda table, layout: None)
-    monkeypatch.setattr("judgerank.layouts.as_usual", lambda table, layout: table)
+    monkeypatch.setattr("judgerank.reading.layouts.refuse_doubtful", lambda table, layout: None)
+    monkeypatch.setattr("judgerank.reading.layouts.as_usual", lambda table, layout: table)
     monkeypatch.setattr(misreadings, "SLIPS", {"typo": misreadings._typo, "spelled": misreadings._spelled})
     records = [misreadings.misread_slip({"layout": "arena"}, generator(n)) for n in range(40)]
     assert any(record["bad"] for record in records)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from judgerank import Comparisons, fit
-from judgerank.comparisons import POOLED_JUDGE
-from judgerank.errors import ConfigError, NoMaximumError
-from judgerank.inference import covariance, normal_quantile
-from judgerank.leaderboard.suggestions import CHANCE, first_links, next_comparisons
-from judgerank.ranks import best_known_scale, pairwise
+from judgerank.data.comparisons import POOLED_JUDGE
+from judgerank.data.errors import ConfigError, NoMaximumError
+from judgerank.engine.information import covariance
+from judgerank.inference.wald import normal_quantile
+from judgerank.order.pairs import best_known_scale, pairwise
+from judgerank.ranking.suggestions import CHANCE, first_links, next_comparisons
 
 SCORES, GAMMA = (1.0, 0.4, 0.1, -0.5, -1.0), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)

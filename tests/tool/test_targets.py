@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from judgerank import fit, load, rank
 from judgerank.cli import app
-from judgerank.errors import ConfigError, DataError
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.fits.storing import is_saved
 from judgerank.pages import charts
-from judgerank.sidecars import JOURNAL, STAGING, digest, is_marked, mark_of
-from judgerank.storing import is_saved
-from judgerank.targets import Outputs
+from judgerank.writing.sidecars import JOURNAL, STAGING, digest, is_marked, mark_of
+from judgerank.writing.targets import Outputs
 from tests.tool.command import environment, judgerank
 from tests.tool.test_exports import judgments
 
@@ -180,7 +180,7 @@ def test_what_one_option_wrote_is_not_what_another_may_replace(kind, option, fol
 )
 def test_outputs_of_one_run_are_apart(options, sentence, folder):
     Path("out").mkdir()
-    Path("notes.py").write_text("from judgerank.blocks.kinds.style import block")
+    Path("notes.py").write_text("from judgerank.model.kinds.style import block")
     linked("link.csv", "b.csv")
     before = bytes_of(folder)
     assert sentence in sentence_of(["rank", "m.csv", *options])
@@ -421,8 +421,8 @@ def test_tables_are_written_where_memory_is_too_short_for_charts(kilobytes, fold
 
 def test_tables_are_written_where_charts_fail(folder, monkeypatch, caplog):
     pytest.importorskip("altair")
-    monkeypatch.setattr("judgerank.leaderboard.charts._scores", lambda ranking: 1 / 0)
-    monkeypatch.setattr("judgerank.leaderboard.charts.library", str)
+    monkeypatch.setattr("judgerank.ranking.charts._scores", lambda ranking: 1 / 0)
+    monkeypatch.setattr("judgerank.ranking.charts.library", str)
     rank(judgments(MODELS)).write("out")
     assert "There are no charts: division by zero." in Path("out/index.html").read_text()
     assert "the page has no charts: division by zero" in caplog.text

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from judgerank import rank, read
-from judgerank.errors import ConfigError
-from judgerank.trust.report import trust_report
+from judgerank.data.errors import ConfigError
+from judgerank.ranking.trust_report import trust_report
 from replication.config import ROOT
 from tests.tool.command import judgerank
 

@@ -11,11 +11,11 @@ import pytest
 
 import judgerank
 from judgerank import Comparisons, fit, load, rank, read
-from judgerank.errors import DataError, JudgerankError
-from judgerank.leaderboard.examination import examine
-from judgerank.leaderboard.members import default_member
+from judgerank.data.errors import DataError, JudgerankError
 from judgerank.questions.fit import fit_questions
-from judgerank.trust.report import trust_report
+from judgerank.ranking.examination import examine
+from judgerank.ranking.members import default_member
+from judgerank.ranking.trust_report import trust_report
 
 RATES = {"alpha": 0.8, "beta": 0.53, "gamma": 0.3}
 
@@ -132,7 +132,7 @@ def test_scorers_that_agree_everywhere_give_true_errors_and_no_warnings(tmp_path
 
 
 def _with(frames):
-    from judgerank.reading import comparisons_of
+    from judgerank.reading.read import comparisons_of
 
     frame = pd.concat(frames, ignore_index=True)
     return {"frame": frame, "comparisons": comparisons_of(frame, ordered=False)}

@@ -1,7 +1,7 @@
 """Which comparisons to ask next: the rules, for a round at a time.
 
 n comparisons of one pair, before one judge, in one order, add X X' to the information, as in
-`leaderboard.suggestions`. With V the covariance and M what is to be known, they lower the trace of M V by
+`ranking.suggestions`. With V the covariance and M what is to be known, they lower the trace of M V by
 
     tr (1 + X'V X)^-1 X'V M V X,
 
@@ -20,10 +20,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.leaderboard.candidates import Candidates
-from judgerank.ranks import best_known_scale
-from judgerank.result import FitResult
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.fits.result import FitResult
+from judgerank.order.pairs import best_known_scale
+from judgerank.ranking.candidates import Candidates
 
 CHUNKS = 20  # a round is chosen in so many parts, each seeing those before it as collected
 EXPLORED = 0.1  # share of a round that is drawn at random, so that no judge is written off by bad luck

@@ -19,10 +19,10 @@ from typing import Literal
 
 import numpy as np
 
-from judgerank.arrays import BoolArray, IntArray
-from judgerank.errors import ConfigError
-from judgerank.inference import normal_quantile
-from judgerank.ranks import Order, standardised
+from judgerank.data.arrays import BoolArray, IntArray
+from judgerank.data.errors import ConfigError
+from judgerank.inference.wald import normal_quantile
+from judgerank.order.pairs import Order, standardised
 
 FORMS = "'top 3 separated', 'all separated', 'width 0.3' or '5000 comparisons'"
 _TOP = re.compile(r"top (\d+)(?: separated)?")

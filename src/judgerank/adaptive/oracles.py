@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.special import expit
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.model import Parameters
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.model.members import Parameters
 
 ENDLESS = np.iinfo(np.int32).max
 

@@ -12,13 +12,13 @@ import pandas as pd
 from judgerank.adaptive.choosing import RULES, at_random
 from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.oracles import Answers, Oracle
-from judgerank.arrays import BoolArray, FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import NoIntervalError, NoMaximumError, NotIdentifiedError
-from judgerank.fitting import fit
-from judgerank.leaderboard.remarks import on_questions
-from judgerank.ranks import Order, orders_by_errors
-from judgerank.result import FitResult
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoIntervalError, NoMaximumError, NotIdentifiedError
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+from judgerank.order.pairs import Order, orders_by_errors
+from judgerank.ranking.remarks import on_questions
 
 EACH = 10  # comparisons for each parameter before the first look: a fit of fewer has no errors to rely on
 QUESTION = 4  # place of the questions among the columns, after those of `Comparisons`

@@ -1,4 +1,4 @@
-"""Is there a maximum in the blocks, and are they told apart? As `judgerank.recession` has it for the members.
+"""Is there a maximum in the blocks, and are they told apart? `judgerank.engine.existence` is for the members.
 
 With weights as they are, the log-likelihood is concave in everything else. A small Newton decrement proves that
 there is a maximum; where it is not small enough, a linear program looks for a direction of endless rise among the
@@ -11,13 +11,13 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.sparse import csr_array, vstack
 
-from judgerank.arrays import FloatArray
-from judgerank.blocks.block import Role
 from judgerank.blocks.climbing import Problem, Summit
-from judgerank.errors import NoMaximumError, NotIdentifiedError
-from judgerank.inference import SINGULAR
-from judgerank.recession import CERTAIN, GIVEN, RISE
-from judgerank.solvers.solution import ROUNDING
+from judgerank.data.arrays import FloatArray
+from judgerank.data.errors import NoMaximumError, NotIdentifiedError
+from judgerank.engine.existence import CERTAIN, GIVEN, RISE
+from judgerank.engine.information import SINGULAR
+from judgerank.engine.solution import ROUNDING
+from judgerank.model.block import Role
 
 MOVES = 1e-6  # entry of a direction, the largest being one, that counts as moving
 SHARE = 0.05  # of a singular direction's length, scaled, that names a block
@@ -77,7 +77,7 @@ def require_told_apart(problem: Problem, summit: Summit, precision: FloatArray) 
 
 
 def _is_near(problem: Problem, summit: Summit, precision: FloatArray) -> bool:
-    """Whether the point proves a maximum near it; see `judgerank.recession.near_maximum`. False says nothing."""
+    """Whether the point proves a maximum near it; see `existence.near_maximum`. False says nothing."""
     rows, here = problem.rows, summit.here
     law, tie = here.law, (0.0 if here.nu is None else here.law.tie)
     fewer, least = np.sort([law.mean - tie / 2, 1 - law.mean - tie / 2], axis=0)

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import LinAlgError, block_diag, cho_factor, cho_solve
 
-from judgerank.arrays import BoolArray, FloatArray
-from judgerank.blocks.block import Role, Stacked
 from judgerank.blocks.sums import Here, Rows
-from judgerank.solvers.solution import LARGEST_LOG_ODDS
+from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.engine.solution import LARGEST_LOG_ODDS
+from judgerank.model.block import Role, Stacked
 
 TOLERANCE = 1e-10  # largest slope over the size of the log-likelihood at which a climb is done
 MAX_STEPS, MAX_ROUNDS = 200, 10

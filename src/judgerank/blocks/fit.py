@@ -7,22 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from judgerank.arrays import BoolArray, FloatArray
-from judgerank.blocks.block import Block, Records, Stacked
 from judgerank.blocks.climbing import Problem
-from judgerank.blocks.kinds.members import blocks_of
 from judgerank.blocks.maximum import maximise
-from judgerank.blocks.naming import all_of
 from judgerank.blocks.result import BlockFit
 from judgerank.blocks.sums import Rows
-from judgerank.errors import ConfigError, DataError, NoMaximumError
-from judgerank.fitting import fit
-from judgerank.likelihood import evaluate
-from judgerank.model import get_model
-from judgerank.reading import Source, read_judgments
-from judgerank.recession import GIVEN
-from judgerank.result import FitResult
-from judgerank.solvers.solution import Status
+from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.errors import ConfigError, DataError, NoMaximumError
+from judgerank.engine.existence import GIVEN
+from judgerank.engine.solution import Status
+from judgerank.engine.sums import evaluate
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+from judgerank.model.block import Block, Records, Stacked
+from judgerank.model.kinds.members import blocks_of
+from judgerank.model.members import get_model
+from judgerank.model.naming import all_of
+from judgerank.reading.read import Source, read_judgments
 
 
 def fit_blocks(

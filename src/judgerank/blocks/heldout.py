@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.blocks.block import Block, Records, Role, Stacked
 from judgerank.blocks.climbing import Problem
 from judgerank.blocks.fit import held_of, shares_of, stacked_on, start_of
 from judgerank.blocks.maximum import maximise
 from judgerank.blocks.sums import Rows
-from judgerank.fitting import fit
-from judgerank.judgments import Judgments
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.judgments import Judgments
+from judgerank.fits.fit import fit
+from judgerank.model.block import Block, Records, Role, Stacked
 
 
 def held_out(

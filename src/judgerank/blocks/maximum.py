@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
-from judgerank.arrays import FloatArray
-from judgerank.blocks.block import Block, Role
 from judgerank.blocks.certificate import require_maximum, require_told_apart
 from judgerank.blocks.climbing import Problem, Summit
-from judgerank.errors import NoMaximumError
-from judgerank.solvers.solution import Status
+from judgerank.data.arrays import FloatArray
+from judgerank.data.errors import NoMaximumError
+from judgerank.engine.solution import Status
+from judgerank.model.block import Block, Role
 
 REACH = (1e-3, 10.0)  # standard deviations looked at, in units of the scores' or of log-odds
 ACCURACY = 1e-4  # of their logarithm

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from judgerank.blocks.block import Block
-from judgerank.listing import listed
+from judgerank.data.listing import listed
+from judgerank.model.block import Block
 
 if TYPE_CHECKING:
     from judgerank.blocks.result import BlockFit

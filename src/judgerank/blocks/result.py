@@ -11,19 +11,19 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.special import chdtrc, fdtrc
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.blocks.block import Block, Records
-from judgerank.blocks.kinds.category import in_category
-from judgerank.blocks.kinds.members import blocks_of
 from judgerank.blocks.maximum import Found
 from judgerank.blocks.report import summary
 from judgerank.blocks.testing import BlockTest, tested
-from judgerank.errors import ConfigError, DataError, NoIntervalError
-from judgerank.frames import question_name
-from judgerank.inference import wald
-from judgerank.ranks import Order, best_known_scale
-from judgerank.result import FitResult
-from judgerank.solvers.solution import Status
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.errors import ConfigError, DataError, NoIntervalError
+from judgerank.data.frames import question_name
+from judgerank.engine.solution import Status
+from judgerank.fits.result import FitResult
+from judgerank.inference.wald import wald
+from judgerank.model.block import Block, Records
+from judgerank.model.kinds.category import in_category
+from judgerank.model.kinds.members import blocks_of
+from judgerank.order.pairs import Order, best_known_scale
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,7 +210,7 @@ class BlockFit:
         return float(chdtrc(many, statistic) if np.isinf(left) else fdtrc(many, left, statistic / many))
 
     def order(self, category: str | None = None) -> Order:
-        """The models by falling score, for `ranks.pairwise` and `ranks.rank_intervals` (``[result.order()]``).
+        """The models by falling score, for `pairs.pairwise` and `pairs.rank_intervals` (``[result.order()]``).
 
         Both tests of a pair are Wald's here, at the scale at which scores are known best.
 

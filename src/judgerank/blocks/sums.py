@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.blocks.block import Role, Stacked
-from judgerank.comparisons import Comparisons
-from judgerank.likelihood import Law
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.sums import Law
+from judgerank.model.block import Role, Stacked
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from scipy.special import chdtrc
 
-from judgerank.blocks.block import Block
 from judgerank.blocks.maximum import Found, maximise
+from judgerank.model.block import Block
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from judgerank.arrays import FloatArray, IntArray
 from judgerank.boards.placing import two_sided
-from judgerank.errors import DataError
-from judgerank.inference import require_level
-from judgerank.ranks import holm, standardised
-from judgerank.result import FitResult
-from judgerank.resuming import contain
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.errors import DataError
+from judgerank.fits.result import FitResult
+from judgerank.fits.resuming import contain
+from judgerank.inference.wald import require_level
+from judgerank.order.pairs import holm, standardised
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from judgerank.arrays import IntArray
 from judgerank.boards.partial import by_judge
 from judgerank.boards.placing import Anchored, anchored, two_sided
-from judgerank.comparisons import Comparisons
-from judgerank.errors import JudgerankError
-from judgerank.fitting import fit
-from judgerank.ranks import holm
-from judgerank.result import FitResult
+from judgerank.data.arrays import IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import JudgerankError
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+from judgerank.order.pairs import holm
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from judgerank.arrays import FloatArray
 from judgerank.boards.placing import Anchored, two_sided
-from judgerank.comparisons import Comparisons
-from judgerank.inference import information
-from judgerank.likelihood import evaluate
-from judgerank.ranks import holm
+from judgerank.data.arrays import FloatArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.information import information
+from judgerank.engine.sums import evaluate
+from judgerank.order.pairs import holm
 
 
 def by_judge(held: Anchored) -> pd.DataFrame:

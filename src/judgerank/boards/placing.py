@@ -18,15 +18,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, stdtr
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import POOLED_JUDGE, Comparisons
-from judgerank.connectivity import require_maximum
-from judgerank.errors import DataError, NoMaximumError
-from judgerank.inference import cluster_gradients, information, require_level, wald
-from judgerank.likelihood import Evaluation, evaluate
-from judgerank.model import Parameters
-from judgerank.ranks import holm
-from judgerank.result import FitResult
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import POOLED_JUDGE, Comparisons
+from judgerank.data.connectivity import require_maximum
+from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.engine.information import information
+from judgerank.engine.sums import Evaluation, evaluate
+from judgerank.fits.result import FitResult
+from judgerank.inference.wald import cluster_gradients, require_level, wald
+from judgerank.model.members import Parameters
+from judgerank.order.pairs import holm
 
 BOARD = "the board"
 STEPS, LONGEST, DONE = 100, 2.0, 1e-12  # of Newton's method: how many, how long, and when it is done

@@ -8,8 +8,8 @@ from typing import Any
 
 from judgerank.boards.comparing import Difference
 from judgerank.boards.moving import Placement
-from judgerank.judgments import Judgments
-from judgerank.listing import listed
+from judgerank.data.judgments import Judgments
+from judgerank.data.listing import listed
 
 RELATIONS = {
     "same": "Both are of the same comparisons.",

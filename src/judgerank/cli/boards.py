@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from judgerank import storing
 from judgerank.boards import moving
 from judgerank.boards.comparing import compare
 from judgerank.boards.telling import difference_text, placement_text
@@ -27,9 +26,10 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.cli.terminal import say
-from judgerank.files import paths_of
-from judgerank.reading import read_judgments
-from judgerank.result import FitResult
+from judgerank.fits import loading
+from judgerank.fits.result import FitResult
+from judgerank.reading.files import paths_of
+from judgerank.reading.read import read_judgments
 
 SAVED = "saved by judgerank rank --save"
 
@@ -64,11 +64,11 @@ def diff(
 ) -> None:
     """Say what moved between two boards, whether by more than noise, and whether judges or questions changed."""
     found = compare(_board(old), _board(new), level)
-    for line in difference_text(found, storing.about(old), storing.about(new)):
+    for line in difference_text(found, loading.about(old), loading.about(new)):
         say(line)
 
 
 def _board(path: Path) -> FitResult:
     """A saved fit; of one with question effects, its estimates."""
-    fitted = storing.load(path)
+    fitted = loading.load(path)
     return fitted if isinstance(fitted, FitResult) else fitted.estimates

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from judgerank.cli.options import between, finite, named
-from judgerank.errors import ConfigError
-from judgerank.extras import needed
+from judgerank.data.errors import ConfigError
+from judgerank.writing.extras import needed
 
 KEYS = ("question_id", "question", "model", "answer", "reference")
 POSITIVE = between(0, float("inf"))

@@ -12,8 +12,8 @@ import typer
 from typer.core import TyperGroup
 
 from judgerank.cli.terminal import say
-from judgerank.errors import JudgerankError
-from judgerank.listing import shortened
+from judgerank.data.errors import JudgerankError
+from judgerank.data.listing import shortened
 
 DEFECT = 70  # an error of the program's own (sysexits.h)
 INTERRUPTED = 130  # what a shell gives for Ctrl-C

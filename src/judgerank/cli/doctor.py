@@ -17,7 +17,7 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.cli.terminal import say
-from judgerank.leaderboard.examination import examine
+from judgerank.ranking.examination import examine
 
 
 def doctor(

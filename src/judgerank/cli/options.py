@@ -11,13 +11,13 @@ from typing import Annotated
 
 import typer
 
-from judgerank.forms import READERS
-from judgerank.layouts.doubled import COPIES
-from judgerank.layouts.names import NAMES
-from judgerank.layouts.words import MEANINGS
-from judgerank.model import MODELS
-from judgerank.reading import COLUMNS
-from judgerank.solvers.settings import SOLVERS
+from judgerank.engine.settings import SOLVERS
+from judgerank.model.members import MODELS
+from judgerank.reading.forms import READERS
+from judgerank.reading.layouts.doubled import COPIES
+from judgerank.reading.layouts.names import NAMES
+from judgerank.reading.layouts.words import MEANINGS
+from judgerank.reading.read import COLUMNS
 
 # what can be chosen is listed once, where it is made
 Form = StrEnum("Form", {name: name for name in READERS})  # type: ignore[misc]  # members are known when it runs

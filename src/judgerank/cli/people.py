@@ -25,11 +25,11 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.cli.terminal import say
-from judgerank.files import paths_of, plain
 from judgerank.people.report import people_report
-from judgerank.reading import read_judgments
-from judgerank.spreadsheets import csv_of
-from judgerank.targets import Outputs
+from judgerank.reading.files import paths_of, plain
+from judgerank.reading.read import read_judgments
+from judgerank.writing.spreadsheets import csv_of
+from judgerank.writing.targets import Outputs
 
 
 def people(

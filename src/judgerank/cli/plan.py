@@ -30,8 +30,7 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.cli.terminal import say
-from judgerank.errors import ConfigError
-from judgerank.leaderboard.fits import fitted_member
+from judgerank.data.errors import ConfigError
 from judgerank.planning.panels import assumed
 from judgerank.planning.plans import (
     DRAWS,
@@ -47,7 +46,8 @@ from judgerank.planning.plans import (
 from judgerank.planning.plans import by_judges as plan_by_judges
 from judgerank.planning.precision import GOALS, precision_of, require_reasonable
 from judgerank.planning.questions import INDEPENDENT
-from judgerank.reading import read_judgments
+from judgerank.ranking.fits import fitted_member
+from judgerank.reading.read import read_judgments
 
 # of an assumed panel; much like the one fitted to Chatbot Arena
 MODELS, JUDGES, SIGMA_SCORES, SIGMA_DISCRIMINATION = 20, 10, 0.4, 1.1

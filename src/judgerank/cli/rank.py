@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from judgerank.blocks.naming import known
 from judgerank.boards.telling import about_of
 from judgerank.cli.options import (
     ASK_COPIES,
@@ -32,15 +31,16 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.cli.terminal import say
-from judgerank.errors import ConfigError
-from judgerank.files import paths_of, place_of, plain, title_of
-from judgerank.leaderboard.exports import FORMS, TABLES, Export, contents, export_of
-from judgerank.leaderboard.ranking import ranked
-from judgerank.leaderboard.settings import CLUSTERS, Settings
-from judgerank.leaderboard.writing import SECTION
-from judgerank.reading import read_judgments
-from judgerank.storing import content, is_saved
-from judgerank.targets import Outputs
+from judgerank.data.errors import ConfigError
+from judgerank.fits.storing import content, is_saved
+from judgerank.model.naming import known
+from judgerank.ranking.exports import FORMS, TABLES, Export, contents, export_of
+from judgerank.ranking.ranking import ranked
+from judgerank.ranking.settings import CLUSTERS, Settings
+from judgerank.ranking.writing import SECTION
+from judgerank.reading.files import paths_of, place_of, plain, title_of
+from judgerank.reading.read import read_judgments
+from judgerank.writing.targets import Outputs
 
 Cluster = StrEnum("Cluster", {name: name for name in CLUSTERS})  # type: ignore[misc]  # known when it runs
 BY_QUESTION = Cluster("question")

@@ -27,11 +27,11 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.cli.terminal import say
-from judgerank.files import paths_of, place_of, plain
-from judgerank.leaderboard.settings import Settings
-from judgerank.reading import read_judgments
-from judgerank.targets import Outputs
-from judgerank.trust.report import SECTION, trust_report
+from judgerank.ranking.settings import Settings
+from judgerank.ranking.trust_report import SECTION, trust_report
+from judgerank.reading.files import paths_of, place_of, plain
+from judgerank.reading.read import read_judgments
+from judgerank.writing.targets import Outputs
 
 
 def trust(

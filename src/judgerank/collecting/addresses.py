@@ -18,7 +18,7 @@ from judgerank.collecting.keys import keys_there_are
 from judgerank.collecting.network import proxy_for, shown
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
-from judgerank.errors import ConfigError
+from judgerank.data.errors import ConfigError
 
 ANY = [{"role": "user", "content": "?"}]  # what a request says that is prepared and never sent
 KEPT = (*ALWAYS_SET, "PATH", "HOME", "TMPDIR", "LANG")  # variables that name no server

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from judgerank.errors import ConfigError, DataUnavailableError
+from judgerank.data.errors import ConfigError, DataUnavailableError
 
 OUR_WORDS = ("Value error, ", "")  # what pydantic puts before a sentence of ours
 

@@ -25,8 +25,8 @@ from judgerank.collecting.network import Network
 from judgerank.collecting.requests import request, unknown, wire_params
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
-from judgerank.errors import ConfigError
-from judgerank.extras import needed
+from judgerank.data.errors import ConfigError
+from judgerank.writing.extras import needed
 
 TRIED_AGAIN = (408, 409, 425, 429)  # and every 5xx
 OF_THE_JUDGE = (401, 402, 403, 404)  # refused whatever is asked

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from judgerank.collecting.settings import Judge
-from judgerank.errors import ConfigError
+from judgerank.data.errors import ConfigError
 
 
 def keys(judges: Iterable[Judge]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from judgerank.collecting.tasks import Task
-from judgerank.errors import ConfigError, DataError
+from judgerank.data.errors import ConfigError, DataError
 
 FIRST_KEY = b'{"question_id": '  # what every record begins with
 TASK = ("question_id", "model_a", "model_b", "judge_model", "repeat")  # keys that say what was asked

@@ -15,7 +15,7 @@ import httpx
 
 from judgerank.collecting.guard import let_through
 from judgerank.collecting.secrets import Secrets
-from judgerank.errors import ConfigError
+from judgerank.data.errors import ConfigError
 
 LARGEST_BODY = 4 << 20  # bytes; a thousand tokens take some thousand
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)

@@ -8,7 +8,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from judgerank.errors import ConfigError
+from judgerank.data.errors import ConfigError
 
 PROXIES = ("http", "https", "socks5", "socks5h")
 

@@ -27,10 +27,10 @@ from judgerank.collecting.study import Study
 from judgerank.collecting.tasks import Task, plan, read_questions
 from judgerank.collecting.telling import show, tell, tell_goal, tell_pilot
 from judgerank.collecting.until import ask_until
-from judgerank.errors import ConfigError, EndpointError
-from judgerank.publishing import versions
-from judgerank.sidecars import content_of
-from judgerank.targets import Outputs
+from judgerank.data.errors import ConfigError, EndpointError
+from judgerank.writing.publishing import versions
+from judgerank.writing.sidecars import content_of
+from judgerank.writing.targets import Outputs
 
 log = logging.getLogger("judgerank")
 VERSIONED = ("judgerank", "numpy", "pandas", "litellm")

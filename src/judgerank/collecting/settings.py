@@ -10,8 +10,8 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from judgerank.collecting.batches.forms import FORMS
 from judgerank.collecting.checking import Settings
-from judgerank.collecting.prompts import PAIRWISE
 from judgerank.collecting.storable import require_no_key, require_plain
+from judgerank.collecting.wording import PAIRWISE
 
 Name = Annotated[str, Field(min_length=1)]
 Price = Annotated[float, Field(ge=0)]

@@ -6,7 +6,7 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-from judgerank.errors import ConfigError
+from judgerank.data.errors import ConfigError
 
 # names of parameters that hold a key, and texts that are one
 NAMED = re.compile(

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgerank.errors import ConfigError, DataError
-from judgerank.forms import READERS, read_table
-from judgerank.frames import question_name
-from judgerank.hub import load_rows
-from judgerank.simulate import generator
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.frames import question_name
+from judgerank.model.simulate import generator
+from judgerank.reading.forms import READERS, read_table
+from judgerank.reading.hub import load_rows
 
 Row = tuple[int, dict[str, Any]]  # a record's number, and question_id, question, model, answer and reference
 Text = str | tuple[str, ...]  # of one turn, or of several

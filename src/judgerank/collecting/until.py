@@ -13,17 +13,17 @@ from tqdm import tqdm
 from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.oracles import Answers
 from judgerank.adaptive.rounds import Collected, collect_until
-from judgerank.arrays import FloatArray, IntArray
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import typical_costs
 from judgerank.collecting.ledger import Record, task_of
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.tasks import Task
-from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError
-from judgerank.ranks import Order
-from judgerank.result import FitResult
-from judgerank.simulate import generator
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
+from judgerank.fits.result import FitResult
+from judgerank.model.simulate import generator
+from judgerank.order.pairs import Order
 
 log = logging.getLogger("judgerank")
 OUTCOMES = {"a": 1.0, "b": 0.0, "c": 0.5}  # of the model shown first

@@ -19,12 +19,13 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc, expit
 
-from judgerank.arrays import FloatArray
-from judgerank.errors import DataError, NoMaximumError
-from judgerank.fitting import fit
-from judgerank.inference import require_level, wald, zero_sum_basis
+from judgerank.data.arrays import FloatArray
+from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.engine.information import zero_sum_basis
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+from judgerank.inference.wald import require_level, wald
 from judgerank.people.items import Items
-from judgerank.result import FitResult
 
 STEPS, DONE = 100, 1e-11  # of Newton's method
 

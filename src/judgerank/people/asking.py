@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from judgerank.arrays import FloatArray
+from judgerank.data.arrays import FloatArray
 from judgerank.people.anchor import People, _design, _shares
 from judgerank.people.items import table
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from judgerank.arrays import BoolArray, FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import DataError
-from judgerank.frames import OUTCOMES
-from judgerank.judgments import Judgments
-from judgerank.result import FitResult
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError
+from judgerank.data.frames import OUTCOMES
+from judgerank.data.judgments import Judgments
+from judgerank.fits.result import FitResult
 
 YES, NO = {"1", "1.0", "true", "yes", "human"}, {"0", "0.0", "false", "no", "", "nan", "none"}
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from judgerank.arrays import FloatArray
-from judgerank.errors import DataError
-from judgerank.result import FitResult
+from judgerank.data.arrays import FloatArray
+from judgerank.data.errors import DataError
+from judgerank.fits.result import FitResult
 
 
 def on_scale_of(fitted: FitResult, judge: str) -> tuple[FloatArray, FloatArray]:

@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from judgerank.arrays import BoolArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import DataError, JudgerankError
-from judgerank.fitting import fit
-from judgerank.frames import OUTCOMES
-from judgerank.judgments import Judgments
-from judgerank.leaderboard.fits import fitted_member
-from judgerank.leaderboard.members import default_member
+from judgerank.data.arrays import BoolArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError, JudgerankError
+from judgerank.data.frames import OUTCOMES
+from judgerank.data.judgments import Judgments
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
 from judgerank.people.anchor import People, anchored_by_people, disagreement
 from judgerank.people.asking import next_items, next_pairs
 from judgerank.people.items import human_rows, items_of
 from judgerank.people.reference import on_scale_of
-from judgerank.result import FitResult
+from judgerank.ranking.fits import fitted_member
+from judgerank.ranking.members import default_member
 
 PEOPLE = "people"
 SHOWN = 10  # pairs in the text

@@ -11,15 +11,15 @@ from math import comb
 import numpy as np
 from scipy.special import expit, ndtri
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.connectivity import require_maximum
-from judgerank.errors import ConfigError, NoIntervalError, NotIdentifiedError
-from judgerank.inference import covariance, information
-from judgerank.likelihood import evaluate
-from judgerank.model import JUDGE_AWARE, POSITION_AWARE, Model, Parameters
-from judgerank.result import FitResult
-from judgerank.simulate import generator
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import require_maximum
+from judgerank.data.errors import ConfigError, NoIntervalError, NotIdentifiedError
+from judgerank.engine.information import covariance, information
+from judgerank.engine.sums import evaluate
+from judgerank.fits.result import FitResult
+from judgerank.model.members import JUDGE_AWARE, POSITION_AWARE, Model, Parameters
+from judgerank.model.simulate import generator
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgerank.errors import ConfigError
-from judgerank.judgments import Judgments
-from judgerank.leaderboard.members import DEFAULT, FALLBACK, default_member
+from judgerank.data.errors import ConfigError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.result import FitResult
 from judgerank.planning import precision
 from judgerank.planning.panels import Panel, sub_panels
 from judgerank.planning.precision import Precision
 from judgerank.planning.questions import INDEPENDENT, Questions, asked_in, deviation
-from judgerank.result import FitResult
+from judgerank.ranking.members import DEFAULT, FALLBACK, default_member
 
 log = logging.getLogger("judgerank")
 # goals by name, as in `precision.GOALS`, where none are named

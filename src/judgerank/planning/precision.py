@@ -16,13 +16,13 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from judgerank.arrays import FloatArray
-from judgerank.errors import ConfigError
-from judgerank.inference import normal_quantile
+from judgerank.data.arrays import FloatArray
+from judgerank.data.errors import ConfigError
+from judgerank.inference.wald import normal_quantile
+from judgerank.model.simulate import generator
+from judgerank.order.pairs import at_best_known_scale, standardised
 from judgerank.planning.panels import Panel
 from judgerank.planning.questions import INDEPENDENT, Questions, shared_variance
-from judgerank.ranks import at_best_known_scale, standardised
-from judgerank.simulate import generator
 
 # goal: whose standard errors, and what is said of them
 WIDTHS: dict[str, tuple[str, Callable[[FloatArray], float]]] = {
@@ -49,7 +49,7 @@ class Precision:
         Standard errors of the scores over their standard deviation. With the geometric mean of the discriminations
         held at one, a judge close to zero leaves the scale of the scores all but unknown; these are free of it.
     distance : float array, shape (N (N - 1) / 2,)
-        |s_i - s_j| over its standard error on the best-known scale, on which `ranks.pairwise` tests.
+        |s_i - s_j| over its standard error on the best-known scale, on which `pairs.pairwise` tests.
     contrasts : float array, shape (N (N - 1) / 2, N)
         Maps independent standard normals to the errors of the differences over their standard errors.
     """

@@ -27,12 +27,12 @@ from scipy.optimize import brentq
 from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.special import ndtri
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
+from judgerank.fits.result import FitResult
+from judgerank.order.pairs import at_best_known_scale
 from judgerank.planning.panels import Panel
-from judgerank.ranks import at_best_known_scale
-from judgerank.result import FitResult
 
 LATENT = np.pi**2 / 3  # variance of a logistic variable
 WIDEST = 20.0  # of the deviations' standard deviations that are tried
@@ -161,7 +161,7 @@ def asked_in(panel: Panel, comparisons: Comparisons, question: IntArray) -> tupl
 def deviation(panel: Panel, plain: FitResult, clustered: FitResult, pairs: int, judges: int) -> float:
     """tau at which the plan's variances exceed independent ones by as much as those of a fit do.
 
-    Of the variance of all scores together, on the scale of `ranks`; zero where clustering does not add to it.
+    Of the variance of all scores together, on the scale of the tests; zero where clustering adds nothing.
     """
     k = plain.n_free_discriminations
     of_fit = [_total(plain.scores.to_numpy(), fitted.covariance, k) for fitted in (plain, clustered)]

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from judgerank.arrays import FloatArray, ObjectArray
+from judgerank.data.arrays import FloatArray, ObjectArray
 from judgerank.plots.colours import COLOURS
 from judgerank.plots.style import PAGE, canvas
 

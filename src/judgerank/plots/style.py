@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from judgerank.arrays import ObjectArray
+from judgerank.data.arrays import ObjectArray
 
 if TYPE_CHECKING:  # newer than the oldest release that will do
     from matplotlib.typing import RcKeyType

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from judgerank.arrays import AnyArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
-from judgerank.fitting import fit
-from judgerank.model import get_model
+from judgerank.data.arrays import AnyArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
+from judgerank.engine.solution import Status
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+from judgerank.model.members import get_model
 from judgerank.questions.groups import grouped
 from judgerank.questions.maximum import maximise
 from judgerank.questions.merging import copies, with_one_vote
 from judgerank.questions.result import QuestionFit
-from judgerank.reading import Source, read_judgments
-from judgerank.result import FitResult
-from judgerank.solvers.solution import Status
+from judgerank.reading.read import Source, read_judgments
 
 
 def fit_questions(

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from judgerank.arrays import BoolArray, FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import DataError
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError
 
 # rows, by number of models, of a question that is integrated out by quadrature: with more of either, Laplace's
 # approximation is good and a rule is dear

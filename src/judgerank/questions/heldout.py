@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from judgerank.arrays import IntArray
-from judgerank.comparisons import Comparisons
+from judgerank.data.arrays import IntArray
+from judgerank.data.comparisons import Comparisons
 from judgerank.questions.fit import fit_known
 
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from judgerank.arrays import FloatArray
-from judgerank.likelihood import Law
+from judgerank.data.arrays import FloatArray
+from judgerank.engine.sums import Law
 from judgerank.questions.groups import Group
 from judgerank.questions.parts import Parts, Point, third_cumulant, variance_by_log_nu
 

@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from judgerank.arrays import BoolArray, FloatArray
-from judgerank.model import Model, Parameters
+from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.model.members import Model, Parameters
 from judgerank.questions import laplace, quadrature
 from judgerank.questions.groups import Group
 from judgerank.questions.parts import at_rows

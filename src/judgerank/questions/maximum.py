@@ -9,15 +9,15 @@ import numpy as np
 from scipy.linalg import block_diag, solve_triangular
 from scipy.optimize import minimize
 
-from judgerank.arrays import BoolArray, FloatArray
-from judgerank.errors import NoMaximumError
-from judgerank.inference import information, zero_sum_basis
-from judgerank.likelihood import evaluate
-from judgerank.model import Parameters
+from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.errors import NoMaximumError
+from judgerank.engine.information import information, zero_sum_basis
+from judgerank.engine.solution import Status
+from judgerank.engine.sums import evaluate
+from judgerank.fits.result import FitResult
+from judgerank.model.members import Parameters
 from judgerank.questions.groups import Group
 from judgerank.questions.marginal import Marginal, judges_of
-from judgerank.result import FitResult
-from judgerank.solvers.solution import Status
 
 START = 0.7  # of sigma, where discriminations have geometric mean one
 LEAST = 1e-3  # of sigma: about there it counts as zero

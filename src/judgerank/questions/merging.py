@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import NoMaximumError, NotIdentifiedError
-from judgerank.fitting import fit
-from judgerank.judgments import Judgments
-from judgerank.leaderboard.copies import same_judges
-from judgerank.result import FitResult
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoMaximumError, NotIdentifiedError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.copies import same_judges
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
 
 LEVEL = 0.95  # of the interval that says whether two ids surely answer as one
 

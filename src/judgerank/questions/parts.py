@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgerank.arrays import FloatArray
+from judgerank.data.arrays import FloatArray
 from judgerank.questions.groups import Group
 
 

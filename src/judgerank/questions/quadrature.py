@@ -16,9 +16,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from judgerank.arrays import FloatArray
-from judgerank.inference import zero_sum_basis
-from judgerank.likelihood import Law
+from judgerank.data.arrays import FloatArray
+from judgerank.engine.information import zero_sum_basis
+from judgerank.engine.sums import Law
 from judgerank.questions.groups import Group
 from judgerank.questions.laplace import Mode
 from judgerank.questions.parts import Parts, Point

@@ -12,20 +12,20 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc
 
-from judgerank import presentation, storing
-from judgerank.arrays import AnyArray, FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.effects import QuestionEffects
-from judgerank.errors import NoIntervalError
-from judgerank.estimates import Names, _places
-from judgerank.inference import wald
-from judgerank.model import Parameters
+from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoIntervalError
+from judgerank.engine.solution import Status
+from judgerank.fits import presentation, storing
+from judgerank.fits.result import FitResult
+from judgerank.inference.effects import QuestionEffects
+from judgerank.inference.estimates import Names, _places
+from judgerank.inference.residuals import residuals_by_cluster
+from judgerank.inference.wald import wald
+from judgerank.model.members import Parameters
 from judgerank.questions.groups import grouped
 from judgerank.questions.marginal import Marginal, judges_of
 from judgerank.questions.maximum import SHARP, Found
-from judgerank.result import FitResult
-from judgerank.separation import residuals_by_cluster
-from judgerank.solvers.solution import Status
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError, DataError, NoIntervalError
-from judgerank.inference import normal_quantile
-from judgerank.likelihood import Law
-from judgerank.ranks import standardised
-from judgerank.result import FitResult
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError, DataError, NoIntervalError
+from judgerank.engine.sums import Law
+from judgerank.fits.result import FitResult
+from judgerank.inference.wald import normal_quantile
+from judgerank.order.pairs import standardised
 from judgerank.trust.shared import together
 
 FEWEST = 10  # shared items from which a judge is named as another's nearest

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError, JudgerankError
-from judgerank.ranks import separated
-from judgerank.result import FitResult
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError, JudgerankError
+from judgerank.fits.result import FitResult
+from judgerank.order.pairs import separated
 from judgerank.trust.parts import Part, Units, judges_as_units, judgments_as_units, questions_as_units, whole_part
 from judgerank.trust.removal import Goal, Removal, forecast, open_pair, rows_of, smallest, swapped
 

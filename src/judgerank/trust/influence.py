@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from judgerank.arrays import FloatArray
-from judgerank.comparisons import Comparisons
-from judgerank.result import FitResult
-from judgerank.separation import Rows
+from judgerank.data.arrays import FloatArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.fits.result import FitResult
+from judgerank.inference.residuals import Residuals
 
 
 class Influence:
@@ -34,7 +34,7 @@ class Influence:
         self._model, self._cells = fitted.model, comparisons
         self._chosen, self._inverse = fitted.chosen, fitted._inverse("observed")
         at = fitted.solution.parameters
-        self._rows = Rows.at(comparisons, fitted.model, at)
+        self._rows = Residuals.at(comparisons, fitted.model, at)
         self._discrimination = np.ones(len(comparisons))
         if self._model.judge_blocks:
             exponent = at.judges[0, self._rows.judge]

@@ -8,15 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import DataError, NoMaximumError
-from judgerank.fitting import fit
-from judgerank.inference import normal_quantile
-from judgerank.ranks import Order, orders, separated
-from judgerank.result import FitResult
-from judgerank.resuming import beginning
-from judgerank.solvers.penalised import Penalised
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.engine.penalised import Penalised
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+from judgerank.fits.resuming import beginning
+from judgerank.inference.wald import normal_quantile
+from judgerank.order.pairs import Order, orders, separated
 from judgerank.trust.influence import Influence
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgerank.arrays import FloatArray
-from judgerank.errors import JudgerankError
+from judgerank.data.arrays import FloatArray
+from judgerank.data.errors import JudgerankError
 from judgerank.trust.parts import Part, Units
 
 MOST = 0.5  # share of the judgments or the questions beyond which no set is sought

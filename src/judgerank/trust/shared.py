@@ -12,11 +12,11 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from judgerank.arrays import FloatArray, IntArray
-from judgerank.comparisons import Comparisons
-from judgerank.errors import DataError
-from judgerank.result import FitResult
-from judgerank.separation import Rows
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError
+from judgerank.fits.result import FitResult
+from judgerank.inference.residuals import Residuals
 
 GROUPS = 100  # of whole questions, left out one after the other for the errors
 
@@ -97,7 +97,7 @@ def together(fitted: FitResult, comparisons: Comparisons, question: IntArray) ->
     fitted.require_fitted(c.models, c.judges, c.n_comparisons)
     if len(question) != len(c):
         raise DataError(f"{len(c)} comparisons and {len(question)} questions: one question each is needed")
-    rows = Rows.at(c, fitted.model, fitted.solution.parameters)
+    rows = Residuals.at(c, fitted.model, fitted.solution.parameters)
     spread = np.sqrt(np.maximum(rows.variance * c.count, np.finfo(float).tiny))
     residual = np.where(c.first < c.second, 1.0, -1.0) * rows.residual / spread
     n, k = len(c.models), len(c.judges)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.errors import NotAsStoredError
+from judgerank.data.errors import NotAsStoredError
 from replication.auditing.audit import OTHERS, RESULTS, Verdict
 from replication.auditing.claim import Outcome
 

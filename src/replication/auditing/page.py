@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.errors import ConfigError
+from judgerank.data.errors import ConfigError
 from judgerank.pages import Shown, shown
 from replication.auditing import jointly
 from replication.auditing.audit import MEANING, OTHERS, RESULTS, Verdict, totals

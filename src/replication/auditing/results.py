@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.errors import DataUnavailableError
+from judgerank.data.errors import DataUnavailableError
 from replication import published
 
 

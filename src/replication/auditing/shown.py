@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.publishing import replace_file
+from judgerank.writing.publishing import replace_file
 from replication.auditing.claims import outcomes
 from replication.auditing.page import Audit, totals_tables, verdicts_table
 from replication.auditing.registry import items

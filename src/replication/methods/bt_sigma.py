@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
 
-from judgerank.comparisons import Comparisons
-from judgerank.likelihood import evaluate
-from judgerank.model import JUDGE_AWARE, Parameters
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.sums import evaluate
+from judgerank.model.members import JUDGE_AWARE, Parameters
 from replication.methods.family import expected
 from replication.methods.ranking import Ranking
 

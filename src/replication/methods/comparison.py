@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from judgerank.judgments import Judgments
+from judgerank.data.judgments import Judgments
 from replication import published
 from replication.correlation import kendall, spearman
 from replication.replicate import Study

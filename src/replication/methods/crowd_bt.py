@@ -24,8 +24,8 @@ import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
 from replication.methods.ranking import Ranking
 
 FAR = 15.0  # between two scores: the outcome is certain, and the search ends for want of a slope

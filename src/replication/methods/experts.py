@@ -20,9 +20,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from judgerank.comparisons import Comparisons
-from judgerank.connectivity import components
-from judgerank.errors import ConfigError, DisconnectedError
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import components
+from judgerank.data.errors import ConfigError, DisconnectedError
 from replication.methods.ranking import Ranking
 
 LEAST = 0.01  # predicted mean outcome: a straight line would leave (0, 1)

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import MethodUnavailableError, NoIntervalError
-from judgerank.fitting import fit
-from judgerank.solvers.solution import Status
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import MethodUnavailableError, NoIntervalError
+from judgerank.engine.solution import Status
+from judgerank.fits.fit import fit
 from replication.methods.ranking import Ranking
 
 

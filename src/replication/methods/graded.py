@@ -25,8 +25,8 @@ import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import ConfigError
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
 from replication.methods.ranking import Ranking
 
 LEAST_THRESHOLD = 1e-6  # of a judge with ties, whose probability is above zero

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from judgerank.comparisons import Comparisons
+from judgerank.data.comparisons import Comparisons
 from replication.methods.ranking import Ranking
 
 GLICKO_SCALE = 173.7178  # rating points in one unit of Glicko-2's internal scale

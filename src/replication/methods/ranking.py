@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from judgerank.comparisons import Comparisons
+from judgerank.data.comparisons import Comparisons
 
 
 @dataclass(frozen=True, eq=False)

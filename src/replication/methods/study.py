@@ -13,11 +13,11 @@ import pandas as pd
 from hydra.utils import get_method
 from scipy.special import expit
 
-from judgerank.comparisons import Comparisons
-from judgerank.crossvalidation import losses
-from judgerank.errors import ConfigError, JudgerankError
-from judgerank.inference import normal_quantile
-from judgerank.simulate import draw_truth, uniform_triples
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError, JudgerankError
+from judgerank.fits.crossvalidation import losses
+from judgerank.inference.wald import normal_quantile
+from judgerank.model.simulate import draw_truth, uniform_triples
 from replication.correlation import kendall, spearman
 from replication.methods.ranking import Ranking
 from replication.replicate import Record

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import MethodUnavailableError
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import MethodUnavailableError
 from replication.methods.ranking import Ranking
 
 FEWEST = 3

@@ -10,7 +10,7 @@ from typing import Any
 
 from omegaconf import MISSING, DictConfig, ListConfig, OmegaConf
 
-from judgerank.errors import ConfigError
+from judgerank.data.errors import ConfigError
 
 RANGE, EACH = "range", "each"
 LARGEST_SPREAD = 100.0  # of scores or log-discriminations: beyond it every outcome is certain

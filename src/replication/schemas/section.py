@@ -8,7 +8,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from judgerank.collecting.prompts import PAIRWISE
+from judgerank.collecting.wording import PAIRWISE
 from replication.schemas.dataset import Dataset, Surrogate
 from replication.schemas.ranges import above, at_least, each, within
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from judgerank.solvers.adam import LARGEST_UPDATE
-from judgerank.solvers.solution import LARGEST_TOLERANCE
+from judgerank.engine.adam import LARGEST_UPDATE
+from judgerank.engine.solution import LARGEST_TOLERANCE
 from replication.schemas.ranges import above, at_least, within
 
 TOLERANCE = 1e-16, LARGEST_TOLERANCE

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import DisconnectedError, NoMaximumError, NotIdentifiedError
-from judgerank.fitting import fit
-from judgerank.model import MODELS, Model, Parameters
-from judgerank.solvers import search
-from judgerank.solvers.closure import guess
-from judgerank.solvers.newton import Newton
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DisconnectedError, NoMaximumError, NotIdentifiedError
+from judgerank.engine import search
+from judgerank.engine.closure import guess
+from judgerank.engine.newton import Newton
+from judgerank.fits.fit import fit
+from judgerank.model.members import MODELS, Model, Parameters
 from replication.replicate import Record
 
 HIGHER = 1e-6  # relative difference of log-likelihoods that is more than rounding

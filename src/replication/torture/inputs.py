@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from judgerank.errors import JudgerankError
-from judgerank.reading import ANSWERS, COLUMNS, read_judgments
+from judgerank.data.errors import JudgerankError
+from judgerank.reading.read import ANSWERS, COLUMNS, read_judgments
 from replication.replicate import Record
 
 KEYS = ("question_id", "model_a", "model_b", "judge_model", "judge_preferred_model")

@@ -15,8 +15,8 @@ import numpy as np
 from tqdm import tqdm
 
 from judgerank.collecting.ledger import opened
-from judgerank.publishing import recover, staged
-from judgerank.sidecars import written
+from judgerank.writing.publishing import recover, staged
+from judgerank.writing.sidecars import written
 from replication.replicate import Record, Study
 from replication.schemas.section import Parallel
 

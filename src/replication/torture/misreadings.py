@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgerank.errors import JudgerankError
-from judgerank.layouts.texts import visible
-from judgerank.reading import read_judgments
+from judgerank.data.errors import JudgerankError
+from judgerank.reading.layouts.texts import visible
+from judgerank.reading.read import read_judgments
 from replication.replicate import Record
 from replication.torture.innocent import INNOCENT
 

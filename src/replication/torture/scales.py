@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judgerank.comparisons import Comparisons
-from judgerank.errors import DisconnectedError, NoIntervalError, NoMaximumError, NotIdentifiedError
-from judgerank.fitting import fit
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DisconnectedError, NoIntervalError, NoMaximumError, NotIdentifiedError
+from judgerank.fits.fit import fit
 from replication.replicate import Record
 from replication.torture.designs import HIGHER, drawn
 

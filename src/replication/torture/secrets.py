@@ -24,7 +24,7 @@ import numpy as np
 
 from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection
-from judgerank.errors import JudgerankError
+from judgerank.data.errors import JudgerankError
 from replication.replicate import Record
 
 PART = 12  # characters in a row that count as a key

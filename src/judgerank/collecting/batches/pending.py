@@ -14,8 +14,8 @@ from pydantic import field_validator
 from judgerank.collecting.checking import Settings, checked
 from judgerank.collecting.ledger import TASK, Record, task_of
 from judgerank.collecting.tasks import Task
-from judgerank.errors import DataError
-from judgerank.publishing import replace_file
+from judgerank.data.errors import DataError
+from judgerank.writing.publishing import replace_file
 
 
 class Submission(Settings):

@@ -1,0 +1,308 @@
+"""Pairwise comparisons: who was compared, who judged, what was said (paper, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data import frames
+from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.errors import DataError
+from judgerank.data.frames import OUTCOMES
+from judgerank.data.listing import listed
+
+POOLED_JUDGE = "all judges"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Rows of comparisons, raw or aggregated.
+
+    Parameters
+    ----------
+    models, judges : tuple of str
+        Labels; the index arrays point into them. N models, K judges.
+    first, second, judge : int array, shape (T,)
+        The model shown first, the model shown second, and the judge of each row.
+    outcome : float array, shape (T,)
+        Share of the row's comparisons won by the model shown first: 1, 0, or 0.5 for a tie in a raw row.
+    count : float array, shape (T,), optional
+        Comparisons behind each row; one each by default.
+    covariate : float array, shape (T,), optional
+        Standardised covariate z of each row (paper, appendix on length-augmented discrimination).
+    tied : float array, shape (T,), optional
+        Share of the row's comparisons that are ties. Lost when raw rows are aggregated, unless asked for by
+        `with_ties`.
+    ordered : bool
+        Whether `first` was shown first; if nobody was shown an order, no member with positions is fitted.
+    dropped : mapping of str to int
+        Records left out when the rows were read, by reason.
+
+    Raises
+    ------
+    DataError
+        If there are no rows, fewer than two models, a model compared with itself, or values out of range.
+    """
+
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    first: IntArray
+    second: IntArray
+    judge: IntArray
+    outcome: FloatArray
+    count: FloatArray = None  # type: ignore[assignment]  # ones, put in its place below
+    covariate: FloatArray | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    tied: FloatArray | None = None
+    ordered: bool = True
+
+    def __post_init__(self) -> None:
+        size = len(self.first)
+        if size == 0:
+            raise DataError("there are no comparisons: the set is empty")
+        if len(self.models) < 2:
+            raise DataError(f"there is only one model, {', '.join(self.models)!r}: nothing to rank it against")
+        for labels in (self.models, self.judges):
+            if len(set(labels)) < len(labels):
+                raise DataError(f"a label is there twice: {max(labels, key=labels.count)!r}")
+        if self.count is None:
+            object.__setattr__(self, "count", np.broadcast_to(1.0, size))
+        for name, labels in (("first", self.models), ("second", self.models), ("judge", self.judges)):
+            object.__setattr__(self, name, frames.places(name, getattr(self, name), size, len(labels)))
+        frames.refuse_itself(self.models, self.first, self.second)
+        least, largest = np.finfo(float).tiny, np.finfo(float).max
+        ranges = {"outcome": (0.0, 1.0, "numbers from 0 to 1"), "count": (least, largest, "numbers above zero")}
+        if self.covariate is not None:
+            ranges["covariate"] = (-largest, largest, "finite numbers")
+        for name, (low, high, what) in ranges.items():
+            object.__setattr__(self, name, frames.numbers(name, getattr(self, name), size, low, high, what))
+        if self.tied is not None:
+            most = 2 * np.minimum(self.outcome, 1 - self.outcome) + np.finfo(float).eps
+            tied = frames.numbers("tied", self.tied, size, 0.0, most, "shares that the outcomes allow")
+            object.__setattr__(self, "tied", tied)
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, covariate: str | None = None, count: str | None = None
+    ) -> Comparisons:
+        """Read judgments, one row each, in the published six-column form.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Columns ``model_a`` (shown first), ``model_b``, ``judge_model`` and ``judge_preferred_model``
+            (``a``, ``b``, ``c`` for a tie; ``unknown`` or missing is a judgment that could not be parsed:
+            dropped, and counted in `dropped`). Other columns are ignored.
+        covariate : str, optional
+            Column that holds the standardised covariate.
+        count : str, optional
+            Column that holds how many like judgments a record stands for; one each by default.
+
+        Raises
+        ------
+        DataError
+            Naming the record (counted from 1) or the judge at fault.
+        """
+        read = frames.parsed(frame, covariate, count)
+        frames.refuse_silent(read.silent)
+        rows = read.first, read.second, read.judge, read.outcome
+        if read.count is None:
+            return cls(read.models, read.judges, *rows, covariate=read.covariate, dropped=read.dropped)
+        tied = read.tied  # a record of many has one answer: it is known
+        return cls(read.models, read.judges, *rows, read.count, read.covariate, read.dropped, tied)
+
+    def extended(self, frame: pd.DataFrame, covariate: str | None = None, count: str | None = None) -> Comparisons:
+        """These and further judgments, of these and other models and judges; raw rows or aggregated ones.
+
+        ``fit(longer, start=fitted)`` then begins where the fit of these ended.
+
+        Parameters
+        ----------
+        frame, covariate, count
+            As of `from_frame`.
+
+        Raises
+        ------
+        DataError
+            As `from_frame`, and if these have a covariate, and the further ones have none.
+        """
+        read = frames.parsed(frame, covariate, count)
+        frames.refuse_silent([name for name in read.silent if name not in self.judges])
+        if self.covariate is not None and read.covariate is None:
+            raise DataError("these comparisons have a covariate: name the column of the further ones (covariate)")
+        labels, columns = frames.joined(self, read)
+        for name in ("covariate", "tied"):
+            own = getattr(self, name)
+            columns[name] = None if own is None else np.r_[own, getattr(read, name)]
+        dropped = {reason: self.dropped.get(reason, 0) + many for reason, many in read.dropped.items()}
+        return replace(self, **labels, **columns, dropped={**self.dropped, **dropped})
+
+    @property
+    def known_covariate(self) -> FloatArray:
+        """`covariate`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If there is none.
+        """
+        if self.covariate is None:
+            raise DataError("this takes comparisons with a covariate, and these have none")
+        return self.covariate
+
+    @property
+    def known_ties(self) -> FloatArray:
+        """`tied`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If there is no track of ties (`with_ties` keeps it).
+        """
+        if self.tied is None:
+            raise DataError("this takes comparisons that keep track of ties, and these do not")
+        return self.tied
+
+    def to_frame(self) -> pd.DataFrame:
+        """Raw comparisons as a table that `from_frame` reads back.
+
+        Raises
+        ------
+        DataError
+            If the rows are aggregated, or an outcome is a weight between the two models, which no letter says.
+        """
+        self._require_raw()
+        if not np.isin(self.outcome, list(OUTCOMES.values())).all():
+            raise DataError("this takes answers, and some of these are weights between two models")
+        answers = {outcome: letter for letter, outcome in OUTCOMES.items()}
+        columns = {"model_a": self.first, "model_b": self.second, "judge_model": self.judge}
+        labels = {"judge_model": self.judges}
+        frame = {name: np.array(labels.get(name, self.models))[index] for name, index in columns.items()}
+        return pd.DataFrame(frame | {"judge_preferred_model": pd.Series(self.outcome).map(answers)})
+
+    def _require_raw(self) -> None:
+        if np.any(self.count != 1):
+            raise DataError("this takes raw comparisons, and these are aggregated")
+
+    @property
+    def n_comparisons(self) -> float:
+        """Number of comparisons T (rows weighted by their counts)."""
+        return float(self.count.sum())
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def _key(self) -> IntArray:
+        """One integer a row that orders rows by (first, second, judge, covariate)."""
+        key = self.first.astype(np.int64)
+        key *= len(self.models)
+        key += self.second
+        key *= len(self.judges)
+        key += self.judge
+        if self.covariate is not None:
+            values, code = np.unique(self.covariate, return_inverse=True)
+            key *= len(values)
+            key += code
+        return key
+
+    def _rows(self, keep: AnyArray, **changed: Any) -> Comparisons:
+        """The rows under a mask or at indices, with `changed` columns in place of their own."""
+        for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied"):
+            if name not in changed and getattr(self, name) is not None:
+                changed[name] = getattr(self, name)[keep]
+        return replace(self, **changed)
+
+    def aggregate(self) -> Comparisons:
+        """Merge rows with equal (first, second, judge, covariate), as in equation (5) of the paper.
+
+        Returns
+        -------
+        Comparisons
+            Sorted by that key; counts n and mean outcomes. Itself if it is aggregated already.
+        """
+        key = self._key()
+        if np.all(key[1:] > key[:-1]):
+            return self
+        order: slice | IntArray = slice(None)
+        if np.any(key[1:] < key[:-1]):
+            order = np.argsort(key)
+            key = key[order]
+        start = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
+        del key  # at ten million rows every array counts towards the peak
+        count = np.add.reduceat(self.count[order], start)
+        alike = self.count.strides == (0,) and self.count[0] == 1  # counts of one, held as one number
+        wins = self.outcome if alike else self.outcome * self.count
+        outcome = np.add.reduceat(wins[order], start)
+        outcome /= count
+        # sums of rounded products may step outside [0, 1] by one unit in the last place
+        np.clip(outcome, 0.0, 1.0, out=outcome)
+        changed = {"outcome": outcome, "count": count}
+        if self.tied is not None:
+            tied = np.add.reduceat((self.tied * self.count)[order], start) / count
+            changed["tied"] = np.minimum(tied, 2 * np.minimum(outcome, 1 - outcome))  # rounding, again
+        row = start if isinstance(order, slice) else order[start]
+        del order, start, wins
+        return self._rows(row, **changed)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what can be computed again: small to send, and the same whether it was computed or not."""
+        return {name: value for name, value in vars(self).items() if name != "_pooled"}
+
+    def pool_judges(self) -> Comparisons:
+        """Forget who judged: the data of the unweighted Bradley-Terry-Luce model, aggregated."""
+        return self._pooled
+
+    @cached_property
+    def _pooled(self) -> Comparisons:
+        one = np.broadcast_to(np.int32(0), len(self))
+        return replace(self, judges=(POOLED_JUDGE,), judge=one, covariate=None, tied=None).aggregate()
+
+    def take(self, rows: IntArray) -> Comparisons:
+        """The rows at these indices (repeats allowed), with the judges they have; models stay as they are."""
+        part = self._rows(rows)
+        seen = np.bincount(part.judge, minlength=len(self.judges)) > 0
+        return part.with_judges(name for name, there in zip(self.judges, seen, strict=True) if there)
+
+    def with_judges(self, names: Iterable[str]) -> Comparisons:
+        """Keep the comparisons of these judges, who must be among them; models stay as they are."""
+        chosen, known = dict.fromkeys(names), {*self.judges}
+        for name in chosen:
+            if name not in known:
+                raise DataError(f"there is no judge {name!r} among {listed(self.judges)}")
+        kept = [k for k, name in enumerate(self.judges) if name in chosen]
+        new_index = np.full(len(self.judges), -1, np.int32)
+        new_index[kept] = np.arange(len(kept))
+        rows = new_index[self.judge] >= 0
+        judges = tuple(self.judges[k] for k in kept)
+        return replace(self._rows(rows, judge=new_index[self.judge[rows]]), judges=judges)
+
+    def with_ties(self) -> Comparisons:
+        """Keep track of ties, which aggregation forgets otherwise.
+
+        Raises
+        ------
+        DataError
+            If the rows are aggregated and it has been forgotten.
+        """
+        if self.tied is not None:
+            return self
+        self._require_raw()
+        return replace(self, tied=(self.outcome == OUTCOMES["c"]).astype(float))
+
+    def without_ties(self) -> Comparisons:
+        """Drop tied comparisons, and judges who only ever tied; models stay as they are.
+
+        Raw rows only: a mean outcome of one half need not be a tie.
+
+        Raises
+        ------
+        DataError
+            If the rows are aggregated.
+        """
+        self._require_raw()
+        return self.take(np.flatnonzero(self.outcome != OUTCOMES["c"]))

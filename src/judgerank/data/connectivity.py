@@ -1,0 +1,169 @@
+"""When do comparisons determine every score? Components, and models that won or lost everything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.sparse import coo_array, diags_array
+from scipy.sparse.csgraph import connected_components
+
+from judgerank.data.arrays import IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DisconnectedError, NoMaximumError
+from judgerank.data.listing import LISTED, listed
+from judgerank.data.cache import remembered
+
+LARGE = 1_000  # models beyond which a matrix of all pairs is not decomposed
+Groups = tuple[tuple[str, ...], ...]
+
+
+def components(cells: Comparisons) -> Groups:
+    """Connected components of the comparison graph, each a tuple of models (paper, section 5.1)."""
+    n = len(cells.models)
+    edges = coo_array((np.ones(len(cells), np.int8), (cells.first, cells.second)), shape=(n, n))
+    return _named(cells, connected_components(edges, directed=False)[1])
+
+
+def split(comparisons: Comparisons) -> list[tuple[Comparisons, IntArray]]:
+    """The comparisons of every component with its own models and judges, and their rows; most models first.
+
+    Models without a comparison are in none.
+    """
+    names, parts = np.array(comparisons.models, object), []
+    for group in sorted(components(comparisons), key=len, reverse=True):
+        inside = np.isin(names, group)
+        rows = np.flatnonzero(inside[comparisons.first])
+        if rows.size:
+            new_index, part = (np.cumsum(inside) - 1).astype(np.int32), comparisons.take(rows)
+            ends = {name: new_index[getattr(part, name)] for name in ("first", "second")}
+            parts.append((replace(part, models=group, **ends), rows))
+    return parts
+
+
+@remembered
+def runaway_models(cells: Comparisons) -> Groups:
+    """Groups of models that won, or that lost, every comparison with the models outside the group.
+
+    They are the sources and sinks among the strong components of the digraph "was preferred at least once" (a
+    tie counts both ways); there are none exactly if that digraph is strongly connected.
+    """
+    n = len(cells.models)
+    won, lost = cells.outcome > 0, cells.outcome < 1
+    winner = np.r_[cells.first[won], cells.second[lost]]
+    loser = np.r_[cells.second[won], cells.first[lost]]
+    digraph = coo_array((np.ones(len(winner), np.int8), (winner, loser)), shape=(n, n))
+    n_strong, label = connected_components(digraph, connection="strong")
+    if n_strong == 1:
+        return ()
+    across = label[winner] != label[loser]
+    beaten, winning = np.zeros(n_strong, bool), np.zeros(n_strong, bool)
+    beaten[label[loser[across]]] = True
+    winning[label[winner[across]]] = True
+    bounded = beaten & winning
+    return _named(cells, np.where(bounded[label], -1, label))
+
+
+def _named(cells: Comparisons, label: IntArray) -> Groups:
+    names = np.array(cells.models, object)
+    return tuple(sorted(tuple(names[label == value]) for value in np.unique(label[label >= 0])))
+
+
+def position_share(cells: Comparisons) -> float:
+    """Share of the effect of a position that no scores could imitate, from 0 to 1.
+
+    Leaning towards the model shown first adds one to every predictor; scores v add v_i - v_j. If the order of
+    presentation lets some v have v_i - v_j = 1 in every comparison, scores and positions cannot be told apart and
+    the share is zero; in a balanced order it is one. It is one minus the R-squared of ones regressed on scores.
+    """
+    if not cells.ordered:
+        return 0.0
+    n = len(cells.models)
+    if n > LARGE:
+        return max(0.0, 1.0 - _imitated_by_many(cells) / cells.n_comparisons)
+    pair = np.bincount(cells.first.astype(np.intp) * n + cells.second, cells.count, n * n).reshape(n, n)
+    laplacian = np.diag((pair + pair.T).sum(axis=1)) - pair - pair.T
+    net = pair.sum(axis=1) - pair.sum(axis=0)
+    imitated = float(net @ np.linalg.pinv(laplacian, hermitian=True) @ net)
+    return max(0.0, 1.0 - imitated / cells.n_comparisons)
+
+
+def _imitated_by_many(cells: Comparisons) -> float:
+    """What scores can imitate of a position, by conjugate gradients on the sparse Laplacian."""
+    from scipy.sparse.linalg import cg  # loads slowly, and few sets are so large
+
+    n, (i, j), w = len(cells.models), (cells.first, cells.second), cells.count
+    place = (np.r_[i, j, i, j], np.r_[j, i, i, j])
+    laplacian = coo_array((np.r_[-w, -w, w, w], place), (n, n)).tocsr()
+    net = np.bincount(i, w, n) - np.bincount(j, w, n)  # sums to zero in every component, so there is a solution
+    own = np.maximum(laplacian.diagonal(), np.finfo(float).tiny)
+    return float(net @ cg(laplacian, net, rtol=1e-8, maxiter=10 * n, M=diags_array(1 / own))[0])
+
+
+def judges_of_one_length(cells: Comparisons) -> tuple[str, ...]:
+    """Judges all of whose comparisons have the same covariate: their slope is part of their discrimination."""
+    z, k = cells.known_covariate, len(cells.judges)
+    least, largest = np.full(k, np.inf), np.full(k, -np.inf)
+    np.minimum.at(least, cells.judge, z)
+    np.maximum.at(largest, cells.judge, z)
+    return tuple(cells.judges[place] for place in np.flatnonzero(least == largest))
+
+
+def positions_are_imitated(cells: Comparisons) -> bool:
+    """Whether scores v with v_i - v_j = 1 in every comparison exist: exactly then the position share is zero.
+
+    Models then stand on steps, and every comparison shows one first that stands a step above the other.
+    """
+    step: dict[int, int] = {}
+    around: list[list[tuple[int, int]]] = [[] for _ in cells.models]
+    n = len(cells.models)
+    for i, j in zip(*np.divmod(np.unique(cells.first.astype(np.intp) * n + cells.second), n), strict=True):
+        around[i].append((j, -1))
+        around[j].append((i, 1))
+    for root in range(len(cells.models)):
+        if root in step:
+            continue
+        step[root], waiting = 0, [root]
+        while waiting:
+            i = waiting.pop()
+            for j, up in around[i]:
+                if j not in step:
+                    step[j] = step[i] + up
+                    waiting.append(j)
+                elif step[j] != step[i] + up:
+                    return False
+    return True
+
+
+def require_maximum(cells: Comparisons) -> None:
+    """Check that scores of finite size maximise the likelihood of these comparisons, judges being alike.
+
+    That holds exactly if the digraph "was preferred at least once" is strongly connected (Ford, 1957).
+
+    Raises
+    ------
+    DisconnectedError
+        If the comparison graph falls apart; the components are listed.
+    NoMaximumError
+        If models won or lost everything; the groups are listed.
+    """
+    runaway = runaway_models(cells)
+    if not runaway:
+        return
+    parts = components(cells)
+    if len(parts) > 1:
+        raise DisconnectedError(
+            f"the comparison graph is disconnected, so scores cannot be compared across its {len(parts)} "
+            f"components: {_listed(parts)}",
+            parts,
+        )
+    raise NoMaximumError(
+        f"the likelihood has no maximum because these models won or lost every comparison with the "
+        f"others: {_listed(runaway)}",
+        runaway,
+    )
+
+
+def _listed(groups: Groups) -> str:
+    rest = f"; and {len(groups) - LISTED:,} more groups" if len(groups) > LISTED else ""
+    return "; ".join("{" + listed(group) + "}" for group in groups[:LISTED]) + rest

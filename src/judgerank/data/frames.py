@@ -1,0 +1,255 @@
+"""Columns of judgments as numbers; what cannot be read is named by its record, counted from 1, or its column."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.errors import DataError
+from judgerank.data.listing import listed
+
+COLUMNS = ("question_id", "model_a", "model_b", "judge_model", "judge_preferred_model", "judge_confidence")
+NEEDED = ("model_a", "model_b", "judge_model", "judge_preferred_model")
+OUTCOMES = {"a": 1.0, "b": 0.0, "c": 0.5}
+UNPARSED = "unknown"
+NO_QUESTION = "without a question"  # a reason for leaving a record out
+LARGEST = sys.float_info.max
+LARGEST_COUNT = 1e12  # judgments in a record; sums of them stay exact in double precision
+
+
+def require_columns(frame: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Refuse a table that lacks a column."""
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        found = listed(map(str, frame.columns))
+        raise DataError(f"the table has no column {missing[0]!r} (it has: {found})")
+
+
+class Rows(Protocol):
+    """Rows of comparisons as columns of numbers (`judgerank.data.comparisons.Comparisons`)."""
+
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    first: IntArray
+    second: IntArray
+    judge: IntArray
+    outcome: FloatArray
+    count: FloatArray
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Judgments as columns of numbers; see `judgerank.data.comparisons.Comparisons`.
+
+    Attributes
+    ----------
+    models, judges : tuple of str
+        In alphabetical order.
+    first, second, judge, outcome, count, covariate
+        Of the records that could be read; no counts or covariates where no column holds them.
+    dropped : dict of str to int
+    silent : list of str
+        Judges none of whose answers could be read.
+    """
+
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    first: IntArray
+    second: IntArray
+    judge: IntArray
+    outcome: FloatArray
+    count: FloatArray | None
+    covariate: FloatArray | None
+    dropped: dict[str, int]
+    silent: list[str]
+
+    @property
+    def tied(self) -> FloatArray:
+        """One where the answer is a tie, else zero."""
+        return (self.outcome == OUTCOMES["c"]).astype(float)
+
+
+def parsed(frame: pd.DataFrame, covariate: str | None = None, count: str | None = None) -> Parsed:
+    """Judgments, one row each, as numbers; `Comparisons.from_frame` says what the columns are."""
+    require_columns(frame, [*NEEDED, *(name for name in (covariate, count) if name is not None)])
+    size = len(frame)
+    if size == 0:
+        raise DataError("there are no comparisons: the set is empty")
+    times = None if count is None else counts(frame[count])
+    outcome, dropped = outcomes(frame, times)
+    pair, models = codes(frame, ["model_a", "model_b"])
+    judge, judges = codes(frame, ["judge_model"])
+    first, second = pair[:size], pair[size:]
+    refuse_itself(models, first, second)
+    read = ~np.isnan(outcome)
+    silent = [judges[k] for k in np.flatnonzero(np.bincount(judge[read], minlength=len(judges)) == 0)]
+    z = None if covariate is None else finite(frame[covariate], read)
+    rows = first[read], second[read], judge[read], outcome[read]
+    times = None if times is None else times[read]
+    return Parsed(models, judges, *rows, times, z, dropped, silent)
+
+
+def outcomes(frame: pd.DataFrame, times: FloatArray | None = None) -> tuple[FloatArray, dict[str, int]]:
+    """Outcome of every record, NaN for an answer that could not be parsed, and how many there are of those.
+
+    Parameters
+    ----------
+    times : float array, shape (T,), optional
+        Judgments behind each record; one each by default.
+    """
+    answer, letters = _factorized(frame, ["judge_preferred_model"])
+    for code, letter in enumerate(letters):
+        if letter != UNPARSED and letter not in OUTCOMES:
+            raise DataError(
+                f"record {int((answer == code).argmax()) + 1} has the unknown preference {letter!r} "
+                "(known: a, b, c, unknown or null)"
+            )
+    values = np.array([OUTCOMES.get(letter, np.nan) for letter in letters] + [np.nan])
+    unparsed = [code for code, letter in enumerate(letters) if letter == UNPARSED]
+    times = np.ones(len(answer)) if times is None else times
+    left_out = {UNPARSED: np.isin(answer, unparsed), "null": answer == -1}
+    return values[answer], {reason: int(times[rows].sum()) for reason, rows in left_out.items()}
+
+
+def counts(column: pd.Series) -> FloatArray:
+    """How many judgments each record stands for: whole numbers from one up, shape (T,)."""
+    values = numbers_in(column)
+    bad = ~((values >= 1) & (values <= LARGEST_COUNT) & (values == np.round(values)))
+    if bad.any():
+        row = int(bad.argmax())
+        raise DataError(
+            f"record {row + 1} has {column.iloc[row]!r} as {column.name!r}, not a whole number of judgments from "
+            f"1 to {LARGEST_COUNT:.0e}"
+        )
+    return values
+
+
+def codes(frame: pd.DataFrame, columns: list[str]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Codes into sorted labels, columns one after the other."""
+    code, labels = _factorized(frame, columns)
+    odd = [number for number, label in enumerate(labels) if not isinstance(label, str) or not label]
+    for number in (-1, *odd):
+        found = code == number
+        if found.any():
+            column, position = divmod(int(found.argmax()), len(frame))
+            if number < 0:
+                raise DataError(f"record {position + 1} has no {columns[column]!r}")
+            raise DataError(f"record {position + 1} has {labels[number]!r} as {columns[column]!r}, not a name")
+    order = np.argsort(np.asarray(labels, object))
+    rank = np.empty(len(labels), np.int32)
+    rank[order] = np.arange(len(labels), dtype=np.int32)
+    return rank[code], tuple(np.asarray(labels, object)[order])
+
+
+def finite(column: pd.Series, used: BoolArray) -> FloatArray:
+    """The numbers of the records that are used, which must be finite."""
+    values = numbers_in(column)
+    bad = used & ~np.isfinite(values)
+    if bad.any():
+        row = int(bad.argmax())
+        raise DataError(f"record {row + 1} has {column.iloc[row]!r} as {column.name!r}, not a finite number")
+    return values[used]
+
+
+def numbers_in(column: pd.Series) -> FloatArray:
+    """A column as numbers, shape (T,); NaN for what is none, infinite for what is too large to be one."""
+    try:
+        return pd.to_numeric(column, errors="coerce").to_numpy(float)
+    except OverflowError:  # of whole numbers as long as JSON allows
+        return numbers_in(
+            column.map(lambda value: np.inf if isinstance(value, int) and abs(value) > LARGEST else value)
+        )
+
+
+def places(name: str, values: IntArray, size: int, below: int) -> NDArray[np.int32]:
+    """A column of places among so many labels, which must be whole numbers, one a row."""
+    index = np.asarray(values)
+    if index.dtype.kind not in "iu" or len(index) != size or index.min() < 0 or index.max() >= below:
+        raise DataError(f"column {name!r} must hold {size} whole numbers below {below}")
+    return index.astype(np.int32, copy=False)
+
+
+def numbers(
+    name: str, values: FloatArray, size: int, low: float, high: float | FloatArray, what: str
+) -> FloatArray:
+    """A column of numbers, which must lie in a range, one a row; `what` says of them what they must be."""
+    column = np.asarray(values, dtype=float)
+    # the negated comparison also catches NaN
+    if len(column) != size or not (column.min() >= low and np.all(column <= high)):
+        raise DataError(f"column {name!r} must hold {size} {what}")
+    return column
+
+
+def refuse_itself(models: tuple[str, ...], first: IntArray, second: IntArray) -> None:
+    """Refuse a comparison of a model with itself."""
+    itself = first == second
+    if itself.any():
+        row = int(itself.argmax())
+        raise DataError(f"record {row + 1} compares {models[first[row]]!r} with itself")
+
+
+def refuse_silent(judges: list[str]) -> None:
+    """Refuse judges none of whose answers could be read."""
+    if judges:
+        raise DataError(f"judge {judges[0]!r} has no usable record: none of its answers could be parsed")
+
+
+def question_name(question: object) -> str:
+    """A question's id as one string (in-house ones are lists of mixed types)."""
+    return "/".join(map(str, question)) if isinstance(question, list) else str(question)
+
+
+def standardised_log(lengths: FloatArray) -> FloatArray:
+    """z = (l - mean l) / sd l of l = log(1 + length), shape (T,) (appendix F.6.1).
+
+    Raises
+    ------
+    DataError
+        If a length is negative, or all are equal.
+    """
+    if lengths.min() < 0:
+        raise DataError("lengths cannot be negative")
+    log_length = np.log1p(lengths)
+    if np.ptp(log_length) == 0:
+        raise DataError("all lengths are equal")
+    return (log_length - log_length.mean()) / log_length.std()
+
+
+def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[IntArray, pd.Index]:
+    values = frame[columns[0]] if len(columns) == 1 else pd.concat([frame[name] for name in columns])
+    try:
+        return pd.factorize(values)
+    except TypeError:  # a list or another value that cannot be hashed
+        row = next(n for n, value in enumerate(values) if isinstance(value, list | dict | set))
+        column, position = divmod(row, len(frame))
+        value = values.iloc[row]
+        raise DataError(f"record {position + 1} has {value!r} as {columns[column]!r}, not a name") from None
+
+
+def joined(own: Rows, read: Parsed) -> tuple[dict[str, tuple[str, ...]], dict[str, Any]]:
+    """Labels of two sets of rows, and their columns one set after the other."""
+    models, own_models, new_models = _union(own.models, read.models)
+    judges, own_judges, new_judges = _union(own.judges, read.judges)
+    columns = {
+        "first": np.r_[own_models[own.first], new_models[read.first]],
+        "second": np.r_[own_models[own.second], new_models[read.second]],
+        "judge": np.r_[own_judges[own.judge], new_judges[read.judge]],
+        "outcome": np.r_[own.outcome, read.outcome],
+        "count": np.r_[own.count, np.ones(len(read.first)) if read.count is None else read.count],
+    }
+    return {"models": models, "judges": judges}, columns
+
+
+def _union(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[tuple[str, ...], IntArray, IntArray]:
+    """Labels of two sets in alphabetical order, if there is a new one, and the places of the old and the new."""
+    labels = old if {*new} <= {*old} else tuple(sorted({*old, *new}))
+    place = {label: number for number, label in enumerate(labels)}
+    old_places, new_places = (np.array([place[label] for label in some], np.int32) for some in (old, new))
+    return labels, old_places, new_places

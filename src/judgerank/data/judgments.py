@@ -1,0 +1,106 @@
+"""One set of judgments: the records, the comparisons in them, and where they came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from judgerank.data.arrays import IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError, DataUnavailableError
+from judgerank.data.frames import OUTCOMES, standardised_log
+
+
+@dataclass(frozen=True)
+class Judgments:
+    """One loaded set.
+
+    Attributes
+    ----------
+    name, title : str
+        The title says `surrogate` if the data are.
+    frame : DataFrame
+        The records, one row each, in the published columns.
+    comparisons : Comparisons
+        Those of them that could be parsed, in the same order.
+    source : dict
+        Where the data came from, for run.json.
+    lengths : Series, optional
+        Characters by question, where the questions' texts are known.
+    truth : DataFrame, optional
+        What a surrogate was drawn from: ``parameter, name, value``.
+    remarks : tuple of str
+        What to know of how the records were read.
+    """
+
+    name: str
+    title: str
+    frame: pd.DataFrame
+    comparisons: Comparisons
+    source: dict[str, Any]
+    lengths: pd.Series | None = None
+    truth: pd.DataFrame | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def is_surrogate(self) -> bool:
+        return bool(self.source.get("surrogate", False))
+
+    @property
+    def ordered(self) -> bool:
+        """Whether ``model_a`` was shown first; if not, it is only the first by name."""
+        return self.comparisons.ordered
+
+    @property
+    def parsed(self) -> pd.Series:
+        """Which records have an answer that could be read, bool, shape (records,)."""
+        return self.frame["judge_preferred_model"].isin(list(OUTCOMES))
+
+    @cached_property
+    def question(self) -> IntArray:
+        """Number of the question behind each comparison, in the order of their ids; int array, shape (T,)."""
+        return pd.factorize(self.frame["question_id"][self.parsed], sort=True)[0]
+
+    @cached_property
+    def judges(self) -> pd.DataFrame:
+        """What each judge answered: ``dataset, judge, comparisons, share_a, share_b, share_tie, unparsed``."""
+        answer = self.frame["judge_preferred_model"]
+        answer = answer.where(answer.isin(list(OUTCOMES)))
+        times = pd.to_numeric(self.frame["count"]) if "count" in self.frame else pd.Series(1, self.frame.index)
+        judge = self.frame["judge_model"]
+        given = times.groupby([judge, answer]).sum().unstack(fill_value=0)
+        given = given.reindex(columns=["a", "b", "c"], fill_value=0)
+        comparisons = given.sum(axis=1)
+        table = pd.DataFrame({"dataset": self.name, "judge": given.index, "comparisons": comparisons.to_numpy()})
+        table[["share_a", "share_b", "share_tie"]] = given.div(comparisons, axis=0).to_numpy()
+        table["unparsed"] = (times.groupby(judge).sum() - comparisons).to_numpy()
+        return table
+
+    def with_lengths(self) -> Comparisons:
+        """The comparisons with their questions' standardised log lengths for covariate (appendix F.6.1).
+
+        z = (l - mean l) / sd l over the comparisons, l = log(1 + characters).
+
+        Raises
+        ------
+        DataUnavailableError
+            If the lengths are not known.
+        DataError
+            If a question has none, or all are equally long.
+        """
+        if self.lengths is None:
+            raise DataUnavailableError(
+                f"{self.title}: the questions' lengths are not known (dataset.questions=FILE, JSON Lines with "
+                "question_id and turns, gives their texts)"
+            )
+        asked = self.frame["question_id"][self.parsed]
+        unknown = asked[~asked.isin(self.lengths.index)]
+        if len(unknown):
+            raise DataError(f"{self.title}: the text of question {unknown.iloc[0]!r} is not known")
+        try:
+            return replace(self.comparisons, covariate=standardised_log(self.lengths[asked].to_numpy(float)))
+        except DataError as error:
+            raise DataError(f"{self.title}: {error}") from None

@@ -1,0 +1,286 @@
+"""Many rough climbs at once: where the maxima of the judge-aware likelihood lie.
+
+The likelihood is not concave in scores and discriminations together, so that an exact climb finds a maximum, not
+the highest one. Here a designed set of starts climbs in one vectorised pass over the pairs, inside a box and held
+off its faces by a logarithmic barrier that wanes (so that runaway scores and discriminations, too, have somewhere
+to end). The ends say which basins are worth an exact climb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from judgerank.engine.newton import SUFFICIENT, positive_solve
+from judgerank.engine.starts import Look, Rows, apart
+from judgerank.model.members import Parameters
+
+FEW_JUDGES = 5  # up to so many, every subset of the judges gives a start
+MOST_AT_ONCE = 8_000  # rows times starts
+LEAST_STARTS = 8
+RIDGE = 0.3  # information on every score that one step from zero takes for granted
+STAGES = ((0.3, 4), (0.03, 8))  # weight of the barrier, Newton steps
+WEAKEST, STRONGEST = 0.02, 5.0  # discriminations at the start, over the largest one
+LARGEST_STEP = 2.0  # of any log-discrimination
+TO_THE_FACE = 0.95  # share of the way to the nearest face that one step may go
+DONE = 1e-2  # rise of the log-likelihood below which a stage ends
+ALIKE = 0.05  # root mean square difference in any judge's predicted probabilities below which two points are one
+HALVINGS = 6
+MOST_FILLED = 0.8  # share of the box that a start may take
+AT_ONCE = 1_000_000  # numbers in the matrices of the starts worked on at a time
+SPARSE = 1_500  # models from which conjugate gradients are quicker: a rough climb has no need of exact steps
+ACCURATE, MOST_GRADIENTS = 1e-8, 500  # relative size of what they leave, in the diagonal's norm; their steps
+LARGE = 200  # models from which Cholesky's half of the work outweighs one call for all starts
+
+
+def directions(rows: Rows) -> np.ndarray:
+    """Score directions to start from, at unit standard deviation, shape (N, S).
+
+    What all judges say together; the leading patterns of their net wins, both ways round; what each judge, all but
+    one, or, where there are few, every subset of them says; and the opposite of each judge.
+    """
+    wanted = max(LEAST_STARTS, MOST_AT_ONCE // max(len(rows), 1))
+    found = np.zeros((rows.n, 0))
+    for scores in _directions(rows, wanted):
+        scores = scores - scores.mean(axis=0)
+        spread = scores.std(axis=0)
+        known = spread > 1e-9 * spread.max(initial=0.0)
+        found = np.hstack([found, scores[:, known] / spread[known]])
+        if found.shape[1] >= wanted:
+            break
+    return found[:, :wanted]
+
+
+def _directions(rows: Rows, wanted: int) -> Iterator[np.ndarray]:
+    """Groups of them, as long as more are wanted."""
+    net = rows.by_both((rows.wins - rows.count / 2)[:, None])[0]
+    yield one_step(rows, net, np.ones((1, rows.k)))
+    leading = np.linalg.svd(net, full_matrices=False)[2][:3].T
+    yield np.hstack([leading, -leading])
+    single = np.eye(min(wanted, rows.k), rows.k)
+    own = one_step(rows, net, single)
+    yield own
+    yield -own
+    several = 1.0 - single
+    if rows.k <= FEW_JUDGES:
+        several = np.array([mask for mask in product((0.0, 1.0), repeat=rows.k) if 1 < sum(mask) < rows.k])
+    yield one_step(rows, net, several.reshape(-1, rows.k)[:wanted])
+
+
+def one_step(rows: Rows, net: np.ndarray, panels: np.ndarray) -> np.ndarray:
+    """Scores one Newton step from zero by panels of judges, each a row of weights; shape (N, panels)."""
+    weight = panels[:, rows.judge].T * rows.count[:, None] / 4
+    sides, many = (panels @ net)[:, :, None], max(1, AT_ONCE // rows.n**2)
+    if rows.n >= SPARSE:
+        nothing = np.zeros((0, rows.n))
+        ridge = np.full(rows.n, RIDGE)
+        found = [
+            _by_gradients(rows.sparse_laplacian(column), ridge, nothing, nothing, side)
+            for column, side in zip(weight.T, sides, strict=True)
+        ]
+        return np.hstack(found)
+    for part in (slice(start, start + many) for start in range(0, len(panels), many)):
+        sides[part] = _solved(rows.laplacian(weight[:, part]) + RIDGE * np.eye(rows.n), sides[part])
+    return sides[:, :, 0].T
+
+
+def _solved(matrices: np.ndarray, sides: np.ndarray) -> np.ndarray:
+    """Solutions of positive definite systems, shape (S, N, R)."""
+    if len(matrices[0]) < LARGE:
+        return np.linalg.solve(matrices, sides)
+    return np.array([positive_solve(matrix, side) for matrix, side in zip(matrices, sides, strict=True)])
+
+
+def _by_gradients(
+    graph: csr_array, fence: np.ndarray, flat: np.ndarray, scaled: np.ndarray, sides: np.ndarray
+) -> np.ndarray:
+    """Solutions x of (graph + diag(fence) - flat' scaled) x = sides by conjugate gradients, shape (N, R).
+
+    The matrix is never formed. Its diagonal is the preconditioner, which is a good one where models meet others at
+    random: the number of steps then does not grow with the models.
+    """
+    own = graph.diagonal() + fence
+    diagonal = own - np.einsum("bn,bn->n", flat, scaled)
+    x, r = np.zeros_like(sides), sides.copy()
+    z = r / diagonal[:, None]
+    p, size = z.copy(), (r * z).sum(axis=0)
+    goal = size * ACCURATE**2
+    for _ in range(MOST_GRADIENTS):
+        image = graph @ p + fence[:, None] * p - flat.T @ (scaled @ p)
+        step = size / np.maximum((p * image).sum(axis=0), np.finfo(float).tiny)
+        x, r = x + step * p, r - step * image
+        z = r / diagonal[:, None]
+        before, size = size, (r * z).sum(axis=0)
+        if np.all(size <= goal):
+            break
+        p = z + size / np.maximum(before, np.finfo(float).tiny) * p
+    return x
+
+
+def rough_discrimination(rows: Rows, scores: np.ndarray) -> np.ndarray:
+    """One Newton step from zero for every judge's gamma, given scores, kept positive; shape (K, S)."""
+    d = scores[rows.i] - scores[rows.j]
+    rise = rows.by_judge((rows.wins - rows.count / 2)[:, None] * d)
+    curvature = rows.by_judge(rows.count[:, None] / 4 * d * d)
+    gamma = rise / np.where(curvature > 0, curvature, np.inf)
+    largest = np.maximum(gamma.max(axis=0), 1e-3)
+    return np.clip(gamma, WEAKEST * largest, STRONGEST * largest)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where rough climbs ended, best first, each height once.
+
+    Attributes
+    ----------
+    parameters : list of Parameters
+    heights : float array
+        Log-likelihoods, without the barrier.
+    """
+
+    parameters: list[Parameters]
+    heights: np.ndarray
+
+
+def rough_maxima(rows: Rows, bounds: Mapping[str, float]) -> Ends:
+    """Climb from all designed starts inside a box.
+
+    Parameters
+    ----------
+    bounds : mapping of str to float
+        Largest size of the ``scores`` and of each of the judges' blocks.
+    """
+    return climb_from(rows, directions(rows), bounds)
+
+
+def climb_from(rows: Rows, scores: np.ndarray, bounds: Mapping[str, float]) -> Ends:
+    """Climb from given score directions inside a box."""
+    sizes = [rows.n] + [rows.k] * len(rows.blocks)
+    bound = np.repeat([bounds["scores"], *(bounds[block] for block in rows.blocks)], sizes)[:, None]
+    x = starts(rows, scores, bound)
+    for weight, steps in STAGES:
+        x, here = _climb(rows, x, bound, weight, steps)
+        kept = _distinct(rows, here)
+        x = x[:, kept]
+    found = [
+        Parameters(x[: rows.n, s].copy(), x[rows.n :, s].reshape(-1, rows.k).copy()) for s in range(x.shape[1])
+    ]
+    return Ends(found, here.fit[kept])
+
+
+def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """Score directions with judges to match, stacked, inside the box."""
+    alpha = np.log(rough_discrimination(rows, scores))
+    mean = alpha.mean(axis=0)
+    blocks = [scores * np.exp(mean), alpha - mean]
+    out = []
+    for block, edge in zip(blocks, (bound[0], bound[rows.n]), strict=True):
+        out.append(block / np.maximum(1.0, np.abs(block).max(axis=0) / (MOST_FILLED * edge)))
+    x = np.concatenate(out + [np.zeros_like(alpha)] * (len(rows.blocks) - 1))
+    if "slope" not in rows.blocks:
+        return x
+    # slopes of all judges up or down, and, where there are few, of each alone
+    patterns = [np.zeros(rows.k), np.ones(rows.k), -np.ones(rows.k)]
+    if rows.k <= FEW_JUDGES:
+        patterns += [*np.eye(rows.k), *-np.eye(rows.k)]
+    variants = np.repeat(x[None], len(patterns), axis=0)
+    variants[:, rows.n + rows.k : rows.n + 2 * rows.k] = (
+        0.5 * bound[rows.n + rows.k] * np.array(patterns)[:, :, None]
+    )
+    return np.hstack(list(variants))
+
+
+def _distinct(rows: Rows, here: Look) -> np.ndarray:
+    """Starts that predict something of their own, highest first."""
+    kept: list[int] = []
+    for place in np.argsort(-here.fit, kind="stable").tolist():
+        if not kept or apart(rows.shares_of_judge, here.p[:, [place]], here.p[:, kept]).min() > ALIKE:
+            kept.append(place)
+    return np.array(kept)
+
+
+def _climb(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float, steps: int) -> tuple[np.ndarray, Look]:
+    """Fisher scoring with a line search for each start, under one weight of the barrier."""
+    here = rows.look(x)
+    value = here.fit + _barrier(x, bound, weight)
+    for _ in range(steps):
+        step, rise = _direction(rows, x, here, bound, weight)
+        with np.errstate(divide="ignore"):
+            room = np.min((bound - np.sign(step) * x) / np.abs(step), axis=0, initial=np.inf)
+        size = np.minimum(1.0, TO_THE_FACE * room)
+        size = np.minimum(
+            size, LARGEST_STEP / np.maximum(np.abs(step[rows.n : rows.n + rows.k]).max(axis=0), LARGEST_STEP)
+        )
+        for _ in range(HALVINGS):
+            ahead = x + size * step
+            there = rows.look(ahead)
+            height = there.fit + _barrier(ahead, bound, weight)
+            good = height >= value + SUFFICIENT * size * rise
+            if good.all():
+                break
+            size = np.where(good, size, size / 3)
+        if good.all():
+            x, here, value = ahead, there, height
+        else:
+            x, value = np.where(good, ahead, x), np.where(good, height, value)
+            here = Look(*(np.where(good, new, old) for new, old in zip(there, here, strict=True)))
+        if np.where(good, rise, 0.0).max() < DONE:
+            break
+    return x, here
+
+
+def _barrier(x: np.ndarray, bound: np.ndarray, weight: float) -> np.ndarray:
+    return weight * np.log1p(-((x / bound) ** 2)).sum(axis=0)
+
+
+def _direction(
+    rows: Rows, x: np.ndarray, here: Look, bound: np.ndarray, weight: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fisher scoring's direction that keeps the sums of s and alpha at zero, and the slope along it."""
+    n, k, many, size = rows.n, rows.k, len(rows.blocks), x.shape[1]
+    g, signal, p = here.g, here.signal, here.p
+    expected = rows.count[:, None] * p
+    r = rows.wins[:, None] - expected
+    w = expected * (1 - p)
+    share = rows.shares(signal)
+    room = bound**2 - x**2
+    by_block = [rows.by_judge(r * values) for values in share]
+    gradient = np.concatenate([rows.by_model(r * g), *by_block]) - weight * 2 * x / room
+    fence = weight * 2 * (bound**2 + x**2) / room**2
+    wg = w * g
+    own, cross = np.zeros((size, k, many, many)), np.zeros((size, k, many, n))
+    for b in range(many):
+        cross[:, :, b] = rows.by_both(wg * share[b])
+        for b2 in range(b, many):
+            own[:, :, b, b2] = own[:, :, b2, b] = rows.by_judge(w * share[b] * share[b2]).T
+        own[:, :, b, b] += fence[n + b * k : n + (b + 1) * k].T
+    # right sides: the gradient and the two sums to be kept
+    top = np.zeros((size, n, 3))
+    top[:, :, 0], top[:, :, 1] = gradient[:n].T, 1.0
+    low = np.zeros((size, k, many, 3))
+    low[..., 0], low[:, :, 0, 2] = gradient[n:].reshape(many, k, size).transpose(2, 1, 0), 1.0
+    scaled = (cross / own if many == 1 else np.linalg.solve(own, cross)).reshape(size, -1, n)
+    flat = cross.reshape(size, -1, n)
+    top -= np.matmul(scaled.transpose(0, 2, 1), low.reshape(size, -1, 3))
+    many = max(1, AT_ONCE // n**2) if n < SPARSE else 1
+    for part in (slice(start, start + many) for start in range(0, size, many)):
+        if n >= SPARSE:
+            graph = rows.sparse_laplacian(wg[:, part.start] * g[:, part.start])
+            top[part] = _by_gradients(
+                graph, fence[:n, part.start], flat[part.start], scaled[part.start], top[part.start]
+            )
+            continue
+        info = rows.laplacian(wg[:, part] * g[:, part])
+        info[:, np.arange(n), np.arange(n)] += fence[:n, part].T
+        info -= np.matmul(flat[part].transpose(0, 2, 1), scaled[part])
+        top[part] = _solved(info, top[part])
+    low = np.linalg.solve(own, low - np.matmul(flat, top).reshape(low.shape))
+    sums = np.stack([top.sum(axis=1), low[:, :, 0].sum(axis=1)], axis=1)  # (S, 2, 3)
+    multipliers = np.linalg.solve(sums[:, :, 1:], sums[:, :, :1])
+    both = np.concatenate([top, low.transpose(0, 2, 1, 3).reshape(size, -1, 3)], axis=1)
+    step = (both[:, :, :1] - np.matmul(both[:, :, 1:], multipliers))[:, :, 0].T
+    return step, (gradient * step).sum(axis=0)

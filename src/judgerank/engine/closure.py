@@ -1,0 +1,223 @@
+"""The edges of the parameter space, gamma_k >= 0 and |beta_k| <= bound, and where a climb starts inside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from judgerank.data.arrays import FloatArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.solution import ROUNDING
+from judgerank.engine.sums import (
+    CHUNK,
+    Curvature,
+    Evaluation,
+    Law,
+    evaluate,
+    first_shown_share,
+    judged,
+    net_wins,
+    predictor,
+    tied_share,
+)
+from judgerank.model.members import Model, Parameters
+
+SHARPEST = 10.0  # discrimination that a climb starts from
+LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that is none
+NEGLIGIBLE = 1e-9  # slope at zero that counts as none, over the largest that so many comparisons could have
+LEAST_SHARE = 1e-9  # of an answer that a judge never gives
+FLAT = 1e-6  # curvature along a judge's discrimination and slope, over that across, that counts as none
+SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
+Bound = tuple[float | FloatArray, float | FloatArray]  # least and largest slope, of all judges or by judge
+
+
+def look(
+    cells: Comparisons, model: Model, at: Parameters, bound: Bound, curvature: Curvature = "observed"
+) -> Evaluation:
+    """The evaluation as the climb sees it: slopes at a bound that would go beyond are held there."""
+    here = evaluate(cells, model, at, curvature)
+    if not model.has_slope:
+        return here
+    (least, largest), slope, rise = bound, at.judges[1], here.judge_gradient[1]
+    held = ((slope <= least) & (rise < 0)) | ((slope >= largest) & (rise > 0))
+    gradient, cross = here.judge_gradient.copy(), here.cross_information.copy()
+    own = here.judge_information.copy()
+    gradient[1, held] = cross[1, held] = 0.0
+    own[held, 1, :] = own[held, :, 1] = 0.0
+    own[held, 1, 1] = np.maximum(own[held, 0, 0], 1.0)  # any positive number
+    return replace(here, judge_gradient=gradient, judge_information=own, cross_information=cross)
+
+
+def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
+    """These scores, and one step towards every judge's best gamma_k given them."""
+    zeros = Parameters.zeros(model, cells)
+    zeros.judges[model.n_scale :] = offsets_at_zero(cells, model)
+    at = replace(zeros, scores=scores)
+    if model.fixed_scale:
+        return at
+    here = evaluate(cells, model, at, "expected")
+    at_zero, at_one = slopes_at_zero(cells, at, here), here.judge_gradient[0]
+    # the slope falls in gamma, ever more slowly: the root of at_zero - b gamma / (1 + c gamma) through the slopes
+    # at zero and one and the derivative at one
+    rises, fall = at_zero > 0, here.judge_information[:, 0, 0]
+    left = at_zero - at_one * np.divide(at_zero - at_one, fall, out=np.ones_like(fall), where=fall > 0)
+    gamma = np.where(rises, at_zero, 0.0) / np.where(rises, np.maximum(left, at_zero / SHARPEST), 1.0)
+    with np.errstate(divide="ignore"):
+        zeros.judges[0] = np.log(gamma)
+    return replace(at, judges=zeros.judges)
+
+
+def offsets_at_zero(cells: Comparisons, model: Model) -> np.ndarray:
+    """Best b_k and log nu_k at zero discrimination, as far as they are free; float array, one row each, K columns.
+
+    Large where a judge knows one answer only; log nu_k is minus infinity where a judge never ties.
+    """
+    if not model.has_offsets:
+        return np.zeros((0, len(cells.judges)))
+    share = first_shown_share(cells)
+    if not model.has_ties:
+        share = np.clip(share, LEAST_SHARE, 1 - LEAST_SHARE)
+        return (np.log(share) - np.log1p(-share))[None, :]
+    tied = np.minimum(tied_share(cells), 1 - 2 * LEAST_SHARE)
+    wins = np.array([share, 1 - share]) - tied / 2 if model.has_position else np.tile((1 - tied) / 2, (2, 1))
+    first, second = np.log(np.maximum(wins, LEAST_SHARE))
+    with np.errstate(divide="ignore"):
+        propensity = np.log(tied) - (first + second) / 2
+    return np.array([first - second, propensity][not model.has_position :])
+
+
+def main_direction(cells: Comparisons) -> np.ndarray:
+    """Leading right singular vector of the judges' net wins by model, at unit standard deviation.
+
+    Near gamma = 0 a judge's net wins are proportional to gamma_k, with one pattern over models for all judges.
+    """
+    direction = np.linalg.svd(net_wins(cells), full_matrices=False)[2][0]
+    return direction / max(direction.std(), np.finfo(float).tiny)
+
+
+def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | None = None) -> float:
+    """Gain of a fit over chance, over what judges could gain further if each had scores of its own.
+
+    At another maximum the scores turn away from those of the fit, and the judges lose of the gain what they have
+    in common. They could make up for it by what the common scores cost them now: about
+    sum_k u_k' I_k^-1 u_k / 2, u_k being judge k's gradient in the scores and I_k its information, here taken
+    diagonal. `height` is the log-likelihood there, if it is known.
+    """
+    n, k = len(cells.models), len(cells.judges)
+    chance = -cells.n_comparisons * np.log(2.0)
+    if model.has_offsets:
+        zero = replace(at, judges=at.judges.copy())
+        zero.judges[0] = -np.inf
+        zero.judges[model.n_scale :] = offsets_at_zero(cells, model)
+        chance = evaluate(cells, model, zero).log_likelihood
+    gain = (evaluate(cells, model, at).log_likelihood if height is None else height) - chance
+    residual, information = np.zeros(k * n), np.zeros(k * n)
+    for start in range(0, len(cells), CHUNK):
+        rows = slice(start, start + CHUNK)
+        first, second, judge = (c[rows].astype(np.intp) for c in (cells.first, cells.second, cells.judge))
+        eta = predictor(cells, model, at, rows)
+        law = Law(eta, np.exp(at.judges[-1]).take(judge) if model.has_ties else None)
+        r, w = cells.count[rows] * (cells.outcome[rows] - law.mean), cells.count[rows] * law.variance
+        for model_, sign in ((first, 1.0), (second, -1.0)):
+            residual += np.bincount(judge * n + model_, sign * r, k * n)
+            information += np.bincount(judge * n + model_, w, k * n)
+    known = information > 0
+    further = 0.5 * float(np.sum(residual[known] ** 2 / information[known]))
+    return gain / further if further > 0 else np.inf
+
+
+def slopes_at_zero(cells: Comparisons, at: Parameters, here: Evaluation) -> np.ndarray:
+    """Slopes at zero, those that rounding, here or of the scores, could have made being zero."""
+    terms = judged(cells) * np.ptp(at.scores)
+    return np.where(np.abs(here.slope_at_zero) <= NEGLIGIBLE * terms, 0.0, here.slope_at_zero)
+
+
+def set_aside(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound
+) -> tuple[Parameters, Evaluation]:
+    """Put judges in play whose slope at zero is not positive at gamma_k = 0."""
+    if not model.judge_blocks or model.fixed_scale:
+        return at, here
+    aside = at.in_play & (slopes_at_zero(cells, at, here) <= 0)
+    if not aside.any():
+        return at, here
+    judges = at.judges.copy()
+    judges[0, aside] = -np.inf
+    judges[1 : model.n_scale, aside] = 0.0
+    judges[model.n_scale :, aside] = offsets_at_zero(cells, model)[:, aside]
+    at = Parameters(at.scores, judges).normalised()
+    return at, look(cells, model, at, bound)
+
+
+def taken_back(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound, tolerance: float
+) -> Parameters | None:
+    """The point with those judges at zero back in play whose slope has turned positive, or None.
+
+    A slope is a gradient in gamma, so it counts as zero where a gradient would.
+    """
+    if at.in_play.all():
+        return None
+    least_rise = tolerance * max(1.0, abs(here.log_likelihood))
+    # with a covariate, the slope at zero is positive at one beta_k and not at another
+    asked = ~at.in_play & (model.has_slope | (slopes_at_zero(cells, at, here) > least_rise))
+    judges = at.judges.copy()
+    share = first_shown_share(cells) if model.has_position else np.full(len(cells.judges), 0.5)
+    least, largest = (
+        np.broadcast_to(edge, len(cells.judges)) for edge in (bound if model.has_slope else (0.0, 0.0))
+    )
+    for k in np.flatnonzero(asked).tolist():
+        start = best_from_zero(cells, at.scores, k, share[k], (least[k], largest[k]), least_rise)
+        judges[: model.n_scale, k] = start[: model.n_scale]
+    return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
+
+
+def at_the_edge(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound
+) -> tuple[Parameters, Evaluation]:
+    """The point with slopes on their bound that could as well be there.
+
+    A judge who never errs at one end of the covariate rises there without end, and soon by less than rounding: a
+    climb would stop wherever it happens to be.
+    """
+    if not model.has_slope:
+        return at, here
+    for k in np.flatnonzero(at.in_play & (at.judges[1] > bound[0]) & (at.judges[1] < bound[1])).tolist():
+        own = here.judge_information[k, :2, :2]
+        values, vectors = np.linalg.eigh(own)
+        if values[0] > FLAT * values[1] or vectors[1, 0] == 0:
+            continue
+        for edge in bound:
+            judges = at.judges.copy()
+            least = float(np.broadcast_to(edge, len(cells.judges))[k])
+            judges[:2, k] += (least - judges[1, k]) * vectors[:, 0] / vectors[1, 0]
+            judges[1, k] = least
+            there = Parameters(at.scores, judges).normalised()
+            evaluation = look(cells, model, there, bound)
+            if evaluation.log_likelihood >= here.log_likelihood - ROUNDING * max(1.0, abs(here.log_likelihood)):
+                at, here = there, evaluation
+                break
+    return at, here
+
+
+def best_from_zero(
+    cells: Comparisons, scores: FloatArray, k: int, share: float, bound: tuple[float, float], least_rise: float
+) -> tuple[float, float]:
+    """Log-discrimination and slope from which a judge at zero can climb, or minus infinity and zero.
+
+    Near zero the log-likelihood is gamma_k sum n (y - q) h d - gamma_k^2 sum n q (1 - q) (h d)^2 / 2 and a
+    constant, with h = e^{beta z} and q the probability of the first model at zero discrimination.
+    """
+    rows = cells.judge == k
+    d, n = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows]
+    z = np.zeros_like(d) if cells.covariate is None else cells.covariate[rows]
+    reach = LARGEST_EXPONENT / max(np.abs(z).max(), np.finfo(float).eps)
+    least, largest = (min(max(float(edge), -reach), reach) for edge in bound)
+    slopes = np.unique(np.linspace(least, largest, SLOPES_TRIED))
+    shape = np.exp(np.outer(slopes, z))
+    rise = shape @ (n * (cells.outcome[rows] - share) * d)
+    curvature = shape**2 @ (n * d**2 * share * (1 - share))
+    gain = np.divide(rise**2, curvature, out=np.zeros_like(rise), where=(rise > least_rise) & (curvature > 0))
+    best = int(np.argmax(gain))
+    return (np.log(rise[best] / curvature[best]), slopes[best]) if rise[best] > least_rise else (-np.inf, 0.0)

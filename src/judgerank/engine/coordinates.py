@@ -1,0 +1,58 @@
+"""Coordinates of parameters that sum to zero, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+
+from judgerank.data.arrays import FloatArray, IntArray
+
+
+class Coordinates:
+    """Coordinates of a vector some blocks of which sum to zero: of such a block all but the last value.
+
+    Attributes
+    ----------
+    kept : int array, shape (D',)
+        Places of the coordinates in the whole vector.
+    """
+
+    def __init__(self, blocks: Iterable[tuple[int, bool]]) -> None:
+        kept: list[int] = []
+        self._sums, self._size = [], 0  # those that sum to zero, by all but their last place and that place
+        for size, sums_to_zero in blocks:
+            start, self._size = self._size, self._size + size
+            if sums_to_zero and size:
+                self._sums.append((slice(start, self._size - 1), self._size - 1))
+            kept += range(start, self._size - (sums_to_zero and size > 0))
+        self.kept: IntArray = np.array(kept, np.intp)
+
+    @cached_property
+    def metric(self) -> FloatArray:
+        """Inner products of the coordinates' directions in the whole vector, shape (D', D')."""
+        return self.reduced(np.eye(self._size))
+
+    def full(self, x: FloatArray) -> FloatArray:
+        """The whole vector, shape (D,)."""
+        whole = np.zeros(self._size)
+        whole[self.kept] = x
+        for others, last in self._sums:
+            whole[last] = -whole[others].sum()
+        return whole
+
+    def gradient(self, whole: FloatArray) -> FloatArray:
+        """Derivatives in the coordinates, shape (D',), from those in the whole vector."""
+        moved = whole.copy()
+        for others, last in self._sums:
+            moved[others] -= whole[last]
+        return moved[self.kept]
+
+    def reduced(self, matrix: FloatArray) -> FloatArray:
+        """Second derivatives in the coordinates, shape (D', D'), from those in the whole vector."""
+        moved = matrix.copy()
+        for others, last in self._sums:
+            moved[others] -= moved[last]
+            moved[:, others] -= moved[:, [last]]
+        return moved.take(self.kept, 0).take(self.kept, 1)  # several times as quick as by both at once

@@ -1,0 +1,81 @@
+"""Plug-in information, and covariance in the zero-sum coordinates (section 3.3, appendix A).
+
+Judges at zero discrimination are on the boundary of the parameter space, where the theory gives no interval:
+they carry no information on the scores, take no part in the covariance, and get NaN.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from scipy.linalg import helmert, solve_triangular
+
+from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.engine.sums import Evaluation
+
+SINGULAR = 1e-11  # far above the rounding of an eigenvalue (1e-15), far below that of any panel with intervals
+
+
+@lru_cache(maxsize=64)
+def zero_sum_basis(size: int) -> FloatArray:
+    """Orthonormal basis A of the zero-sum vectors, shape (size, size - 1); kept, so not to be written to."""
+    basis = helmert(size).T if size > 1 else np.zeros((1, 0))
+    basis.flags.writeable = False
+    return basis
+
+
+def information(at_fit: Evaluation, free: BoolArray) -> FloatArray:
+    """Expected information J' diag(n p (1 - p)) J of (s, alpha, ...) over the judges' free parameters.
+
+    Parameters
+    ----------
+    at_fit : Evaluation
+        With the expected information accumulated.
+    free : bool array, shape (B, K)
+
+    Returns
+    -------
+    float array, shape (D, D), D = N + free.sum()
+        Ordered as scores, then the free parameters block by block.
+    """
+    n_blocks, k = free.shape
+    if n_blocks == 0:
+        return at_fit.score_information
+    n = len(at_fit.score_information)
+    whole = np.zeros((n + free.size, n + free.size))
+    whole[:n, :n] = at_fit.score_information
+    whole[n:, :n] = at_fit.cross_information.reshape(free.size, n)
+    whole[:n, n:] = whole[n:, :n].T
+    for b, b2 in np.ndindex(n_blocks, n_blocks):
+        whole[n + b * k + np.arange(k), n + b2 * k + np.arange(k)] = at_fit.judge_information[:, b, b2]
+    chosen = np.r_[np.ones(n, bool), free.ravel()]
+    return whole if chosen.all() else whole[np.ix_(chosen, chosen)]
+
+
+def covariance(info: FloatArray, n_models: int, n_judges: int) -> FloatArray:
+    """Covariance J (J' I J)^-1 J' with J = blkdiag(A_s, A_alpha) (paper, proof of theorem 3.3).
+
+    Parameters
+    ----------
+    info : float array, shape (D, D)
+        Information of (s, alpha, ...); scores and log-discriminations sum to zero, further parameters are free.
+    n_models, n_judges : int
+        Sizes of the first two blocks; no judges for BTL.
+
+    Raises
+    ------
+    LinAlgError
+        If the information, scaled to ones on its diagonal, is singular to within `SINGULAR`.
+    """
+    sums = np.zeros((len(info), 2 if n_judges else 1))  # unit vectors along the sums held at zero
+    sums[:n_models, 0] = 1.0 / np.sqrt(n_models)
+    sums[n_models : n_models + n_judges, 1:] = 1.0 / np.sqrt(max(n_judges, 1))
+    across = info @ sums
+    within = info - across @ sums.T - sums @ across.T + sums @ (sums.T @ across) @ sums.T
+    within += np.trace(info) / len(info) * (sums @ sums.T)
+    scale = np.sqrt(np.maximum(np.diag(within), np.finfo(float).tiny))  # units of every parameter
+    if np.linalg.eigvalsh(within / np.outer(scale, scale)).min() <= SINGULAR:
+        raise np.linalg.LinAlgError("the information is singular")
+    half = solve_triangular(np.linalg.cholesky(within), np.eye(len(info)) - sums @ sums.T, lower=True)
+    return half.T @ half

@@ -1,0 +1,255 @@
+"""Maximum likelihood over a compact set, as the paper's theory has it (appendix A, proposition A.1).
+
+The set is a box in the normalised parameters: |s_i| <= score_bound, |alpha_k| <= discrimination_bound, sum s =
+sum alpha = 0. Where the likelihood has a maximum inside, that is the answer; otherwise a primal active-set Newton
+method walks along the faces of the box. It is dense, in the zero-sum coordinates of the free parameters: it
+serves panels of hundreds, not thousands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import runaway_models
+from judgerank.data.errors import ConfigError
+from judgerank.engine import newton, search
+from judgerank.engine.choice import highest, same_point
+from judgerank.engine.closure import main_direction
+from judgerank.engine.information import information
+from judgerank.engine.newton import Newton
+from judgerank.engine.solution import (
+    ROUNDING,
+    Solution,
+    Status,
+    require_positive,
+    require_tolerance,
+    unerring_judges,
+)
+from judgerank.engine.sums import Evaluation, evaluate
+from judgerank.engine.units import in_units
+from judgerank.model.members import JUDGE_AWARE, Model, Parameters
+
+WORTH, MOST_CLIMBS = 2.0, 4  # rough climbs end close to their maximum over the same box
+LARGEST_STEP = 2.0  # of any parameter
+ON_THE_FACE = 1e-9  # distance from a bound, relative to it, that counts as none
+
+
+@dataclass(frozen=True)
+class Localized:
+    """Settings of the localised fit.
+
+    Attributes
+    ----------
+    score_bound, discrimination_bound : float
+        Largest |s_i| and |alpha_k| = |log gamma_k|.
+    tolerance, max_iterations : float, int
+        As in Newton; at a face of the box they apply to the gradient along it.
+    """
+
+    score_bound: float = 5.0
+    discrimination_bound: float = 5.0
+    tolerance: float = 1e-10
+    max_iterations: int = 500
+
+    def __post_init__(self) -> None:
+        require_positive(self, "max_iterations", "score_bound", "discrimination_bound")
+        require_tolerance(self.tolerance)
+
+
+def maximise(cells: Comparisons, model: Model, settings: Localized, start: Parameters | None = None) -> Solution:
+    """Maximise the judge-aware likelihood over the box.
+
+    The status is interior where the exact fit is interior and inside the box, and localized otherwise. Without a
+    `start`, many rough climbs say from where to walk, as in `search.maximise`.
+
+    Raises
+    ------
+    ConfigError
+        If the model is not the judge-aware one.
+    """
+    if model != JUDGE_AWARE:
+        raise ConfigError(f"the localised fit is for the judge-aware model, not {model.name!r}")
+    box = _Box(cells, settings)
+    exists = not runaway_models(cells.pool_judges())
+    if start is not None:
+        return _checked(cells, box.maximise(box.pulled_inside(start)), exists)
+    exact = search.from_unweighted(cells, model, Newton(settings.tolerance)) if exists else None
+    if (
+        exact is not None
+        and search.is_sure(cells, model, exact)
+        and exact.status is Status.INTERIOR
+        and box.holds(_stacked(exact.parameters))
+    ):
+        return exact
+    bounds = {"scores": settings.score_bound, "log_discrimination": settings.discrimination_bound}
+    units, size = in_units(cells)
+    box, rough = _Box(units, settings), search.rough_ends(units, model, bounds)
+    starts = search.worth_climbing(units, model, rough, WORTH, MOST_CLIMBS)
+    ends = search.followed(units, model, starts, lambda near: box.maximise(box.pulled_inside(near)))
+    found = _checked(cells, highest(ends, main_direction(cells)).times(size), exists)
+    if found.status is Status.INTERIOR and not search.is_sure(cells, model, found):
+        # a maximum inside the box is the exact fit only if nothing outside is higher
+        exact = search.maximise(cells, model, Newton(settings.tolerance), rough=rough)
+        inside = exact.status is Status.INTERIOR and same_point(exact, found)
+        return exact if inside else replace(found, status=Status.LOCALIZED)
+    return found
+
+
+def _checked(cells: Comparisons, found: Solution, exists: bool) -> Solution:
+    """Inside the box is interior only if the scores have a maximum, and no judge's discrimination runs off."""
+    if found.status is Status.INTERIOR and (not exists or unerring_judges(cells, JUDGE_AWARE, found.parameters)):
+        return replace(found, status=Status.LOCALIZED)
+    return found
+
+
+def _stacked(at: Parameters) -> np.ndarray:
+    return np.concatenate([at.scores, at.judges[0]])
+
+
+class _Face:
+    """The directions that keep both sums at zero and the parameters held at a bound, `held`, in place."""
+
+    def __init__(self, held: np.ndarray, n_models: int):
+        self.held, self._n_models = held, n_models
+        # unit vectors along the sums of the free scores and of the free log-discriminations, shape (D, 2)
+        self.sums = np.zeros((len(held), 2))
+        for block, part in enumerate((slice(None, n_models), slice(n_models, None))):
+            free = ~held[part]
+            self.sums[part, block] = free / np.sqrt(max(1, free.sum()))
+
+    def changed(self, place: int) -> _Face:
+        """The face with one more parameter held, or released."""
+        held = self.held.copy()
+        held[place] = not held[place]
+        return _Face(held, self._n_models)
+
+    def along(self, values: np.ndarray) -> np.ndarray:
+        """Projection, by columns."""
+        free = np.where(self.held, 0.0, values.T).T
+        return free - self.sums @ (self.sums.T @ free)
+
+    def within(self, matrix: np.ndarray, damping: float) -> np.ndarray:
+        """A matrix of the directions along the face, damped; on all others a multiple of the identity."""
+        mean = np.trace(matrix) / len(matrix)
+        matrix = self.along(self.along(matrix).T) + mean * (self.sums @ self.sums.T)
+        diagonal = np.arange(len(matrix))
+        matrix[diagonal, diagonal] += mean * np.where(self.held, 1.0, damping)
+        return matrix
+
+
+class _Box:
+    """The active-set method. Coordinates are (s, alpha) in one vector x."""
+
+    def __init__(self, cells: Comparisons, settings: Localized):
+        self.cells, self.settings = cells, settings
+        self.sizes = len(cells.models), len(cells.judges)
+        self.bound = np.repeat([settings.score_bound, settings.discrimination_bound], self.sizes)
+
+    def holds(self, x: np.ndarray) -> bool:
+        """Whether a point is inside, by more than rounding."""
+        return bool(np.all(np.abs(x) < self.bound * (1 - ON_THE_FACE)))
+
+    def pulled_inside(self, at: Parameters) -> Parameters:
+        """A point of the box near a point that may have run off in some parameters."""
+        blocks = []
+        for values, bound in zip(self._blocks(_stacked(at)), self._blocks(self.bound), strict=True):
+            near = np.clip(values, -bound, bound)
+            near = near - near.mean()
+            blocks.append(near / max(1.0, np.abs(near / bound).max()))
+        return Parameters(blocks[0], blocks[1][None, :])
+
+    def maximise(self, start: Parameters) -> Solution:
+        x = _stacked(start.normalised())
+        face = _Face(np.zeros(len(x), bool), self.sizes[0])
+        here = self._evaluate(x)
+        for iteration in range(self.settings.max_iterations):
+            gradient = self._gradient(here)
+            along = face.along(gradient)
+            if np.abs(along).max(initial=0.0) <= self.settings.tolerance * max(1.0, abs(here.log_likelihood)):
+                release = self._release(x, face.held, gradient)
+                if release is None:
+                    return self._solution(x, here, Status.LOCALIZED, iteration)
+                face = face.changed(release)
+                continue
+            try:
+                step = self._direction(x, here, face, along)
+                x, here, hit = self._move(x, here, step, gradient @ step)
+            except LinAlgError:
+                break
+            if hit is not None:
+                face = face.changed(hit)
+        return self._solution(x, here, Status.ITERATION_LIMIT, iteration)
+
+    def _solution(self, x: np.ndarray, here: Evaluation, status: Status, iterations: int) -> Solution:
+        if status is Status.LOCALIZED and self.holds(x):
+            status = Status.INTERIOR
+        return Solution(self._parameters(x), here, status, iterations)
+
+    def _parameters(self, x: np.ndarray) -> Parameters:
+        return Parameters(x[: self.sizes[0]], x[self.sizes[0] :][None, :])
+
+    def _evaluate(self, x: np.ndarray) -> Evaluation:
+        return evaluate(self.cells, JUDGE_AWARE, self._parameters(x), "observed")
+
+    def _gradient(self, here: Evaluation) -> np.ndarray:
+        return np.concatenate([here.score_gradient, here.judge_gradient[0]])
+
+    def _blocks(self, values: np.ndarray) -> list[np.ndarray]:
+        return [values[: self.sizes[0]], values[self.sizes[0] :]]
+
+    def _release(self, x: np.ndarray, held: np.ndarray, gradient: np.ndarray) -> int | None:
+        """The held parameter that most wants to come back inside, or None at a maximum.
+
+        The multiplier of a sum is the free parameters' common gradient; a held one stays if it would rise
+        further than that would buy.
+        """
+        wish = np.zeros(len(x))
+        for part in (slice(0, self.sizes[0]), slice(self.sizes[0], None)):
+            free = ~held[part]
+            common = gradient[part][free].mean() if free.any() else 0.0
+            wish[part] = np.where(held[part], -np.sign(x[part]) * (gradient[part] - common), 0.0)
+        slack = self.settings.tolerance * np.abs(gradient).sum()
+        return int(wish.argmax()) if wish.max() > slack else None
+
+    def _direction(self, x: np.ndarray, here: Evaluation, face: _Face, along: np.ndarray) -> np.ndarray:
+        """Newton's direction along the face if minus the Hessian is positive definite, else Fisher scoring's."""
+        everyone = np.ones((1, self.sizes[1]), bool)
+        observed = information(here, everyone)
+        # from gamma to alpha = log gamma the second derivative gains the first
+        judges = np.arange(self.sizes[0], len(x))
+        observed[judges, judges] -= here.judge_gradient[0]
+        try:
+            return newton.positive_solve(face.within(observed, 0.0), along)
+        except LinAlgError:
+            here = evaluate(self.cells, JUDGE_AWARE, self._parameters(x), "expected")
+            return newton.positive_solve(face.within(information(here, everyone), newton.DAMPING), along)
+
+    def _move(
+        self, x: np.ndarray, here: Evaluation, step: np.ndarray, rise: float
+    ) -> tuple[np.ndarray, Evaluation, int | None]:
+        """Backtrack from the nearest bound or the full step; name the parameter that reached its bound.
+
+        Raises
+        ------
+        LinAlgError
+            If no step along the direction raises the log-likelihood.
+        """
+        with np.errstate(divide="ignore"):
+            room = np.where(step == 0, np.inf, (self.bound - np.sign(step) * x) / np.abs(step))
+        hit = int(room.argmin())
+        length = min(1.0, LARGEST_STEP / np.abs(step).max(), room[hit])
+        slack = ROUNDING * max(1.0, abs(here.log_likelihood))
+        for _ in range(50):
+            there = x + length * step
+            reached = length == room[hit]
+            if reached:
+                there[hit] = np.sign(step[hit]) * self.bound[hit]
+            evaluation = self._evaluate(there)
+            if evaluation.log_likelihood >= here.log_likelihood + newton.SUFFICIENT * length * rise - slack:
+                return there, evaluation, hit if reached else None
+            length /= 2
+        raise LinAlgError("no ascent along the step")

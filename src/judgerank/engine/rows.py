@@ -1,0 +1,179 @@
+"""Comparisons laid out for one pass over them: what each row has to do with models and judges, and sums over rows.
+
+Where judges have seen most of the pairs, rows stand in a table of judges by pairs, with a count of zero where a
+judge has not seen a pair: then what goes with the judge or with the pair is broadcast, and sums are products of
+matrices. Elsewhere they stand in a list. Values by row have the shape (C,) in a list and (K, P) in a table; what
+they are weighted by, or multiplied with, may have one that broadcasts to it, and None stands for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.cache import remembered
+from judgerank.data.comparisons import Comparisons
+
+KEPT = 1 << 18  # rows up to which a layout is kept between passes, which takes 80 bytes a row
+FILLED, MANY = 0.4, 1_000  # share of a table's places with a comparison, and rows, from which it is quicker
+Numbers = TypeVar("Numbers", FloatArray, IntArray)
+
+
+class Listed:
+    """Some of the rows, one after the other; what hangs on the pair alone is worked out once for its rows."""
+
+    def __init__(self, cells: Comparisons, rows: slice):
+        self._n, self._k = len(cells.models), len(cells.judges)
+        first, second, self._judge = cells.first[rows], cells.second[rows], cells.judge[rows].astype(np.intp)
+        new = np.flatnonzero((first[1:] != first[:-1]) | (second[1:] != second[:-1])) + 1
+        self._starts = np.r_[0, new] if 2 * len(new) < len(first) else None  # of the rows of one pair
+        if self._starts is not None:
+            first, second = first[self._starts], second[self._starts]
+            self._many = np.diff(self._starts, append=len(self._judge))
+        self._i, self._j = first.astype(np.intp), second.astype(np.intp)
+        self._pair, row = self._i * self._n + self._j, self._judge * self._n
+        self._with_first, self._with_second = row + self._by_row(self._i), row + self._by_row(self._j)
+        self.outcome, self.count = cells.outcome[rows], cells.count[rows]
+        self.covariate = None if cells.covariate is None else cells.covariate[rows]
+        self.tied = None if cells.tied is None else cells.tied[rows]
+
+    def _by_row(self, values: Numbers) -> Numbers:
+        """Values by pair, for every row of it."""
+        return values if self._starts is None else np.repeat(values, self._many)
+
+    def _over_rows(self, values: FloatArray, weight: FloatArray | None) -> FloatArray:
+        """Weighted sums over the rows of one pair that come one after the other."""
+        weighted = _product(values, weight)
+        return weighted if self._starts is None else np.asarray(np.add.reduceat(weighted, self._starts), float)
+
+    def differences(self, scores: FloatArray) -> FloatArray:
+        """s_i - s_j by row."""
+        return self._by_row(scores.take(self._i) - scores.take(self._j))
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """Values of the judges, shape (K,), by row."""
+        return values.take(self._judge)
+
+    def by_model(self, values: FloatArray, weight: FloatArray | None) -> FloatArray:
+        """Weighted sums over the rows that show a model first, minus those that show it second, shape (N,)."""
+        by_pair = self._over_rows(values, weight)
+        return _sums(self._i, by_pair, self._n) - _sums(self._j, by_pair, self._n)
+
+    def by_judge(self, values: FloatArray, *factors: FloatArray | None) -> FloatArray:
+        """Sums of products over the rows of a judge, shape (K,)."""
+        return _sums(self._judge, _product(values, *factors), self._k)
+
+    def by_pair(self, values: FloatArray, weight: FloatArray | None, total: FloatArray) -> None:
+        """Add weighted sums to a total by model shown first and model shown second, shape (N, N)."""
+        np.add.at(total.reshape(-1), self._pair, self._over_rows(values, weight))
+
+    def by_both(self, values: FloatArray, weight: FloatArray | None, total: FloatArray) -> None:
+        """Add weighted sums to a total by judge and, as in `by_model`, by model, shape (K, N)."""
+        weighted = _product(values, weight)
+        np.add.at(total.reshape(-1), self._with_first, weighted)
+        np.subtract.at(total.reshape(-1), self._with_second, weighted)
+
+
+class Table:
+    """Some of the pairs in a table of judges by pairs; with the methods of `Listed`."""
+
+    covariate = None
+
+    def __init__(
+        self,
+        n: int,
+        first: IntArray,
+        second: IntArray,
+        outcome: FloatArray,
+        count: FloatArray,
+        tied: FloatArray | None,
+    ) -> None:
+        self._n = n
+        self._i, self._j, self._pair = first, second, first * self._n + second
+        self.outcome, self.count, self.tied = outcome, count, tied
+
+    def differences(self, scores: FloatArray) -> FloatArray:
+        return (scores.take(self._i) - scores.take(self._j))[None, :]
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        return values[:, None]
+
+    def by_model(self, values: FloatArray, weight: FloatArray | None) -> FloatArray:
+        by_pair = self._over_judges(values, weight)
+        return _sums(self._i, by_pair, self._n) - _sums(self._j, by_pair, self._n)
+
+    def by_judge(self, values: FloatArray, *factors: FloatArray | None) -> FloatArray:
+        given = [factor for factor in factors if factor is not None]
+        of_judge = [factor[:, 0] for factor in given if factor.shape[1] == 1]
+        of_pair = [factor[0] for factor in given if factor.shape[1] > 1]
+        # einsum adds in one order; BLAS in each kernel's own, which iterations without a maximum blow up
+        summed = np.einsum("kp,p->k", values, _product(*of_pair)) if of_pair else values.sum(axis=1)
+        return _product(summed, *of_judge)
+
+    def by_pair(self, values: FloatArray, weight: FloatArray | None, total: FloatArray) -> None:
+        total.reshape(-1)[self._pair] += self._over_judges(values, weight)
+
+    def by_both(self, values: FloatArray, weight: FloatArray | None, total: FloatArray) -> None:
+        total += _product((self._signed @ values.T).T, weight)
+
+    @staticmethod
+    def _over_judges(values: FloatArray, weight: FloatArray | None) -> FloatArray:
+        summed: FloatArray = values.sum(axis=0) if weight is None else np.einsum("k,kp->p", weight[:, 0], values)
+        return summed
+
+    @cached_property
+    def _signed(self) -> csc_array:
+        """One for the model shown first and minus one for the other, by pair, shape (N, P)."""
+        models = np.stack([self._i, self._j], axis=1).ravel()
+        starts = np.arange(0, len(models) + 1, 2)
+        return csc_array((np.tile([1.0, -1.0], len(self._i)), models, starts), (self._n, len(self._i)))
+
+
+def _product(values: FloatArray, *factors: FloatArray | None) -> FloatArray:
+    for factor in factors:
+        values = values if factor is None else values * factor
+    return values
+
+
+def _sums(index: IntArray, values: FloatArray, size: int) -> FloatArray:
+    return np.bincount(index, values, size).astype(float, copy=False)
+
+
+def laid_out(cells: Comparisons, size: int) -> Iterable[Listed | Table]:
+    """All rows in parts of about a size."""
+    if len(cells) <= KEPT:
+        return _kept(cells, size)
+    return (Listed(cells, slice(start, start + size)) for start in range(0, len(cells), size))
+
+
+@remembered
+def _kept(cells: Comparisons, size: int) -> list[Listed | Table]:
+    n, k = len(cells.models), len(cells.judges)
+    pair = cells.first.astype(np.intp) * n + cells.second
+    new = np.r_[True, pair[1:] != pair[:-1]]
+    pairs = pair[new]
+    in_order = np.all((pair[1:] > pair[:-1]) | (~new[1:] & (cells.judge[1:] > cells.judge[:-1])))
+    if cells.covariate is not None or len(cells) < max(MANY, FILLED * k * len(pairs)) or not in_order:
+        return [Listed(cells, slice(start, start + size)) for start in range(0, len(cells), size)]
+    place = cells.judge * len(pairs) + (np.cumsum(new) - 1)
+
+    def table(values: FloatArray) -> FloatArray:
+        whole = np.zeros(k * len(pairs))
+        whole[place] = values
+        return whole.reshape(k, -1)
+
+    outcome, count = table(cells.outcome), table(cells.count)
+    tied = None if cells.tied is None else table(cells.tied)
+    step = max(1, size // k)
+    tables: list[Listed | Table] = []
+    for start in range(0, len(pairs), step):
+        part = slice(start, start + step)
+        first, second = np.divmod(pairs[part], n)
+        ties = None if tied is None else tied[:, part].copy()
+        tables.append(Table(n, first, second, outcome[:, part].copy(), count[:, part].copy(), ties))
+    return tables

@@ -1,0 +1,129 @@
+"""Judges that run off, held finite by shrinking them alone.
+
+Where a likelihood has no maximum because some judges' discriminations (or positions, or tie propensities) run off,
+every parameter of those judges is normal about its mean over the others, and nothing else has a penalty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.closure import offsets_at_zero
+from judgerank.engine.penalised import Penalised, Problem
+from judgerank.engine.solution import Solution, Status, unbounded_judges, unerring_judges
+from judgerank.engine.sums import evaluate
+from judgerank.engine.units import in_units
+from judgerank.model.members import Model, Parameters
+
+ALONE = (
+    1.0  # standard deviation of an unbounded judge's parameters about the mean of the others, in units of counts
+)
+MOST_PARAMETERS = 3_000  # of one matrix
+NOTHING = 1e-6  # log-odds of a typical pair under one judge, below which that judge counts as at zero
+
+
+def penalty_alone(
+    judges: np.ndarray, n_models: int, unbounded: np.ndarray, deviation: float = ALONE
+) -> np.ndarray:
+    """Precision matrix of (s, judges' blocks) when nothing but unbounded judges is shrunk, shape (D, D).
+
+    Parameters
+    ----------
+    judges : float array, shape (B, K)
+        Their parameters; those that are not finite have no part in a mean.
+    n_models : int
+    unbounded : bool array, shape (K,)
+    deviation : float
+        Standard deviation of the penalty.
+    """
+    blocks = [np.zeros((n_models, n_models))]
+    for row in judges:
+        others = np.isfinite(row) & ~unbounded
+        apart = np.eye(len(row)) - others / max(1, others.sum())
+        apart = apart[unbounded & np.isfinite(row)]
+        blocks.append(apart.T @ apart / deviation**2)
+    return block_diag(*blocks)
+
+
+def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
+    """An unbounded solution with those judges held finite by shrinking them alone, and no one else.
+
+    Log-discrimination, position and log tie propensity of such a judge are normal about their means over the other
+    judges in play with standard deviation one, where counts are in units (`engine.units`): with no maximum for
+    more data to draw nearer to, estimates must not hang on how much was counted. Judges at zero stay there. Who is
+    unbounded stays on record, and so does the status. Judges that run off once the first are held join them.
+    Judges that fall to zero then are put there: their log-discrimination would drag the mean down without end.
+    With slopes nothing is held: those have bounds, which this does not know; nor are more parameters than fit one
+    matrix. The scale is then that of the other judges.
+    """
+    if found.status is not Status.UNBOUNDED:
+        return found
+    if model.has_slope or has_many_parameters(cells, model):
+        return on_the_scale_of_the_others(cells, model, found)
+    cells, size = in_units(cells)
+    at, unbounded, steps = found.parameters, found.unbounded_judges, found.iterations
+    play = np.flatnonzero(at.in_play)
+    if not play.size:  # whoever runs off, in position or ties, says nothing of the models
+        return found
+    judges, done = at.judges.copy(), True
+    for _ in range(2 * len(play)):
+        part = cells.with_judges(cells.judges[k] for k in play)
+        away = np.isin(play, unbounded)
+        problem, start = _alone(part, model, Parameters(at.scores, at.judges[:, play]), away)
+        x, _, done, more = problem.mode(start, {"scores": 1.0}, Penalised())
+        here, steps = problem.parameters(x), steps + more
+        new = set(unbounded_judges(model, here) or unerring_judges(part, model, here)) - set(np.flatnonzero(away))
+        unbounded = tuple(sorted({*unbounded, *play[list(new)].tolist()}))
+        falling = ~away & (np.exp(here.judges[0]) * here.scores.std() < NOTHING) & (not model.fixed_scale)
+        judges[:, play] = here.judges
+        judges[0, play[falling]] = -np.inf
+        judges[1:, play[falling]] = offsets_at_zero(part, model)[:, falling]
+        if not new and not falling.any():
+            break
+        play = play[~falling]
+    if not done:  # there is no maximum, whether or not there is a place to stop
+        return found
+    here = Parameters(here.scores, judges)
+    return Solution(here, evaluate(cells, model, here), Status.UNBOUNDED, steps, unbounded, alone=ALONE).times(
+        size
+    )
+
+
+def on_the_scale_of_the_others(cells: Comparisons, model: Model, found: Solution) -> Solution:
+    """The same probabilities, with the geometric mean of discriminations one over judges that do not run off.
+
+    Where those that do were stopped is arbitrary, and so would be a scale that they have a part in.
+    """
+    at = found.parameters
+    others = at.in_play.copy()
+    others[list(found.unbounded_judges)] = False
+    if not others.any():
+        return found
+    judges, mean = at.judges.copy(), at.judges[0, others].mean()
+    judges[0] -= mean
+    here = Parameters(at.scores * np.exp(mean), judges)
+    return replace(found, parameters=here, evaluation=evaluate(cells, model, here))
+
+
+def has_many_parameters(cells: Comparisons, model: Model) -> bool:
+    """Whether there are more than `MOST_PARAMETERS`."""
+    return len(cells.models) + len(model.judge_blocks) * len(cells.judges) > MOST_PARAMETERS
+
+
+def _alone(part: Comparisons, model: Model, at: Parameters, away: np.ndarray) -> tuple[Problem, np.ndarray]:
+    """The problem in which the judges `away` alone are shrunk, and a start with them at the mean of the others."""
+    judges = at.judges.copy()
+    for row in judges:
+        others = np.isfinite(row) & ~away
+        row[away & np.isfinite(row)] = row[others].mean() if others.any() else 0.0
+    at = Parameters(at.scores, judges).normalised()
+    free = np.isfinite(judges)
+    free[: model.fixed_scale] = False
+    chosen = np.r_[np.ones(len(at.scores), bool), free.ravel()]
+    precision = penalty_alone(judges, len(at.scores), away)[np.ix_(chosen, chosen)]
+    problem = Problem(part, model, judges, precision)
+    return problem, problem.at(at)

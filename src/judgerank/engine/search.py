@@ -1,0 +1,228 @@
+"""Exact maximum likelihood over gamma_k >= 0: which climb of `judgerank.engine.newton` ends highest.
+
+One climb begins at the unweighted scores. Where the data do not rule out maxima elsewhere, many rough climbs at
+once (`judgerank.engine.basins`) say from where further exact ones are worth their while. A rough climb may stop
+well below its maximum, so the best end of every ranking is followed, however high it is, unless it predicts what
+an exact climb has already led to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import numpy as np
+from scipy.special import expit
+
+from judgerank.data.cache import remembered
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.basins import Ends, rough_maxima
+from judgerank.engine.choice import EQUAL_HEIGHT, height, highest
+from judgerank.engine.closure import assurance, guess, offsets_at_zero
+from judgerank.engine.newton import Newton, climb
+from judgerank.engine.slopes import elsewhere
+from judgerank.engine.solution import Solution, Status
+from judgerank.engine.starts import Rows, apart, shares
+from judgerank.engine.sums import Law, predictor
+from judgerank.engine.units import in_units
+from judgerank.model.members import BTL, Model, Parameters
+
+BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
+ASSURED = 2.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough
+WORTH = 3.0  # log-likelihood that the end of a rough climb, or a judge at zero, may lack and still be followed
+DIFFERENT = 0.5  # correlation of scores below which two ends are different rankings
+MOST_CLIMBS = 8
+FAR = 2e5  # log-odds at which a judge that runs off is compared: heights near their limit as one over them
+ROUNDS = 4  # of climbs, with slopes: after the first from where one judge might have another
+REACHED = 0.01  # as `basins.ALIKE`, of a start and an exact end; with lengths, MT-Bench has maxima 0.03 apart
+
+
+def maximise(
+    cells: Comparisons,
+    model: Model,
+    settings: Newton,
+    start: Parameters | None = None,
+    rough: Ends | None = None,
+    known: tuple[Solution, ...] = (),
+) -> Solution:
+    """Maximise the likelihood of aggregated comparisons.
+
+    With a `start`, by the one climb from there. If the highest climb runs off, there is no maximum. `rough`
+    saves the rough climbs, where they were made before; `known` are ends of other climbs. One climb goes by
+    ratios alone, whatever the scale of the counts; what is compared with constants is in units
+    (`engine.units`).
+    """
+    if start is not None:
+        return climb(cells, model, settings, start)
+    if not model.judge_blocks:
+        return from_zero(cells, model, settings)
+    first = from_unweighted(cells, model, settings)
+    if model.fixed_scale or (not model.has_slope and is_sure(cells, model, first)):
+        return first
+    units, size = in_units(cells)
+    ends = [end.times(1 / size) for end in (first, *known)]
+    return _highest(units, model, settings, ends, unweighted_scores(cells, settings), rough).times(size)
+
+
+def _highest(
+    cells: Comparisons,
+    model: Model,
+    settings: Newton,
+    ends: list[Solution],
+    unweighted: np.ndarray,
+    rough: Ends | None,
+) -> Solution:
+    """The highest end of the search, counts in units; ends of climbs made before are among those of it."""
+    if rough is None:
+        rough = rough_ends(cells, model, BOX | {"slope": settings.slope_bound})
+
+    def more(ends: list[Solution], starts: Iterable[Parameters]) -> tuple[list[Solution], Solution]:
+        ends = followed(cells, model, starts, lambda near: climb(cells, model, settings, near), *ends)
+        return ends, highest(ends, unweighted)
+
+    ends, best = more(ends, worth_climbing(cells, model, rough))
+    if model.has_ties:  # rough climbs take ties as half wins, and miss what ties alone lead to
+        ends, best = more(ends, without_each(cells, model, best.parameters))
+    for _ in range(ROUNDS * model.has_slope):
+        last = best
+        ends, best = more(ends, elsewhere(cells, model, best.parameters, settings))
+        if best.parameters is last.parameters:
+            break
+    return unless_one_runs_off(cells, model, settings, ends, best)
+
+
+def unless_one_runs_off(
+    cells: Comparisons, model: Model, settings: Newton, ends: list[Solution], best: Solution
+) -> Solution:
+    """The best end, unless the likelihood rises above it where a judge runs off: then there is no maximum.
+
+    A climb that runs off was stopped on its way up. One for each set of judges that do, and are at zero, goes on.
+    """
+    away: dict[tuple[object, ...], Solution] = {}
+    for end in sorted(ends, key=height, reverse=True):
+        if end.status is Status.UNBOUNDED and height(end) >= height(best) - WORTH:
+            away.setdefault((end.unbounded_judges, *end.parameters.in_play), end)
+    bar = height(best) + EQUAL_HEIGHT * max(1.0, abs(height(best)))
+    for end in away.values() if best.status.converged else ():
+        further = climb(cells, model, settings, end.parameters, furthest=FAR)
+        if height(further) > bar:
+            return further if further.status.converged else end
+    return best
+
+
+def resumed(cells: Comparisons, model: Model, settings: Newton, start: Parameters, bar: float) -> Solution:
+    """The maximum of comparisons of which a part was fitted before.
+
+    By one climb from there, if it can hardly have become another maximum's turn: there can hardly be a higher one
+    whatever was known before, or this one is above the `bar` that the others stay below. Else by a search.
+
+    Parameters
+    ----------
+    start : Parameters
+        Of the fit before.
+    bar : float
+        Log-likelihood that no other maximum which the search for that fit met can exceed now.
+    """
+    first = climb(cells, model, settings, start)
+    alone = not model.judge_blocks or model.fixed_scale
+    if first.status.converged and (alone or first.evaluation.log_likelihood > bar or is_sure(cells, model, first)):
+        return first
+    return maximise(cells, model, settings, known=(first,))
+
+
+def followed(
+    cells: Comparisons,
+    model: Model,
+    starts: Iterable[Parameters],
+    climb_from: Callable[[Parameters], Solution],
+    *ends: Solution,
+) -> list[Solution]:
+    """Ends of climbs, each start in turn, but for starts that predict the same as an end before them.
+
+    An end that was stopped is no reason to leave a start out: a climb from there may yet end.
+    """
+    found, weights = list(ends), shares(cells.judge, cells.count)
+
+    def predicted(at: Parameters) -> np.ndarray:
+        return expit(predictor(cells, model, at))
+
+    known = [predicted(end.parameters) for end in found if end.status is not Status.ITERATION_LIMIT]
+    for near in starts:
+        here = predicted(near)[:, None]
+        if not known or apart(weights, here, np.column_stack(known)).min() > REACHED:
+            found.append(climb_from(near))
+            if found[-1].status is not Status.ITERATION_LIMIT:
+                known.append(predicted(found[-1].parameters))
+    return found
+
+
+def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
+    """Whether there can hardly be a higher maximum than this one."""
+    height = found.evaluation.log_likelihood
+    return found.status.converged and assurance(cells, model, found.parameters, height) >= ASSURED
+
+
+def unweighted_scores(cells: Comparisons, settings: Newton) -> np.ndarray:
+    return from_zero(cells.pool_judges(), BTL, settings).parameters.scores
+
+
+@remembered
+def from_zero(cells: Comparisons, model: Model, settings: Newton) -> Solution:
+    """The climb from all parameters at zero."""
+    return climb(cells, model, settings, Parameters.zeros(model, cells))
+
+
+@remembered
+def from_unweighted(cells: Comparisons, model: Model, settings: Newton) -> Solution:
+    """The climb from the unweighted scores with judges to match."""
+    return climb(cells, model, settings, guess(cells, model, unweighted_scores(cells, settings)))
+
+
+def rough_ends(cells: Comparisons, model: Model, bounds: Mapping[str, float]) -> Ends:
+    """Where rough climbs in a box end; its bounds are by block."""
+    return rough_maxima(Rows(cells, model), bounds)
+
+
+def worth_climbing(
+    cells: Comparisons, model: Model, ends: Ends, within: float = WORTH, most: int = MOST_CLIMBS
+) -> list[Parameters]:
+    """Starts of exact climbs: the best end of every ranking that rough climbs lead to, and those near the highest.
+
+    Parameters
+    ----------
+    ends : Ends
+    within : float
+        Log-likelihood by which other ends may be lower than the highest.
+    most : int
+    """
+    rankings: list[int] = []
+    for place, end in enumerate(ends.parameters):
+        if all(_correlation(end, ends.parameters[other]) < DIFFERENT for other in rankings):
+            rankings.append(place)
+    near = np.flatnonzero(ends.heights >= ends.heights[0] - within)
+    chosen = [ends.parameters[place] for place in sorted(list(dict.fromkeys([*rankings, *near]))[:most])]
+    offsets = offsets_at_zero(cells, model)[-1:] if model.has_ties else np.zeros((0, len(cells.judges)))
+    return [Parameters(end.scores, np.concatenate([end.judges, offsets])) for end in chosen]
+
+
+def without_each(cells: Comparisons, model: Model, at: Parameters) -> Iterator[Parameters]:
+    """Starts with one judge at zero discrimination: in turn of those who lose little height by that."""
+    zero = Parameters(at.scores, at.judges.copy())
+    zero.judges[0], zero.judges[model.n_scale :] = -np.inf, offsets_at_zero(cells, model)
+    lost = by_judge(cells, model, at) - by_judge(cells, model, zero)
+    for k in np.flatnonzero(at.in_play & (lost < WORTH)):
+        judges = at.judges.copy()
+        judges[:, k] = zero.judges[:, k]
+        yield Parameters(at.scores, judges)
+
+
+def by_judge(cells: Comparisons, model: Model, at: Parameters) -> np.ndarray:
+    """The log-likelihood, shape (K,)."""
+    nu = np.exp(at.judges[-1]).take(cells.judge) if model.has_ties else None
+    rows = cells.count * Law(predictor(cells, model, at), nu).log_likelihood(cells.outcome, cells.tied)
+    return np.bincount(cells.judge, rows, len(cells.judges))
+
+
+def _correlation(one: Parameters, other: Parameters) -> float:
+    """Of zero-sum scores, which a rough climb always moves away from zero."""
+    a, b = one.scores, other.scores
+    return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), np.finfo(float).tiny))

@@ -1,0 +1,195 @@
+"""What a solver hands back, and the ways it can have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
+from judgerank.engine.sums import CHUNK, Evaluation
+from judgerank.model.members import Model, Parameters
+
+LARGEST_LOG_ODDS = 2e2  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
+EQUAL = 1e-8  # scores closer than this, relative to their range, count as equal: fits are exact to about 1e-10
+ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
+LARGEST_TOLERANCE = 1e-5  # relative gradient beyond which no point may be called a maximum
+
+
+class Status(StrEnum):
+    """How a fit ended.
+
+    The likelihood is not concave in scores and discriminations together: a maximum is the one reached from the
+    solver's starts, on the boundary or not.
+    """
+
+    INTERIOR = "interior"  # a stationary point with every discrimination positive
+    BOUNDARY = "boundary"  # the maximum over gamma >= 0 has judges at zero (KKT conditions certified)
+    LOCALIZED = "localized"  # a maximum over a compact set (a box, bounded slopes) that lies on its edge
+    STOPPING_RULE = "stopping_rule"  # the published algorithm's rule fired: the gradient is small, not zero
+    SHRUNK = "shrunk"  # the maximum of a penalised likelihood, which always exists
+    UNBOUNDED = "unbounded"  # some discrimination runs off to infinity: there is no maximum
+    ITERATION_LIMIT = "iteration_limit"  # stopped before the tolerance was met: not a maximum
+
+    @property
+    def converged(self) -> bool:
+        return self not in (Status.UNBOUNDED, Status.ITERATION_LIMIT)
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another maximum of the same likelihood.
+
+    Attributes
+    ----------
+    gap : float
+        Log-likelihood by which it is lower.
+    parameters : Parameters
+    ambiguous : bool
+        Whether the gap is so small that rounding could have decided between the two.
+    """
+
+    gap: float
+    parameters: Parameters
+    ambiguous: bool
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where a solver ended.
+
+    Attributes
+    ----------
+    parameters : Parameters
+        Normalised as in equation (3), over the judges in play.
+    evaluation : Evaluation
+        Log-likelihood and gradient there.
+    status : Status
+    iterations : int
+    unbounded_judges : tuple of int
+        Indices of the judges whose discrimination has no finite maximum.
+    spread : mapping of str to float, optional
+        Standard deviations of the penalty by block, where there is one.
+    rival : Rival, optional
+        The best other maximum that the search met. There is none where one climb was enough.
+    alone : float, optional
+        Standard deviation of the penalty on the unbounded judges, where they alone have one.
+    """
+
+    parameters: Parameters
+    evaluation: Evaluation
+    status: Status
+    iterations: int
+    unbounded_judges: tuple[int, ...] = ()
+    spread: Mapping[str, float] | None = None
+    rival: Rival | None = None
+    alone: float | None = None
+
+    def times(self, factor: float) -> Solution:
+        """That of so many times as many comparisons, the parameters as they are."""
+        rival = self.rival and replace(self.rival, gap=factor * self.rival.gap)
+        alone = self.alone and self.alone / np.sqrt(factor)
+        return replace(self, evaluation=self.evaluation.times(factor), rival=rival, alone=alone)
+
+
+def unbounded_judges(model: Model, at: Parameters, furthest: float = LARGEST_LOG_ODDS) -> tuple[int, ...]:
+    """Judges whose gamma has outgrown every sensible size: they order the models lexicographically.
+
+    Such a judge never errs between clusters of models whose scores collapse as its gamma grows.
+    """
+    if not model.judge_blocks or model.fixed_scale:
+        return ()
+    return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.scores.std() > furthest).tolist())
+
+
+def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
+    """Judges in play that never disagree with the order of the scores.
+
+    The likelihood rises in such a judge's discrimination without end, so no finite point is a maximum. Where a
+    judge may lean towards a position, that is a judge who prefers the first model exactly if it is better by more
+    than some margin, or who never prefers one of the positions. Where ties are an outcome, it is one whose ties
+    lie between its preferences, or who does nothing but tie.
+    """
+    if not model.judge_blocks:
+        return ()
+    if model.has_ties:
+        return _separated_with_ties(cells, model, at)
+    if model.has_position:
+        return _separated_by_a_margin(cells, at, model.fixed_scale)
+    slack = EQUAL * np.ptp(at.scores)
+    errs, decides = np.zeros((2, len(cells.judges)), bool)
+    for start in range(0, len(cells), CHUNK):
+        rows = slice(start, start + CHUNK)
+        d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
+        apart = np.abs(d) > slack  # between equal scores there is nothing to agree with
+        against = np.where(d > 0, cells.outcome[rows] < 1, cells.outcome[rows] > 0) & apart
+        errs[cells.judge[rows][against]] = True
+        decides[cells.judge[rows][apart]] = True
+        if errs.all():
+            break
+    return tuple(np.flatnonzero(at.in_play & decides & ~errs).tolist())
+
+
+def _separated_by_a_margin(cells: Comparisons, at: Parameters, fixed_scale: bool) -> tuple[int, ...]:
+    """Judges whose least difference with a vote for the first model is no less than their largest against it."""
+    least, largest = np.full(len(cells.judges), np.inf), np.full(len(cells.judges), -np.inf)
+    slack = EQUAL * np.ptp(at.scores)
+    for start in range(0, len(cells), CHUNK):
+        rows = slice(start, start + CHUNK)
+        d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
+        won, lost = cells.outcome[rows] > 0, cells.outcome[rows] < 1
+        np.minimum.at(least, cells.judge[rows][won], d[won])
+        np.maximum.at(largest, cells.judge[rows][lost], d[lost])
+    one_sided = np.isinf(least) | np.isinf(largest)
+    if fixed_scale:  # what scores and positions do together is for recession.py to say
+        return tuple(np.flatnonzero(one_sided).tolist())
+    return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest - slack))).tolist())
+
+
+def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
+    """Judges whose answers, in the order second, tie, first, never fall as the difference grows."""
+    d = at.scores.take(cells.first) - at.scores.take(cells.second)
+    slack = EQUAL * np.ptp(at.scores)
+    tied = cells.known_ties
+    shares = np.array([1 - cells.outcome - tied / 2, tied, cells.outcome - tied / 2])
+    if not model.has_position:  # either way round is alike: against the order, tie, with it
+        shares = np.where(d < 0, shares[::-1], shares)
+        shares[0] = np.where(np.abs(d) <= slack, 0.0, shares[0])
+        d = np.abs(d)
+    given = shares > EQUAL
+    size = len(cells.judges)
+    least, largest = np.full((3, size), np.inf), np.full((3, size), -np.inf)
+    for answer, rows in enumerate(given):
+        np.minimum.at(least[answer], cells.judge[rows], d[rows])
+        np.maximum.at(largest[answer], cells.judge[rows], d[rows])
+    never = np.isinf(least)
+    in_order = (least[1] >= largest[0] - slack) & (least[2] >= np.maximum(largest[0], largest[1]) - slack)
+    if model.has_position:
+        one_sided = never[0] | never[2]
+    else:
+        decides = np.bincount(cells.judge, cells.count * (1 - tied), size) > EQUAL
+        one_sided, in_order = ~decides, in_order & never[0]
+    moving = at.in_play & (not model.fixed_scale)
+    return tuple(np.flatnonzero(one_sided | (moving & in_order)).tolist())
+
+
+def require_tolerance(tolerance: float) -> None:
+    """Refuse a tolerance at which every point would count as a maximum, or none could.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if not 0 < tolerance <= LARGEST_TOLERANCE:
+        raise ConfigError(f"tolerance must be positive and at most {LARGEST_TOLERANCE}, not {tolerance!r}")
+
+
+def require_positive(settings: object, *names: str) -> None:
+    """Refuse settings that would leave a solver nothing to do."""
+    for name in names:
+        value = getattr(settings, name)
+        if not 0 < value < np.inf:
+            raise ConfigError(f"{name} must be positive and finite, not {value!r}")

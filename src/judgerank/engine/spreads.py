@@ -1,0 +1,76 @@
+"""What the data leave open of the standard deviations that a penalised fit takes.
+
+They are fitted to a handful of scores and judges, and a covariance that takes them for known is too small: most
+of all for what no comparison tells, such as differences between models that none connects, whose variance is the
+prior's and no other. Here the posterior of theta is a mixture over a few values of log tau (Rue, Martino and
+Chopin, 2009, section 6.5), its mean square about the estimate being
+
+    sum w_i (V_i + (theta_i - theta)(theta_i - theta)'),
+
+V_i the covariance at tau_i and theta_i the mode there. The second part is the first-order correction of Kass and
+Steffey (1989), which leaves the first as it was and so does nothing for those differences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.penalised import Penalised, problem_of
+from judgerank.engine.solution import Solution
+from judgerank.engine.sums import evaluate
+from judgerank.model.members import Model
+
+STEP = 0.1  # of log tau, for the curvature of its log posterior
+LEAST_CURVATURE = 1.0  # that of the prior of log tau alone
+
+
+def mixture(
+    cells: Comparisons, model: Model, settings: Penalised, found: Solution
+) -> tuple[tuple[float, Solution], ...]:
+    """The fit, and those at standard deviations on either side of its own, with weights that sum to one.
+
+    Each of the m that were fitted moves by itself, sqrt(m + 2) posterior standard deviations of its logarithm up
+    and down: if the posterior is normal these 2 m + 1 points have its mean and variances, and if m is one they are
+    those of Gauss and Hermite. Weights allow for one that is not, by the ratio of its density there to the normal.
+
+    Parameters
+    ----------
+    cells : Comparisons
+        Those fitted.
+    model : Model
+    settings : Penalised
+        Standard deviations that they give are known.
+    found : Solution
+        Of `penalised.maximise`.
+    """
+    if found.spread is None:  # no penalty
+        return ((1.0, found),)
+    known = found.spread
+    problem = problem_of(cells, model)
+    start = problem.at(found.parameters)
+    fitted = [name for name in known if getattr(settings, name) is None]
+    if not fitted:
+        return ((1.0, found),)
+
+    def moved(name: str, by: float) -> tuple[float, Solution]:
+        """Log posterior density of log tau, and the fit, where one of them has moved."""
+        spread = {**known, name: known[name] * np.exp(by)}
+        x = problem.mode(start, spread, settings)[0]
+        density = problem.marginal(x, spread) - 0.5 * sum(np.log(spread[other]) ** 2 for other in fitted)
+        at = problem.parameters(x)
+        return density, replace(found, parameters=at, evaluation=evaluate(cells, model, at), spread=spread)
+
+    centre, reach = moved(fitted[0], 0.0)[0], len(fitted) + 2
+    logs, solutions = [np.log(4.0)], [found]
+    for name in fitted:
+        curvature = (2 * centre - moved(name, STEP)[0] - moved(name, -STEP)[0]) / STEP**2
+        size = np.sqrt(reach / max(curvature, LEAST_CURVATURE))
+        for by in (size, -size):
+            density, solution = moved(name, by)
+            logs.append(density - centre + reach / 2)
+            solutions.append(solution)
+    weights = np.exp(np.array(logs) - max(logs))
+    return tuple(zip((weights / weights.sum()).tolist(), solutions, strict=True))

@@ -1,0 +1,41 @@
+"""Components of the comparisons fitted apart: a ranking of each, where there is none of all."""
+
+from __future__ import annotations
+
+from judgerank.data.arrays import IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import split
+from judgerank.engine.settings import Settings
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+
+
+def fit_apart(
+    comparisons: Comparisons,
+    model: str = "judge_aware",
+    solver: str | Settings = "newton",
+    cluster: IntArray | None = None,
+) -> tuple[FitResult, ...]:
+    """Fit every component by itself; `pairs.pairwise` and `pairs.rank_intervals` take the fits together.
+
+    Scores are comparable within a component only, and so are discriminations: a judge has one in each.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Raw comparisons where there are clusters.
+    model, solver
+        As for `fit`.
+    cluster : int array, shape (T,), optional
+        Cluster of each comparison, for `FitResult.clustered`.
+
+    Raises
+    ------
+    JudgerankError
+        As `fit` and `FitResult.clustered` do, for any component.
+    """
+    fits = []
+    for part, rows in split(comparisons):
+        fitted = fit(part, model, solver)
+        fits.append(fitted if cluster is None else fitted.clustered(part, cluster[rows]))
+    return tuple(fits)

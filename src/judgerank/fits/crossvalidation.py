@@ -1,0 +1,110 @@
+"""How well members of the family predict comparisons they have not seen; folds are made of whole questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+from scipy.special import xlog1py, xlogy
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.result import FitResult
+from judgerank.model.simulate import generator
+
+Fitter = Callable[[Comparisons], FitResult]
+
+
+def folds_of(judgments: Judgments, n_folds: int, seed: int) -> IntArray:
+    """Fold of every comparison, shape (T,): questions are dealt to folds at random.
+
+    Raises
+    ------
+    ConfigError
+        If there are fewer questions than folds, or fewer than two folds.
+    """
+    n_questions = judgments.question.max() + 1
+    if not 2 <= n_folds <= n_questions:
+        raise ConfigError(f"{n_folds} folds cannot be made of {n_questions} questions")
+    dealt = generator(seed, "folds", judgments.name).permutation(n_questions) % n_folds
+    return dealt[judgments.question]
+
+
+def cross_validated(comparisons: Comparisons, members: Mapping[str, Fitter], fold: IntArray) -> pd.DataFrame:
+    """Fit each member to all folds but one and predict that one.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Raw rows.
+    members : mapping of str to callable
+        From comparisons to a fit, by name.
+    fold : int array, shape (T,)
+
+    Returns
+    -------
+    DataFrame
+        ``member, fold, comparisons, log_loss, accuracy, log_loss_three``: log-loss per comparison, a tie being
+        half a win; the share of decided comparisons whose winner had the larger probability; and log-loss with a
+        tie being an outcome of its own (see `three_outcomes`).
+    """
+    rows = []
+    for number in range(fold.max() + 1):
+        train, test = (comparisons.take(np.flatnonzero(keep)) for keep in (fold != number, fold == number))
+        y = test.outcome
+        for member, fit_member in members.items():
+            fitted = fit_member(train)
+            p = fitted.probability(test)
+            loss = losses(y, p)
+            given = np.take_along_axis(three_outcomes(fitted, train, test), (2 * y).astype(int)[:, None], axis=1)
+            rows.append({"member": member, "fold": number, **loss, "log_loss_three": -float(np.log(given).mean())})
+    return pd.DataFrame(rows)
+
+
+def losses(y: FloatArray, p: FloatArray) -> dict[str, float]:
+    """Log-loss per comparison, and the share of decided ones whose winner had the larger probability.
+
+    A probability of one half, as for a judge at zero, is half a hit.
+
+    Parameters
+    ----------
+    y : float array, shape (T,)
+        Outcomes, a tie being half a win; or their means, of which there is no accuracy.
+    p : float array, shape (T,)
+        Predicted means. They are held one rounding error away from zero and one, so that a loss is at most 36.
+    """
+    p = np.clip(p, np.finfo(float).eps, 1 - np.finfo(float).eps)
+    decided = (y == 0) | (y == 1)
+    lead = np.round(p[decided] - 0.5, 12)  # rounding error is no preference
+    hits = float(np.mean((1 + np.sign(lead) * np.sign(y[decided] - 0.5)) / 2)) if decided.any() else np.nan
+    return {"comparisons": len(y), "log_loss": -float(np.mean(xlogy(y, p) + xlog1py(1 - y, -p))), "accuracy": hits}
+
+
+def three_outcomes(fitted: FitResult, train: Comparisons, test: Comparisons) -> FloatArray:
+    """Probabilities that the second model wins, of a tie, and that the first wins, shape (T, 3).
+
+    Where a member takes ties for half a win, a judge ties as often as in training whoever is compared. Half a tie
+    is added to every judge's, so that none is held to be impossible.
+    """
+    judge = pd.Index(train.judges).get_indexer(pd.Index(test.judges))[test.judge]
+    many = np.bincount(train.judge, train.count, len(train.judges))
+    ties = np.bincount(train.judge, train.count * train.with_ties().known_ties, len(train.judges))
+    p = fitted.probability(test)
+    if fitted.model.has_ties:
+        tie = fitted.tie_probability(test)
+        decided = (p - tie / 2) / (1 - tie)
+        tie = np.maximum(tie, 0.5 / (many + 1)[judge])
+    else:
+        tie, decided = ((ties + 0.5) / (many + 1))[judge], p
+    return np.stack([(1 - tie) * (1 - decided), tie, (1 - tie) * decided], axis=1)
+
+
+def losses_with_ties(fitted: FitResult, train: Comparisons, test: Comparisons) -> FloatArray:
+    """Log-loss of every row with a tie an outcome of its own (`three_outcomes`), shape (T,)."""
+    p = np.maximum(three_outcomes(fitted, train, test), np.finfo(float).eps)
+    tied = test.with_ties().known_ties
+    share = np.stack([1 - test.outcome - tied / 2, tied, test.outcome - tied / 2], axis=1)
+    return np.asarray(-(share * np.log(p)).sum(axis=1))

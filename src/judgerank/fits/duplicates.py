@@ -1,0 +1,102 @@
+"""Judges that may be one model under several names: how alike they answer, and what merging them changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.frames import OUTCOMES
+from judgerank.data.judgments import Judgments
+
+ITEM = ["question_id", "model_a", "model_b"]
+
+
+def answer_agreement(judgments: Judgments, fewest: int, level: float = 0.95) -> pd.DataFrame:
+    """Share of equal answers of every two judges on the items both judged, with Wilson's interval.
+
+    An item is a question with two models in the order shown; of several answers of a judge the first counts.
+
+    Returns
+    -------
+    DataFrame
+        ``dataset, judge_1, judge_2, shared, agreement, low, high`` for pairs with at least `fewest` shared items.
+    """
+    frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))]
+    once = frame.drop_duplicates([*ITEM, "judge_model"])
+    answers = once.pivot(index=ITEM, columns="judge_model", values="judge_preferred_model")
+    rows = []
+    for one, other in combinations(sorted(answers.columns), 2):
+        both = answers[[one, other]].dropna()
+        if len(both) >= fewest:
+            alike = int((both[one] == both[other]).sum())
+            share = (alike / len(both), *wilson(alike, len(both), level))
+            rows.append((judgments.name, one, other, len(both), *share))
+    return pd.DataFrame(rows, columns=["dataset", "judge_1", "judge_2", "shared", "agreement", "low", "high"])
+
+
+def wilson(successes: int, trials: int, level: float) -> tuple[float, float]:
+    """Wilson's interval of a share."""
+    from scipy.stats import binomtest  # loads slowly
+
+    ends = binomtest(successes, trials).proportion_ci(level, method="wilson")
+    return float(ends.low), float(ends.high)
+
+
+def agreement_by_kind(pairs: pd.DataFrame, strong: Iterable[str], level: float = 0.95) -> pd.DataFrame:
+    """The suspected ids beside other pairs of strong judges, and beside the rest.
+
+    Strong judges are the fair comparison: two judges who always prefer the same slot answer alike too.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        As `answer_agreement` gives it for one set, with ``one_model``: whether both are suspected ids.
+    strong : iterable of str
+    level : float
+        Of Wilson's interval of the pooled share; pairs share items, so it is somewhat too short.
+
+    Returns
+    -------
+    DataFrame
+        ``dataset, kind, pairs, shared, agreement, low, high, lowest, highest``.
+    """
+    strong = list(strong)
+    both = pairs["judge_1"].isin(strong) & pairs["judge_2"].isin(strong)
+    kind = pd.Series("other pairs", pairs.index).mask(both, "other strong pairs")
+    kind = kind.mask(pairs["one_model"], "the ids that may be one model")
+    rows = []
+    for (dataset, name), group in pairs.groupby([pairs["dataset"], kind], sort=False):
+        shared = int(group["shared"].sum())
+        alike = round(float(group["shared"].to_numpy() @ group["agreement"].to_numpy()))
+        row = {
+            "dataset": dataset,
+            "kind": name,
+            "pairs": len(group),
+            "shared": shared,
+            "agreement": alike / shared,
+        }
+        low, high = wilson(alike, shared, level)
+        ends = {"low": low, "high": high, "lowest": group["agreement"].min(), "highest": group["agreement"].max()}
+        rows.append(row | ends)
+    columns = ["dataset", "kind", "pairs", "shared", "agreement", "low", "high", "lowest", "highest"]
+    return pd.DataFrame(rows, columns=columns).sort_values(["dataset", "kind"], ignore_index=True)
+
+
+def with_judges_merged(judgments: Judgments, names: Iterable[str], merged: str) -> Comparisons:
+    """The comparisons with these judges as one judge, who has one vote an item: the mean of their answers."""
+    frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))]
+    alike = frame["judge_model"].isin(list(names))
+    renamed = frame.assign(judge_model=frame["judge_model"].where(~alike, merged))
+    outcome = renamed["judge_preferred_model"].map(OUTCOMES)
+    votes = renamed[alike].assign(outcome=outcome[alike]).groupby([*ITEM, "judge_model"], as_index=False)
+    single = votes[["outcome"]].mean()
+    others = renamed[~alike].assign(outcome=outcome[~alike])
+    rows: pd.DataFrame = pd.concat([others, single], ignore_index=True)
+    c = Comparisons.from_frame(rows.assign(judge_preferred_model="a"))
+    return Comparisons(
+        c.models, c.judges, c.first, c.second, c.judge, np.asarray(rows["outcome"], float), dropped=c.dropped
+    )

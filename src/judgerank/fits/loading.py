@@ -1,0 +1,88 @@
+"""A fit read back from the file that `judgerank.fits.storing` wrote."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from judgerank.data.arrays import AnyArray
+from judgerank.data.errors import DataError
+from judgerank.engine.solution import Status
+from judgerank.fits.result import FitResult
+from judgerank.fits.storing import PARTS, VERSION
+from judgerank.questions.groups import Group
+from judgerank.questions.marginal import Marginal
+from judgerank.questions.maximum import Found
+from judgerank.questions.result import QuestionFit
+
+
+def load(path: str | PathLike[str]) -> FitResult | QuestionFit:
+    """Read a fit that `FitResult.save` or `QuestionFit.save` wrote; it is equal to the last bit.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it is another one, or it is of another version.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            header = json.loads(str(file["header"]))
+            version, tree = header["judgerank_fit"], header["fit"]
+            if version != VERSION:
+                raise DataError(f"{path} is a fit saved in version {version}, and this reads version {VERSION}")
+            kind = header.get("kind", FitResult.__name__)
+            return _unpacked({"kind": kind, "fields": tree}, file, _kinds())
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}") from None
+    except (AttributeError, EOFError, KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path} is not a fit that judgerank saved, or it is damaged") from None
+
+
+def _kinds() -> dict[str, Any]:
+    """What is made when a file is read, by name."""
+    kinds: list[Any] = [*PARTS, FitResult, Group, Marginal, Found, QuestionFit]
+    return {kind.__name__: kind for kind in kinds}
+
+
+def about(path: str | PathLike[str]) -> dict[str, Any]:
+    """What was said of a saved fit when it was saved; nothing, of one saved without.
+
+    Raises
+    ------
+    DataError
+        As of `load`.
+    """
+    load(path)  # which says what is wrong with a file
+    with np.load(path, allow_pickle=False) as file:
+        told = json.loads(str(file["header"])).get("about", {})
+    return dict(told)
+
+
+def _unpacked(value: Any, arrays: Mapping[str, AnyArray], kinds: Mapping[str, Any]) -> Any:
+    """The inverse of `_packed`."""
+
+    def inner(part: Any) -> Any:
+        return _unpacked(part, arrays, kinds)
+
+    match value:
+        case {"array": number}:
+            return arrays[f"array_{number}"]
+        case {"sparse": parts, "shape": shape}:
+            return csr_array(tuple(inner(part) for part in parts), shape=tuple(shape))
+        case {"kind": kind, "fields": named}:
+            return kinds[kind](**{name: inner(part) for name, part in named.items()})
+        case {"status": status}:
+            return Status(status)
+        case {"tuple": parts}:
+            return tuple(inner(part) for part in parts)
+        case {"mapping": named}:
+            return {name: inner(part) for name, part in named.items()}
+    return value

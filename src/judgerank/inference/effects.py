@@ -1,0 +1,71 @@
+"""A quality of its own for every answer, as a fit remembers it: predictions are averages over it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from judgerank.data.arrays import FloatArray
+from judgerank.engine.sums import Law
+from judgerank.model.members import Parameters
+
+STEP, REACH = 0.09, 5.5  # between nodes and of them, in standard deviations: the trapezoidal rule
+
+
+class Averaged(NamedTuple):
+    """Law of an outcome on a question drawn at random.
+
+    Attributes
+    ----------
+    mean, tie : float array
+        As of `judgerank.engine.sums.Law`.
+    by_eta, by_log_tie : float array
+        Derivatives of the mean in the predictor, and of it in the logarithm of the tie propensity, which is that
+        of the tie in the predictor too.
+    tie_by_log_tie : float array
+        Derivative of the tie's probability in the logarithm of its propensity.
+    """
+
+    mean: FloatArray
+    tie: FloatArray
+    by_eta: FloatArray
+    by_log_tie: FloatArray
+    tie_by_log_tie: FloatArray
+
+
+@dataclass(frozen=True)
+class QuestionEffects:
+    """What was integrated out of a fit.
+
+    Attributes
+    ----------
+    sigma : float
+        Standard deviation of an answer's quality about its model's score.
+    log_likelihood : float
+        The log marginal likelihood.
+    without : Parameters
+        The fit without them: near it equal scores are tested.
+    """
+
+    sigma: float
+    log_likelihood: float
+    without: Parameters
+
+    def law(self, eta: FloatArray, scale: FloatArray, nu: FloatArray | None) -> Averaged:
+        """Law on a question drawn at random, for predictors and discriminations of one shape."""
+        nodes, weights = normal_nodes()
+        spread = np.sqrt(2.0) * self.sigma * np.asarray(scale)[..., None] * nodes
+        law = Law(np.asarray(eta)[..., None] + spread, None if nu is None else np.asarray(nu)[..., None])
+        parts = law.mean, law.tie, law.variance, law.with_ties, law.tie * (1 - law.tie)
+        return Averaged(*(part @ weights if part.ndim else part for part in parts))
+
+
+@lru_cache(maxsize=1)
+def normal_nodes() -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights of a mean over a standard normal."""
+    nodes = STEP * np.arange(-np.floor(REACH / STEP), np.floor(REACH / STEP) + 1)
+    weights = np.exp(-(nodes**2) / 2)
+    return nodes, weights / weights.sum()

@@ -1,0 +1,136 @@
+"""Intervals and contrasts of a fit's estimates (section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import FloatArray
+from judgerank.data.errors import DataError, NoIntervalError
+from judgerank.inference.uncertainty import Uncertainty
+from judgerank.inference.wald import wald
+
+FURTHEST = 50.0  # of an interval's end from the estimate, in its logarithm: of a judge all but at zero
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Intervals(Uncertainty):
+    """Estimates and their covariance as tables and intervals.
+
+    Attributes
+    ----------
+    comparisons, model, settings, solution, robust, by_cluster, n_clusters
+        Those of `Uncertainty`.
+    """
+
+    def confidence_intervals(self, level: float = 0.95) -> pd.DataFrame:
+        """Wald intervals of every free parameter: ``parameter, name, estimate, low, high``.
+
+        `parameter` is ``score``, ``discrimination``, ``slope``, ``position`` or ``tie``. Those of discriminations
+        and tie propensities are taken in the logarithm, so that they stay above zero. Judges at zero have NaN for
+        the ends of their discrimination and slope, judges who never tie for those of their tie propensity, and
+        judges without a finite maximum for all of theirs.
+
+        Shrinkage draws a judge far from the panel toward it, and intervals about the shrunk estimate do not make
+        up for that: those of a judge ten times below or five times above the others hold little more
+        than half of the time (``results/validity/coverage.csv``, far).
+
+        Raises
+        ------
+        NoIntervalError
+            If the fit has no covariance.
+        ConfigError
+            If the level is not between 0 and 1.
+        """
+        return self._table(self.standard_errors, level)[["parameter", "name", "estimate", "low", "high"]]
+
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+        """All estimates: ``parameter, name, estimate, standard_error, low, high, status``, one row each.
+
+        Intervals are those of `confidence_intervals`, NaN if the fit has none. Standard errors are in the units of
+        the estimates. The status of a score is that of the fit, of a judge's parameters that of the judge.
+
+        Raises
+        ------
+        ConfigError
+            If the level is not between 0 and 1.
+        """
+        try:
+            errors = self.standard_errors
+        except NoIntervalError:
+            errors = np.full(len(self.scores) + self.free.size, np.nan)
+        return self._table(errors, level)
+
+    def _table(self, errors: FloatArray, level: float) -> pd.DataFrame:
+        """All estimates, given their standard errors, shape (N + B K,)."""
+        models, judges = list(self.comparisons.models), list(self.comparisons.judges)
+        at = self.solution.parameters
+        parameters, estimates = ["score"] * len(models), [at.scores]
+        for block, values in zip(self.model.judge_blocks, at.judges, strict=True):
+            parameters += [block.removeprefix("log_")] * len(judges)
+            estimates.append(np.exp(values) if block.startswith("log_") else values)
+        estimate, n_blocks = np.concatenate(estimates), len(at.judges)
+        low, high = wald(estimate, errors, level, self.degrees_of_freedom)
+        positive = np.isin(parameters, ("discrimination", "tie"))
+        with np.errstate(invalid="ignore"):
+            relative = errors[positive] / estimate[positive]
+        ends = wald(np.zeros(len(relative)), relative, level, self.degrees_of_freedom)
+        low[positive], high[positive] = estimate[positive] * np.exp(np.clip(ends, -FURTHEST, FURTHEST))
+        rows = pd.DataFrame({"parameter": parameters, "name": models + judges * n_blocks, "estimate": estimate})
+        rows = rows.assign(standard_error=errors, low=low, high=high)
+        rows["status"] = [str(self.status)] * len(models) + self.judge_status.tolist() * n_blocks
+        if self.model.fixed_scale:
+            rows = rows[rows["parameter"] != "discrimination"].reset_index(drop=True)
+        return rows
+
+    def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> dict[str, float]:
+        """Estimate, standard error and Wald interval of a linear functional c' theta (section 3.3).
+
+        Parameters
+        ----------
+        weights : mapping of str to float
+            Weights of scores by model and of discriminations by judge in play; a name that is both means
+            the model.
+
+        Raises
+        ------
+        DataError
+            If a name is neither a model nor a judge in play.
+        """
+        in_play = np.asarray(self.free[:1].any(axis=0))  # none for BTL
+        names = [*self.comparisons.models, *self._judges(in_play)]
+        values = np.r_[self.scores.to_numpy(), self.discrimination.to_numpy()[in_play]]
+        c = np.zeros(len(self.covariance))
+        for name, weight in weights.items():
+            if name not in names:
+                raise DataError(f"{name!r} is neither a model nor a judge with a free discrimination")
+            c[names.index(name)] = weight  # models come first
+        estimate = float(c[: len(values)] @ values)
+        error = float(np.sqrt(max(float(c @ self.covariance_discrimination @ c), 0.0)))
+        low, high = wald(np.array(estimate), np.array(error), level, self.degrees_of_freedom)
+        return {"estimate": estimate, "standard_error": error, "low": float(low), "high": float(high)}
+
+    def discrimination_curve(self, judge: str, covariate: FloatArray, level: float = 0.95) -> pd.DataFrame:
+        """gamma_k(z) of one judge with pointwise intervals, taken in log gamma: ``z, estimate, low, high``.
+
+        Raises
+        ------
+        DataError
+            If there is no such judge in play.
+        """
+        k = self.comparisons.judges.index(judge) if judge in self.comparisons.judges else None
+        if k is None or not self.free[:1, k].any():
+            raise DataError(f"{judge!r} is not a judge with a free discrimination")
+        z = np.asarray(covariate, float)
+        position = len(self.comparisons.models) + np.cumsum(self.free.ravel()).reshape(self.free.shape) - 1
+        design = np.zeros((len(z), len(self.covariance)))
+        for values, block in zip((np.ones_like(z), z), range(self.model.n_scale), strict=False):
+            if self.free[block, k]:
+                design[:, position[block, k]] = values
+        error = np.sqrt(np.maximum(np.einsum("td,de,te->t", design, self.covariance, design), 0.0))
+        centre = np.log(self.discrimination[judge]) + self.slope[judge] * z
+        low, high = wald(centre, error, level, self.degrees_of_freedom)
+        return pd.DataFrame({"z": z, "estimate": np.exp(centre), "low": np.exp(low), "high": np.exp(high)})

@@ -1,0 +1,92 @@
+"""Residuals of comparisons at a fit, what the judges' offsets share with them, and their sums by cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.sums import Law, predictor
+from judgerank.model.members import Model, Parameters
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Comparisons seen from the fit: judge, counted variance and residual of every outcome, counted signal."""
+
+    cells: Comparisons
+    judge: IntArray
+    variance: FloatArray
+    residual: FloatArray
+    signal: FloatArray
+    offsets: tuple[
+        tuple[FloatArray, FloatArray], ...
+    ]  # covariance with the outcome, and residual, of b and log nu
+    own: tuple[tuple[FloatArray, ...], ...]  # information of those among themselves
+
+    @classmethod
+    def at(cls, cells: Comparisons, model: Model, at: Parameters) -> Residuals:
+        pooled = not model.judge_blocks
+        k = np.zeros(len(cells), np.intp) if pooled else cells.judge.astype(np.intp)
+        eta = predictor(cells, model, at)
+        signal = eta - at.judges[model.row("position")][k] if model.has_position else eta
+        law = Law(eta, np.exp(at.judges[-1])[k] if model.has_ties else None)
+        n, offsets = cells.count, []
+        own: list[tuple[FloatArray, ...]] = []
+        variance, residual = n * law.variance, n * (cells.outcome - law.mean)
+        if model.has_position:
+            offsets.append((variance, residual))
+            own.append((variance,))
+        if model.has_ties:
+            shared = n * law.with_ties
+            offsets.append((shared, n * (cells.known_ties - law.tie)))
+            own.append((*([shared] if model.has_position else []), n * law.tie * (1 - law.tie)))
+        return cls(cells, k, variance, residual, signal, tuple(offsets), tuple(own))
+
+    def net_results(self, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """U_k, shape (K, N), and covariance with and regression on the offsets, both of shape (K, B, N)."""
+        n = len(self.cells.models)
+        i, j = self.judge * n + self.cells.first, self.judge * n + self.cells.second
+
+        def net(values: FloatArray) -> FloatArray:
+            first, second = (np.asarray(np.bincount(end, values, k * n), float) for end in (i, j))
+            return (first - second).reshape(k, n)
+
+        results = net(self.residual + self.variance * self.signal)
+        if not self.offsets:
+            return results, np.zeros((k, 0, n)), np.zeros((k, 0, n))
+        cross = np.array([net(shared) for shared, _ in self.offsets]).transpose(1, 0, 2)
+        working = [np.bincount(self.judge, r + x * self.signal, k) for x, r in self.offsets]
+        slopes = np.linalg.solve(_offset_information(self, k), cross)
+        return results - np.einsum("kba,bk->ka", slopes, np.array(working)), cross, slopes
+
+
+def _offset_information(rows: Residuals, n_judges: int) -> FloatArray:
+    """Information of every judge's offsets among themselves, shape (K, B, B); one where there is none."""
+    b = len(rows.offsets)
+    found = np.zeros((n_judges, b, b))
+    for row, values in enumerate(rows.own):
+        for column, value in enumerate(values):
+            found[:, row, column] = found[:, column, row] = np.bincount(rows.judge, value, n_judges)
+    counts = np.bincount(rows.judge, rows.cells.count, n_judges)
+    for row in range(b):
+        found[found[:, row, row] <= np.finfo(float).eps * counts, row, row] = 1.0
+    return found
+
+
+def residuals_by_cluster(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> csr_array:
+    """Residuals of raw comparisons by cluster, as `order.equality.NetResults` takes them; shape (Q, K (N + B))."""
+    rows = Residuals.at(comparisons, model, at)
+    n, k = len(comparisons.models), len(comparisons.judges) if model.judge_blocks else 1
+    names, q = np.unique(cluster, return_inverse=True)
+    columns = [rows.judge * n + comparisons.first, rows.judge * n + comparisons.second]
+    values = [rows.residual, -rows.residual]
+    for number, (_, residual) in enumerate(rows.offsets):
+        columns.append(k * n + rows.judge * len(rows.offsets) + number)
+        values.append(residual)
+    place = (np.tile(q, len(values)), np.concatenate(columns))
+    shape = (len(names), k * (n + len(rows.offsets)))
+    return coo_array((np.concatenate(values), place), shape=shape).tocsr()

@@ -1,0 +1,268 @@
+"""How sure a fit is: the covariance of its estimates, by the model's word or by clusters of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError, NoIntervalError
+from judgerank.engine.information import covariance, information
+from judgerank.engine.penalised import Penalised
+from judgerank.engine.penalty import penalty
+from judgerank.engine.runaway import penalty_alone
+from judgerank.engine.solution import Status
+from judgerank.engine.spreads import mixture
+from judgerank.engine.sums import Curvature, evaluate
+from judgerank.inference.estimates import Estimates
+from judgerank.inference.residuals import residuals_by_cluster
+from judgerank.inference.wald import cluster_gradients, for_few_clusters
+
+MOST_PARAMETERS = 3_000  # of which a covariance is kept: its inverse takes seconds, and time grows as their cube
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty(Estimates):
+    """Estimates with their covariance.
+
+    Attributes
+    ----------
+    comparisons, model, settings, solution, effects
+        Those of `Estimates`.
+    robust : float array, shape (D, D), optional
+        Covariance in place of the plug-in one; see `clustered`.
+    by_cluster : sparse float array, shape (Q, K (N + B)), optional
+        Residuals of every cluster, for the tests of `judgerank.order.pairs`.
+    n_clusters : int, optional
+        Number of clusters behind `robust`, whether or not their residuals were kept.
+    """
+
+    robust: FloatArray | None = None
+    by_cluster: csr_array | None = None
+    n_clusters: int | None = None
+
+    @cached_property
+    def free(self) -> BoolArray:
+        """The judges' free parameters, shape (B, K)."""
+        in_play = self.solution.parameters.in_play
+        everyone = np.ones_like(in_play)
+        moving = in_play & (not self.model.fixed_scale)
+        masks = {"log_discrimination": moving, "slope": in_play & ~self._slope_held, "position": everyone}
+        if self.model.has_ties:
+            masks["log_tie"] = np.isfinite(self.solution.parameters.judges[-1])
+        return np.array([masks[block] for block in self.model.judge_blocks], bool).reshape(-1, len(in_play))
+
+    @property
+    def n_free_discriminations(self) -> int:
+        """Number of discriminations that were fitted and are in play."""
+        return int(self.free[:1].sum())
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """Covariance of (s, alpha[, beta][, b]) over the free parameters, shape (D, D).
+
+        The inverse of the plug-in information, or what `clustered` put in its place. Slopes on their bound are
+        taken as given. Judges without a finite maximum are shrunk alone (`engine.runaway.shrunk_alone`), and
+        that penalty counts as information on them. Standard deviations of a penalty that were fitted to the data
+        are averaged over (`engine.spreads`).
+
+        Raises
+        ------
+        NoIntervalError
+            If a discrimination is unbounded and nothing holds it, the information is singular, or there are too
+            many parameters.
+        """
+        if self.robust is not None:
+            if not np.isfinite(self.robust).all():  # of question effects at a saddle
+                raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})")
+            return self.robust
+        self._require_few_parameters()
+        return self._over_spreads(lambda fitted: fitted._inverse("expected"))
+
+    @property
+    def has_many_parameters(self) -> bool:
+        """Whether there are more than `MOST_PARAMETERS`, so that there are no intervals."""
+        return len(self.comparisons.models) + int(self.free.sum()) > MOST_PARAMETERS
+
+    def _require_few_parameters(self) -> None:
+        if self.has_many_parameters:
+            many = len(self.comparisons.models) + int(self.free.sum())
+            raise NoIntervalError(
+                f"there are no intervals: {many:,} parameters are more than the {MOST_PARAMETERS:,} of which a "
+                "covariance is kept (rank fewer models, or the judges in groups)"
+            )
+
+    def _over_spreads(self, variance: Callable[[Self], FloatArray]) -> FloatArray:
+        """A covariance, shape (D, D), that allows for what is not known of the penalty's standard deviations."""
+        here = self.solution.parameters
+        mean = np.zeros(())
+        for weight, fitted in self._mixture:
+            at = fitted.solution.parameters
+            away = np.r_[at.scores - here.scores, at.judges[self.free] - here.judges[self.free]]
+            mean = mean + weight * (variance(fitted) + np.outer(away, away))
+        return mean
+
+    @cached_property
+    def _mixture(self) -> tuple[tuple[float, Self], ...]:
+        """This fit and those at other standard deviations of its penalty, with their weights."""
+        if self.solution.spread is None or not isinstance(self.settings, Penalised):
+            return ((1.0, self),)
+        found = mixture(self.comparisons, self.model, self.settings, self.solution)
+        return tuple((weight, replace(self, solution=solution)) for weight, solution in found)
+
+    def _inverse(self, curvature: Curvature) -> FloatArray:
+        """Inverse of the information, the penalty's among it, in the zero-sum coordinates.
+
+        Raises
+        ------
+        NoIntervalError
+            If a discrimination is unbounded and nothing holds it, or the information is singular.
+        """
+        if self.status is Status.UNBOUNDED and self.solution.alone is None:
+            names = ", ".join(self.unbounded_judges)
+            raise NoIntervalError(f"there are no intervals: the discrimination of {names} is unbounded")
+        info = self._information(curvature) + self._penalty
+        try:
+            return covariance(info, len(self.comparisons.models), self.n_free_discriminations)
+        except np.linalg.LinAlgError:
+            raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})") from None
+
+    def _information(self, curvature: Curvature) -> FloatArray:
+        """Of the comparisons alone, shape (D, D)."""
+        cells = self.comparisons if self.model.judge_blocks else self.comparisons.pool_judges()
+        return information(evaluate(cells, self.model, self.solution.parameters, curvature), self.free)
+
+    @property
+    def _penalty(self) -> FloatArray | float:
+        """Precision matrix of the penalty over the free parameters, shape (D, D); zero where there is none."""
+        at, n = self.solution.parameters, len(self.comparisons.models)
+        if self.solution.spread is not None:
+            return penalty(self.model, at, self.solution.spread)
+        if self.solution.alone is None:
+            return 0.0
+        unbounded = np.isin(np.arange(len(self.comparisons.judges)), self.solution.unbounded_judges)
+        precision = penalty_alone(at.judges, n, unbounded, self.solution.alone)
+        return precision[np.ix_(self.chosen, self.chosen)]
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Of the standard errors: infinite, or one less than the number of clusters."""
+        if self.n_clusters is not None:
+            return self.n_clusters - 1.0
+        return np.inf if self.by_cluster is None else self.by_cluster.shape[0] - 1.0  # of a fit saved before
+
+    def clustered(self, comparisons: Comparisons, cluster: IntArray) -> Self:
+        """The same fit with a covariance that allows for dependence within clusters and for misfit.
+
+        The sandwich B M B of the observed information's inverse B and M = sum u u', u every cluster's gradient
+        (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Quantiles are Student's with Q - 1 degrees of
+        freedom. Where there is a penalty, its precision is part of the information and of M: the mean it shrinks
+        toward is one more observation. Without it what no comparison tells would seem to be known exactly. Shrunk
+        fits, which are for few comparisons, also allow for few clusters (`information.for_few_clusters`).
+
+        Parameters
+        ----------
+        comparisons : Comparisons
+            The raw comparisons behind the fit.
+        cluster : int array, shape (T,)
+            Cluster of each of them, such as the question asked.
+
+        Raises
+        ------
+        DataError
+            If these are other comparisons than those fitted, or there are fewer than two clusters.
+        NoIntervalError
+            If the fit has no intervals.
+        """
+        self._require_few_parameters()
+        self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
+        if self.model.has_ties:
+            comparisons = comparisons.with_ties()
+        chosen = cluster_gradients(comparisons, self.model, self.solution.parameters, cluster)[:, self.chosen]
+        residuals = residuals_by_cluster(comparisons, self.model, self.solution.parameters, cluster)
+        return self.sandwiched(chosen.T @ chosen, len(chosen), residuals)
+
+    def require_fitted(self, models: tuple[str, ...], judges: tuple[str, ...], n_comparisons: float) -> None:
+        """Refuse comparisons that are not those that were fitted, as far as names and numbers tell.
+
+        Raises
+        ------
+        DataError
+            If they are not.
+        """
+        c = self.comparisons
+        alike = (models, judges) == (c.models, c.judges)
+        if not (alike and np.isclose(n_comparisons, c.n_comparisons, rtol=1e-9, atol=0.0)):  # weights round
+            raise DataError("clusters are of the comparisons that were fitted, and these are others")
+
+    @property
+    def chosen(self) -> BoolArray:
+        """Which of scores and judges' parameters are free, shape (N + B K,)."""
+        return np.r_[np.ones(len(self.comparisons.models), bool), self.free.ravel()]
+
+    def sandwiched(self, squares: FloatArray, n_clusters: int, by_cluster: csr_array | None = None) -> Self:
+        """The same fit with the covariance of `clustered`.
+
+        Parameters
+        ----------
+        squares : float array, shape (D, D)
+            Sum of u u' over the clusters' gradients u of the free parameters.
+        n_clusters : int
+            Q.
+        by_cluster : sparse float array, shape (Q, K (N + B)), optional
+            Their residuals.
+
+        Raises
+        ------
+        NoIntervalError
+            If the fit has no intervals.
+        """
+        meat = squares * (n_clusters / (n_clusters - 1))
+        if self.solution.spread is not None:
+            meat += for_few_clusters(meat, self._information("expected"), self._inverse("expected"), n_clusters)
+
+        def sandwich(fitted: Self) -> FloatArray:
+            bread = fitted._inverse("observed")
+            found = bread @ (meat + fitted._penalty) @ bread
+            # judges who answer as one in every cluster do not differ at all, to within rounding
+            np.fill_diagonal(found, np.maximum(np.diag(found), 0.0))
+            return found
+
+        return replace(self, robust=self._over_spreads(sandwich), by_cluster=by_cluster, n_clusters=n_clusters)
+
+    @cached_property
+    def covariance_discrimination(self) -> FloatArray:
+        """Covariance of (s, gamma[, beta]) by the delta method (last display of the proof of theorem 3.3).
+
+        Tie propensities nu, too, are in their own units there.
+        """
+        judges = self.solution.parameters.judges
+        logarithmic = np.array([block.startswith("log_") for block in self.model.judge_blocks], bool)
+        by_judge = np.where(logarithmic[:, None], np.exp(np.where(logarithmic[:, None], judges, 0.0)), 1.0)
+        factor = np.r_[np.ones(len(self.comparisons.models)), by_judge[self.free]]
+        return self.covariance * np.outer(factor, factor)
+
+    @cached_property
+    def standard_errors(self) -> FloatArray:
+        """Standard errors of scores, discriminations[, slopes], shape (N + B K,).
+
+        NaN for judges at zero, for slopes on their bound and for all that is an unbounded judge's own.
+        """
+        n = len(self.comparisons.models)
+        spread = np.sqrt(np.diag(self.covariance_discrimination))
+        by_judge = np.full(self.free.shape, np.nan)
+        by_judge[self.free] = spread[n:]
+        by_judge[:, list(self.solution.unbounded_judges)] = np.nan
+        return np.concatenate([spread[:n], by_judge.ravel()])
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: scores and log-discriminations in play sum to zero."""
+        of_model = len(self.scores) - 1 + int(self.free.sum()) - int(self.free[:1].any())
+        return of_model + (self.effects is not None)

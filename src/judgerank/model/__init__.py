@@ -1,0 +1,1 @@
+"""The description of a fit: blocks of parameters, the members made of them, and the law of an answer."""

@@ -1,0 +1,91 @@
+"""Own family: judges who prefer their own answers, or those of other models of their maker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+
+from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.model.block import Block, Design, Records, Role
+
+OWN, MAKER = "its own answers", "its maker's other models"
+TABLE = Path(__file__).with_name("families.csv")
+
+
+def block(*files: str) -> tuple[Block, ...]:
+    """A common preference for one's own answers, and one for those of one's maker.
+
+    Parameters
+    ----------
+    files : str
+        A table of your own, CSV with columns ``begins`` and ``family``: a name belongs to the family whose
+        beginning it has, in any case and after any folder; the longest beginning counts. By default the table
+        ``families.csv`` beside this module.
+
+    Raises
+    ------
+    ConfigError
+        If more than one file is named.
+    """
+    if len(files) > 1:
+        raise ConfigError(f"block 'family' takes one table, and {len(files)} are named")
+    path = Path(files[0]) if files else TABLE
+
+    def design(records: Records) -> Design:
+        c, table = records.comparisons, read_families(path)
+        models = np.array([family_of(name, table) for name in c.models], object)
+        family = np.array([family_of(name, table) for name in c.judges], object)[c.judge]
+        names = np.array([plain(name) for name in c.models], object)
+        own_names = np.array([plain(name) for name in c.judges], object)[c.judge]
+        columns = {OWN: np.zeros(len(c)), MAKER: np.zeros(len(c))}
+        for sign, side in ((1.0, c.first), (-1.0, c.second)):
+            own = names[side] == own_names
+            columns[OWN] += sign * own
+            columns[MAKER] += sign * (~own & (models[side] == family) & (family != ""))
+        there = {name: values for name, values in columns.items() if values.any()}
+        if not there:
+            raise DataError(
+                "block 'family' has nothing to go by: no judge compares its own or its maker's answers with others"
+            )
+        return Design(csr_array(np.column_stack(list(there.values()))), tuple(there))
+
+    return (Block("family", Role.OFFSET, design, what="preference in log-odds"),)
+
+
+def plain(name: str) -> str:
+    """A model's name without folders, in lower case."""
+    return name.rsplit("/", 1)[-1].lower()
+
+
+def family_of(name: str, table: pd.DataFrame) -> str:
+    """Family of a name, or nothing."""
+    fitting = [row for row in table.itertuples() if plain(name).startswith(str(row.begins).lower())]
+    return str(max(fitting, key=lambda row: len(str(row.begins))).family) if fitting else ""
+
+
+def read_families(path: Path) -> pd.DataFrame:
+    """A table of families: ``begins, family``.
+
+    Raises
+    ------
+    DataUnavailableError
+        If there is no such file.
+    DataError
+        If it lacks a column, or a field is empty.
+    """
+    try:
+        table = pd.read_csv(path, dtype=str, comment="#", keep_default_na=False)
+    except FileNotFoundError:
+        raise DataUnavailableError(f"there is no table of families {path}") from None
+    except (pd.errors.ParserError, UnicodeDecodeError, pd.errors.EmptyDataError) as error:
+        raise DataError(f"{path} cannot be read as a table of families: {error}") from None
+    missing = [name for name in ("begins", "family") if name not in table]
+    if missing:
+        raise DataError(f"{path} has no column {missing[0]!r}")
+    empty = (table[["begins", "family"]] == "").any(axis=1)
+    if empty.any():
+        raise DataError(f"line {int(empty.to_numpy().argmax()) + 2} of {path} has an empty field")
+    return table

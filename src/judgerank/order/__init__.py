@@ -1,0 +1,1 @@
+"""Which models are better, for pairs and for all at once."""

@@ -1,0 +1,202 @@
+"""Tests of equal scores whose weights cannot suit the noise.
+
+Where models are all but equal, discriminations are not identified: a fit takes those that make its own differences
+large, and Wald tests, which take them for known, reject far too often (`experiments/validity.py`
+measures it). Here the judges' weights for the pair i, j are those that the data give when s_i = s_j. What judges
+then say of i against j is uncorrelated with what their weights were taken from.
+
+Near a fit the likelihood is that of normal net results, one vector over models for each judge,
+
+    U_k ~ N(gamma_k L_k s, L_k),    L_k = sum n var(y) (e_i - e_j)(e_i - e_j)',
+    U_k = sum r (e_i - e_j) + gamma_k L_k s,
+
+with r the residuals and the judge's position and tie propensity, where they are free, regressed out. Let v and
+gamma be fitted to these with v_i = v_j, gamma shrunk toward the mean of the panel. The test is then of delta in
+
+    s = v + delta t,   A t = e_i - e_j,   A = sum gamma_k^2 (L_k - L_k v v'L_k / (v'L_k v + 1 / tau^2)),
+
+which is the efficient score for s_i - s_j (Neyman, 1959): an error in gamma matters to second order only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.inference.residuals import Residuals
+from judgerank.model.members import Model, Parameters
+
+SPREAD = 2.0  # tau of the discriminations about their mean of one
+LEAST = 0.05  # weight of a judge, so that no model hangs on nothing
+ROUNDS = 4  # of weights given scores and scores given weights
+AT_ONCE = 4_000_000  # numbers held for the pairs worked on at a time
+
+
+@dataclass(frozen=True)
+class NetResults:
+    """What every judge's answers say of the scores, near a fit.
+
+    Attributes
+    ----------
+    net : float array, shape (K, N)
+        U_k; one row for all judges where they are alike.
+    information : float array, shape (K, N, N)
+        L_k.
+    discrimination : float array, shape (K,)
+        Of the fit, whose scale differences are given on.
+    weighted : bool
+        Whether discriminations are free.
+    offsets : float array, shape (K, B, N)
+        Regression of the net results on the offsets.
+    by_cluster : tuple of sparse float arrays, shape (Q, K (N + B)), or None
+        For every kind of error wanted, residuals by cluster: net ones by judge and model, then those of the
+        judges' offsets. None stands for errors of the model.
+    """
+
+    net: FloatArray
+    information: FloatArray
+    discrimination: FloatArray
+    weighted: bool
+    offsets: FloatArray
+    by_cluster: tuple[csr_array | None, ...] = (None,)
+
+    @classmethod
+    def of(cls, cells: Comparisons, model: Model, at: Parameters) -> NetResults:
+        """Those of aggregated comparisons at a point."""
+        rows = Residuals.at(cells, model, at)
+        n, k = len(cells.models), len(cells.judges) if model.judge_blocks else 1
+        i = rows.judge * n + cells.first
+        pairs = np.asarray(np.bincount(i * n + cells.second, rows.variance, k * n * n), float).reshape(k, n, n)
+        information = -(pairs + pairs.transpose(0, 2, 1))
+        information[:, range(n), range(n)] -= information.sum(axis=2)
+        results, cross, slopes = rows.net_results(k)
+        if rows.offsets:
+            information -= np.einsum("kba,kbc->kac", cross, slopes)
+        gamma = np.exp(at.judges[0]) if model.judge_blocks else np.ones(1)
+        weighted = bool(model.judge_blocks) and not model.fixed_scale and k > 1
+        return cls(results, information, gamma, weighted, slopes)
+
+    def with_clusters(self, *by_cluster: csr_array | None) -> NetResults:
+        """The same with the residuals of clusters (`residuals_by_cluster`), or None, for every kind of error."""
+        return replace(self, by_cluster=by_cluster)
+
+    def of_models(self, chosen: IntArray) -> NetResults:
+        """Those among some of the models that are never compared with the others."""
+        k, n = self.net.shape
+        columns = np.add.outer(np.arange(k) * n, chosen).ravel()
+        by_cluster = tuple(
+            of if of is None else of[:, np.r_[columns, np.arange(k * n, of.shape[1])]] for of in self.by_cluster
+        )
+        information = self.information[:, chosen][:, :, chosen]
+        offsets = self.offsets[:, :, chosen]
+        return NetResults(
+            self.net[:, chosen], information, self.discrimination, self.weighted, offsets, by_cluster
+        )
+
+    @cached_property
+    def _flat(self) -> FloatArray:
+        return self.information.reshape(len(self.net), -1)
+
+    def _times(self, v: FloatArray) -> FloatArray:
+        """L_k v_p, shape (P, K, N)."""
+        k, n = self.net.shape
+        return (v @ self._flat.reshape(k * n, n).T).reshape(-1, k, n)
+
+    def total(self, gamma: FloatArray) -> FloatArray:
+        """sum gamma_k^2 L_k for every pair's weights, the shift of all scores lifted; shape (P, N, N)."""
+        n = self.net.shape[1]
+        size = np.trace(self.information.sum(axis=0)) / n
+        return (gamma**2 @ self._flat).reshape(-1, n, n) + size / n
+
+
+def differences_under_equality(results: NetResults) -> tuple[FloatArray, FloatArray]:
+    """Differences s_i - s_j, and their standard errors, by the weights that judges have when the two are equal.
+
+    Returns
+    -------
+    difference : float array, shape (N, N)
+        On the scale of the fit.
+    error : float array, shape (F, N, N)
+        Of every kind in the results' `by_cluster`.
+
+    Raises
+    ------
+    LinAlgError
+        If the net results do not determine every difference.
+    """
+    k, n = results.net.shape
+    i, j = np.triu_indices(n, 1)
+    difference, error = np.zeros((n, n)), np.full((len(results.by_cluster), n, n), np.inf)
+    clusters = max(0 if of is None else of.shape[0] for of in results.by_cluster)
+    step = max(1, AT_ONCE // max(n * (n + k), clusters))
+    for start in range(0, len(i), step):
+        a, b = i[start : start + step], j[start : start + step]
+        contrast = np.zeros((len(a), n))
+        contrast[range(len(a)), a], contrast[range(len(a)), b] = 1.0, -1.0
+        found, spread = _some_differences(results, contrast)
+        difference[a, b], difference[b, a] = found, -found
+        error[:, a, b] = error[:, b, a] = spread
+    return difference, error
+
+
+def _some_differences(results: NetResults, contrast: FloatArray) -> tuple[FloatArray, FloatArray]:
+    gamma, v = _weights_under_equality(results, contrast)
+    image = results._times(v)
+    known = np.einsum("pkn,pn->pk", image, v) + 1 / SPREAD**2
+    own = image * (gamma / np.sqrt(known))[..., None]  # what the fit of gamma_k takes away
+    free = results.total(gamma) - results.weighted * np.matmul(own.transpose(0, 2, 1), own)
+    t = np.linalg.solve(free, contrast[..., None])[..., 0]
+    moved = results.weighted * gamma * np.einsum("pkn,pn->pk", image, t) / known
+    a = gamma[..., None] * t[:, None, :] - moved[..., None] * v[:, None, :]
+    estimate = np.einsum("pkn,kn->p", a, results.net) - moved.sum(axis=1) / SPREAD**2
+    back = np.einsum("pkn,pkn->pk", results._times(t), a)
+    scale = back @ results.discrimination / np.einsum("pk,pk->p", back, gamma)
+    scale = np.where(scale > 0, scale, 1.0)
+    errors = [np.sqrt(_variance(results, of, contrast, t, a, moved)) / scale for of in results.by_cluster]
+    return estimate / scale, np.array(errors)
+
+
+def _variance(
+    results: NetResults,
+    by_cluster: csr_array | None,
+    contrast: FloatArray,
+    t: FloatArray,
+    a: FloatArray,
+    moved: FloatArray,
+) -> FloatArray:
+    """Of every pair's estimate, shape (P,), by the model or by the clusters' residuals."""
+    if by_cluster is None:
+        return np.einsum("pn,pn->p", contrast, t)
+    on_offsets = -np.einsum("kbn,pkn->pkb", results.offsets, a)
+    scores = by_cluster @ np.hstack([x.reshape(len(a), -1) for x in (a, on_offsets)]).T
+    clustered = np.einsum("qp,qp->p", scores, scores) * len(scores) / (len(scores) - 1)
+    return clustered + (moved**2).sum(axis=1) / SPREAD**2
+
+
+def _weights_under_equality(results: NetResults, contrast: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Judges' weights, shape (P, K), and scores, shape (P, N), fitted with the pair's contrast at zero."""
+    gamma = np.ones((1, len(results.net)))
+    v = _equal_scores(results, contrast, gamma)
+    for _ in range(ROUNDS if results.weighted else 0):
+        known = np.einsum("pkn,pn->pk", results._times(v), v)
+        gamma = (v @ results.net.T + 1 / SPREAD**2) / (known + 1 / SPREAD**2)
+        gamma = np.maximum(gamma, LEAST)
+        v = _equal_scores(results, contrast, gamma)
+    return np.broadcast_to(gamma, (len(v), gamma.shape[1])), v
+
+
+def _equal_scores(results: NetResults, contrast: FloatArray, gamma: FloatArray) -> FloatArray:
+    """Least-squares scores given the weights, one row for all pairs or one each; a pair's two models are equal."""
+    total = results.total(gamma)
+    sides = np.stack([np.broadcast_to(gamma @ results.net, contrast.shape), contrast])
+    if len(total) == 1:
+        free, pull = np.linalg.solve(total[0], sides.reshape(-1, total.shape[1]).T).T.reshape(sides.shape)
+    else:
+        free, pull = np.moveaxis(np.linalg.solve(total, np.moveaxis(sides, 0, 2)), 2, 0)
+    excess = np.einsum("pn,pn->p", contrast, free) / np.einsum("pn,pn->p", contrast, pull)
+    return free - excess[:, None] * pull

@@ -1,0 +1,320 @@
+"""What a fit says of the order of the models: every pair compared, and an interval for every rank at once.
+
+The scale of the scores hangs on the geometric mean of the discriminations, which one weak judge can leave all but
+unknown. The order does not depend on the scale, so here scores are on the scale at which they are known best.
+
+Two models differ if two tests say so, the same way round. The Wald test of the fit takes its weights of the judges
+for known; where models are all but equal these suit the noise, and it rejects far too often. The other test weighs
+judges by what they say if the two models are equal (`judgerank.order.equality`), which keeps its level there. The
+larger p-value counts. Where all judges weigh the same the two are one test.
+
+Models that no chain of comparisons connects are never ranked against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr, stdtr
+
+from judgerank.data.arrays import BoolArray, FloatArray, ObjectArray
+from judgerank.data.cache import remembered
+from judgerank.data.connectivity import components
+from judgerank.data.errors import NoIntervalError
+from judgerank.engine.information import zero_sum_basis
+from judgerank.inference.uncertainty import Uncertainty
+from judgerank.inference.wald import wald
+from judgerank.order.many import tests_of_equality
+from judgerank.order.ranges import quantile_of_largest
+
+# variances of log-discriminations that count as none: beside the largest, and by themselves
+RELATIVE, EXACT = 1e-13, 1e-20
+
+
+def best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
+    """Map from (s, alpha, ...) to the scores when the best-known mean discrimination is held at one, shape (N, D).
+
+    Any weights w that sum to one give a normalisation prod gamma_k^{w_k} = 1, under which ds becomes
+    ds + s w' dalpha. Of these, the one whose scale s' ds / s's varies least: its weights are the regression of the
+    scale on the log-discriminations.
+
+    Parameters
+    ----------
+    scores : float array, shape (N,)
+    covariance : float array, shape (D, D)
+        Of (s, alpha, ...), scores and log-discriminations summing to zero.
+    n_judges : int
+        Size of the second block.
+    """
+    n = len(scores)
+    to_scores = np.eye(n, len(covariance))
+    weights = best_known_weights(scores, covariance, n_judges)
+    to_scores[:, n : n + n_judges] = np.outer(scores, weights)
+    return to_scores
+
+
+def best_known_weights(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
+    """The w of `best_known_scale` less their mean, which does not matter as log-discriminations sum to zero.
+
+    Parameters are those of `best_known_scale`; float array, shape (K,).
+    """
+    if n_judges < 2:
+        return np.zeros(n_judges)
+    basis, n = zero_sum_basis(n_judges), len(scores)
+    judges = slice(n, n + n_judges)
+    alpha = basis.T @ covariance[judges, judges] @ basis
+    # singular with fewer clusters than judges, or where judges answer as one: what is left there is rounding
+    most = max(float(np.abs(alpha).max()), np.finfo(float).tiny)
+    inverse = np.linalg.pinv(alpha, rcond=max(RELATIVE, EXACT / most), hermitian=True)
+    weights = -inverse @ (basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
+    return np.asarray(basis @ weights)
+
+
+def at_best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
+    """Covariance of the scores on the scale of `best_known_scale`, shape (N, N)."""
+    to_scores = best_known_scale(scores, covariance, n_judges)
+    return to_scores @ covariance @ to_scores.T
+
+
+def standardised(scores: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Zero-sum scores over their standard deviation, and the covariance of those by the delta method.
+
+    Free of any scale, like a correlation: u = s / sd(s), du = (I - s s' / s's) ds / sd(s).
+
+    Parameters
+    ----------
+    scores : float array, shape (N,)
+    covariance : float array, shape (N, N)
+    """
+    spread = scores.std()
+    to_shape = (np.eye(len(scores)) - np.outer(scores, scores) / (scores @ scores)) / spread
+    return scores / spread, to_shape @ covariance @ to_shape.T
+
+
+@dataclass(frozen=True)
+class Order:
+    """The models of one component by falling score, and both tests of every pair.
+
+    Attributes
+    ----------
+    models : object array, shape (n,)
+    difference, error : float array, shape (2, n, n)
+        Of s_i - s_j with the weights of the fit, and with those under equality; infinite errors on the diagonal.
+    covariance : float array, shape (n, n)
+        Of the scores, with the weights of the fit.
+    degrees_of_freedom : float
+        Of the errors.
+    """
+
+    models: ObjectArray
+    difference: FloatArray
+    error: FloatArray
+    covariance: FloatArray
+    degrees_of_freedom: float
+
+    @property
+    def statistic(self) -> FloatArray:
+        """Difference over its error, of the test that is less sure; zero where the two contradict each other."""
+        fit, equal = self.difference / self.error
+        return np.where(fit * equal > 0, np.sign(fit) * np.minimum(np.abs(fit), np.abs(equal)), 0.0)
+
+    @property
+    def p_value(self) -> FloatArray:
+        """Of equal scores, shape (n, n)."""
+        below = -np.abs(self.statistic)
+        dof = self.degrees_of_freedom
+        return 2 * (ndtr(below) if np.isinf(dof) else stdtr(dof, below))
+
+
+class HasEstimates(Protocol):
+    """A fit whose estimates are as those of an ordinary one, such as `judgerank.questions.result.QuestionFit`."""
+
+    @property
+    def estimates(self) -> Uncertainty: ...
+
+
+Fitted = Uncertainty | HasEstimates | Sequence[Uncertainty] | Sequence[Order]
+
+
+def orders(result: Fitted) -> Iterator[Order]:
+    """One order for every component of the comparisons, the largest first.
+
+    Parameters
+    ----------
+    result : Uncertainty, QuestionFit, or sequence of Uncertainty or Order
+        A fit, fits of components apart (`judgerank.fits.apart.fit_apart`), or what this found of them before.
+
+    Raises
+    ------
+    NoIntervalError
+        If the fit has no intervals.
+    """
+    if isinstance(result, Uncertainty):
+        yield from _own_orders(result)
+        return
+    if not isinstance(result, Sequence):
+        yield from _own_orders(result.estimates)
+        return
+    for part in result:
+        yield from [part] if isinstance(part, Order) else orders(part)
+
+
+@remembered
+def _own_orders(result: Uncertainty) -> list[Order]:
+    return orders_by_errors(result)[0]
+
+
+def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
+    """The orders of one fit by each of several kinds of error, such as its own and those by `clustered`.
+
+    What does not depend on the errors is computed once. Judges' weights under equality are found pair by pair, or,
+    where there are too many models and judges for that, as `order.many` has it. Where question effects
+    were integrated out, they are found near the fit without them, whose residuals keep the level if errors are by
+    question, and its differences are brought to this fit's scale.
+
+    Raises
+    ------
+    NoIntervalError
+        If the fit has no intervals.
+    """
+    if any(each.robust is not None and each.by_cluster is None for each in results):
+        raise NoIntervalError("pairs and ranks take every cluster's residuals, and these were not kept")
+    result = results[0]
+    found: list[list[Order]] = [[] for _ in results]
+    names, s = np.asarray(result.comparisons.models, object), result.scores.to_numpy()
+    covariances = [_covariance(each) for each in results]
+    cells, at = result.comparisons, result.solution.parameters
+    longer = 1.0
+    if result.effects is not None:
+        at = result.effects.without
+        longer = float(s.std() / at.scores.std()) if np.ptp(at.scores) > 0 else 1.0
+    pooled = cells if result.model.judge_blocks else cells.pool_judges()
+    test = tests_of_equality(pooled, result.model, at, [each.by_cluster for each in results])
+    for group in sorted(components(cells), key=len, reverse=True):
+        chosen = np.flatnonzero(np.isin(names, group))
+        chosen = chosen[np.argsort(-s[chosen], kind="stable")]
+        among = np.array([v[np.ix_(chosen, chosen)] for v in covariances])
+        own = np.diagonal(among, axis1=1, axis2=2)
+        errors = np.sqrt(np.maximum(own[:, :, None] + own[:, None, :] - 2 * among, 0.0))
+        errors[:, range(len(chosen)), range(len(chosen))] = np.inf
+        if not (errors > 0).all():
+            raise NoIntervalError("there are no intervals: some differences have no standard error")
+        try:
+            equal, equal_errors = test(chosen)
+        except np.linalg.LinAlgError:
+            raise NoIntervalError("there are no intervals: some differences are not determined") from None
+        difference = np.array([np.subtract.outer(s[chosen], s[chosen]), longer * equal])
+        for number, each in enumerate(results):
+            error = np.array([errors[number], longer * equal_errors[number]])
+            found[number].append(Order(names[chosen], difference, error, among[number], each.degrees_of_freedom))
+    return found
+
+
+def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
+    """Every pair of models compared, the higher score first.
+
+    Returns
+    -------
+    DataFrame
+        ``first, second, comparable, difference, standard_error, low, high, p_value, p_holm, separated, test``.
+        ``difference`` and ``standard_error`` are those of the fit. The interval, by itself, holds zero exactly if
+        either test leaves equality open: it reaches over the intervals of both. ``p_value`` is the larger of both
+        tests', ``test`` whose it is (``wald`` or ``equality``), ``p_holm`` has Holm's (1979) adjustment for all
+        comparable pairs; a pair is separated if that is at most one minus the level. Pairs that no chain of
+        comparisons connects are not comparable, and nothing is said of them.
+
+    Raises
+    ------
+    NoIntervalError
+        If the fit has no intervals.
+    """
+    found = list(orders(result))
+    frame = pd.concat([_pairs(order, level) for order in found], ignore_index=True)
+    frame["p_holm"] = holm(frame["p_value"].to_numpy())
+    frame["separated"] = frame["p_holm"] <= 1 - level  # as `separated` has it
+    across = [
+        (one, other)
+        for number, order in enumerate(found)
+        for later in found[number + 1 :]
+        for one in order.models
+        for other in later.models
+    ]
+    apart = pd.DataFrame(across, columns=["first", "second"]).assign(comparable=False, separated=False)
+    columns = ["first", "second", "comparable", "difference", "standard_error", "low", "high", "p_value", "p_holm"]
+    both = frame if apart.empty else pd.concat([frame, apart], ignore_index=True)
+    return both[[*columns, "separated", "test"]]
+
+
+def separated(found: Sequence[Order], level: float) -> BoolArray:
+    """Whether the pairs i < j of every order, one after the other, are separated, as in `pairwise`."""
+    p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in found])
+    apart: BoolArray = holm(p) <= 1 - level
+    return apart
+
+
+def _pairs(order: Order, level: float) -> pd.DataFrame:
+    i, j = np.triu_indices(len(order.models), 1)
+    difference, error = order.difference[:, i, j], order.error[:, i, j]
+    low, high = wald(difference, error, level, order.degrees_of_freedom)
+    fit, equal = difference / error
+    columns = {
+        "first": order.models[i],
+        "second": order.models[j],
+        "comparable": np.ones(len(i), bool),
+        "difference": difference[0],
+        "standard_error": error[0],
+        "low": low.min(axis=0),
+        "high": high.max(axis=0),
+        "p_value": order.p_value[i, j],
+        "test": np.where(fit <= equal, "wald", "equality"),
+    }
+    return pd.DataFrame(columns)
+
+
+def holm(p: FloatArray) -> FloatArray:
+    """p-values adjusted so that none is rejected falsely with the probability they are held to (Holm, 1979)."""
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    steps = np.arange(len(p), 0, -1) * p[order]
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return adjusted
+
+
+def rank_intervals(result: Fitted, level: float = 0.95) -> pd.DataFrame:
+    """Intervals that hold all ranks at once with the given confidence: ``model, rank, low, high``.
+
+    A model's rank is at least one plus the number of models surely better, and at most N less the number surely
+    worse, where sure means by simultaneous tests of all differences (Mogstad et al., 2024, without steps). Ranks
+    are among the models of a component, one component after the other.
+
+    Raises
+    ------
+    NoIntervalError
+        If the fit has no intervals.
+    """
+    found = list(orders(result))
+    reach = simultaneous_quantile(found, level)
+    frames = []
+    for order in found:
+        frames.append(_ranks(order, reach))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _ranks(order: Order, reach: float) -> pd.DataFrame:
+    surely, n = order.statistic > reach, len(order.models)
+    ranks = {"rank": np.arange(1, n + 1), "low": 1 + surely.sum(axis=0), "high": n - surely.sum(axis=1)}
+    return pd.DataFrame({"model": order.models, **ranks})
+
+
+def _covariance(result: Uncertainty) -> FloatArray:
+    return at_best_known_scale(result.scores.to_numpy(), result.covariance, result.n_free_discriminations)
+
+
+def simultaneous_quantile(found: Sequence[Order], level: float) -> float:
+    """Quantile of the largest |difference| over its standard error, were all scores equal; by simulation."""
+    parts = [(order.covariance, order.error[0]) for order in found]
+    return quantile_of_largest(parts, level, found[0].degrees_of_freedom)

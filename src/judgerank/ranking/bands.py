@@ -1,0 +1,50 @@
+"""Bands: neighbours in rank of whom no two are separated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import BoolArray
+
+
+def separated_matrix(models: Sequence[str], pairs: pd.DataFrame) -> BoolArray:
+    """Which models are separated, from a table of pairs; bool array, shape (N, N), symmetric."""
+    place = pd.Index(models)
+    i, j = place.get_indexer(pd.Index(pairs["first"])), place.get_indexer(pd.Index(pairs["second"]))
+    apart = np.zeros((len(models), len(models)), bool)
+    apart[i, j] = apart[j, i] = pairs["separated"].fillna(False).to_numpy(bool)
+    return apart
+
+
+def bands_of(models: Sequence[str], pairs: pd.DataFrame) -> list[int]:
+    """Number of the band of every model, counted from one at the top.
+
+    A band begins with the best model that is in none, and takes in the next ones as long as none of its models is
+    separated from them. Models of different bands need not be separated, but the first of a band is separated from
+    one of the band before.
+
+    Parameters
+    ----------
+    models : sequence of str
+        Best first.
+    pairs : DataFrame
+        ``first, second, separated``, as `pairs.pairwise` gives them.
+    """
+    apart = separated_matrix(models, pairs)
+    found: list[int] = []
+    start = 0
+    for place in range(len(models)):
+        if apart[place, start:place].any():
+            start = place
+        found.append(1 + found[-1] if found and start == place else found[-1] if found else 1)
+    return found
+
+
+def with_bands(board: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """A leaderboard with ``band`` (`bands.bands_of`), missing where the pairs say nothing of being separated."""
+    known = "separated" in pairs
+    bands = pd.Series(bands_of(list(board["model"]), pairs) if known else pd.NA, board.index, "Int64")
+    return board.assign(band=bands)[[*board.columns.drop("comparisons"), "band", "comparisons"]]

@@ -1,0 +1,227 @@
+"""Comparisons that could be collected next, and what each would tell of a contrast of the scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.engine.sums import Law
+from judgerank.fits.result import FitResult
+from judgerank.inference.intervals import FURTHEST
+from judgerank.inference.wald import normal_quantile
+
+CAUTION = 0.95  # level of the interval of a discrimination within which a judge is taken at its worst
+AT_ONCE = 100_000  # candidates looked at at a time
+BLOCKS = ("log_discrimination", "position", "log_tie")
+SLACK = 1e-9  # relative, by which a bound may fall short by rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What the outcomes of some candidates depend on.
+
+    Attributes
+    ----------
+    index : int array, shape (C, 2 + B)
+        Parameters.
+    root : float array, shape (C, 2 + B, R)
+        X for one comparison in those, zero in what is held; R is two with ties for an outcome, else one.
+    caution : float array, shape (C,)
+        Least information over that judge's interval of the discrimination, relative to that at the estimate.
+    """
+
+    index: IntArray
+    root: FloatArray
+    caution: FloatArray
+
+    def falls(self, v: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """1 + X'V X of each, shape (C, R, R), and by how much it lowers the variance c'V c, shape (C,)."""
+        index, root = self.index, self.root
+        shared = np.einsum("tar,ta->tr", root, (v @ c)[index])
+        own = np.einsum("tar,tab,tbq->trq", root, v[index[:, :, None], index[:, None, :]], root)
+        own += np.eye(root.shape[2])
+        return own, np.einsum("tr,tr->t", shared, np.linalg.solve(own, shared[..., None])[..., 0])
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Every pair before every judge who is known well enough; where positions are fitted, in either order.
+
+    Attributes
+    ----------
+    result : FitResult
+    few : int
+        Judges with fewer comparisons are left out, unless all have fewer.
+    taken : set of tuples
+        Candidates (first, second, judge) that count no more.
+    """
+
+    result: FitResult
+    few: int
+    taken: set[tuple[int, int, int]] = field(default_factory=set)
+
+    def __len__(self) -> int:
+        n = len(self.result.comparisons.models)
+        return n * (n - 1) // 2 * (1 + self.result.model.has_position) * len(self.judges)
+
+    @cached_property
+    def judges(self) -> IntArray:
+        """Judges in play with that many comparisons, or all in play if none has."""
+        if not self.result.model.judge_blocks:
+            return np.array([0])
+        in_play, cells = self._gamma > 0, self.result.comparisons
+        often = np.bincount(cells.judge, cells.count, len(in_play)) >= self.few
+        return np.flatnonzero(in_play & often if (in_play & often).any() else in_play)
+
+    @cached_property
+    def _gamma(self) -> FloatArray:
+        return self.result.discrimination.to_numpy()
+
+    @cached_property
+    def _scores(self) -> FloatArray:
+        return self.result.scores.to_numpy()
+
+    @cached_property
+    def _place(self) -> IntArray:
+        """Of the judges' parameters in the covariance, shape (B, K)."""
+        free = self.result.free
+        return len(self._scores) - 1 + np.cumsum(free.ravel()).reshape(free.shape)
+
+    @cached_property
+    def _known(self) -> FloatArray:
+        """Standard error of every judge's log-discrimination, zero where it is held, shape (K,)."""
+        known, free = np.zeros(len(self._gamma)), self.result.free
+        if len(free):
+            known[free[0]] = np.sqrt(np.diag(self.result.covariance)[self._place[0, free[0]]])
+        return known
+
+    def _key(self, who: IntArray) -> IntArray:
+        """One integer for each candidate."""
+        first, second, judge = who
+        return (first * len(self._scores) + second) * len(self._gamma) + judge
+
+    def between(self, i: int, j: int) -> IntArray:
+        """Those that compare these two models: first, second and judge, shape (3, C)."""
+        ends = [(min(i, j), max(i, j)), (max(i, j), min(i, j))][: 1 + self.result.model.has_position]
+        first, second = np.repeat(np.array(ends, np.intp).T, len(self.judges), axis=1)
+        return np.array([first, second, np.tile(self.judges, len(ends))])
+
+    def outcomes(self, who: IntArray) -> Outcomes:
+        """What the outcomes of some candidates, shape (3, C), depend on."""
+        result, (i, j, k) = self.result, who
+        g, d = self._gamma[k], self._scores[i] - self._scores[j]
+        b, nu = result.position.to_numpy()[k], result.tie.to_numpy()[k]
+        half = half_information(result, g * d + b, g, nu)
+        nothing = np.zeros_like(d)
+        of_predictor = {
+            "log_discrimination": g * d,
+            "position": nothing + 1,
+        }  # and of the slope, at covariate zero
+        index, gradient = [i, j], [(g, nothing), (-g, nothing)]
+        for row, block in enumerate(result.model.judge_blocks):
+            index.append(self._place[row, k])
+            own = (of_predictor.get(block, nothing), nothing + (block == "log_tie"))
+            gradient.append(result.free[row, k] * own)
+        root = np.einsum("adt,tdr->tar", np.array(gradient), half)
+        told = []
+        for end in (0.0, -1.0, 1.0):  # of the interval of log gamma: at the estimate, and at its ends
+            at = g * np.exp(np.clip(end * normal_quantile(CAUTION) * self._known[k], -FURTHEST, FURTHEST))
+            told.append(at**2 * (half_information(result, at * d + b, at, nu)[:, 0] ** 2).sum(axis=1))
+        caution = np.min(told, axis=0) / np.maximum(told[0], np.finfo(float).tiny)
+        root = root if result.model.has_ties else root[..., :1]
+        return Outcomes(np.array(index).T, root, caution)
+
+    def best(self, v: FloatArray, c: FloatArray, size: int, pair: tuple[int, int]) -> IntArray:
+        """That which lowers the variance c'V c the most with so many comparisons, with caution; shape (3,).
+
+        Parameters
+        ----------
+        v : float array, shape (D, D)
+        c : float array, shape (D,)
+        size : int
+        pair : tuple of int
+            Two models between which a good one is likely.
+        """
+        top = self._highest(self.between(*pair), v, c, size)[1]
+        return self._highest(self._above(top, v @ c, size), v, c, size)[0]
+
+    def _highest(self, who: IntArray, v: FloatArray, c: FloatArray, size: int) -> tuple[IntArray, float]:
+        """The best of some candidates, the first of equals, and its fall; -1 if all of them are taken."""
+        best, top = who[:, 0], -1.0
+        taken = self._key(np.array(sorted(self.taken), np.intp).reshape(-1, 3).T)
+        for start in range(0, who.shape[1], AT_ONCE):
+            part = who[:, start : start + AT_ONCE]
+            those = self.outcomes(part)
+            scaled = Outcomes(those.index, those.root * np.sqrt(size), those.caution)
+            fall = those.caution * scaled.falls(v, c)[1]
+            fall[np.isin(self._key(part), taken)] = -1.0
+            if fall.max() > top:
+                top = float(fall.max())
+                best = part[:, fall.argmax()]
+        return best, top
+
+    def _above(self, top: float, w: FloatArray, size: int) -> IntArray:
+        """All candidates whose fall may be that high or higher, in their order; w = V c; shape (3, C).
+
+        A fall is at most X'w w'X <= n m (h^2 + e^2), m the largest trace of the covariance of an outcome and a
+        tie; h = g (x_i - x_j) + w_b and e = w_nu those parts of G'w, and x = w_s + s w_alpha.
+        """
+        free, blocks = self.result.free, self.result.model.judge_blocks
+        by_block = {block: np.where(free[row], w[self._place[row]], 0.0) for row, block in enumerate(blocks)}
+        most = 0.5 if self.result.model.has_ties else 0.25
+        found, n = [], len(self._scores)
+        for k in self.judges:
+            alpha, b, nu = (by_block[name][k] if name in by_block else 0.0 for name in BLOCKS)
+            x = w[:n] + self._scores * alpha
+            least = np.sqrt(max((1 - SLACK) * top / (size * most) - nu**2, 0.0)) - abs(b)
+            i, j = _apart(x, least / self._gamma[k])
+            found.append(np.array([np.minimum(i, j), np.maximum(i, j), np.full(len(i), k)]))
+        who = np.concatenate(found, axis=1)
+        who = who[:, np.lexsort(who[::-1])]
+        return np.concatenate([who, who[[1, 0, 2]]], axis=1) if self.result.model.has_position else who
+
+
+def _apart(x: FloatArray, gap: float) -> tuple[IntArray, IntArray]:
+    """Pairs of places, each once, whose values differ by at least so much."""
+    order = np.argsort(x, kind="stable")
+    many = np.minimum(np.searchsorted(x[order], x[order] - gap, side="right"), np.arange(len(x)))
+    lower = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+    return np.repeat(order, many), order[lower]
+
+
+def half_information(fitted: FitResult, eta: FloatArray, gamma: FloatArray, nu: FloatArray) -> FloatArray:
+    """H with H H' the information of one comparison on its predictor and its log tie propensity, shape (C, 2, 2).
+
+    That is the covariance C of an outcome and a tie (zero if ties are half a win). Where questions have effects it
+    is C V^-1 C of a comparison alone on its question, with C the mean covariance given the effect and V the whole.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    eta, gamma, nu : float array, shape (C,)
+        Predictors, and the discrimination and tie propensity of the judge asked.
+    """
+    tied = nu if fitted.model.has_ties else None
+    if fitted.effects is None:
+        law = Law(eta, tied)
+        return _half(law.variance, law.with_ties, law.tie * (1 - law.tie))
+    at = fitted.effects.law(eta, gamma, tied)
+    whole = _half(at.mean - at.tie / 4 - at.mean**2, at.tie * (0.5 - at.mean), at.tie * (1 - at.tie))
+    inner = np.zeros_like(whole)
+    inner[:, 0, 0], inner[:, 1, 1] = at.by_eta, at.tie_by_log_tie
+    inner[:, 0, 1] = inner[:, 1, 0] = at.by_log_tie
+    ends = [0, 1], [0, 1]
+    whole[:, *ends] = np.where(whole[:, *ends] > 0, whole[:, *ends], 1.0)  # who never ties, and what is sure
+    return np.asarray(np.linalg.solve(whole, inner).transpose(0, 2, 1), float)
+
+
+def _half(of_outcome: FloatArray, shared: FloatArray, of_tie: FloatArray) -> FloatArray:
+    """Cholesky factor of the covariance of an outcome and a tie, shape (C, 2, 2)."""
+    half = np.zeros((len(of_outcome), 2, 2))
+    half[:, 0, 0] = np.sqrt(of_outcome)
+    half[:, 1, 0] = shared / np.maximum(half[:, 0, 0], np.finfo(float).tiny)
+    half[:, 1, 1] = np.sqrt(np.maximum(of_tie - half[:, 1, 0] ** 2, 0.0))
+    return half

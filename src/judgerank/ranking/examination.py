@@ -1,0 +1,237 @@
+"""What a file of judgments supports, in plain words."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import JudgerankError, NoMaximumError
+from judgerank.data.judgments import Judgments
+from judgerank.data.listing import listed, shortened
+from judgerank.model.members import MODELS, Model
+from judgerank.ranking import remarks
+from judgerank.ranking.fits import fitted_member
+from judgerank.ranking.members import default_member
+from judgerank.ranking.parts import links_between, never_compared, parts_of
+from judgerank.ranking.settings import Settings
+from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
+from judgerank.reading.forms import opened
+from judgerank.reading.layouts import Layout, Table, recognised
+from judgerank.reading.layouts.doubled import require_copies
+from judgerank.reading.layouts.names import require_names
+from judgerank.reading.layouts.table import ASK, COLUMNS
+from judgerank.reading.layouts.words import meanings
+from judgerank.reading.read import judgments_from
+
+CATEGORIES = ("category", "criterion")  # names of their column
+Found = Iterator[tuple[str, str]]  # what it is about, and a sentence
+
+
+def examine(
+    files: Files,
+    form: str | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    winner_values: Mapping[str, str] | None = None,
+    baseline: str | None = None,
+    encoding: str | None = None,
+    names: str = ASK,
+    copies: str = ASK,
+) -> Found:
+    """Look at files, one thing after the other, up to the first that keeps them from being ranked.
+
+    Parameters
+    ----------
+    files : path, or several
+    form, columns, winner_values, baseline, encoding, names, copies
+        As of `read_judgments`.
+
+    Yields
+    ------
+    tuple of str and str
+        What it is about, and what there is to say of it.
+
+    Raises
+    ------
+    DataError, DataUnavailableError, ConfigError
+        If they cannot be read, naming the record at fault.
+    NoMaximumError
+        If none of it can be ranked.
+    """
+    require_names(names)
+    require_copies(copies)
+    paths, words, tables = paths_of(files), meanings(winner_values), []
+    for path, label in zip(paths, labels_of(paths), strict=True):
+        with named(label):
+            file = opened(path, form, encoding)
+            table = Table(file.read(), columns or {}, words, path, label, baseline, names, copies)
+            name = f"{label}: " if len(paths) > 1 else ""
+            yield "file", f"{name}{file.form}, {len(table.frame)} records"
+            layout, read = recognised(table)
+            yield "layout", f"{layout.name}. {layout.remark}".rstrip(". ") + "."
+            yield "columns", _columns(read, layout)
+        tables.append(table)
+    judgments = judgments_from(tables, title_of(paths))
+    for remark in judgments.remarks:
+        yield "read", remark
+    yield from on_answers(judgments)
+    yield from on_design(judgments)
+    told = {"encoding": encoding, "names": names, "copies": copies}
+    yield from on_ranking(judgments, _command(files, form, columns, winner_values, baseline, told))
+
+
+def on_answers(judgments: Judgments) -> Found:
+    """Answers read and not read, ties, models, judges, questions, categories, lengths, counts."""
+    c, frame = judgments.comparisons, judgments.frame
+    shares = {"first": c.outcome == 1, "second": c.outcome == 0, "tie": c.outcome == 0.5}
+    won = {name: float(c.count[rows].sum()) for name, rows in shares.items()}
+    between = c.n_comparisons - sum(won.values())
+    decided = f"{won['first']:.0f} for the model shown first, {won['second']:.0f} for the second"
+    if not judgments.ordered:
+        decided = f"{won['first'] + won['second']:.0f} for one of the models"
+    yield (
+        "answers",
+        f"{c.n_comparisons:.0f} read: {decided}, {won['tie']:.0f} ties"
+        f"{f', {between:.0f} between' if between else ''}; not read, and left out: "
+        + (", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"),
+    )
+    yield "ties", _ties(won["tie"] / c.n_comparisons, judgments.ordered)
+    n = len(c.models)
+    shown = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
+    yield "models", _counted(c.models, shown)
+    yield "judges", _counted(c.judges, np.bincount(c.judge, c.count, len(c.judges)))
+    many = frame["question_id"].nunique() if "question_id" in frame else 0
+    yield (
+        "questions",
+        f"{many}, {c.n_comparisons / many:.1f} comparisons each; intervals allow for dependence within them "
+        "(--cluster effects models it: every answer has a quality of its own)"
+        if many
+        else "no column, so comparisons are taken as independent (--column question=NAME names one)",
+    )
+    yield "categories", _categories(frame)
+    yield "lengths", _lengths("length" in frame, judgments.ordered)
+    if "count" in frame:
+        yield "counts", f"a record stands for up to {c.count.max():.0f} judgments"
+
+
+def _possible(ordered: bool) -> list[Model]:
+    """Members that may be fitted."""
+    return [member for member in MODELS.values() if ordered or not member.has_position]
+
+
+def _ties(share: float, ordered: bool) -> str:
+    members = ", ".join(member.name for member in _possible(ordered) if member.has_ties)
+    return f"{share:.0%} of what was read, half a win for either (an outcome of their own with model={members})"
+
+
+def _categories(frame: pd.DataFrame) -> str:
+    name = next((name for name in CATEGORIES if name in frame), None)
+    if name is None:
+        return "no column" + (" (--column category=NAME names one)" if CATEGORIES[0] in COLUMNS else "")
+    many = frame[name].value_counts()
+    told = [f"{category} ({times})" for category, times in many.items()]
+    return f"{len(many)}, with their records: {listed(told)}"
+
+
+def _lengths(there: bool, ordered: bool) -> str:
+    members = ", ".join(member.name for member in _possible(ordered) if member.has_slope)
+    if there:
+        return f"there, for model={members}"
+    return f"no column, so that model={members} is refused (--column length=NAME names one)"
+
+
+def on_design(judgments: Judgments) -> Found:
+    """Order of presentation, connections, thin places."""
+    parts = [part.comparisons for part in parts_of(judgments)]
+    yield "order", default_member(parts)[1]
+    apart = remarks.on_parts([part.models for part in parts], links_between(judgments))
+    yield "connected", " ".join(apart) or "a chain of comparisons connects any two models"
+    if never_compared(judgments):
+        yield "left out", f"no answer about them could be read: {listed(never_compared(judgments))}"
+    for part in parts:
+        for said in remarks.on_design(part, Settings.few):
+            yield "thin", said
+
+
+def on_ranking(judgments: Judgments, command: str) -> Found:
+    """Whether there is a maximum, by looking for it, and what to run next.
+
+    Raises
+    ------
+    NoMaximumError
+        If there is none of any component; the command to run is told before.
+    """
+    parts = [part.comparisons for part in parts_of(judgments)]
+    name, refused = default_member(parts)[0], []
+    for part in parts:
+        who = f"of {listed(part.models)}: " if len(parts) > 1 else ""
+        try:
+            fitted = fitted_member(part, name)
+            yield "maximum", f"{who}found with model={name}, status {fitted.status}"
+        except NoMaximumError as error:
+            refused.append(error)
+            yield "maximum", f"{who}none, since {error}"
+            continue
+        for said in remarks.on_fit(fitted):
+            yield "fit", said
+    if len(refused) < len(parts):
+        yield "run next", command
+        return
+    if any(_shrinks(part, name) for part in parts):
+        yield "run next", f"{command} --solver penalised"
+    raise refused[0]
+
+
+def _shrinks(part: Comparisons, name: str) -> bool:
+    try:
+        fitted_member(part, name, "penalised")
+    except JudgerankError:
+        return False
+    return True
+
+
+def _columns(table: Table, layout: Layout) -> str:
+    used = layout.used(table)
+    read = {name for names in used.values() for name in names}
+    unused = [str(table.spelled.get(name, name)) for name in table.frame.columns if name not in read]
+    told = ", ".join(_from(key, [table.spelled.get(name, name) for name in names]) for key, names in used.items())
+    return told + (f"; not used: {listed(unused)}" if unused else "")
+
+
+def _from(key: str, names: Sequence[str]) -> str:
+    return key if [key] == list(names) else f"{key} from {', '.join(map(repr, names))}"
+
+
+def _counted(names: tuple[str, ...], times: FloatArray | IntArray) -> str:
+    """How many there are, and comparisons of the one with fewest and of the one with most, if these differ."""
+    low, high = int(np.argmin(times)), int(np.argmax(times))
+    fewest, most = f"{times[low]:.0f}", f"{times[high]:.0f}"
+    if fewest == most:
+        return f"{len(names)}, with {most} comparisons" + (" each" if len(names) > 1 else "")
+    return (
+        f"{len(names)}, with {fewest} ({shortened(names[low])}) to {most} ({shortened(names[high])}) comparisons"
+    )
+
+
+def _command(
+    files: Files,
+    form: str | None,
+    columns: Mapping[str, str | None] | None,
+    winner_values: Mapping[str, str] | None,
+    baseline: str | None,
+    told: Mapping[str, str | None],
+) -> str:
+    listed = [files] if isinstance(files, str | Path) else files
+    words = ["judgerank", "rank", *map(str, listed), *(["--format", form] if form else [])]
+    for key, name in (columns or {}).items():
+        words += ["--column", f"{key}={'null' if name is None else name}"]
+    for key, value in (winner_values or {}).items():
+        words += ["--winner-values", f"{key}={value}"]
+    for key, said in {"baseline": baseline, **told}.items():
+        words += [f"--{key}", said] if said not in (None, ASK) else []
+    return shlex.join(words)

@@ -1,0 +1,237 @@
+"""A ranking's tables in other forms, each in a file of its own: for papers, other tools and other leaderboards.
+
+To add a form: a function from a table to the content of a file, listed in `FORMS`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from tabulate import tabulate
+
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.inference.wald import normal_quantile
+from judgerank.ranking.record import Record
+from judgerank.writing.extras import needed
+from judgerank.writing.publishing import STORED_FORMAT
+from judgerank.writing.spreadsheets import csv_of
+
+ELO_POINTS = 400 / math.log(10)  # of a score in log-odds: odds of ten to one are 400 points apart
+ELO_MEAN = 1000.0  # the rating of a score of zero
+BOARD, LMARENA, OVERALL = "leaderboard", "lmarena", "overall"
+# members are there if no model was named, categories if the judgments name any, the next two if blocks are named
+TABLES = (BOARD, "judges", "pairs", "next", "members", "categories", "blocks", "adjusted", LMARENA)
+SHOWN_FORMAT = "%.4g"  # of numbers in a text that is read
+NAMED_TABLE = re.compile(r"(\w+)=(.+)", re.DOTALL)
+
+
+def _csv(table: pd.DataFrame, raw: bool = False) -> bytes:
+    return csv_of(table, raw=raw).encode()
+
+
+def _tsv(table: pd.DataFrame, raw: bool = False) -> bytes:
+    return csv_of(table, "\t", raw).encode()
+
+
+def _parquet(table: pd.DataFrame) -> bytes:
+    content = io.BytesIO()
+    table.to_parquet(content, index=False)
+    return content.getvalue()
+
+
+def _json(table: pd.DataFrame) -> bytes:
+    return (json.dumps(_records(table), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _json_lines(table: pd.DataFrame) -> bytes:
+    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False) for record in _records(table))
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _tex(table: pd.DataFrame) -> bytes:
+    text = tabulate(
+        _shown(table), list(table), tablefmt="latex_booktabs", disable_numparse=True, colalign=_sides(table)
+    )
+    # after the end of a line, TeX would take these for an option of it
+    text = re.sub(r"^(\s*)(?=[\[*])", r"\1{}", text, flags=re.MULTILINE)
+    return f"% \\usepackage{{booktabs}}\n{text}\n".encode()
+
+
+def _markdown(table: pd.DataFrame) -> bytes:
+    rows = [[_plain(cell) for cell in row] for row in _shown(table)]
+    sides = _sides(table)
+    return (tabulate(rows, list(table), tablefmt="pipe", disable_numparse=True, colalign=sides) + "\n").encode()
+
+
+FORMS: Mapping[str, Callable[[pd.DataFrame], bytes]] = {
+    "csv": _csv,
+    "tsv": _tsv,
+    "parquet": _parquet,
+    "json": _json,
+    "jsonl": _json_lines,
+    "tex": _tex,
+    "md": _markdown,
+}
+
+
+RAW: Mapping[str, Callable[[pd.DataFrame], bytes]] = {
+    **FORMS,
+    "csv": partial(_csv, raw=True),
+    "tsv": partial(_tsv, raw=True),
+}
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, object]]:
+    """Rows of what JSON has: numbers as CSV has them, None for those that are missing or infinite."""
+    columns = {str(name): [_value(cell) for cell in table[name]] for name in table}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _value(cell: object) -> object:
+    if isinstance(cell, float | np.floating):
+        return float(STORED_FORMAT % cell) if np.isfinite(cell) else None
+    if isinstance(cell, np.generic):
+        return cell.item()
+    return None if cell is pd.NA else cell
+
+
+def _shown(table: pd.DataFrame) -> list[list[str]]:
+    """Cells as one line of text each; nothing for those that are missing."""
+    return [[_text(cell) for cell in row] for row in table.astype(object).itertuples(index=False)]
+
+
+def _text(cell: object) -> str:
+    if cell is None or cell is pd.NA or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    text = SHOWN_FORMAT % cell if isinstance(cell, float) else str(cell)
+    return " ".join(text.split())
+
+
+def _plain(text: str) -> str:
+    """A text in which Markdown and HTML see no markup."""
+    return re.sub(r"([\\`*_{}\[\]<>|~$&#!])", r"\\\1", text)
+
+
+def _sides(table: pd.DataFrame) -> list[str]:
+    numeric = (pd.api.types.is_numeric_dtype(table[name]) and table[name].dtype != bool for name in table)
+    return ["right" if one else "left" for one in numeric]
+
+
+@dataclass(frozen=True)
+class Export:
+    """One table of a ranking, and the file it goes to.
+
+    Attributes
+    ----------
+    path : Path
+    table : str
+        One of `TABLES`.
+    form : str
+        One of `FORMS`.
+
+    Raises
+    ------
+    ConfigError
+        If table or form is unknown, or the form takes a library that is not installed.
+    """
+
+    path: Path
+    table: str
+    form: str
+
+    def __post_init__(self) -> None:
+        if self.table not in TABLES:
+            raise ConfigError(f"there is no table {self.table!r} to export (known: {', '.join(TABLES)})")
+        if self.form not in FORMS:
+            told = f"{self.path.name}: {self.form!r} is not a form that can be written"
+            raise ConfigError(f"{told} (known: {', '.join(FORMS)})")
+        if self.form == "parquet" and find_spec("pyarrow") is None:
+            raise ConfigError(f"writing Parquet takes {needed('parquet')}")
+
+
+def export_to(path: str | Path, table: str = BOARD, form: str | None = None) -> Export:
+    """A table to a file, by default in the form that its name ends in; `Export` says what is raised."""
+    path = Path(path)
+    return Export(path, table, form or path.suffix.lstrip(".").lower())
+
+
+def export_of(said: str) -> Export:
+    """What ``TABLE=FILE``, or a file alone for the leaderboard, asks for; `Export` says what is raised."""
+    named = NAMED_TABLE.fullmatch(said)
+    return export_to(named[2], named[1]) if named else export_to(said)
+
+
+def contents(ranking: Record, exports: Iterable[Export], raw: bool = False) -> dict[Path, bytes]:
+    """What the files of exports will hold; `raw` as of `judgerank.writing.spreadsheets.csv_of`.
+
+    Raises
+    ------
+    ConfigError
+        If the ranking has no such table.
+    DataError
+        If the ranking is not on one scale, and LMArena's table is asked for.
+    """
+    forms = RAW if raw else FORMS
+    return {one.path: forms[one.form](table_of(ranking, one.table)) for one in exports}
+
+
+def table_of(ranking: Record, name: str) -> pd.DataFrame:
+    """A table of a ranking by its name; `contents` says what is raised."""
+    if name == LMARENA:
+        return lmarena(ranking)
+    if name not in ranking.tables:
+        raise ConfigError(f"this ranking has no table {name!r} (it has: {', '.join(ranking.tables)})")
+    return ranking.tables[name]
+
+
+def lmarena(ranking: Record) -> pd.DataFrame:
+    """The leaderboard in the columns of LMArena's published tables, one row for each model and category.
+
+    ``model_name, organization, license, rating, rating_lower, rating_upper, variance, vote_count, rank, category,
+    leaderboard_publish_date``, as in https://huggingface.co/datasets/lmarena-ai/leaderboard-dataset. A rating is
+    1000 + 400 / ln 10 times the score: a lead of 400 is odds of ten to one, for a judge of discrimination one. Its
+    ends are those of the score's interval, at the ranking's level, and its variance is that behind them. The rank
+    is the place by score. A vote is a comparison. Who made a model, its licence and the date are not known, and
+    missing.
+
+    Raises
+    ------
+    DataError
+        If the ranking has several components, whose ratings cannot be compared.
+    """
+    board = ranking.tables[BOARD]
+    if "component" in board:
+        raise DataError(
+            f"LMArena's table has one scale, and this ranking {board['component'].nunique()} components, which "
+            "cannot be compared (export the leaderboard)"
+        )
+    boards = [board.assign(category=OVERALL)]
+    if "categories" in ranking.tables:
+        boards.append(ranking.tables["categories"])
+    rows = pd.concat(boards, ignore_index=True)
+    unknown = pd.Series(pd.NA, rows.index, "string")
+    half_width = (rows["high"] - rows["low"]) / 2
+    columns = {
+        "model_name": rows["model"],
+        "organization": unknown,
+        "license": unknown,
+        "rating": ELO_MEAN + ELO_POINTS * rows["score"],
+        "rating_lower": ELO_MEAN + ELO_POINTS * rows["low"],
+        "rating_upper": ELO_MEAN + ELO_POINTS * rows["high"],
+        "variance": (ELO_POINTS * half_width / normal_quantile(ranking.settings.level)) ** 2,
+        "vote_count": rows["comparisons"],
+        "rank": rows["rank"],
+        "category": rows["category"],
+        "leaderboard_publish_date": unknown,
+    }
+    return pd.DataFrame(columns)

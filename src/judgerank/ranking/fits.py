@@ -1,0 +1,129 @@
+"""Fits of members of the family to judgments of one's own: a component, a category, and what to know of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import pandas as pd
+
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError, NoMaximumError, NotIdentifiedError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.fit import fit
+from judgerank.fits.result import FitResult
+from judgerank.fits.standings import has_errors, leaderboard, orders_of, pairs
+from judgerank.model.members import MODELS
+from judgerank.questions.result import QuestionFit
+from judgerank.ranking import panel, remarks
+from judgerank.ranking.bands import with_bands
+from judgerank.ranking.categories import categories_of
+from judgerank.ranking.members import on_rivals
+from judgerank.ranking.parts import parts_of
+from judgerank.ranking.question_effects import is_usable, on_effects, with_effects
+from judgerank.ranking.settings import EFFECTS, Settings
+from judgerank.ranking.suggestions import bounding_comparisons, first_links, next_comparisons
+from judgerank.trust.telling import on_fragility
+
+
+class RankedPart(NamedTuple):
+    """One component: its fit, what to know of it, and its tables."""
+
+    fitted: FitResult
+    remarks: list[str]
+    tables: dict[str, pd.DataFrame]
+
+
+def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPart:
+    """A component of the comparison graph by one member of the family."""
+    level, few, said = settings.level, settings.few, list[str]()
+    found, comparisons = None, judgments.comparisons
+    if settings.cluster == EFFECTS:
+        found, said = with_effects(judgments, name, named=settings.model is not None)
+        comparisons = found.comparisons
+        said += on_effects(found, level)
+    refit = partial(fitted_member, comparisons, solver=settings.solver)
+    fitted = refit(name) if found is None else found.without
+    estimates = found.estimates if found is not None and is_usable(found) else fitted
+    name = fitted.model.name
+    if judgments.ordered and name in {*remarks.WITH_POSITIONS, *remarks.WITHOUT_POSITIONS}:
+        test = remarks.leaning(estimates, refit, level)
+        said += remarks.on_positions(test, level, fitted.model.has_position)
+    said += on_rivals(fitted, refit) + remarks.on_fit(estimates) + on_fragility(fitted, comparisons)
+    said += remarks.on_design(comparisons, few)
+    plan = bounding_comparisons(fitted, settings.next, settings.next_size)
+    with_questions, too_few = with_dependence(fitted, found, judgments, settings)
+    if orders_of(with_questions) is not None:
+        fitted = with_questions
+        said += too_few
+        plan = next_comparisons(fitted, settings.next, settings.next_size, level, few)
+    compared = pairs(fitted, level)
+    tables = {
+        "leaderboard": with_bands(leaderboard(fitted, level), compared),
+        "judges": panel.judges(fitted, judgments, level, few, {} if found is None else found.merged),
+        "pairs": compared,
+        "next": plan,
+    }
+    return RankedPart(fitted, said, tables)
+
+
+def with_dependence(
+    fitted: FitResult, found: QuestionFit | None, judgments: Judgments, settings: Settings
+) -> tuple[FitResult, list[str]]:
+    """The fit with errors that allow for dependence within questions, where that is asked for; or why not.
+
+    With question effects it is the fit with those; if sigma is zero, or they have no intervals, errors are by
+    question as if none were asked for.
+    """
+    if found is not None and is_usable(found):
+        return found.estimates, []
+    wanted = settings.cluster != "none" and "question_id" in judgments.frame
+    if not wanted or not has_errors(fitted):
+        return fitted, []
+    of = judgments if found is None else found  # whose judge ids may be merged
+    too_few = remarks.on_questions(fitted, of.question)
+    return (fitted if too_few else fitted.clustered(of.comparisons, of.question)), too_few
+
+
+def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd.DataFrame | None, list[str]]:
+    """The leaderboard of each category, fitted to its judgments alone, and what to know of it.
+
+    Of a category whose comparisons fall apart, the largest component.
+    """
+    boards, said = [], []
+    for category, within in categories_of(judgments).items():
+        try:
+            part = parts_of(within)[0]
+            found = None
+            if settings.cluster == EFFECTS:
+                found, _ = with_effects(part, name, named=settings.model is not None)
+            plain = fitted_member(part.comparisons, name, settings.solver) if found is None else found.without
+            fitted, _ = with_dependence(plain, found, part, settings)
+        except (DataError, NoMaximumError, NotIdentifiedError) as error:
+            said.append(f"Category {category} is not ranked by itself: {error}.")
+            continue
+        board = leaderboard(fitted, settings.level)
+        board = with_bands(board, pairs(fitted, settings.level))
+        boards.append(board.assign(category=category)[["category", *board.columns]])
+    return (pd.concat(boards, ignore_index=True) if boards else None), said
+
+
+def fitted_member(comparisons: Comparisons, name: str, solver: str = "newton") -> FitResult:
+    """A member of the family, or a refusal that says what would make it possible.
+
+    Raises
+    ------
+    DataError
+        If the member needs lengths, and there are none.
+    NoMaximumError
+        With the pairs to compare first.
+    """
+    if MODELS[name].has_slope and comparisons.covariate is None:
+        raise DataError(f"model {name!r} needs a column of lengths (--column length=NAME names it)")
+    try:
+        return fit(comparisons, name, solver)
+    except NoMaximumError as error:
+        links = "; ".join(f"{a} with {b}" for a, b in first_links(comparisons, error))
+        shrunk = "solver=penalised ranks them all the same, by shrinking scores toward each other"
+        advice = f" (to begin with, compare {links}; {shrunk})" if links else ""
+        raise type(error)(f"{error}{advice}", error.models) from None

@@ -1,0 +1,130 @@
+"""Which member of the family ranks judgments of one's own, and whether another end or member says otherwise.
+
+The judge-aware likelihood can be higher where discriminations follow something other than quality that most judges
+share, such as a position: the ranking is then that of the habit. Members with a position are not led astray by it,
+so they come first wherever the order of presentation identifies them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import position_share, positions_are_imitated
+from judgerank.data.errors import JudgerankError
+from judgerank.engine import newton, search
+from judgerank.engine.solution import Solution
+from judgerank.engine.units import in_units
+from judgerank.fits.result import FitResult
+
+DEFAULT, FALLBACK = "position_aware", "judge_aware"
+AGREE = 0.9  # rank correlation with btl below which a ranking is warned of
+SAME = 0.999  # rank correlation from which two maxima count as one ranking
+
+
+def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
+    """Name of the member that ranks unless one is chosen, and a sentence that says why.
+
+    Parameters
+    ----------
+    parts : iterable of Comparisons
+        The components of the comparison graph: the member must be identified in each.
+    """
+    parts = list(parts)
+    if not all(part.ordered for part in parts):
+        return FALLBACK, f"Model {FALLBACK}: nobody was shown an order, so position is not modelled."
+    if any(positions_are_imitated(part) for part in parts):
+        return FALLBACK, (
+            f"Model {FALLBACK}: the order in which models were shown follows the models, so judges who lean "
+            "towards a position cannot be told from better models (show some pairs in the other order)."
+        )
+    share = min(position_share(part) for part in parts)
+    return DEFAULT, (
+        f"Model {DEFAULT}, the default: judges may lean towards the model shown first ({share:.0%} of a leaning's "
+        f"effect could not be taken for scores); model={FALLBACK} leaves that out."
+    )
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another maximum of the same likelihood.
+
+    Attributes
+    ----------
+    gap : float
+        By how much its log-likelihood is lower.
+    correlation : float
+        Spearman's, of its scores with those of the fit.
+    first : str
+        The model that it ranks first.
+    """
+
+    gap: float
+    correlation: float
+    first: str
+
+
+def rival(fitted: FitResult) -> Rival | None:
+    """The highest other maximum that many starts lead to.
+
+    None if all of these give the same ranking, or the fit is not an exact maximum with free discriminations.
+    """
+    model, cells, settings = fitted.model, fitted.comparisons, fitted.settings
+    if not isinstance(settings, newton.Newton) or model.n_scale < 1 or model.fixed_scale:
+        return None
+    bounds, (cells, size) = search.BOX | {"slope": settings.slope_bound}, in_units(cells)
+    starts = search.worth_climbing(cells, model, search.rough_ends(cells, model, bounds), within=np.inf)
+    ends = (newton.climb(cells, model, settings, start).times(size) for start in starts)
+    others = [_beside(fitted, end) for end in ends if end.status.converged]
+    return min((other for other in others if other.correlation < SAME), key=lambda other: other.gap, default=None)
+
+
+def _beside(fitted: FitResult, end: Solution) -> Rival:
+    scores = end.parameters.scores
+    gap = fitted.log_likelihood - end.evaluation.log_likelihood
+    return Rival(float(gap), _spearman(scores, fitted.scores), fitted.comparisons.models[int(np.argmax(scores))])
+
+
+def on_rivals(fitted: FitResult, refit: Callable[[str], FitResult]) -> list[str]:
+    """How far the order hangs on the judges' weights, for a member whose judges have weights and no positions.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    refit : callable
+        Fits another member, given by name, to the same comparisons.
+    """
+    if fitted.model.n_scale < 1 or fitted.model.fixed_scale or fitted.model.has_position:
+        return []
+    said = []
+    try:
+        correlation = _spearman(refit("btl").scores, fitted.scores)
+    except JudgerankError as error:
+        said.append(f"Model btl, with which to compare, cannot be fitted: {error}.")
+    else:
+        beside = f"Rank correlation with model=btl, which counts all judges alike: {correlation:.2f}."
+        such = f", such as a position (model={DEFAULT} allows for it)" if fitted.comparisons.ordered else ""
+        doubt = (
+            " WARNING: they disagree. Weights may follow something that most judges share besides quality"
+            f"{such}; without reasons for one of them, trust neither."
+        )
+        said.append(beside + doubt if correlation < AGREE else beside)
+    other = rival(fitted)
+    if other is not None:
+        said.append(
+            f"The likelihood has another maximum, lower by {other.gap:.1f}: its rank correlation with this "
+            f"ranking is {other.correlation:.2f}, and it ranks {other.first} first."
+        )
+    return said
+
+
+def _spearman(one: Iterable[float], other: Iterable[float]) -> float:
+    """Rank correlation; zero where all scores of one are equal."""
+    one, other = np.asarray(one, float), np.asarray(other, float)
+    if np.ptp(one) == 0 or np.ptp(other) == 0:
+        return 0.0
+    return float(np.corrcoef(pd.Series(one).rank(), pd.Series(other).rank())[0, 1])

@@ -1,0 +1,300 @@
+"""A ranking as one page: verdict, leaderboard, duels, judges, what to collect next, the judgments behind them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.judgments import Judgments
+from judgerank.fits.result import FitResult
+from judgerank.pages import Shown, render, shown
+from judgerank.ranking import kept, panel
+from judgerank.ranking.charts import charts_of
+from judgerank.ranking.evidence import evidence
+from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS
+from judgerank.ranking.record import Record
+from judgerank.ranking.remarks import counted
+from judgerank.ranking.suggestions import CHANCE
+from judgerank.ranking.verdict import verdict
+
+TEMPLATE = Path(__file__).parent / "ranking.html"
+POINTS = 400  # of the curve from differences of scores to win probabilities
+MOST_PAIRS = 5_000  # pairs whose interval is on the page; of more, those nearest in rank
+MEMBERS = {
+    "btl": "P(i beats j) = sigmoid(s_i - s_j): all judges alike (Bradley and Terry, 1952)",
+    "judge_aware": "P(i beats j, judge k) = sigmoid(gamma_k (s_i - s_j)), gamma_k the judge's discrimination",
+    "length": "P(i beats j, judge k, length z) = sigmoid(exp(alpha_k + beta_k z) (s_i - s_j))",
+    "position_only": "P(first preferred, judge k) = sigmoid(s_first - s_second + b_k), b_k the judge's leaning",
+    "position_aware": "P(first preferred, judge k) = sigmoid(gamma_k (s_first - s_second) + b_k), gamma_k the "
+    "judge's discrimination and b_k its leaning",
+    "position_length": "P(first preferred, judge k, length z) = sigmoid(exp(alpha_k + beta_k z) "
+    "(s_first - s_second) + b_k)",
+}
+TIES = "odds of first, second, tie e^(eta/2) : e^(-eta/2) : nu_k (Davidson, 1970), eta = "
+MEMBERS |= {
+    "btl_ties": f"{TIES}s_first - s_second",
+    "judge_aware_ties": f"{TIES}gamma_k (s_first - s_second), gamma_k the judge's discrimination",
+    "position_aware_ties": f"{TIES}gamma_k (s_first - s_second) + b_k, gamma_k the judge's discrimination and b_k "
+    "its leaning",
+}
+HEADS = {"low": "from", "high": "to", "rank_low": "rank from", "rank_high": "rank to", "judge_model": "judge"}
+HEADS |= {"p_holm": "p, Holm", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
+HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width then"}
+HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "worse": "worse by"}
+HEADS |= {"score_without": "score without", "rank_without": "rank without"}
+HEADS |= {"worse_error": "its standard error", "note": "why not compared"}
+HEADS |= {"to_separate": "to separate", "elo": "Elo scale", "versus": "wins against"}
+HEADS |= {f"{end}_{name}": word for end, word in (("low", "from"), ("high", "to")) for name in panel.BLOCKS}
+ABOUT = {
+    "score": "quality in log-odds, their sum zero",
+    "score_without": "the score without the blocks",
+    "rank_without": "the rank without the blocks",
+    "estimate": "in log-odds; of style, for one standard deviation of the answers' difference",
+    "low": "lower end of the interval",
+    "high": "upper end of the interval",
+    "rank_low": "best rank it may have; the ranges of all models hold at once",
+    "rank_high": "worst rank it may have; the ranges of all models hold at once",
+    "band": "neighbours in rank of whom no two are separated",
+    "comparisons": "judgments that it has part in",
+    "elo": "the score in Elo points: mean 1000, a lead of 400 is odds of ten to one for an average judge",
+    "versus": "probability that a judge of the panel prefers it to the model chosen above; a tie counts half",
+    "share_a": "share of answers for the model shown first",
+    "share_b": "share of answers for the model shown second",
+    "share_tie": "share of ties",
+    "unparsed": "records that could not be read",
+    "discrimination": "how sharply it tells models apart; the geometric mean over the judges in play is one",
+    "position": "its preference for the model shown first, in log-odds",
+    "slope": "by how much its log discrimination rises with length",
+    "tie": "tie propensity: odds of a tie between equals against either win",
+    "agreement": "share of its answers that go with the majority of the others on the same two models",
+    "information": "its share in what is known of the scores, given the discriminations",
+    "status": "how its estimate ended: interior is an ordinary maximum, zero one at discrimination zero, "
+    "unbounded none at all, shrunk a penalised one, slope_bound one on the slope's bound, merged none of its own",
+    "verdict": "what to make of it: see the list below",
+    "p_holm": "p-value, Holm's adjustment for all pairs",
+    "p_value": "p-value by itself",
+    "separated": "whether the two differ by more than chance, all pairs at once",
+    "difference": "of scores",
+    "log_loss": "of a comparison on questions left out, with a tie an outcome of its own; less is better",
+    "worse": "than the best of them, and the standard error of that over questions",
+    "ranks": "whether this ranking is by it",
+    "width": "of the interval of the difference of the two now",
+    "width_after": "of the same interval once the line is collected",
+    "to_separate": f"comparisons of the two, spread over the judges, that separate them with a chance of "
+    f"{CHANCE:.0%} if they differ as estimated; none where they are too close or the judges known too badly",
+}
+HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
+
+
+def to_html(ranking: Record, beside: bool = False) -> str:
+    """The page as one HTML text.
+
+    Parameters
+    ----------
+    ranking : Record
+    beside : bool
+        Whether the page has its tables and run.json beside it, to link to.
+    """
+    tables, level = ranking.tables, ranking.settings.level
+    board = tables["leaderboard"]
+    listed = board.assign(elo=ELO_MEAN + ELO_POINTS * board["score"], versus=np.nan)
+    listed = listed[[*(name for name in listed if name != "comparisons"), "comparisons"]]
+    charts, no_charts = charts_of(ranking)
+    return render(
+        TEMPLATE,
+        charts=charts,
+        no_charts=no_charts,
+        title=ranking.title,
+        told=_told(ranking),
+        verdict=verdict(ranking),
+        read=ranking.judgments.remarks,
+        remarks=ranking.remarks[len(ranking.judgments.remarks) :],
+        level=f"{level:.0%}",
+        links=[*kept.file_names(tables).values(), "run.json"] if beside else [],
+        kept_told=kept.told(tables) if beside else "",
+        board=_shown("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}),
+        several=len(ranking.fits) > 1,
+        judges=_shown("judges", "Judges, most discriminating first", tables["judges"]),
+        verdicts={k: told for k, told in panel.MEANING.items() if k != "leans" or ranking.judgments.ordered},
+        pairs=_shown("neighbours", "Neighbours in rank", _neighbours(ranking)),
+        pairs_told=_pairs_told(ranking),
+        next=_shown("next", "What to collect next, best first", _next(tables["next"], ranking.judgments)),
+        next_told=_next_told(ranking),
+        members=_members(ranking),
+        adjusted=_further(ranking, "adjusted", "Scores that allow for the blocks, best first"),
+        blocks=_further(ranking, "blocks", "Blocks, with intervals"),
+        categories=_categories(ranking),
+        methods=_methods(ranking),
+        data=_data(ranking),
+    )
+
+
+def _shown(key: str, caption: str, frame: pd.DataFrame, precise: dict[str, int] | None = None) -> Shown:
+    return shown(key, caption, frame, HEADS, ABOUT, HIDDEN, precise)
+
+
+def _told(ranking: Record) -> str:
+    judgments, c = ranking.judgments, ranking.judgments.comparisons
+    return (
+        f"{c.n_comparisons:.0f} comparisons of {len(c.models)} models by {counted(len(c.judges), 'judge')}, from "
+        f"{judgments.source.get('file', 'a table')} ({counted(len(judgments.frame), 'record')})."
+    )
+
+
+def _data(ranking: Record) -> dict[str, Any]:
+    """All that the page's script works with."""
+    board, judges = ranking.tables["leaderboard"], ranking.tables["judges"]
+    models, scores = list(board["model"]), board["score"].to_numpy()
+    parts = board["component"].tolist() if "component" in board else [1] * len(board)
+    curves = []
+    for number, fitted in enumerate(ranking.fits, 1):
+        s = fitted.scores
+        reach = float(s.max() - s.min()) or 1.0
+        chances = fitted.win_probability(np.linspace(0.0, reach, POINTS))
+        curves.append({"component": number, "reach": reach, "chance": chances.round(5).tolist()})
+    names = list(dict.fromkeys(judges["judge"]))
+    return {
+        "models": models,
+        "ordered": ranking.judgments.ordered,
+        "scores": scores.round(6).tolist(),
+        "components": parts,
+        "judges": names,
+        "curves": curves,
+        "tested": _tested(ranking.tables["pairs"], models),
+        **evidence(ranking.judgments, models, names),
+    }
+
+
+def _tested(pairs: pd.DataFrame, models: list[str]) -> dict[str, list[Any]]:
+    """Differences of pairs with interval and test, those nearest in rank if there are too many for a page."""
+    if "separated" not in pairs:
+        return {}
+    pairs, place = pairs[pairs["comparable"].astype(bool)], pd.Index(models)
+    first, second = (place.get_indexer(pd.Index(pairs[name])) for name in ("first", "second"))
+    near = np.sort(np.argsort(np.abs(first - second), kind="stable")[:MOST_PAIRS])
+    found: dict[str, list[Any]] = {"first": first[near].tolist(), "second": second[near].tolist()}
+    for name in ("difference", "low", "high", "p_holm"):
+        values = pairs[name].iloc[near].to_numpy(float)
+        found[name] = [float(f"{x:.4g}") if np.isfinite(x) else None for x in values]
+    found["separated"] = pairs["separated"].iloc[near].fillna(False).astype(bool).tolist()
+    return found
+
+
+def _neighbours(ranking: Record) -> pd.DataFrame:
+    pairs = ranking.tables["pairs"].query("comparable")
+    place = {name: number for number, name in enumerate(ranking.tables["leaderboard"]["model"])}
+    neighbours = pairs[pairs["second"].map(place) - pairs["first"].map(place) == 1]
+    columns = ["first", "second", "difference", "low", "high", "p_value", "p_holm", "separated"]
+    return neighbours[[name for name in columns if name in neighbours]]
+
+
+def _pairs_told(ranking: Record) -> str:
+    pairs = ranking.tables["pairs"]
+    comparable = pairs.query("comparable")
+    many = len(pairs) - len(comparable)
+    beside = f" {many} pairs of models of different components are not comparable." if many else ""
+    if "separated" not in pairs:
+        return f"Without intervals no pair can be separated.{beside}"
+    known = comparable["separated"].notna()
+    apart = int(comparable["separated"][known].sum())
+    each = " of a component" if len(ranking.fits) > 1 else ""
+    return (
+        f"{apart} of {int(known.sum())} pairs of models are separated at {ranking.settings.level:.0%} "
+        f"(Holm, all pairs{each} at once).{beside}"
+    )
+
+
+def _next(plan: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
+    names = {"first": "for", "second": "against"}
+    if not judgments.ordered:
+        names |= {"model_a": "model", "model_b": "other model"}
+    return plan.dropna(axis=1, how="all").rename(columns=names)
+
+
+def _next_told(ranking: Record) -> str:
+    plan = ranking.tables["next"]
+    if plan.empty:
+        return "Without intervals there is no telling which comparisons would shorten them."
+    if plan["width"].isna().all():
+        return (
+            "Before there can be intervals, judges who never answered against the order must be seen to do so. "
+            "That is likeliest between neighbours in rank, the closest first."
+        )
+    where = (
+        ""
+        if ranking.fitted.model.has_position or not ranking.judgments.ordered
+        else " (show each pair in both orders equally often)"
+    )
+    return (
+        "Of the pairs of models that are not separated, the one with the widest interval is named in each line; "
+        f"the comparisons of the line shorten it the most, given the lines before{where}. Judges count for what "
+        "they are known to tell at least."
+    )
+
+
+def _members(ranking: Record) -> Shown | None:
+    table = ranking.tables.get("members")
+    if table is None:
+        return None
+    precise = dict.fromkeys(("log_loss", "log_loss_error", "worse", "worse_error"), 4)
+    return _shown("members", "Members of the family, those with fewer parameters first", table, precise)
+
+
+def _further(ranking: Record, name: str, caption: str) -> Shown | None:
+    table = ranking.tables.get(name)
+    return None if table is None else _shown(name, caption, table)
+
+
+def _categories(ranking: Record) -> list[tuple[str, Shown]]:
+    table = ranking.tables.get("categories")
+    if table is None:
+        return []
+    return [
+        (str(name), _shown(f"category-{number}", f"{name}, best first", rows.drop(columns="category")))
+        for number, (name, rows) in enumerate(table.groupby("category", sort=True), 1)
+    ]
+
+
+def _methods(ranking: Record) -> list[str]:
+    several = len(ranking.fits) > 1
+    texts = [
+        (f"Component {number}: " if several else "") + _fit_of(fitted, ranking.judgments)
+        for number, fitted in enumerate(ranking.fits, 1)
+    ]
+    scale = (
+        "Scores sum to zero, discriminations have geometric mean one over the judges above zero; scores' "
+        "intervals and pairs are on the scale at which scores are known best, since the order does not depend "
+        "on it."
+    )
+    return [*texts, scale]
+
+
+def _fit_of(fitted: FitResult, judgments: Judgments) -> str:
+    spread = "Intervals take comparisons as independent (inverse expected information)."
+    if fitted.effects is not None:
+        spread = (
+            "Every answer has a quality of its own, shared by all judges of its question, normal with standard "
+            f"deviation {fitted.effects.sigma:.3f} and integrated out; intervals are from the observed "
+            "information of that likelihood, and probabilities are those of a question drawn at random. Pairs are "
+            "also tested by the residuals of each question."
+        )
+    elif fitted.robust is not None:
+        many = judgments.frame["question_id"].nunique()
+        spread = f"Intervals allow for dependence within each of the {many} questions (sandwich covariance)."
+    fitting = "maximum likelihood"
+    if fitted.solution.spread is not None:
+        widths = ", ".join(
+            f"{name.replace('_', ' ')} {value:.2f}" for name, value in fitted.solution.spread.items()
+        )
+        fitting = (
+            f"penalised maximum likelihood (standard deviations of what is shrunk toward the panel: {widths})"
+        )
+    ties = "ties an outcome of their own" if fitted.model.has_ties else "ties as half a win for either"
+    return (
+        f"Model {fitted.model.name}: {MEMBERS[fitted.model.name]}; {fitting}, {ties}. "
+        f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
+        f"{counted(fitted.n_parameters, 'free parameter')}. {spread}"
+    )

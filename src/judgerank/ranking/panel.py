@@ -1,0 +1,200 @@
+"""What each judge adds to a ranking: agreement with the others, share of the information, a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import FloatArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoIntervalError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.copies import same_judges
+from judgerank.fits.result import FitResult
+from judgerank.inference.intervals import FURTHEST
+from judgerank.inference.wald import normal_quantile
+from judgerank.order.pairs import best_known_weights
+from judgerank.ranking.candidates import half_information
+
+TRUST, WEAK, SILENT, UNSURE, UNBOUNDED = "trust", "weak", "silent", "unsure", "never wrong"
+LEANS = ("leans to the first shown", "leans to the second shown")
+SAME = "same as "
+MERGED = "merged"  # status of a judge id whose votes are part of another's
+MEANING = {
+    TRUST: "tells models apart about as well as the panel, or better, and is not known to lean much",
+    WEAK: "its discrimination is below half of the panel's median, and surely below the median: it carries little",
+    "leans": "between equal models it surely picks one position more than 60% of the time",
+    SILENT: "its answers do not rise with the scores; it counts for nothing",
+    "same": "its answers go with that judge's far more often than with any other's: one model under two names?",
+    UNSURE: "its answers are too few to tell",
+    UNBOUNDED: "it never answered against the order, so its discrimination has no upper end",
+}
+BLOCKS = ("discrimination", "position", "slope", "tie")  # parameters of a judge
+HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
+LEANING = float(np.log(0.6 / 0.4))  # log-odds of the first shown among equals, beyond which a judge leans
+
+
+def agreement(cells: Comparisons) -> pd.Series:
+    """Share of each judge's answers that go with the majority of the other judges on the same two models.
+
+    A tie on either side counts as half an agreement. Answers on models that no other judge compared are left out;
+    NaN for a judge who has no others.
+    """
+    n, k = len(cells.models), len(cells.judges)
+    low, high = np.minimum(cells.first, cells.second), np.maximum(cells.first, cells.second)
+    won = np.where(cells.first < cells.second, cells.outcome, 1 - cells.outcome)
+    pair, where = np.unique(low.astype(np.int64) * n + high, return_inverse=True)
+    net, count = (np.bincount(where, x, len(pair)) for x in (cells.count * (won - 0.5), cells.count))
+    key, own = np.unique(where * k + cells.judge, return_inverse=True)
+    own_net, own_count = (np.bincount(own, x, len(key)) for x in (cells.count * (won - 0.5), cells.count))
+    place, judge = key // k, key % k
+    others, asked = net[place] - own_net, count[place] - own_count > 0.5
+    alike = own_count / 2 + np.sign(np.where(np.abs(others) < 1e-9, 0.0, others)) * own_net
+    total = np.bincount(judge, own_count * asked, k)
+    with np.errstate(invalid="ignore"):
+        share = np.bincount(judge, alike * asked, k) / np.where(total > 0, total, np.nan)
+    return pd.Series(share, list(cells.judges), name="agreement")
+
+
+def information_share(fitted: FitResult) -> pd.Series:
+    """Share of each judge in what is known of the scores, given the discriminations; they sum to one.
+
+    The leverage of a comparison, w (e_i - e_j)'L^+ (e_i - e_j) with w its information and L the sum of all, summed
+    over a judge's comparisons and divided by N - 1. NaN where the fit is no maximum. Where questions have effects,
+    every comparison counts as if it were alone on its question.
+    """
+    c, judges = fitted.comparisons, list(fitted.comparisons.judges)
+    if not fitted.converged and fitted.solution.alone is None:
+        return pd.Series(np.nan, judges, name="information")
+    n = len(c.models)
+    weight = c.count * _information(fitted, c)
+    i, j = c.first.astype(np.intp), c.second.astype(np.intp)
+    laplacian = np.zeros((n, n))
+    np.add.at(laplacian, (i, j), -weight)
+    laplacian += laplacian.T
+    laplacian[range(n), range(n)] -= laplacian.sum(axis=1)
+    lifted = laplacian + np.trace(laplacian) / n**2  # the shift of all scores, which nothing is known of
+    v = np.linalg.pinv(lifted, hermitian=True)
+    leverage = weight * (v[i, i] + v[j, j] - 2 * v[i, j])
+    by_judge = np.bincount(c.judge, leverage, len(judges))
+    return pd.Series(by_judge / by_judge.sum(), judges, name="information")
+
+
+def _information(fitted: FitResult, c: Comparisons) -> FloatArray:
+    """Of one comparison of every row on the difference of its scores, shape (T,)."""
+    k, s = c.judge, fitted.scores.to_numpy()
+    g = fitted.discrimination.to_numpy()[k]
+    if fitted.model.has_slope and c.covariate is not None:
+        g = g * np.exp(fitted.slope.to_numpy()[k] * c.covariate)
+    eta = g * (s[c.first] - s[c.second]) + fitted.position.to_numpy()[k]
+    half = half_information(fitted, eta, g, fitted.tie.to_numpy()[k])
+    return np.asarray(g**2 * (half[:, 0] ** 2).sum(axis=1))
+
+
+def effective_judges(share: Iterable[float]) -> float:
+    """How many judges with equal shares would be spread as widely: (sum x)^2 / sum x^2 (Kish, 1965)."""
+    x = np.asarray(list(share), float)
+    return float(x.sum() ** 2 / (x @ x))
+
+
+def verdicts(fitted: FitResult, few: int, level: float, same: dict[str, str]) -> pd.Series:
+    """One of `MEANING` for each judge, by the intervals of its discrimination and its leaning.
+
+    Discriminations are compared with each other, so their intervals are on the scale at which scores are known
+    best: one weak judge may leave the geometric mean all but unknown, and every discrimination with it.
+    """
+    judges = list(fitted.comparisons.judges)
+    counts = np.bincount(fitted.comparisons.judge, fitted.comparisons.count, len(judges))
+    try:
+        ends = fitted.confidence_intervals(level).set_index(["parameter", "name"])
+        low, high = _on_best_known_scale(fitted, level)
+        those = [("discrimination", judge) for judge in low.index]
+        ends.loc[those, "low"], ends.loc[those, "high"] = low.to_numpy(), high.to_numpy()
+    except NoIntervalError:
+        ends = None
+    gamma = fitted.discrimination
+    middle = float(gamma[gamma > 0].median())
+    found = {}
+    for judge, count in zip(judges, counts, strict=True):
+        found[judge] = _verdict(judge, ends, middle, fitted, same)
+        if count < few and found[judge] in (TRUST, WEAK):
+            found[judge] = UNSURE
+    return pd.Series(found, judges, name="verdict")
+
+
+def _on_best_known_scale(fitted: FitResult, level: float) -> tuple[pd.Series, pd.Series]:
+    """Ends of the intervals of the discriminations that have one."""
+    n, many = len(fitted.scores), fitted.n_free_discriminations
+    weights = best_known_weights(fitted.scores.to_numpy(), fitted.covariance, many)
+    to_judges = np.eye(many) - weights
+    own = fitted.covariance[n : n + many, n : n + many]
+    errors = np.sqrt(np.maximum(np.diag(to_judges @ own @ to_judges.T), 0.0))
+    gamma = fitted.discrimination[np.asarray(fitted.free[:1].any(axis=0), bool).tolist()]
+    known = ~gamma.index.isin(fitted.unbounded_judges)
+    reach = np.exp(np.minimum(normal_quantile(level, fitted.degrees_of_freedom) * errors, FURTHEST))
+    return (gamma / reach)[known], (gamma * reach)[known]
+
+
+def _verdict(judge: str, ends: pd.DataFrame | None, middle: float, fitted: FitResult, same: dict[str, str]) -> str:
+    if judge in fitted.judges_at_zero:
+        return SILENT
+    if judge in same:
+        return f"{SAME}{same[judge]}"
+    if judge in fitted.unbounded_judges:
+        return UNBOUNDED
+    low, high = _ends(ends, "position", judge)
+    if low > LEANING or high < -LEANING:
+        return LEANS[int(high < 0)]
+    low, high = _ends(ends, "discrimination", judge)
+    if fitted.discrimination[judge] < HALF * middle and high < middle:
+        return WEAK
+    return UNSURE if low < HALF * middle and high > middle / HALF else TRUST
+
+
+def _ends(ends: pd.DataFrame | None, parameter: str, judge: str) -> tuple[float, float]:
+    """Of an interval; NaN where there is none."""
+    if ends is None or (parameter, judge) not in ends.index:
+        return np.nan, np.nan
+    low, high = ends[["low", "high"]].to_numpy(float)[ends.index.get_loc((parameter, judge))]
+    return float(low), float(high)
+
+
+def judges(
+    fitted: FitResult, judgments: Judgments, level: float, few: int, merged: Mapping[str, str]
+) -> pd.DataFrame:
+    """What each judge answered and what was fitted of it, most discriminating first.
+
+    ``judge, verdict, comparisons, share_a, share_b, share_tie, unparsed, agreement, information, status`` and, for
+    every free parameter such as ``discrimination``, its estimate and the ends ``low_`` and ``high_`` of its
+    interval. `verdicts`, `agreement` and `information_share` say what these are. Of judge ids that were merged
+    with another, given by its name, there are the answers alone.
+    """
+    frame = judgments.judges.drop(columns="dataset").set_index("judge")
+    if not judgments.ordered:
+        frame = frame.drop(columns=["share_a", "share_b"])  # the first by name won, which says nothing
+    same = {} if merged else same_judges(fitted, judgments, level)
+    frame.insert(0, "verdict", verdicts(fitted, few, level, same))
+    frame["agreement"] = agreement(fitted.comparisons)
+    frame["information"] = information_share(fitted)
+    frame["status"] = fitted.judge_status
+    if fitted.unbounded_judges and fitted.solution.alone is None:  # the others have no maximum either
+        frame.loc[~frame.index.isin(fitted.unbounded_judges), "status"] = "no maximum"
+    for judge, leader in merged.items():
+        frame.loc[judge, ["verdict", "status"]] = f"{SAME}{leader}", MERGED
+    try:
+        rows = fitted.confidence_intervals(level).set_index("name")
+    except NoIntervalError:
+        rows = None
+    for block in fitted.model.judge_blocks:
+        name = block.removeprefix("log_")
+        if name == "discrimination" and fitted.model.fixed_scale:
+            continue
+        frame[name] = getattr(fitted, name)
+        ends = None if rows is None else rows[rows["parameter"] == name]
+        for end in ("low", "high"):
+            frame[f"{end}_{name}"] = np.nan if ends is None else ends[end]
+    if "discrimination" in frame:
+        frame = frame.sort_values("discrimination", ascending=False, kind="stable")
+    return frame.rename_axis("judge").reset_index()

@@ -1,0 +1,210 @@
+"""How well each member of the family predicts what it has not seen, beside the one that ranks.
+
+All members predict the same three outcomes, a tie among them (`crossvalidation.three_outcomes`), of whole
+questions that were left out. Which member ranks does not follow from it: `members.default_member` says why.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import positions_are_imitated, split
+from judgerank.data.errors import JudgerankError
+from judgerank.data.judgments import Judgments
+from judgerank.data.listing import listed
+from judgerank.engine.solution import Status
+from judgerank.fits.crossvalidation import losses_with_ties
+from judgerank.fits.fit import fit
+from judgerank.model.members import MODELS, Model
+from judgerank.model.simulate import generator
+
+FOLDS = 5
+MOST_MODELS, MOST_ROWS = 200, 20_000  # compared on; of more, those compared most, and questions at random
+LEAST = 20  # questions, however large
+COLUMNS = ["member", "parameters", "log_loss", "log_loss_error", "worse", "worse_error", "ranks", "note"]
+
+
+class Sample(NamedTuple):
+    """What members are compared on.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+    unit : int array, shape (T,)
+        What is left out whole: the question of each row, or the row.
+    folds : tuple of tuples
+        Cells to fit to, rows to predict, and which those are; none by judges of whom nothing is left.
+    told : str
+        What it is, in words.
+    """
+
+    comparisons: Comparisons
+    unit: IntArray
+    folds: tuple[tuple[Comparisons, Comparisons, IntArray], ...]
+    told: str
+
+
+def compared(judgments: Judgments, used: str) -> tuple[pd.DataFrame, list[str]]:
+    """Held-out log-loss of every member, and a sentence on the one that ranks.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        Of one component.
+    used : str
+        The member that ranks.
+
+    Returns
+    -------
+    DataFrame
+        ``member, parameters, log_loss, log_loss_error, worse, worse_error, ranks, note``, those with fewer
+        parameters first: log-loss per comparison; ``worse`` by how much it is larger than that of the best; errors
+        are over questions. ``note`` says why a member was not compared.
+    list of str
+        None if there are not two to compare.
+    """
+    sample = sample_of(judgments)
+    rows, losses = [], {}
+    for member in MODELS.values():
+        if member.has_position and not judgments.ordered:
+            continue
+        found = held_out(sample, member)
+        rows.append({"member": member.name, "ranks": member.name == used, "note": ""})
+        if isinstance(found, str):
+            rows[-1]["note"] = found
+        else:
+            rows[-1]["parameters"], losses[member.name] = found
+    table = pd.DataFrame(rows).reindex(columns=COLUMNS).astype({"parameters": "Int64"})
+    table = table.sort_values("parameters", kind="stable", na_position="last", ignore_index=True)
+    if not losses:
+        return table, []
+    kept = np.concatenate([rows for *_, rows in sample.folds])
+    weight = _by_unit(sample, sample.comparisons.count, kept)
+    best = min(losses, key=lambda name: float(losses[name].sum()))
+    for place, name in table["member"].items():
+        if name in losses:
+            table.loc[place, ["log_loss", "log_loss_error"]] = mean_of(losses[name], weight)
+            table.loc[place, ["worse", "worse_error"]] = mean_of(losses[name] - losses[best], weight)
+    return table, _told(table, used, sample.told)
+
+
+def mean_of(total: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """A ratio of sums over units, and its standard error."""
+    mean, many = float(total.sum() / weight.sum()), len(total)
+    away = total - mean * weight
+    return mean, float(np.sqrt(away @ away * many / max(many - 1, 1)) / weight.sum())
+
+
+def sample_of(judgments: Judgments) -> Sample:
+    """All comparisons with their questions, or part of them where they are many."""
+    comparisons, said = judgments.comparisons, []
+    has_questions = "question_id" in judgments.frame
+    # without questions in an order that does not depend on that of the records
+    unit = judgments.question if has_questions else _in_order(comparisons)
+    rows = np.arange(len(comparisons))
+    if len(comparisons.models) > MOST_MODELS:
+        n = len(comparisons.models)
+        times = sum(np.bincount(end, comparisons.count, n) for end in (comparisons.first, comparisons.second))
+        most = np.isin(np.arange(n), np.argsort(-times, kind="stable")[:MOST_MODELS])
+        among = most[comparisons.first] & most[comparisons.second]
+        if among.any():
+            rows = rows[among]
+            said.append(f"the {MOST_MODELS} models compared most")
+    if len(rows) > MOST_ROWS:
+        there, place = np.unique(unit[rows], return_inverse=True)
+        place = generator(0, "members", "questions").permutation(len(there))[place]
+        ends = np.cumsum(np.bincount(place))
+        rows = rows[(ends[place] <= MOST_ROWS) | (place < LEAST)]
+        said.append(f"{len(rows):,} comparisons drawn at random")
+    if said:
+        comparisons, kept = split(comparisons.take(rows))[0]
+        rows = rows[kept]
+    names, unit = np.unique(unit[rows], return_inverse=True)
+    told = f"{len(names):,} {'questions' if has_questions else 'comparisons'} in {FOLDS} folds"
+    return sampled(comparisons, unit, " of ".join([told, " and ".join(said)]) if said else told)
+
+
+def sampled(comparisons: Comparisons, unit: IntArray, told: str) -> Sample:
+    """Comparisons with the number of what is left out with each, dealt to folds at random; none if few."""
+    c, units = comparisons.with_ties(), int(unit.max(initial=-1)) + 1
+    fold = (generator(0, "members", "folds").permutation(units) % FOLDS)[unit]
+    parts = tuple(_parted(c, fold == number) for number in range(FOLDS)) if units >= FOLDS else ()
+    without = len(c) - sum(len(rows) for *_, rows in parts)
+    alone = f" ({without} by judges who are in one fold only left out)" if parts and without else ""
+    return Sample(c, unit, parts, told + alone)
+
+
+def _in_order(comparisons: Comparisons) -> IntArray:
+    """A number for each row by what it says, so that rows alike may be swapped and no others."""
+    c = comparisons
+    order = np.lexsort((c.count, c.outcome, c.judge, c.second, c.first))
+    number = np.empty(len(c), np.intp)
+    number[order] = np.arange(len(c))
+    return number
+
+
+def held_out(sample: Sample, member: Model) -> tuple[int, FloatArray] | str:
+    """Free parameters, and the log-loss of every unit when it was left out, shape (Q,); or why there is none."""
+    c = sample.comparisons
+    why = _forbidden(member, c)
+    if why or not sample.folds:
+        return why or f"there are fewer than {FOLDS} to leave out"
+    try:
+        whole = fit(c.aggregate(), member.name)
+        if whole.status is Status.UNBOUNDED:
+            return f"no maximum: a parameter of {listed(whole.unbounded_judges)} runs off to infinity"
+        losses = np.zeros(len(c))
+        for train, test, rows in sample.folds:
+            same = train.judges == c.judges
+            fitted = fit(train, member.name, start=whole.solution.parameters if same else None)
+            losses[rows] = test.count * losses_with_ties(fitted, train, test)
+    except JudgerankError as error:
+        return str(error)
+    return whole.n_parameters, _by_unit(sample, losses, slice(None))
+
+
+def _by_unit(sample: Sample, values: FloatArray, rows: IntArray | slice) -> FloatArray:
+    return np.bincount(sample.unit[rows], values[rows], int(sample.unit.max()) + 1).astype(float)
+
+
+def _parted(c: Comparisons, left_out: BoolArray) -> tuple[Comparisons, Comparisons, IntArray]:
+    """One of a sample's folds."""
+    train = c.take(np.flatnonzero(~left_out))
+    known = np.isin(np.array(c.judges, object), train.judges)
+    rows = np.flatnonzero(left_out & known[c.judge])
+    return train.aggregate(), c.take(rows), rows
+
+
+def _forbidden(member: Model, c: Comparisons) -> str:
+    """Why a member is none for these data; empty if it may be one."""
+    if member.has_slope and c.covariate is None:
+        return "there are no lengths"
+    if member.has_ties and not c.known_ties.any():
+        return "there are no ties"
+    if member.has_position and positions_are_imitated(c):
+        return "the order of presentation follows the models"
+    return ""
+
+
+def _told(table: pd.DataFrame, used: str, over: str) -> list[str]:
+    known = table[table["log_loss"].notna()].set_index("member")
+    order = known.sort_values(["log_loss", "parameters"], kind="stable").index
+    loss = known["log_loss"]
+    if used not in known.index:
+        why = str(table["note"][table["member"] == used].iloc[0])
+        best = f"{order[0]!s} predicts best of {len(known)} members, with held-out log-loss {loss[order[0]]:.4f}"
+        return [f"{used} could not be compared by prediction ({why}); {best}, over {over}."]
+    if len(known) < 2:
+        return []
+    best, other = order[0], order[order != used][0]
+    worse, by = known.loc[other if used == best else used], "better" if used == best else "worse"
+    beside = f"{other}, {'the next' if used == best else 'which predicts'} best of {len(known)} members"
+    return [
+        f"{used}: held-out log-loss {loss[used]:.4f} against {loss[other]:.4f} of {beside}, {worse['worse']:.4f} "
+        f"{by} (standard error {worse['worse_error']:.4f}), over {over}."
+    ]

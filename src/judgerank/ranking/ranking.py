@@ -1,0 +1,234 @@
+"""Your own models and judges: from judgments to a ranking, and to a folder with a page and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import pandas as pd
+
+from judgerank.data.errors import JudgerankError, NoMaximumError, NotIdentifiedError
+from judgerank.data.judgments import Judgments
+from judgerank.data.listing import LONGEST, listed
+from judgerank.fits.presentation import MOST
+from judgerank.ranking import exports, remarks
+from judgerank.ranking.fits import by_category, ranked_part
+from judgerank.ranking.further import with_blocks
+from judgerank.ranking.members import default_member
+from judgerank.ranking.page import to_html
+from judgerank.ranking.parts import across, links_between, never_compared, parts_of, together
+from judgerank.ranking.prediction import compared
+from judgerank.ranking.record import Record
+from judgerank.ranking.settings import Settings
+from judgerank.ranking.writing import write
+from judgerank.reading.files import behind
+from judgerank.reading.read import Source, read_judgments
+from judgerank.writing.targets import Outputs
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranking(Record):
+    """All that is known of the models and judges of a set of judgments, with ways to show and keep it.
+
+    Attributes
+    ----------
+    judgments, settings, fits, remarks, tables
+        Those of `Record`.
+    """
+
+    def to_html(self) -> str:
+        """The page as one HTML text, with charts where the extra ``page`` is installed."""
+        return to_html(self)
+
+    def write(self, folder: str | Path, *, force: bool = False, raw: bool = False) -> Path:
+        """Write the page, the tables and ``run.json`` into a folder: all of them, or none.
+
+        Tables are CSV; beyond 100,000 rows Parquet, where the extra ``parquet`` is installed.
+
+        Parameters
+        ----------
+        folder : path
+        force : bool
+            Whether to write into a folder with other files, too; a copy is kept of those that are replaced.
+        raw : bool
+            Whether names in CSV are as they are. By default a ``'`` is put before those that a spreadsheet would
+            take for formulas, since they start with ``= + - @``, a tab or a carriage return.
+
+        Returns
+        -------
+        Path
+            The page.
+
+        Raises
+        ------
+        ConfigError
+            If the folder holds anything but an earlier ranking of the same source, or cannot be written to.
+        """
+        return write(self, Path(folder), force, raw)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The leaderboard."""
+        return self.tables["leaderboard"].copy()
+
+    def export(
+        self,
+        path: str | Path,
+        table: str = "leaderboard",
+        form: str | None = None,
+        *,
+        force: bool = False,
+        raw: bool = False,
+    ) -> Path:
+        """Write one table into a file, whole or not at all.
+
+        An earlier export is replaced if it was not edited since.
+
+        Parameters
+        ----------
+        path : path
+        table : str
+            One of `tables`, or ``lmarena``: the leaderboard in the columns of LMArena's (`exports.lmarena`).
+        form : {"csv", "tsv", "parquet", "json", "jsonl", "tex", "md"}, optional
+            By default what the file's name ends in.
+        force : bool
+            Whether to replace any other file, too; never one that the judgments are from.
+        raw : bool
+            As of `write`, for CSV and TSV.
+
+        Raises
+        ------
+        ConfigError
+            If table or form is unknown, or the file cannot be written or would be lost.
+        DataError
+            If LMArena's table is asked for, and not all models are on one scale.
+        """
+        one = exports.export_to(path, table, form)
+        outputs = Outputs(behind(self.judgments), force)
+        outputs.file(one.path)
+        outputs.write(exports.contents(self, [one], raw))
+        return one.path
+
+    def _repr_html_(self) -> str:
+        """The leaderboard for a notebook; names are escaped."""
+        board = self.tables["leaderboard"].astype(object).fillna("--")
+        shown = board.to_html(index=False, float_format="{:.3f}".format, max_rows=MOST, border=0)
+        said = "".join(f"<li>{escape(remark)}</li>" for remark in self.remarks)
+        return f"<div>\n<p><b>{escape(self.title)}</b></p>\n{shown}\n<ul>{said}</ul>\n</div>"
+
+    def __repr__(self) -> str:
+        board = self.tables["leaderboard"].astype(object).fillna("--")
+        shown = board.to_string(index=False, float_format="{:.3f}".format, max_colwidth=LONGEST)
+        said, first = [f"- {remark}" for remark in self.remarks], len(self.judgments.remarks)
+        return "\n".join([self.title, *said[:first], shown, *said[first:]])
+
+
+def rank(
+    source: Source,
+    *,
+    model: str | None = None,
+    solver: str = "newton",
+    level: float = 0.95,
+    cluster: str = "question",
+    few: int = 30,
+    next: int = 10,
+    next_size: int = 10,
+    blocks: Sequence[str] = (),
+    columns: Mapping[str, str | None] | None = None,
+    form: str | None = None,
+    winner_values: Mapping[str, str] | None = None,
+    baseline: str | None = None,
+    encoding: str | None = None,
+    names: str = "ask",
+    copies: str = "ask",
+) -> Ranking:
+    """Rank models from judgments of one's own.
+
+    Parameters
+    ----------
+    source : path or several, table, Judgments, or list of pairs
+        Files, a table of pandas, polars, DuckDB or pyarrow, a list of dicts (see `read_judgments`), or pairs
+        (winner, loser).
+    model : str, optional
+        A member of the family (`judgerank.model.members.MODELS`). By default ``position_aware`` where the order of
+        presentation identifies it, else ``judge_aware``; how well each predicts questions left out is then said
+        beside it.
+    solver : {"newton", "penalised", "adam", "localized"}
+    level : float
+        Confidence level of the intervals, between 0 and 1.
+    cluster : {"question", "effects", "none"}
+        How answers to one question may depend on each other. ``question``: errors allow for it, the estimates do
+        not change. ``effects``: every answer has a quality of its own, shared by its judges and integrated out
+        (`judgerank.fit_questions`); judge ids that answer as one become one. ``none``: not at all.
+    few : int
+        Judges and models with fewer comparisons are pointed out.
+    next, next_size : int
+        How many lines of comparisons to collect next, at most, and the comparisons in each.
+    blocks : sequence of str
+        What judges may do besides judging quality, such as ``style:length`` or ``category`` (`judgerank.blocks`):
+        fitted beside the ranking, in the tables ``blocks`` and ``adjusted``.
+    columns : mapping of str to str, optional
+        Names of columns where they are not the usual ones, as in `read_judgments`.
+    form, encoding : str, optional
+        Of a file, as in `read_judgments`.
+    winner_values : mapping of str to str, optional
+        Words for the winner, and what they mean, as in `read_judgments`.
+    baseline : str, optional
+        The model that all others were compared with, as in `read_judgments`.
+    names, copies : str
+        How names that differ in case alone, and copies of records, are read, as in `read_judgments`.
+
+    Raises
+    ------
+    ConfigError
+        If a setting is unknown or out of range.
+    DataError, DataUnavailableError
+        If the source cannot be read as judgments.
+    NoMaximumError, NotIdentifiedError
+        If no component of the comparison graph can be ranked; it says what would make it possible.
+    """
+    settings = Settings(model, solver, level, cluster, few, next, next_size, tuple(blocks))
+    return ranked(
+        read_judgments(source, form, columns, winner_values, baseline, encoding, names, copies), settings
+    )
+
+
+def ranked(judgments: Judgments, settings: Settings) -> Ranking:
+    """Every component of the comparison graph ranked by itself; `rank` says what is raised."""
+    parts = parts_of(judgments)
+    name, said = settings.model, []
+    if name is None:
+        name, why = default_member([part.comparisons for part in parts])
+        said.append(why)
+    groups = [part.comparisons.models for part in parts]
+    said += remarks.on_parts(groups, links_between(judgments))
+    said += remarks.on_dropped(judgments.comparisons, never_compared(judgments))
+    done, refused = [], list[JudgerankError]()
+    for part in parts:
+        try:
+            done.append((part, ranked_part(part, name, settings)))
+        except (NoMaximumError, NotIdentifiedError) as error:
+            refused.append(error)
+            said.append(f"Not ranked: {listed(part.comparisons.models)}, since {error}.")
+    if not done:
+        raise refused[0]
+    fits = [one for _, one in done]
+    for number, one in enumerate(fits, 1):
+        said += [f"Component {number}: {text}" if len(parts) > 1 else text for text in one.remarks]
+    tables = {key: together([one.tables[key] for one in fits]) for key in fits[0].tables}
+    if len(parts) > 1:
+        tables["pairs"] = pd.concat([tables["pairs"], across(groups)], ignore_index=True)
+    if settings.model is None:
+        tables["members"], beside = compared(done[0][0], fits[0].fitted.model.name)
+        said[1:1] = beside
+    if settings.blocks:
+        further, beside = with_blocks(done[0][0], fits[0].fitted.model.name, settings)
+        tables |= further
+        said += [f"Component 1: {text}" if len(parts) > 1 else text for text in beside]
+    categories, unranked = by_category(judgments, name, settings)
+    said += unranked
+    if categories is not None:
+        tables["categories"] = categories
+    told = [*judgments.remarks, *said]
+    return Ranking(judgments, settings, [one.fitted for one in fits], told, tables)

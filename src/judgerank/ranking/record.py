@@ -1,0 +1,50 @@
+"""What is known of the models and judges of a set of judgments, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from judgerank.data.judgments import Judgments
+from judgerank.fits.result import FitResult
+from judgerank.ranking.settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """All that is known of the models and judges of a set of judgments.
+
+    Attributes
+    ----------
+    judgments : Judgments
+    settings : Settings
+    fits : list of FitResult
+        One for each component of the comparison graph.
+    remarks : list of str
+        What to know first.
+    tables : dict of str to DataFrame
+        ``leaderboard``, ``judges``, ``pairs`` and ``next``; no rows in the last if there are no intervals.
+        ``members``, how well each member of the family predicts (`prediction.compared`), if no model was named.
+        ``categories``, leaderboards one after the other, if the judgments name any.
+    """
+
+    judgments: Judgments
+    settings: Settings
+    fits: list[FitResult]
+    remarks: list[str]
+    tables: dict[str, pd.DataFrame]
+
+    @property
+    def fitted(self) -> FitResult:
+        """Of the largest component."""
+        return self.fits[0]
+
+    @property
+    def clustered(self) -> bool:
+        """Whether the covariance of the largest component allows for dependence within questions."""
+        return self.fitted.robust is not None
+
+    @property
+    def title(self) -> str:
+        return f"Ranking of {sum(len(fitted.scores) for fitted in self.fits)} models: {self.judgments.title}"

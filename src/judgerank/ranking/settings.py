@@ -1,0 +1,58 @@
+"""How judgments are ranked: what can be chosen, and between what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from judgerank.data.errors import ConfigError
+from judgerank.engine.settings import SOLVERS
+from judgerank.model.members import MODELS
+from judgerank.model.naming import all_of
+
+EFFECTS = "effects"
+CLUSTERS = ("question", EFFECTS, "none")
+FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How judgments are ranked; see `judgerank.rank`.
+
+    Raises
+    ------
+    ConfigError
+        Naming the setting that is unknown or out of range.
+    """
+
+    model: str | None = None
+    solver: str = "newton"
+    level: float = 0.95
+    cluster: str = "question"
+    few: int = 30
+    next: int = 10
+    next_size: int = 10
+    blocks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        choices = {"model": (None, *MODELS), "solver": tuple(SOLVERS), "cluster": CLUSTERS}
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                listed = ", ".join(str(one) for one in known if one is not None)
+                raise ConfigError(f"there is no {name} {getattr(self, name)!r} (known: {listed})")
+        if self.cluster == EFFECTS and self.solver != "newton":
+            raise ConfigError(
+                f"cluster={EFFECTS} integrates questions out at a maximum, which solver='newton' finds, and "
+                f"{self.solver!r} does not"
+            )
+        if self.blocks and self.solver != "newton":
+            raise ConfigError(
+                f"further blocks are fitted at a maximum, which solver={self.solver!r} does not find"
+            )
+        all_of(self.blocks)
+        if not 0 < self.level < 1:
+            raise ConfigError(f"level={self.level:g} is out of range: it must lie between 0 and 1")
+        for name, low, high in (("few", 0, FEWEST), ("next", 1, MOST_NEXT), ("next_size", 1, MOST_SIZE)):
+            if not low <= getattr(self, name) <= high:
+                raise ConfigError(
+                    f"{name}={getattr(self, name)} is out of range: it must lie from {low} to {high}"
+                )

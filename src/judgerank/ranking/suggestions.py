@@ -1,0 +1,191 @@
+"""Which comparisons to collect next: those that shorten the widest interval of a pair not separated the most.
+
+n more comparisons of i with j by judge k, in that order, add n G M G' to the expected information. M is the
+variance p (1 - p) of an outcome, or its covariance with a tie where ties are an outcome; G the gradient in (s,
+alpha, ...) of the predictor, g (e_i - e_j) in the scores, g (s_i - s_j) in alpha_k and one in b_k, and that of
+log nu_k. With V the covariance and X X' = n G M G', the variance of a contrast c becomes (Woodbury, 1950)
+
+    c'V c - (X'V c)' (1 + X'V X)^-1 (X'V c).
+
+The contrast is the difference of the two models that, of those not separated, are known least relative to each
+other, on the scale of `pairs`, held where it is now so that only what is learned of the order counts. A judge's
+discrimination may be high by luck, and the luckiest of many is: judges are chosen for the least that a comparison
+by them tells over an interval of their discrimination, and only among those with enough comparisons.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+from scipy.special import ndtri
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import POOLED_JUDGE, Comparisons
+from judgerank.data.errors import ConfigError, DisconnectedError, NoMaximumError
+from judgerank.fits.result import FitResult
+from judgerank.inference.wald import normal_quantile
+from judgerank.order.pairs import best_known_scale, orders, separated
+from judgerank.ranking.candidates import Candidates
+
+COLUMNS = ["model_a", "model_b", "judge_model", "comparisons", "first", "second", "width", "width_after"]
+COLUMNS += ["to_separate"]
+CHANCE = 0.8  # of separating a pair by as many comparisons as are said to do so
+MOST = 1e7  # comparisons of a pair beyond which it is not said to be separated by any
+
+
+def next_comparisons(
+    result: FitResult, picks: int = 10, size: int = 10, level: float = 0.95, few: int = 0
+) -> pd.DataFrame:
+    """What to collect next, best first; every pick takes those before it as collected, and none comes twice.
+
+    Parameters
+    ----------
+    result : FitResult
+    picks : int
+        Number of rows; fewer if there are not so many different ones.
+    size : int
+        Comparisons in each.
+    level : float
+        Of the intervals.
+    few : int
+        Judges with fewer comparisons are not asked, unless all have fewer.
+
+    Returns
+    -------
+    DataFrame
+        ``model_a, model_b, judge_model, comparisons``: whom to show to which judge, how often; ``first, second``:
+        of the pairs that `pairs.pairwise` does not separate (of all, if there are none), the one with the widest
+        interval of its difference, ``width`` its width and ``width_after`` the expected one; ``to_separate``: how
+        many comparisons of these two, spread evenly over the judges, are expected to separate them (see
+        `to_separate`). Where a covariate matters it is taken at its mean.
+
+    Raises
+    ------
+    NoIntervalError
+        If the fit has no intervals.
+    ConfigError
+        If a number is not positive.
+    """
+    if picks < 1 or size < 1:
+        raise ConfigError("there must be at least one comparison to suggest, and one in each suggestion")
+    those = Candidates(result, few)
+    v = result.covariance.copy()
+    to_scores = best_known_scale(result.scores.to_numpy(), v, result.n_free_discriminations)
+    i, j, steps = _open_pairs(result, level)
+    models, judges = result.comparisons.models, result.comparisons.judges
+    judges = judges if result.model.judge_blocks else (POOLED_JUDGE,)
+    reach, rows, now = 2 * normal_quantile(level), [], result.covariance
+    u = to_scores @ v @ to_scores.T
+    for _ in range(min(picks, len(those))):
+        widest = np.argmax(np.diag(u)[i] + np.diag(u)[j] - 2 * u[i, j])
+        pair = int(i[widest]), int(j[widest])
+        c = to_scores[pair[0]] - to_scores[pair[1]]
+        best = those.best(v, c, size, pair)
+        those.taken.add((int(best[0]), int(best[1]), int(best[2])))
+        asked = those.outcomes(best[:, None])
+        x = asked.root[0] * np.sqrt(size)
+        step = v[:, asked.index[0]] @ x
+        own = x.T @ step[asked.index[0]] + np.eye(x.shape[1])
+        before = c @ v @ c
+        v -= step @ np.linalg.solve(own, step.T)
+        u -= to_scores @ step @ np.linalg.solve(own, (to_scores @ step).T)
+        widths = reach * np.sqrt([before, max(c @ v @ c, 0.0)])
+        a, b, k = best
+        number = to_separate(result, those, now, to_scores, *pair, steps, level)
+        rows.append((models[a], models[b], judges[k], size, models[pair[0]], models[pair[1]], *widths, number))
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"to_separate": "Int64"})
+
+
+def to_separate(
+    result: FitResult,
+    those: Candidates,
+    v: FloatArray,
+    to_scores: FloatArray,
+    i: int,
+    j: int,
+    steps: int,
+    level: float,
+) -> int | None:
+    """Comparisons of two models, spread evenly over the judges, that separate them with the chance `CHANCE`.
+
+    That is if their difference is as estimated, and the pair is the next of `steps` whose turn it is in Holm's
+    procedure. A discrimination that is known badly cannot be made up for by many comparisons: where `MOST` are
+    too few the answer is None.
+    """
+    c = to_scores[i] - to_scores[j]
+    scores = result.scores.to_numpy()
+    wanted = abs(scores[i] - scores[j]) / (normal_quantile(1 - (1 - level) / steps) + ndtri(CHANCE))
+    asked = those.outcomes(those.between(i, j))
+    each = np.zeros((len(v), len(asked.index), asked.root.shape[2]))
+    for place, (index, root) in enumerate(zip(asked.index, asked.root, strict=True)):
+        each[index, place] = root / np.sqrt(len(asked.index))
+    x = each.reshape(len(v), -1)
+    values, vectors = np.linalg.eigh(x.T @ v @ x)
+    shared = (vectors.T @ (x.T @ (v @ c))) ** 2
+
+    def excess(log_size: float) -> float:
+        n = np.exp(log_size)
+        return float(c @ v @ c - np.sum(shared * n / (1 + n * np.maximum(values, 0.0)))) - wanted**2
+
+    if excess(0.0) <= 0:
+        return 1
+    top = np.log(MOST)
+    return int(np.ceil(np.exp(brentq(excess, 0.0, top)))) if excess(top) < 0 else None
+
+
+def bounding_comparisons(result: FitResult, picks: int = 10, size: int = 10) -> pd.DataFrame:
+    """What to collect where judges never answered against the order, in the form of `next_comparisons`.
+
+    An answer against the order is likeliest between the closest scores: neighbours in rank, closest first.
+    """
+    order = result.scores.sort_values(ascending=False, kind="stable")
+    neighbours = np.argsort(-np.diff(order.to_numpy()), kind="stable")
+    judges = result.unbounded_judges
+    asked = [(order.index[n], order.index[n + 1], judge, size) for n in neighbours for judge in judges][:picks]
+    return pd.DataFrame(asked, columns=COLUMNS[:4]).reindex(columns=COLUMNS)
+
+
+def _open_pairs(result: FitResult, level: float) -> tuple[IntArray, IntArray, int]:
+    """The pairs of models that are not separated, or all, if they are; and how many are not, at least one."""
+    place = {name: number for number, name in enumerate(result.comparisons.models)}
+    found = list(orders(result))
+    i, j = np.concatenate([_pairs_of([place[name] for name in order.models]) for order in found], axis=1)
+    open_pairs = ~separated(found, level)
+    chosen = open_pairs if open_pairs.any() else np.ones_like(open_pairs)
+    return i[chosen], j[chosen], max(1, int(open_pairs.sum()))
+
+
+def _pairs_of(places: list[int]) -> IntArray:
+    return np.array(places)[np.array(np.triu_indices(len(places), 1))]
+
+
+def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[str, str]]:
+    """Pairs to compare before anything can be ranked.
+
+    In a graph that falls apart, the most compared model of the largest component with that of every other one. Of
+    models that won, or lost, every comparison with the others, the most compared with the best, or the worst, of
+    the others.
+    """
+    c = comparisons.pool_judges()
+    n, names = len(c.models), list(c.models)
+    met = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
+    wins = np.bincount(c.first, c.count * c.outcome, n) + np.bincount(c.second, c.count * (1 - c.outcome), n)
+    times = dict(zip(names, met, strict=True))
+    share = dict(zip(names, wins / np.maximum(met, 1), strict=True))
+    if isinstance(error, DisconnectedError):
+        centre, *others = (
+            max(group, key=times.__getitem__) for group in sorted(error.models, key=len, reverse=True)
+        )
+        return [(centre, other) for other in others]
+    links: list[tuple[str, str]] = []
+    for group in error.models:
+        if not any(other in group for _, other in links):  # a loss of one group is a win of another
+            inside = np.isin(names, group)
+            a, b = inside[c.first], inside[c.second]
+            unbeaten = np.any(c.outcome[a & ~b] > 0) or np.any(c.outcome[b & ~a] < 1)
+            most_compared = max((name for name in names if name in group), key=times.__getitem__)
+            rest = [name for name in names if name not in group]
+            nearest = max(rest, key=share.__getitem__) if unbeaten else min(rest, key=share.__getitem__)
+            links.append((most_compared, nearest))
+    return links

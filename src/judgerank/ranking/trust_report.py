@@ -1,0 +1,198 @@
+"""How far a ranking of one's own judgments can be trusted: what would change it, and what its panel is worth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.frames import OUTCOMES
+from judgerank.data.judgments import Judgments
+from judgerank.fits.copies import same_judges
+from judgerank.fits.result import FitResult
+from judgerank.ranking.fits import fitted_member
+from judgerank.ranking.members import default_member
+from judgerank.ranking.parts import parts_of
+from judgerank.ranking.settings import Settings
+from judgerank.reading.files import behind
+from judgerank.trust.effective import EffectiveJudges, effective_judges
+from judgerank.trust.fragility import Fragility, fragility
+from judgerank.trust.telling import neighbours, on_panel, top_sentence
+from judgerank.writing.publishing import staged, versions
+from judgerank.writing.spreadsheets import csv_of
+from judgerank.writing.targets import Outputs
+
+SECTION = "trust"  # by which an earlier report in a folder is known
+SHOWN = 10  # records in the text
+RECORD = "record"  # column: number of a judgment as it was read, from 1
+
+
+@dataclass(frozen=True, eq=False)
+class TrustReport:
+    """What would change a ranking, and how many independent judges its panel is worth.
+
+    Attributes
+    ----------
+    judgments : Judgments
+        Of the largest component of the comparison graph.
+    fitted : FitResult
+    fragility : Fragility
+    panel : EffectiveJudges or None
+    remarks : tuple of str
+        What could not be told, and why.
+    same : dict of str to str
+        For each judge that answers as another does, that one (`copies.same_judges`).
+    """
+
+    judgments: Judgments
+    fitted: FitResult
+    fragility: Fragility
+    panel: EffectiveJudges | None
+    remarks: tuple[str, ...]
+    same: dict[str, str]
+
+    def records(self) -> pd.DataFrame:
+        """The judgments of every set: ``set`` (row of the changes, from 1) and the records' own columns."""
+        answered = self.judgments.frame[self.judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))]
+        parts = [
+            answered.iloc[removed.rows].assign(set=number, left_out=removed.judgments)
+            for number, removed in enumerate(self.fragility.removed, 1)
+            if len(removed.rows)
+        ]
+        columns = ["set", RECORD, *answered.columns.drop(RECORD)]
+        if not parts:
+            return pd.DataFrame(columns=[*columns, "left_out"])
+        return pd.concat(parts, ignore_index=True)[[*columns, "left_out"]]
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """``changes``, ``records``, ``judges`` (each left out alone), and ``worth`` and ``panel`` if known."""
+        changes = self.fragility.changes
+        numbered = changes.assign(set=range(1, len(changes) + 1))[["set", *changes.columns]]
+        found = {"changes": numbered, "records": self.records(), "judges": self.fragility.judges}
+        if self.panel is not None:
+            found |= {"worth": self.panel.worth, "panel": self.panel.judges, "another": self.panel.another()}
+        return found
+
+    def write(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write the tables as CSV and ``run.json`` into a folder, all or none.
+
+        Parameters
+        ----------
+        folder : path
+        force : bool
+            Whether to write into a folder with other files, too; a copy is kept of those that are replaced.
+
+        Raises
+        ------
+        ConfigError
+            If the folder holds anything but an earlier report, or cannot be written to.
+        """
+        target = Path(folder)
+        Outputs(behind(self.judgments), force).folder(target, SECTION, self.judgments.source.get("path"))
+        told = {
+            "section": SECTION,
+            "source": self.judgments.source,
+            "model": self.fitted.model.name,
+            "versions": versions(("judgerank", "numpy", "scipy", "pandas")),
+        }
+        try:
+            with staged(target, force=force) as staging:
+                for name, table in self.tables().items():
+                    (staging / f"{name}.csv").write_text(csv_of(table), encoding="utf-8", newline="")
+                (staging / "run.json").write_text(json.dumps(told, indent=2) + "\n")
+        except OSError as error:
+            raise ConfigError(f"the tables cannot be written to {target}: {error.strerror or error}") from None
+        return target
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def trust_report(judgments: Judgments, settings: Settings | None = None, most: int = 20) -> TrustReport:
+    """How far the ranking of judgments can be trusted, for the largest component of their comparison graph.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        As `judgerank.read` gives them.
+    settings : Settings, optional
+        How they are ranked.
+    most : int
+        Pairs of neighbours tried of every kind; see `fragility`.
+
+    Raises
+    ------
+    DataError, NoMaximumError, NoIntervalError, ConfigError
+        If they cannot be ranked, or nothing can be said of what would change that.
+    """
+    settings = settings or Settings()
+    numbered = judgments.frame.assign(**{RECORD: range(1, len(judgments.frame) + 1)})
+    parts = parts_of(replace(judgments, frame=numbered))
+    name = settings.model or default_member([part.comparisons for part in parts])[0]
+    part, said = parts[0], []
+    if len(parts) > 1:
+        said.append(f"Of {len(parts)} groups of models that nothing connects, this is the largest.")
+    fitted = fitted_member(part.comparisons, name, settings.solver)
+    question = part.question if "question_id" in part.frame and settings.cluster == "question" else None
+    fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most), None
+    if question is None:
+        said.append("How judges depend on each other cannot be told: it takes questions (a column question_id).")
+    else:
+        try:
+            panel = effective_judges(fitted, part.comparisons, question, settings.level)
+        except DataError as error:
+            said.append(f"How judges depend on each other cannot be told: {error}.")
+    same = same_judges(fitted, part, settings.level) if question is not None else {}
+    return TrustReport(part, fitted, fragile, panel, tuple(said), same)
+
+
+def _lines(report: TrustReport) -> Iterator[str]:
+    """The whole report, paragraph by paragraph."""
+    c, changes = report.judgments.comparisons, report.fragility.changes
+    yield (
+        f"How far can it be trusted? {report.judgments.title}: {len(c.models)} models, {len(c.judges)} judges, "
+        f"{c.n_comparisons:,.0f} judgments, model {report.fitted.model.name}"
+    )
+    yield from (f"- {text}" for text in report.remarks)
+    yield "\nWhat would change it (at most so many have to be left out; smaller sets may exist)"
+    for _, row in changes[changes["change"] == "top"].iterrows():
+        yield f"- {top_sentence(row)}"
+    yield f"\n{neighbours(changes).to_string(index=False)}"
+    yield "swap: they change places; open: they are no longer separated; --: no such set was found\n"
+    yield from _shown(report)
+    yield from _on_judges(report)
+    if report.panel is not None:
+        yield from on_panel(report.panel, report.same)
+
+
+def _shown(report: TrustReport) -> Iterator[str]:
+    """The first judgments of the set that changes the top."""
+    records = report.records()
+    records = records[records["set"] == 1]
+    if not len(records):
+        return
+    names = ["record", "question_id", "model_a", "model_b", "judge_model", "judge_preferred_model"]
+    kept = [name for name in names if name in records]
+    more = f", the first {SHOWN} of {len(records)}" if len(records) > SHOWN else ""
+    yield f"The judgments without which the first model is another{more} (all of them: --output FOLDER)"
+    yield records[kept].head(SHOWN).to_string(index=False) + "\n"
+
+
+def _on_judges(report: TrustReport) -> Iterator[str]:
+    judges = report.fragility.judges
+    if len(judges) < 2:
+        return
+    yield "Each judge left out alone"
+    changed = judges[judges["top"].notna() & (judges["top"] != report.fitted.scores.idxmax())]
+    for row in changed.to_dict("records"):
+        yield f"- Without {row['judge']}, {row['top']} is first."
+    if changed.empty:
+        yield "- The first model stays the first without any one of them."
+    known = judges[judges["moved"].fillna(0) > 0].sort_values("moved", ascending=False, kind="stable")
+    for row in known.head(1).to_dict("records"):
+        yield f"- {row['judge']} matters most to the order: without it {row['moved']} models have another rank."
+    yield from (f"- {row['judge']}: {row['why']}." for row in judges[judges["why"] != ""].to_dict("records"))

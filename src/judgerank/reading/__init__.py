@@ -1,0 +1,1 @@
+"""Judgments from files and tables of others."""

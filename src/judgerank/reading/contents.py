@@ -1,0 +1,94 @@
+"""What a file holds, with where it is from: bytes, and the text in them."""
+
+from __future__ import annotations
+
+import codecs
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from judgerank.data.errors import ConfigError, DataError
+
+PART = "::"  # between a file and one table of it: judgments.db::votes
+MARKS = {  # byte-order marks, the longer first
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+@dataclass(frozen=True)
+class Content:
+    """A file's content after decompression.
+
+    Attributes
+    ----------
+    data : bytes
+    path : Path
+        The file itself.
+    part : str, optional
+        The table or sheet that is meant, where a file holds several.
+    encoding : str, optional
+        Of its text; by default UTF-8, or what a byte-order mark says.
+    """
+
+    data: bytes
+    path: Path
+    part: str | None = None
+    encoding: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The content as text.
+
+        Raises
+        ------
+        DataError
+            If it is not in that encoding.
+        ConfigError
+            If Python does not know the encoding.
+        """
+        mark = next((name for sign, name in MARKS.items() if self.data.startswith(sign)), None)
+        try:
+            return self.data.decode(mark or self.encoding or "utf-8")
+        except UnicodeDecodeError as error:
+            named = f"this is not {(mark or self.encoding or 'UTF-8').upper()} text (byte {error.start + 1})"
+            told = "" if mark or self.encoding else "; --encoding cp1252 reads what older Windows programs write"
+            raise DataError(f"{named}{told}") from None
+        except LookupError:
+            raise ConfigError(f"the encoding {self.encoding!r} is not known (cp1252, latin-1, ...)") from None
+
+    def chosen(self, parts: list[str], what: str) -> str:
+        """The name of the part that is meant: the only one, or the one named.
+
+        Raises
+        ------
+        DataError
+            If there is none, it is not there, or several are there and none is named.
+        """
+        if self.part in parts:
+            return str(self.part)
+        listed = ", ".join(parts[:20]) + (f" and {len(parts) - 20} more" if len(parts) > 20 else "")
+        if self.part is not None:
+            raise DataError(f"there is no {what} {self.part!r} (there is: {listed or 'none'})")
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
+            raise DataError(f"there is no {what} in it")
+        meant = shlex.quote(f"{self.path.name}{PART}{parts[0]}")
+        raise DataError(f"there are {len(parts)} {what}s ({listed}): name one as {meant}")
+
+
+def split(path: Path) -> tuple[Path, str | None]:
+    """A file, and the part of it that is named after ``::``; a file of the whole name is that file."""
+    name, sign, part = str(path).rpartition(PART)
+    return (Path(name), part) if sign and name and part and not _is_there(path) else (path, None)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # no name that a file could have
+        return False

@@ -1,0 +1,146 @@
+"""Which files are meant: one, several, or all that a pattern matches."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeGuard
+
+from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.data.judgments import Judgments
+from judgerank.reading.contents import PART, split
+from judgerank.reading.forms import READERS, bare_name, form_of
+from judgerank.reading.hub import Place, is_hub
+from judgerank.writing.sidecars import STDIN
+
+SHOWN = 3  # files in a sentence
+NOT_RECORDS = ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "run.json")
+Files = str | Path | Sequence[str | Path]
+
+
+def is_files(source: object) -> TypeGuard[Files]:
+    """Whether something names files."""
+    return isinstance(source, str | Path) or (
+        isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source)
+    )
+
+
+def paths_of(files: Files) -> list[Path]:
+    """The files themselves: patterns such as ``logs/*.jsonl`` resolved, and folders, in the order of their names.
+
+    A name may end in ``::`` and one table of the file.
+
+    Raises
+    ------
+    DataUnavailableError
+        If nothing matches a pattern, or a folder holds no file of records.
+    ConfigError
+        If there are none, a file is there twice, or a folder holds files in several forms.
+    """
+    listed = [files] if isinstance(files, str | Path) else list(files)
+    paths = [path for one in listed for path in _matches(one)]
+    if not paths:
+        raise ConfigError("no file is named")
+    absolute = [os.path.abspath(path) for path in paths]  # noqa: PTH100  # as given, links left as they are
+    if len(set(absolute)) < len(paths):
+        raise ConfigError(f"{max(absolute, key=absolute.count)} is named twice")
+    return paths
+
+
+def _matches(file: str | Path) -> list[Path]:
+    if os.path.isdir(file):  # noqa: PTH112  # which never fails
+        return _files_in(Path(file))
+    whole, part = split(Path(file))
+    if not glob.has_magic(str(whole)) or os.path.exists(whole):  # noqa: PTH110  # likewise
+        return [Path(file)]
+    found = sorted(glob.glob(str(whole), recursive=True))  # noqa: PTH207  # a pattern may be absolute
+    if not found:
+        raise DataUnavailableError(f"no file matches {str(file)!r}")
+    return [Path(name if part is None else f"{name}{PART}{part}") for name in found]
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """Files of records in a folder and below it, all in one form; none whose name begins with a dot or ``_``."""
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and _holds_records(path, folder)]
+    forms = sorted({form_of(path) for path in found})
+    if not found:
+        raise DataUnavailableError(f"there is no file of records in the folder {str(folder)!r}")
+    if len(forms) > 1:
+        pattern = str(folder / "**" / f"*.{forms[0]}")
+        raise ConfigError(
+            f"the folder {str(folder)!r} holds {', '.join(forms)}: name one form, such as {pattern!r}"
+        )
+    return found
+
+
+def _holds_records(path: Path, folder: Path) -> bool:
+    hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+    return not hidden and path.name not in NOT_RECORDS and form_of(path) in READERS
+
+
+def plain(paths: Iterable[Path]) -> list[Path]:
+    """What is on disk, without the parts that are named of it: not standard input, nor a set on the hub."""
+    paths = list(paths)
+    places = [Place.of(str(path)) for path in paths if is_hub(path)]
+    files = [split(path)[0] for path in paths if not is_hub(path) and str(path) != STDIN]
+    return [*files, *(Path(place.name) for place in places if place.is_local)]
+
+
+def behind(judgments: Judgments) -> list[str]:
+    """Paths of the files that judgments are from."""
+    told = judgments.source.get("files", [judgments.source])
+    return [str(path) for path in plain(Path(one["path"]) for one in told if "path" in one)]
+
+
+def title_of(paths: Sequence[Path]) -> str:
+    """The files in a few words, which may name a folder."""
+    others = len(paths) - 1
+    return writable(bare_name(paths[0])) + (f"-and-{others}-more" if others else "")
+
+
+def place_of(paths: Iterable[Path]) -> str:
+    """Where the files are, as one text."""
+    return ", ".join(writable(str(path if _is_elsewhere(path) else path.absolute())) for path in paths)
+
+
+def _is_elsewhere(path: Path) -> bool:
+    return str(path) == STDIN or is_hub(path)
+
+
+def writable(name: str) -> str:
+    """A name in which bytes that are no UTF-8 are escaped, so that it can be written."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def labels_of(paths: Sequence[Path]) -> list[str]:
+    """What files are called in a sentence: their names, with their folders where two have the same."""
+    names = list(map(label_of, paths))
+    return (
+        names
+        if len(set(names)) == len(names)
+        else [
+            name if _is_elsewhere(path) else f"{path.absolute().parent.name}/{path.name}"
+            for name, path in zip(names, paths, strict=True)
+        ]
+    )
+
+
+def label_of(path: Path) -> str:
+    """What a file is called in a sentence: its name; a set on the hub is called as it was named."""
+    if str(path) == STDIN:
+        return "standard input"
+    return writable(str(path) if is_hub(path) else path.name)
+
+
+@contextmanager
+def named(*labels: str) -> Iterator[None]:
+    """Put what files are called before what is wrong with what is in them."""
+    try:
+        yield
+    except DataError as error:
+        others = len(labels) - SHOWN
+        listed = ", ".join(labels[:SHOWN]) + (f" and {others} more" if others > 0 else "")
+        raise DataError(f"{listed}: {error}" if labels else str(error)) from None

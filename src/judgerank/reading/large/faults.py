@@ -1,0 +1,51 @@
+"""The record at fault, found in its file, and refused in the words of whoever reads files without an engine."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+
+from judgerank.data.errors import DataError
+from judgerank.reading.files import named
+from judgerank.reading.large.engine import Engine
+from judgerank.reading.large.names import value_of
+from judgerank.reading.large.rows import FAULT, Rows
+from judgerank.reading.large.sources import Source, table
+from judgerank.reading.layouts import Table
+from judgerank.reading.read import judgments_from
+
+
+def refuse(db: Engine, rows: Rows) -> None:
+    """Refuse the first record at fault of the first file that has one; there is one.
+
+    Raises
+    ------
+    DataError
+        Naming the file, and the record, counted from 1.
+    """
+    source, record = next((one, found) for one in rows.sources if (found := _first_fault(db, rows, one)))
+    values = _record(db, rows, source, record)
+    # beside it the other answers, since what a number means depends on them
+    winners = [values[rows.used["winner"]], *rows.names.spoken]
+    frame = pd.DataFrame([values | {rows.used["winner"]: said} for said in winners], dtype=object)
+    try:
+        judgments_from([Table(frame, rows.said, rows.words, None, source.label)], "")
+    except DataError as error:
+        raise DataError(re.sub(r"\brecord 1\b", f"record {record}", str(error), count=1)) from None
+    with named(source.label):
+        raise DataError(f"record {record} cannot be read as a comparison")
+
+
+def _first_fault(db: Engine, rows: Rows, source: Source) -> int | None:
+    counted = f"SELECT row_number() OVER () AS record, * FROM ({rows.texts([source])})"
+    query = f"SELECT min(record) FROM ({rows.query(counted, ', r.record')}) WHERE cell = {FAULT}"
+    return db.rows(query)[0][0]
+
+
+def _record(db: Engine, rows: Rows, source: Source, record: int) -> dict[str, object]:
+    """The values of a record, by the names of their columns."""
+    columns = ", ".join(f"{source.expression(name)} AS {key}" for key, name in rows.used.items())
+    counted = f"SELECT row_number() OVER () AS record, {columns} FROM {table([source], list(rows.used.values()))}"
+    (found,) = db.rows(f"SELECT * EXCLUDE (record) FROM ({counted}) WHERE record = {record}")
+    return {name: value_of(value, source) for name, value in zip(rows.used.values(), found, strict=True)}

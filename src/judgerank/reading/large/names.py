@@ -1,0 +1,134 @@
+"""Names and answers in files as codes that an engine joins to every record."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from judgerank.data.errors import DataError
+from judgerank.data.frames import UNPARSED
+from judgerank.reading.large.engine import Engine
+from judgerank.reading.large.sources import Source, table
+from judgerank.reading.layouts.names import alike
+from judgerank.reading.layouts.table import ONE_JUDGE
+from judgerank.reading.layouts.texts import visible
+from judgerank.reading.layouts.words import ANSWERS, everyday, numbers, word, words_by_column
+
+MOST_NAMES = 1_000_000  # different values in a column of names or answers: more are no names
+LETTERS = {"a": 2, "c": 1, "b": 0}  # twice what the model shown first won
+UNKNOWN, NULL = -1, -2  # answers that could not be parsed, or are missing
+DROPPED = {UNKNOWN: UNPARSED, NULL: "null"}
+Values = Mapping[str, object]  # what texts in a file stand for
+
+
+@dataclass(frozen=True)
+class Names:
+    """Labels, sorted, and the different answers; their codes are in the engine.
+
+    There, ``models`` and ``judges`` have the columns ``text, code``, and ``words`` has ``text, letter, model``:
+    what an answer means, and the model whose name it is.
+    """
+
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    spoken: tuple[str, ...]
+
+
+def coded(db: Engine, sources: Sequence[Source], used: Mapping[str, str], words: Mapping[str, str]) -> Names:
+    """Look at all records once, and write down what is in them.
+
+    Parameters
+    ----------
+    used : mapping of str to str
+        Names of columns, by their keys in `judgerank.reading.layouts.table.COLUMNS`.
+    words : mapping of str to str
+        Letters of words for the winner, beside those that are known.
+
+    Raises
+    ------
+    DataError
+        If there are no records, or a column has so many different values that they cannot be names.
+    """
+    found = _values(db, sources, used)
+    if not any(found.values()):
+        raise DataError("there are no comparisons: the set is empty")
+    of_models = {**found["model_a"], **found["model_b"]}
+    models = _written(db, "models", of_models)
+    judges = _written(db, "judges", found["judge"]) if "judge" in used else (ONE_JUDGE,)
+    spoken = {text: _visible(word(value)) for text, value in found["winner"].items()}
+    words = {**everyday(spoken.values(), models), **ANSWERS, **words_by_column(used["winner"]), **words}
+    known = {**numbers(set(spoken.values()), words), **words}
+    place = {name: code for code, name in enumerate(models)}
+    _insert(
+        db,
+        "words",
+        {"text": list(spoken)},
+        letter=[
+            NULL if said is None or not said.strip() else _number(known.get(said)) for said in spoken.values()
+        ],
+        model=[None if said is None else place.get(said) for said in spoken.values()],
+    )
+    return Names(models, judges, tuple(said for said in spoken.values() if said is not None))
+
+
+def _visible(said: str | None) -> str | None:
+    return None if said is None else visible(said)
+
+
+def _number(letter: str | None) -> int | None:
+    """What a letter is to the engine; None is no answer."""
+    return None if letter is None else LETTERS.get(letter, UNKNOWN)
+
+
+def _values(db: Engine, sources: Sequence[Source], used: Mapping[str, str]) -> dict[str, dict[str, object]]:
+    """The different values of the columns of names and answers, by their texts; of a missing one there is none."""
+    keys = [key for key in ("model_a", "model_b", "judge", "winner") if key in used]
+    plain = ", ".join(f"{sources[0].expression(used[key])} AS {key}" for key in keys)
+    both = ", ".join(f"{key}, CAST({key} AS VARCHAR)" for key in keys)
+    each = ", ".join(f"({key})" for key in keys)
+    of = f"(SELECT {plain} FROM {table(sources, [used[key] for key in keys])})"
+    most = len(keys) * MOST_NAMES
+    found = db.rows(f"SELECT {both} FROM {of} GROUP BY GROUPING SETS ({each}) LIMIT {most + 1}")
+    if len(found) > most:
+        raise DataError(f"there are more than {MOST_NAMES:,} different names and answers: are these the columns?")
+    values = {}
+    for place, key in enumerate(keys):
+        pairs = ((row[2 * place + 1], row[2 * place]) for row in found)
+        values[key] = {text: value_of(value, sources[0]) for text, value in pairs if text is not None}
+    return values
+
+
+def value_of(value: object, source: Source) -> object:
+    """What the engine gives, as `judgerank.reading.forms` would; None for a missing one."""
+    found = json.loads(value) if source.of_json and isinstance(value, str) else value
+    return None if isinstance(found, float) and math.isnan(found) else found
+
+
+def _written(db: Engine, name: str, values: Values) -> tuple[str, ...]:
+    """Labels, sorted, their codes written down; what is no name has none.
+
+    Raises
+    ------
+    DataError
+        If names look alike: an engine keeps names apart, and has nobody to tell.
+    """
+    names = {value for value in values.values() if isinstance(value, str) and visible(value)}
+    if same := alike(names):
+        listed = " and ".join(f"{one!a}" for one in sorted(same))
+        raise DataError(
+            f"the {name} {listed} look alike or differ in case alone: use judgerank.read, or rename them"
+        )
+    labels = sorted(map(visible, names))
+    code = {label: number for number, label in enumerate(labels)}
+    found = [code.get(visible(value)) if isinstance(value, str) else None for value in values.values()]
+    _insert(db, name, {"text": list(values)}, code=found)
+    return tuple(labels)
+
+
+def _insert(db: Engine, name: str, texts: Mapping[str, list[str]], **numbers: list[int | None]) -> None:
+    columns = [f"unnest(?::VARCHAR[]) AS {key}" for key in texts] + [
+        f"unnest(?::BIGINT[]) AS {key}" for key in numbers
+    ]
+    db.rows(f"CREATE TEMP TABLE {name} AS SELECT {', '.join(columns)}", [*texts.values(), *numbers.values()])

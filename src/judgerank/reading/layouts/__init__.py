@@ -1,0 +1,122 @@
+"""Layouts of judgments, each with what tells it from the others and how it is read; one is recognised, or none.
+
+To add one: a `Layout` in the module of its family, listed there.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from judgerank.data.errors import DataError
+from judgerank.data.listing import listed
+from judgerank.reading.layouts.games import GAMES
+from judgerank.reading.layouts.preferences import PREFERENCES
+from judgerank.reading.layouts.promptfoo import PROMPTFOO
+from judgerank.reading.layouts.runs import OF_RUNS
+from judgerank.reading.layouts.score_tables import SCORE_TABLE, SCORE_TABLES
+from judgerank.reading.layouts.scores import SCORED
+from judgerank.reading.layouts.spelling import alike, as_usual, refuse_doubtful
+from judgerank.reading.layouts.table import OF_SCORES, Layout, Table
+from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER, TABLES
+from judgerank.reading.layouts.texts import is_whole
+from judgerank.reading.layouts.unordered import UNORDERED
+
+LAYOUTS: tuple[Layout, ...] = (
+    *TABLES,
+    *GAMES,
+    *PREFERENCES,
+    *OF_RUNS,
+    *SCORED,
+    *PROMPTFOO,
+    *SCORE_TABLES,
+    *UNORDERED,
+)
+MOST_COLUMNS = 2_000
+__all__ = ["LAYOUTS", "Layout", "Table", "recognised"]
+
+
+def recognised(table: Table) -> tuple[Layout, Table]:
+    """The one layout that a table is in, and the table with its columns as that layout calls them.
+
+    Where the models or the winner are named, the layout is that of the names.
+
+    Raises
+    ------
+    DataError
+        If it could be in several, or lacks a column of the one that it is nearest to; if columns compete for a
+        name, or one that would not be read is nearly a known one.
+    """
+    if table.frame.empty:
+        raise DataError("there are no comparisons: the set is empty")
+    many = len(table.frame.columns)
+    if many > MOST_COLUMNS:
+        raise DataError(
+            f"the table has {many:,} columns ({listed(map(str, table.frame.columns[:MOST_COLUMNS]), many)}), and "
+            f"judgments have {MOST_COLUMNS:,} at most: is it separated by another character?"
+        )
+    layout, usual = _settled(table)
+    refuse_doubtful(usual, layout)
+    _refuse_halves(usual, layout)
+    return layout, usual
+
+
+def _refuse_halves(table: Table, layout: Layout) -> None:
+    """Refuse texts that are read and cannot be written, naming the record."""
+    for name in dict.fromkeys(name for names in layout.used(table).values() for name in names):
+        told = table.frame.get(name)
+        texts = [value if isinstance(value, str) else "" for value in told] if isinstance(told, pd.Series) else []
+        if not is_whole("".join(texts)):
+            row = next(row for row, text in enumerate(texts, 1) if not is_whole(text))
+            raise DataError(f"record {row} has half a character (a lone surrogate) as {name!r}: mend the text")
+
+
+def _settled(table: Table) -> tuple[Layout, Table]:
+    if any(table.said.get(key) for key in ("model_a", "model_b", "winner")):
+        return NAMED, as_usual(table, NAMED)
+    if any(table.said.get(key) for key in OF_SCORES):
+        return SCORE_TABLE, as_usual(table, SCORE_TABLE)
+    usual = {layout.name: as_usual(table, layout) for layout in LAYOUTS}
+    matching = [layout for layout in LAYOUTS if _matches(layout, usual[layout.name])]
+    as_written = [layout for layout in matching if not {*layout.needs} & usual[layout.name].spelled.keys()]
+    matching = as_written or matching
+    if len(matching) > 1:
+        raise DataError(
+            f"the records could be in {' or in '.join(layout.name for layout in matching)} (--column winner=NAME, "
+            "model_a=NAME and model_b=NAME decide)"
+        )
+    if not matching:
+        _refuse_one_that_is_cut_short(list(map(str, table.frame.columns)))
+        return NAMED, as_usual(table, NAMED)  # which says what is missing
+    _refuse_one_that_is_nearly_more(matching[0], usual[matching[0].name])
+    return matching[0], usual[matching[0].name]
+
+
+def _matches(layout: Layout, table: Table) -> bool:
+    return layout.matches(frozenset(map(str, table.frame.columns)), table)
+
+
+def _refuse_one_that_is_nearly_more(layout: Layout, table: Table) -> None:
+    """Name the column that keeps a table from a layout with more columns, so that it would be read otherwise."""
+    columns = set(map(str, table.frame.columns))
+    for other in LAYOUTS:
+        missing = [name for name in other.needs if name not in columns]
+        if len(missing) == 1 and {*layout.needs} < {*other.needs}:
+            near = next((name for name in columns - {*other.needs} if alike(name, missing[0])), None)
+            if near is not None:
+                raise DataError(
+                    f"column {near!r} looks like {missing[0]!r} of {other.name}, and the records would be read as "
+                    f"{layout.name}: rename it (--column winner=NAME, model_a=NAME and model_b=NAME decide)"
+                )
+
+
+def _refuse_one_that_is_cut_short(columns: list[str]) -> None:
+    """Name the column that is missing, where most of those of one layout are there, and fewer of any other."""
+    layouts = [layout for layout in LAYOUTS if len(layout.needs) > 1]
+    share = {layout.name: len(set(columns) & set(layout.needs)) / len(layout.needs) for layout in layouts}
+    nearest = [layout for layout in layouts if share[layout.name] == max(share.values())]
+    missing = [name for name in nearest[0].needs if name not in columns]
+    if len(nearest) == 1 and nearest[0] not in (PAPER, ARENA) and share[nearest[0].name] > 0.5 and missing:
+        raise DataError(
+            f"the table has no column {missing[0]!r} (it has: {listed(columns)}), and is nearest to "
+            f"{nearest[0].name}"
+        )

@@ -1,0 +1,106 @@
+"""Records that are exact copies of others: answers asked for again, or files merged twice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgerank.data.arrays import BoolArray
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.reading.layouts.table import Layout, Table
+from judgerank.reading.layouts.texts import plain, visible
+
+COPIES = ("ask", "keep", "drop")
+FEWEST = 20  # different records from which it is no chance that each is there equally often
+NUMBERS = {"", "index", "row", "row_id", "unnamed_0", "level_0"}  # columns that number the lines of a file
+Read = tuple[Layout, Table]
+
+
+def require_copies(copies: str) -> None:
+    """Refuse anything but the ways in which copies can be read.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if copies not in COPIES:
+        raise ConfigError(f"copies are read in one of the ways {', '.join(COPIES)}, not {copies!r}")
+
+
+def without_copies(read: Sequence[Read], copies: str) -> tuple[list[Read], list[str]]:
+    """The tables, without copies of records if that is told, and what there is to say of copies.
+
+    Copies look equal in every column. Without questions answers are equal by nature, so that only records which
+    are all there a multiple of times are copies.
+
+    Raises
+    ------
+    DataError
+        If most records seem to be there more than once by accident, and nobody said what they are; if copies are
+        to be left out where nothing tells them from equal answers.
+    """
+    keys = pd.Series(_keys(read))
+    times = keys.value_counts()
+    asked = any("question" in layout.used(table) for layout, table in read)
+    each = math.gcd(*times.tolist()) if len(times) >= FEWEST else 1
+    copy = (keys.groupby(keys).cumcount() >= (keys.map(times) // each if each > 1 else 1)).to_numpy()
+    many, size = int(copy.sum()), len(keys)
+    if not many or not (asked or each > 1 or copies == "drop"):
+        return list(read), []
+    if copies == "drop" and not (asked or each > 1):
+        raise DataError(
+            "without a column of questions nothing tells copies of records from equal answers (--column "
+            "question=NAME names one)"
+        )
+    if copies == "drop":
+        return _without(read, copy), [f"{many:,} records that are exact copies of others were left out."]
+    if copies != "keep" and len(times) >= FEWEST and (each > 1 or 2 * many >= size):
+        often = f" (every record is there {each} times)" if each > 1 else ""
+        raise DataError(
+            f"{many:,} of {size:,} records are exact copies of others{often}, as if files were merged twice "
+            "(--copies drop reads each once; --copies keep counts all, if they were asked for again)"
+        )
+    return list(read), [
+        f"{many:,} records are exact copies of others, and counted as separate judgments (--copies drop leaves "
+        "them out)."
+    ]
+
+
+def _keys(read: Sequence[Read]) -> NDArray[np.uint64]:
+    """A number for every record of all tables, the same for copies."""
+    keys = np.concatenate([_hashes(table.frame, {*chain(*layout.used(table).values())}) for layout, table in read])
+    # all columns are looked at only where those that are used are equal
+    twice, start = pd.Series(keys).duplicated(keep=False).to_numpy(), 0
+    for _, table in read:
+        mine = twice[start : start + len(table.frame)]
+        if mine.any():
+            counted = {name for name in table.frame.columns if plain(str(name)) not in NUMBERS}
+            keys[start : start + len(mine)][mine] = _hashes(table.frame[mine], counted)
+        start += len(mine)
+    return keys
+
+
+def _hashes(frame: pd.DataFrame, columns: set[Any]) -> NDArray[np.uint64]:
+    places = sorted((str(name), place) for place, name in enumerate(frame.columns) if name in columns)
+    total = np.zeros(len(frame), np.uint64)
+    for name, place in places:
+        texts = frame.iloc[:, place].map(str).map(visible).to_numpy(object)
+        own = pd.util.hash_array(texts) + np.uint64(len(name))
+        total = total * np.uint64(1_099_511_628_211) + own  # as FNV does
+    return total
+
+
+def _without(read: Sequence[Read], copy: BoolArray) -> list[Read]:
+    kept, start = [], 0
+    for layout, table in read:
+        mine = ~copy[start : start + len(table.frame)]
+        kept.append((layout, replace(table, frame=table.frame[mine].reset_index(drop=True))))
+        start += len(mine)
+    return [(layout, table) for layout, table in kept if len(table.frame)]

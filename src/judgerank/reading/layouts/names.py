@@ -1,0 +1,147 @@
+"""Names of models and judges that look the same, or differ in case alone: one of each, or as they are written."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.reading.layouts.table import Layout, Table, values
+from judgerank.reading.layouts.texts import seen, visible
+
+NAMES = ("ask", "fold", "exact")
+OF = {"models": ("model", "model_a", "model_b"), "judges": ("judge", "judge_model")}
+SHOWN = 3  # groups of names in a sentence
+Written = dict[str, Counter[str]]  # spellings with their records, by the name that they are
+
+
+def require_names(names: str) -> None:
+    """Refuse anything but the ways in which names can be read.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if names not in NAMES:
+        raise ConfigError(f"names are read in one of the ways {', '.join(NAMES)}, not {names!r}")
+
+
+def with_answers(table: Table, layout: Layout) -> Table:
+    """The table with answers that are names written as the models of their records are, and no blanks around."""
+    if table.names == "exact":
+        return table
+    used = layout.used(table)
+    pair = [used[key][0] for key in ("model_a", "model_b") if used.get(key) and used[key][0] in table.frame]
+    models = [values(table.frame, name).tolist() for name in pair]
+    same = _folded if table.names == "fold" else seen
+    columns = {}
+    for name in (*used.get("winner", ()), *used.get("judges", ())):
+        said = values(table.frame, name).tolist()
+        written = [_as_written(text, [column[row] for column in models], same) for row, text in enumerate(said)]
+        if written != said:
+            columns[name] = pd.Series(written, table.frame.index, dtype=object)
+    return replace(table, frame=table.frame.assign(**columns)) if columns else table
+
+
+def _as_written(text: object, models: Sequence[object], same: Callable[[str], str]) -> object:
+    if not isinstance(text, str) or text in models:
+        return text
+    own = (model for model in models if isinstance(model, str) and same(model) == same(text))
+    return next(own, visible(text))
+
+
+def _folded(name: str) -> str:
+    return seen(name).casefold()
+
+
+def named_once(frames: Sequence[pd.DataFrame], names: str) -> tuple[list[pd.DataFrame], list[str]]:
+    """Records in which every model and judge has one name, and what was done for that.
+
+    Raises
+    ------
+    DataError
+        If names differ in case alone, and nobody said what they are.
+    """
+    frames, remarks = list(frames), []
+    for what, columns in OF.items():
+        same = _written(frames, columns, seen)
+        alike = _written(frames, columns, _folded)
+        differ = [counts for counts in alike.values() if len({seen(name) for name in counts}) > 1]
+        if names == "exact":
+            kept = [counts for counts in alike.values() if len(counts) > 1]
+            remarks += [f"Kept apart as written, though they look alike: {_listed(kept)}."] if kept else []
+            continue
+        if differ and names == "ask":
+            raise DataError(
+                f"these {what} differ in case alone: {_listed(differ)} (--names fold reads them as one, --names "
+                "exact keeps them apart)"
+            )
+        groups = alike if names == "fold" else same
+        several = [counts for counts in groups.values() if len(counts) > 1]
+        if several:
+            told = "look alike or differ in case" if names == "fold" else "look the same"
+            remarks.append(
+                f"{what.capitalize()} whose names {told} are one: {_listed(several)} (--names exact keeps them "
+                "apart)."
+            )
+        new = {name: _usual(counts) for counts in groups.values() for name in counts}
+        frames = [_renamed(frame, columns, new) for frame in frames]
+    return frames, remarks
+
+
+def _written(frames: Iterable[pd.DataFrame], columns: Iterable[str], same: Callable[[str], str]) -> Written:
+    found: Written = defaultdict(Counter)
+    counts = Counter(
+        name for frame in frames for column in columns if column in frame for name in frame[column].tolist()
+        if isinstance(name, str)
+    )  # fmt: skip
+    for name, times in sorted(counts.items()):
+        found[same(name)][name] = times
+    return found
+
+
+def _usual(counts: Counter[str]) -> str:
+    """The spelling that most records have, without what no reader sees."""
+    times: Counter[str] = Counter()
+    for name, many in counts.items():
+        times[visible(name)] += many
+    return min(times, key=lambda name: (-times[name], name))
+
+
+def _renamed(frame: pd.DataFrame, columns: Iterable[str], new: dict[str, str]) -> pd.DataFrame:
+    if all(old == name for old, name in new.items()):
+        return frame
+    there = [column for column in columns if column in frame]
+    renamed = {
+        column: [new[name] if isinstance(name, str) else name for name in frame[column].tolist()]
+        for column in there
+    }
+    return frame.assign(**{column: pd.Series(some, frame.index, dtype=object) for column, some in renamed.items()})
+
+
+def _listed(groups: Sequence[Counter[str]]) -> str:
+    told = [" and ".join(f"{name!a} ({times})" for name, times in counts.items()) for counts in groups[:SHOWN]]
+    more = f"; and {len(groups) - SHOWN} more" if len(groups) > SHOWN else ""
+    return "; ".join(told) + more
+
+
+def alike(names: Iterable[str]) -> list[str]:
+    """The first names that look the same, or differ in case alone; none if all are different."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        groups[_folded(name)].append(name)
+    return next((group for group in groups.values() if len(group) > 1), [])
+
+
+def on_questions(frame: pd.DataFrame) -> list[str]:
+    """That ids of questions look the same and are not, where some are."""
+    if "question_id" not in frame:
+        return []
+    ids = [name for name in frame["question_id"].unique() if isinstance(name, str)]
+    many = len(ids) - len({seen(name) for name in ids})
+    if not many:
+        return []
+    return [f"{many} ids of questions differ from others in invisible signs alone, and count as different."]

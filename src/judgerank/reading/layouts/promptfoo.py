@@ -1,0 +1,140 @@
+"""Reports of promptfoo: scores of each provider's output on each test, one for every assertion.
+
+``promptfoo eval --output report.json``, or ``report.jsonl`` with a line for each output (``EvaluateSummary`` and
+``EvaluateResult`` in src/types/index.ts of https://github.com/promptfoo/promptfoo; summaries of version 2 and 3).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from judgerank.data.errors import DataError
+from judgerank.reading.layouts.scores import SCORES
+from judgerank.reading.layouts.table import Layout, Table, values
+from judgerank.reading.layouts.words import number
+
+OVERALL = "score"  # the judge of reports without assertions
+REMARK = (
+    "A model is a provider, by its label; a question is a test by its variables; each assertion is a judge, by "
+    "its metric or type; scores of the same prompt are compared, and outputs that failed have none."
+)
+Row = tuple[str, str, str, str, float | None]
+
+
+def _report(table: Table) -> pd.DataFrame:
+    rows: list[Any] = []
+    for place, summary in enumerate(values(table.frame, "results"), 1):
+        outputs = summary.get("results") if isinstance(summary, Mapping) else None
+        if not isinstance(outputs, list) or not outputs:
+            raise DataError(f"report {place} has no results of single tests")
+        rows += outputs
+    return _scored(rows)
+
+
+def _lines(table: Table) -> pd.DataFrame:
+    columns = {str(name): values(table.frame, name) for name in table.frame.columns}
+    return _scored(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+
+
+def _scored(outputs: Iterable[Any]) -> pd.DataFrame:
+    rows: list[Row] = []
+    overall: list[Row] = []
+    seen: Counter[tuple[str, str, str]] = Counter()
+    for place, output in enumerate(outputs, 1):
+        if not isinstance(output, Mapping):
+            raise DataError(f"result {place} is no object")
+        cell = _model(place, output), _question(place, output), _prompt(output)
+        seen[cell] += 1  # the same is asked several times with --repeat
+        item = f"{cell[2]} #{seen[cell]}"
+        failed = bool(output.get("error")) and not _components(output)
+        overall.append((*cell[:2], item, OVERALL, None if failed else _score(place, OVERALL, output)))
+        rows += [(*cell[:2], item, judge, score) for judge, score in _by_assertion(place, output)]
+    return pd.DataFrame(rows or overall, columns=list(SCORES))
+
+
+def _model(place: int, output: Mapping[str, Any]) -> str:
+    provider = output.get("provider")
+    name = (provider.get("label") or provider.get("id")) if isinstance(provider, Mapping) else provider
+    if not isinstance(name, str) or not name:
+        raise DataError(f"result {place} does not name its provider")
+    return name
+
+
+def _question(place: int, output: Mapping[str, Any]) -> str:
+    told = output.get("vars")
+    if not isinstance(told, Mapping):
+        raise DataError(f"result {place} has no variables ('vars'), by which a test is known")
+    texts = [value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in told.values()]
+    if len(texts) == 1:
+        return texts[0]
+    return "; ".join(f"{name}: {text}" for name, text in sorted(zip(told, texts, strict=True))) or "no variables"
+
+
+def _prompt(output: Mapping[str, Any]) -> str:
+    prompt = output.get("prompt")
+    found = (prompt.get("label") or prompt.get("raw")) if isinstance(prompt, Mapping) else prompt
+    return str(found)
+
+
+def _components(output: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What became of each assertion."""
+    grading = output.get("gradingResult")
+    told = grading.get("componentResults") if isinstance(grading, Mapping) else None
+    return [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
+
+
+def _by_assertion(place: int, output: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
+    """A name and a score for each; a name that is there twice is numbered."""
+    times: Counter[str] = Counter()
+    for component in _components(output):
+        assertion = component.get("assertion")
+        told = assertion if isinstance(assertion, Mapping) else {}
+        name = str(told.get("metric") or told.get("type") or "assertion")
+        times[name] += 1
+        yield (name if times[name] == 1 else f"{name} {times[name]}"), _score(place, name, component)
+
+
+def _score(place: int, name: str, told: Mapping[str, Any]) -> float | None:
+    """The score, or whether it passed."""
+    value = next((told[key] for key in ("score", "pass", "success") if told.get(key) is not None), None)
+    found = float(value) if isinstance(value, bool) else number(value)
+    if value is not None and found is None:
+        raise DataError(f"result {place} has {value!r} as its score by {name!r}, not a number")
+    return found
+
+
+def _is_report(columns: frozenset[str], table: Table) -> bool:
+    first = table.frame["results"].iloc[0]
+    return isinstance(first, Mapping) and "results" in first
+
+
+PROMPTFOO = (
+    Layout(
+        "promptfoo's report",
+        ("results", "config"),
+        _report,
+        lambda table: {"scores": ["results"]},
+        also=_is_report,
+        remark=REMARK,
+        of_scores=True,
+        ordered=False,
+        takes=frozenset(),
+        known={},
+    ),
+    Layout(
+        "promptfoo's report, a line for each output",
+        ("provider", "prompt", "vars", "gradingResult"),
+        _lines,
+        lambda table: {"model": ["provider"], "question": ["vars", "prompt"], "scores": ["gradingResult"]},
+        remark=REMARK,
+        of_scores=True,
+        ordered=False,
+        takes=frozenset(),
+        known={},
+    ),
+)

@@ -1,0 +1,224 @@
+"""Runs of JudgeArena and of evaluatorq: whose answers came from which order is told, in a way of its own in each.
+
+JudgeArena's battles: ``battles.parquet`` of its Elo tasks (judgearena/battles.py and
+judgearena/benchmarks/elo/execution.py in https://github.com/OpenEuroLLM/JudgeArena). A reversed battle has its
+models and its preference as in the direct one. A reply that could not be parsed has no preference, and earlier
+versions write it as a tie.
+
+JudgeArena's reports: ``results-*.json`` of its pairwise tasks (``BattleReport`` in judgearena/utils/eval.py).
+Preferences are 0 for model_A to 1 for model_B, first all in one order and then, by swap_mode ``both``, all in the
+other. The place among them is the question's number in the task.
+
+evaluatorq's runs: ``PairwiseRun.save`` (evaluatorq/pairwise_run.py in https://github.com/orq-ai/evaluatorq, and
+``docs/pairwise-judging.md`` there). Verdicts are for label_a (A) or label_b (B) in either order. Runs saved before
+every answer was kept have a judge's vote alone, which is what it said in both orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.errors import DataError
+from judgerank.reading.layouts.table import Layout, Table, found, known_as, records, require_models, values
+from judgerank.reading.layouts.tables import NEEDED, OF_JUDGEARENA
+from judgerank.reading.layouts.words import ANSWERS, SWAPPED, answers, number
+
+BATTLE = known_as(winner=("winner",), judge=("judge_model",), question=("question_id",))
+REVERSED = {"direct": False, "single": False, "reversed": True}
+HUMAN = "human"
+REPORT = ("model_A", "model_B", "judge_model", "preferences")
+BOTH = {"fixed": False, "random": False, "both": True}
+RUN = ("judging", "label_a", "label_b", "entries")
+VERDICTS = {"A": "a", "B": "b", "tie": "c"}
+ORDERS = {"ab": False, "ba": True}
+Row = tuple[
+    Any, Any, Any, Any, str | None
+]  # the model shown first, the second, the judge, the question, the letter
+
+
+def _battles(table: Table) -> pd.DataFrame:
+    asked = values(table.frame, "question_id")
+    if asked.isna().all():  # of arenas whose questions have no ids
+        table = replace(table, frame=table.frame.drop(columns="question_id"))
+    frame = records(table, BATTLE, NEEDED)
+    require_models(frame)
+    first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
+    letters = answers(frame["judge_preferred_model"], first, second, ANSWERS | dict(table.words))
+    preferences = _preferences(values(table.frame, "pref"), "record")
+    for row, (letter, side) in enumerate(zip(letters, preferences, strict=True), 1):
+        if side is not None and letter in VERDICTS.values() and letter != side:
+            raise DataError(f"record {row} has one winner as 'winner' and another as 'pref'")
+    letters = [None if side is None else letter for letter, side in zip(letters, preferences, strict=True)]
+    by_people = values(table.frame, "source") == HUMAN
+    frame["judge_model"] = frame["judge_model"].where(~(by_people & frame["judge_model"].isna()), HUMAN)
+    turned = _turned(table)
+    frame["model_a"], frame["model_b"] = np.where(turned, (second, first), (first, second))
+    frame["judge_preferred_model"] = pd.Series(
+        [_as_shown(letter, turn) for letter, turn in zip(letters, turned, strict=True)], dtype=object
+    )
+    return frame
+
+
+def _turned(table: Table) -> list[bool]:
+    """Whether the model in the second column was shown first, by record."""
+    if "orientation" not in table.frame:
+        return [False] * len(table.frame)
+    told = values(table.frame, "orientation")
+    return [_one_of(REVERSED, f"record {row}", "orientation", value) for row, value in enumerate(told, 1)]
+
+
+def _one_of(known: Mapping[str, Any], where: str, name: str, value: object) -> Any:
+    if not isinstance(value, str) or value not in known:
+        raise DataError(f"{where} has the unknown {name} {value!r} (known: {', '.join(known)})")
+    return known[value]
+
+
+def _as_shown(letter: str | None, turn: bool) -> str | None:
+    return SWAPPED.get(letter, letter) if turn and letter is not None else letter
+
+
+def _preferences(told: Iterable[Any], unit: str) -> list[str | None]:
+    """The side of every preference from 0 to 1; None for a missing one."""
+    sides: list[str | None] = []
+    for place, value in enumerate(told, 1):
+        if value is None or value != value:  # the standard reader of JSON takes NaN
+            sides.append(None)
+            continue
+        share = number(value)
+        if share is None or not 0 <= share <= 1:
+            raise DataError(f"{unit} {place} has {value!r} as its preference, not a number from 0 to 1")
+        sides.append("c" if share == 0.5 else "a" if share < 0.5 else "b")
+    return sides
+
+
+def _reports(table: Table) -> pd.DataFrame:
+    rows: list[Row] = []
+    for place, record in enumerate(_objects(table), 1):
+        rows += _report(f"report {place}", record)
+    return _framed(rows, ("model_A", "model_B"))
+
+
+def _report(where: str, report: Mapping[str, Any]) -> Iterator[Row]:
+    told, about = report.get("preferences"), report.get("metadata")
+    if not isinstance(told, list) or not told:
+        raise DataError(f"{where} has no preferences")
+    if isinstance(about, Mapping) and about.get("baseline_assignment", "flat") != "flat":
+        raise DataError(f"{where} is of several baselines, and does not say which preference is of which")
+    if report.get("swap_mode") is None:
+        raise DataError(
+            f"{where} does not say in which order answers were shown (swap_mode), like those of MT-Bench"
+        )
+    both = _one_of(BOTH, where, "swap_mode", report["swap_mode"])
+    if both and len(told) % 2:
+        raise DataError(f"{where} has {len(told)} preferences, an odd number, for two orders")
+    questions = len(told) // 2 if both else len(told)
+    first, second, judge = (report.get(name) for name in REPORT[:3])
+    for place, side in enumerate(_preferences(told, f"{where}: preference")):
+        turn = place >= questions
+        pair = (second, first) if turn else (first, second)
+        yield (*pair, judge, f"{report.get('task')}/{place % questions}", _as_shown(side, turn))
+
+
+def _runs(table: Table) -> pd.DataFrame:
+    words = VERDICTS | dict(table.words)
+    rows: list[Row] = []
+    for place, run in enumerate(_objects(table), 1):
+        entries = run.get("entries")
+        if not isinstance(entries, list) or not entries:
+            raise DataError(f"run {place} has no entries")
+        if (run.get("label_a"), run.get("label_b")) == ("A", "B"):
+            raise DataError(
+                f"run {place} does not name what it compares: write both names into it, as label_a and label_b"
+            )
+        for number_, entry in enumerate(entries, 1):
+            rows += _entry(f"run {place}, entry {number_}", run, entry, words)
+    return _framed(rows, ("label_a", "label_b"))
+
+
+def _entry(where: str, run: Mapping[str, Any], entry: Any, words: Mapping[str, str]) -> Iterator[Row]:
+    comparison = entry.get("comparison") if isinstance(entry, Mapping) else None
+    votes = comparison.get("votes") if isinstance(comparison, Mapping) else None
+    if not isinstance(votes, list) or not all(isinstance(vote, Mapping) for vote in votes):
+        raise DataError(f"{where}: there are no votes")
+    for vote in votes:
+        for one in vote.get("observations") or _as_voted(vote, bool(run.get("swap", True))):
+            if not isinstance(one, Mapping):
+                raise DataError(f"{where}: {one!r} is no observation")
+            turn = _one_of(ORDERS, where, "ordering", one.get("ordering"))
+            verdict = one.get("verdict")
+            letter = None if verdict is None else _one_of(words, where, "verdict", verdict)
+            labels = run.get("label_b"), run.get("label_a")
+            pair = labels if turn else labels[::-1]
+            yield (*pair, vote.get("model"), entry.get("question"), _as_shown(letter, turn))
+
+
+def _as_voted(vote: Mapping[str, Any], swap: bool) -> list[dict[str, Any]]:
+    return [{"ordering": order, "verdict": vote.get("vote")} for order in (ORDERS if swap else ("ab",))]
+
+
+def _objects(table: Table) -> list[dict[str, Any]]:
+    """Records as they are, but for values that are missing, which are None."""
+    columns = {name: values(table.frame, name) for name in map(str, table.frame.columns)}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _framed(rows: Sequence[Row], names: tuple[str, str]) -> pd.DataFrame:
+    if not rows:
+        raise DataError("there are no answers")
+    columns = ("model_a", "model_b", "judge_model", "question_id", "judge_preferred_model")
+    cells = dict(zip(columns, zip(*rows, strict=True), strict=True))
+    frame = pd.DataFrame({name: pd.Series(one, dtype=object) for name, one in cells.items()})
+    require_models(frame, names)
+    for question in frame["question_id"]:
+        if not isinstance(question, str):
+            raise DataError(f"{question!r} is no question")
+    return frame
+
+
+def _used_battles(table: Table) -> dict[str, list[str]]:
+    used = {key: [name] for key, name in found(table, BATTLE, NEEDED).items()}
+    more = [name for name in ("pref", "source", "orientation") if name in table.frame]
+    return used | {"winner": ["winner", *more]}
+
+
+BATTLES = Layout(
+    "JudgeArena's battles",
+    (*NEEDED, *OF_JUDGEARENA),
+    _battles,
+    _used_battles,
+    remark="A battle without a preference is not read, and how strong a preference is does not count; without a "
+    "column of orientations, model_a is taken as shown first.",
+    known=BATTLE,
+    reads=("orientation",),
+)
+REPORTS = Layout(
+    "JudgeArena's reports",
+    REPORT,
+    _reports,
+    lambda table: {
+        "model_a": ["model_A"],
+        "model_b": ["model_B"],
+        "judge": ["judge_model"],
+        "winner": ["preferences"],
+        "order": ["swap_mode"],
+    },
+    remark="How strong a preference is does not count; questions are known by their place; with swap_mode random, "
+    "model_A is taken as shown first.",
+    known={},
+    reads=("swap_mode", "task", "metadata"),
+)
+RUNS = Layout(
+    "evaluatorq's runs",
+    RUN,
+    _runs,
+    lambda table: {"model_a": ["label_a"], "model_b": ["label_b"], "winner": ["entries"]},
+    remark="Each answer in each order is one comparison; where only votes were kept, a vote is one in each.",
+    known={},
+    reads=("swap",),
+)
+OF_RUNS = (BATTLES, REPORTS, RUNS)

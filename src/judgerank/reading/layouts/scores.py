@@ -1,0 +1,273 @@
+"""Scores of one model on samples, out of logs; two models' scores on the same sample are a comparison.
+
+inspect_ai: ``EvalLog`` in https://inspect.aisi.org.uk/eval-logs.html, as JSON or as an ``.eval`` archive.
+
+lm-evaluation-harness: ``samples_<task>_<date>.jsonl`` of ``--log_samples``, in a folder that alone names the model
+(lm_eval/loggers/evaluation_tracker.py in https://github.com/EleutherAI/lm-evaluation-harness).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.errors import DataError
+from judgerank.reading.layouts.table import Layout, Table, values
+from judgerank.reading.layouts.words import number
+
+SCORES = ("model", "question", "item", "judge", "score")  # an item is what two scores must share to be compared
+CATEGORY = "category"  # beside these, where a table has one
+GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # inspect_ai: correct, partial, incorrect, no answer
+GRADES |= {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+LOWER_IS_BETTER = {
+    "perplexity",
+    "word_perplexity",
+    "byte_perplexity",
+    "bits_per_byte",
+    "brier_score",
+    "ter",
+    "wer",
+}
+HARNESS_OWN = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "model"}
+HARNESS_OWN |= {"doc_hash", "prompt_hash", "target_hash"}
+SAMPLES_FILE = re.compile(r"samples_(.+?)(_\d{4}-\d\d-\d\dT[\d.:-]*\d)?(\.jsonl?|\.ndjson|\.parquet|\.csv)")
+
+
+def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Comparisons of any two models' scores on the same sample, and what to know of them.
+
+    A scorer, or a metric, is taken as a judge. The models stand in the order of their names, since none was shown
+    first. A comparison with a score that is missing is one that is not read.
+
+    Raises
+    ------
+    DataError
+        If a model has two scores where it should have one, or no two models have a sample in common.
+    """
+    models = sorted(scores["model"].unique(), key=str)
+    if len(models) < 2:
+        raise DataError(
+            f"there are scores of one model only, {models[0]!r}: add a log of another, on the same samples"
+        )
+    key = ["question", "item", "judge"]
+    if CATEGORY in scores:
+        key, scores = [*key, CATEGORY], scores.assign(category=scores[CATEGORY].fillna(""))
+    twice = scores.duplicated(["model", *key])
+    if twice.any():
+        row = scores[twice].iloc[0]
+        raise DataError(
+            f"model {row['model']!r} has two scores of {row['judge']!r} on sample {row['question']!r} (a column "
+            "such as 'turn', 'epoch' or 'criterion' would tell them apart)"
+        )
+    there = scores.assign(there=True).pivot(index=key, columns="model", values="there").notna()
+    value = scores.pivot(index=key, columns="model", values="score").astype(float)
+    parts = [_pair(value, there, a, b) for a, b in combinations(models, 2)]
+    frame = pd.concat(parts, ignore_index=True)
+    if frame.empty:
+        raise DataError(
+            "no sample has scores of two models: logs are of the same task and samples if they can be compared"
+        )
+    letters = frame["judge_preferred_model"]
+    ties = int((letters == "c").sum())
+    alone = int((there.sum(axis=1) == 1).sum())
+    left = f"; {alone} scores without another on the same sample were left out" if alone else ""
+    return frame, (
+        f"{letters.notna().sum()} comparisons were made of the scores of two models on the same sample: "
+        f"{ties} of them {'is a tie' if ties == 1 else 'are ties'}; each scorer or metric counts as a judge{left}."
+    )
+
+
+def _pair(value: pd.DataFrame, there: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
+    rows = value[there[a] & there[b]]
+    gap = (rows[a] - rows[b]).to_numpy()
+    letters = np.select([gap > 0, gap < 0], ["a", "b"], "c").astype(object)
+    letters[np.isnan(gap)] = None
+    question, judge = (rows.index.get_level_values(name) for name in ("question", "judge"))
+    columns = {"model_a": a, "model_b": b, "judge_model": judge, "judge_preferred_model": letters}
+    if CATEGORY in rows.index.names:
+        columns[CATEGORY] = pd.Index(
+            [name or None for name in rows.index.get_level_values(CATEGORY)], dtype=object
+        )
+    return pd.DataFrame({"question_id": question, **columns}, index=range(len(rows))).astype(object)
+
+
+def _inspect(table: Table) -> pd.DataFrame:
+    rows: list[tuple[str, str, str, str, float | None]] = []
+    logs = zip(values(table.frame, "eval"), values(table.frame, "samples"), strict=True)
+    for place, (header, samples) in enumerate(logs, 1):
+        if not (isinstance(header, Mapping) and isinstance(header.get("model"), str) and header.get("task")):
+            raise DataError(f"log {place} does not name its model and task")
+        if not isinstance(samples, list) or not samples:
+            raise DataError(f"log {place} has no samples")
+        rows += _log(header, samples)
+    return pd.DataFrame(rows, columns=list(SCORES))
+
+
+def _log(header: Mapping[str, Any], samples: Iterable[Any]) -> Iterator[tuple[str, str, str, str, float | None]]:
+    """Every score of every sample; a sample that has failed has none of those that others have."""
+    told = [_scores(place, sample) for place, sample in enumerate(samples, 1)]
+    names = sorted({name for scores in told for name in scores})
+    # what is text throughout, such as an extracted answer, is no score
+    scorers = [name for name in names if any(_grade(scores.get(name)) is not None for scores in told)]
+    if not scorers:
+        raise DataError("no sample of the log has a score" + (" that is a number" if names else ""))
+    for place, (sample, scores) in enumerate(zip(samples, told, strict=True), 1):
+        question = f"{header['task']}/{sample['id']}"
+        for name in scorers:
+            value = _known(place, name, scores.get(name))
+            yield header["model"], question, f"epoch {sample.get('epoch', 1)}", name, value
+
+
+def _scores(place: int, sample: Any) -> dict[str, object]:
+    """The values of a sample's scores by name, those in a mapping or a list one by one; none if it is invalid."""
+    if not isinstance(sample, Mapping) or sample.get("id") is None:
+        raise DataError(f"sample {place} has no id")
+    told: dict[str, object] = {}
+    scores = sample.get("scores") or {}
+    if not isinstance(scores, Mapping):
+        raise DataError(f"sample {place} has {scores!r} as its scores, which are not named")
+    for name, score in scores.items() if not sample.get("invalidation") else ():
+        value = score.get("value") if isinstance(score, Mapping) else score
+        parts = dict(enumerate(value, 1)) if isinstance(value, list) else value
+        told |= (
+            {f"{name}/{key}": one for key, one in parts.items()} if isinstance(parts, Mapping) else {name: value}
+        )
+    return told
+
+
+def _known(place: int, name: str, value: object) -> float | None:
+    """A grade; None where there is none."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return None
+    found = _grade(value)
+    if found is None:
+        raise DataError(f"sample {place} has {value!r} as {name!r}, which is no number, and none of C, P, I and N")
+    return found
+
+
+def _grade(value: object) -> float | None:
+    """As a number, if it is one or stands for one."""
+    if isinstance(value, bool):
+        return float(value)
+    return GRADES.get(value, GRADES.get(value.lower(), number(value))) if isinstance(value, str) else number(value)
+
+
+def _unfinished(table: Table) -> Iterator[str]:
+    """That a log is of a run that did not end well."""
+    if "status" not in table.frame:
+        return
+    for status, samples in zip(values(table.frame, "status"), values(table.frame, "samples"), strict=True):
+        if status not in (None, "success"):
+            what = "was not finished" if status == "started" else f"ended as {status!r}"
+            yield f"A run {what}: what there is of its {len(samples)} samples is read."
+
+
+def _harness(table: Table) -> pd.DataFrame:
+    model, task = _model_and_task(table)
+    frame = table.frame
+    usable = _metrics(frame)
+    if not usable:
+        raise DataError("no metric of the log is one number a sample")
+    columns = {name: values(frame, name).tolist() for name in usable}
+    listed = map(_listed, values(frame, "metrics")) if "metrics" in frame else [None] * len(frame)
+    filters = values(frame, "filter") if "filter" in frame else [None] * len(frame)
+    own = values(frame, "model") if "model" in frame else [model] * len(frame)
+    hashes = values(frame, "doc_hash") if "doc_hash" in frame else [None] * len(frame)
+    rows = []
+    ids = values(frame, "doc_id")
+    for row, (doc, told, name, who, mark) in enumerate(zip(ids, listed, filters, own, hashes, strict=True)):
+        if doc is None or not isinstance(who, str):
+            raise DataError(f"record {row + 1} has no {'doc_id' if doc is None else 'model'!r}")
+        for metric in usable:
+            if told is None or metric in told:
+                score = _metric(row + 1, metric, columns[metric][row])
+                judge = metric if name in (None, "none") else f"{metric},{name}"
+                rows.append((who, f"{task}/{doc}", str(mark), judge, score))
+    return pd.DataFrame(rows, columns=list(SCORES))
+
+
+def _model_and_task(table: Table) -> tuple[str, str]:
+    if table.path is None:
+        if "model" not in table.frame:
+            raise DataError(
+                "the model is named by the folder of the file, and a table has none (add a column 'model')"
+            )
+        return "", "samples"
+    named = SAMPLES_FILE.match(table.path.name)
+    return table.path.absolute().parent.name, named[1] if named else table.path.name.split(".")[0]
+
+
+def _metrics(frame: pd.DataFrame) -> list[str]:
+    """Metrics with a number for some sample; those that are lists throughout cannot be compared by sample."""
+    names: Iterable[str] = [name for name in frame.columns if name not in HARNESS_OWN]
+    if "metrics" in frame:
+        told = {name for listed in values(frame, "metrics") for name in _listed(listed) or ()}
+        names = [name for name in names if name in told]
+    return [name for name in names if any(_number(value) is not None for value in values(frame, name))]
+
+
+def _listed(value: object) -> list[str] | None:
+    """Names in a list, if it is one."""
+    return [str(name) for name in value] if isinstance(value, list | np.ndarray) else None
+
+
+def _used(frame: pd.DataFrame) -> dict[str, list[str]]:
+    told = {"model": ["model"], "question": ["doc_id", "doc_hash"], "judge": ["metrics", "filter"]}
+    there = {key: [name for name in names if name in frame] for key, names in told.items()}
+    return {key: names for key, names in there.items() if names} | {"scores": _metrics(frame)}
+
+
+def _on_filters(table: Table) -> Iterator[str]:
+    """That filters of one run are scorers of the same answers."""
+    filters = sorted(set(values(table.frame, "filter").dropna().astype(str))) if "filter" in table.frame else []
+    if len(filters) > 1:
+        yield (
+            f"Filters {', '.join(filters)} score the same answers by nearly the same rule, and count as judges of "
+            "their own (leave the records of all but one out to count these answers once)."
+        )
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, bool) else None if isinstance(value, str) else number(value)
+
+
+def _metric(record: int, name: str, value: object) -> float | None:
+    """A score of which more is better."""
+    if value is None:
+        return None
+    found = _number(value)
+    if found is None:
+        raise DataError(f"record {record} has {value!r} as {name!r}, not a number")
+    return -found if name in LOWER_IS_BETTER else found
+
+
+INSPECT = Layout(
+    "inspect_ai's log of samples",
+    ("eval", "samples"),
+    _inspect,
+    lambda table: {"scores": ["samples"], "model and task": ["eval"]},
+    of_scores=True,
+    ordered=False,
+    takes=frozenset(),
+    notes=_unfinished,
+    known={},
+)
+HARNESS = Layout(
+    "lm-evaluation-harness's log of samples",
+    ("doc_id", "doc", "filtered_resps"),
+    _harness,
+    lambda table: _used(table.frame),
+    remark="A model is the folder that the file is in.",
+    of_scores=True,
+    ordered=False,
+    takes=frozenset(),
+    notes=_on_filters,
+    known={},
+    reads=("metrics", "filter", "doc_hash"),
+)
+SCORED = (INSPECT, HARNESS)

@@ -1,0 +1,268 @@
+"""A table of records with what was said of it, and a layout that tells how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.errors import DataError
+from judgerank.data.frames import codes, numbers_in, question_name, refuse_itself
+from judgerank.data.listing import listed
+from judgerank.reading.layouts.texts import plain
+
+# column: the name of ours it becomes, and the names it is known by
+COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "model_a": ("model_a", ("model_a", "model_1", "model1")),
+    "model_b": ("model_b", ("model_b", "model_2", "model2")),
+    "winner": ("judge_preferred_model", ("judge_preferred_model", "winner")),
+    "judge": ("judge_model", ("judge_model", "judge", "judge_name", "annotator", "rater", "evaluator")),
+    "question": ("question_id", ("question_id", "question", "prompt_id", "prompt", "instruction")),
+    "length": ("length", ("length",)),
+    "category": ("category", ("category", "criterion")),
+    "reply": ("reply", ("reply", "raw")),
+    "human": ("human", ("human",)),
+    "count": ("count", ()),
+    "model": ("model", ("model", "model_name", "model_id", "system")),
+    "score": ("score", ("score", "rating", "grade", "value", "rank")),
+    "swapped": ("swapped", ()),
+}
+OF_SCORES = ("model", "score")  # keys of tables that have a row for each model
+SIDES = ("_a", "_b")  # ends of names of columns that are about one answer each
+ASK = "ask"  # of the column of counts: refuse one that is there and not spoken of
+COUNTS = ("n", "count", "counts", "num", "times", "weight", "weights", "n_votes", "votes", "frequency", "freq")
+ONE_JUDGE = "one judge"
+FEW_WITHOUT = 0.1  # share of records that may be left out since they have no question
+Known = Mapping[str, tuple[str, ...]]  # ours: the names it is known by
+
+
+@dataclass(frozen=True)
+class Table:
+    """Records as they are, and what was said of them.
+
+    Attributes
+    ----------
+    frame : DataFrame
+    named : mapping of str to str
+        Names of columns, by their keys in `COLUMNS`.
+    words : mapping of str to str
+        Letters of words for the winner.
+    path : Path, optional
+        The file they are from.
+    label : str
+        What that file is called in a sentence.
+    baseline : str, optional
+        The model that all others were compared with, where the records do not name it.
+    names, copies : str
+        What to do with names that differ in case alone, and with records that are copies of others
+        (`judgerank.reading.layouts.names.NAMES`, `judgerank.reading.layouts.doubled.COPIES`).
+    spelled : mapping of str to str
+        Columns as they are called in the file, by the names they are read as.
+    """
+
+    frame: pd.DataFrame
+    named: Mapping[str, str | None] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+    path: Path | None = None
+    label: str = ""
+    baseline: str | None = None
+    names: str = ASK
+    copies: str = ASK
+    spelled: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def said(self) -> dict[str, str | None]:
+        """What is said of columns: to be asked about counts is to say nothing."""
+        return {key: name for key, name in self.named.items() if (key, name) != ("count", ASK)}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One way in which judgments, or scores they can be made of, are written down.
+
+    Attributes
+    ----------
+    name : str
+    needs : tuple of str
+        Columns without which it is another.
+    to_frame : callable
+        From a `Table` to records in the published columns, ``count`` and ``outcome`` (the share that the model
+        shown first won, where that is a number) beside them; of scores, to `layouts.scores.SCORES`.
+    used : callable
+        From a `Table` to the names of the columns that are read, by what they are read as.
+    also : callable
+        What else tells the layout, of the names of columns and the `Table`.
+    remark : str
+        What to know of how it is read.
+    of_scores : bool
+        Whether its records are scores of one model.
+    ordered : bool
+        Whether the first of two models is the one that was shown first.
+    takes : set of str, optional
+        Keys of the columns that may be named; by default all of `COLUMNS`.
+    notes : callable
+        From a `Table` to what else to know of its records.
+    lacks_baseline : callable
+        Whether a `Table` leaves open which model all others were compared with.
+    known : mapping of str to tuple of str
+        The names that columns are known by, by their keys in `COLUMNS`.
+    reads : tuple of str
+        Further columns that are read where they are there.
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    to_frame: Callable[[Table], pd.DataFrame]
+    used: Callable[[Table], dict[str, list[str]]]
+    also: Callable[[frozenset[str], Table], bool] = lambda columns, sample: True
+    remark: str = ""
+    of_scores: bool = False
+    ordered: bool = True
+    takes: frozenset[str] | None = None
+    notes: Callable[[Table], Iterable[str]] = lambda table: ()
+    lacks_baseline: Callable[[Table], bool] = lambda table: False
+    known: Known = field(default_factory=lambda: known_as())
+    reads: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> dict[str, str | None]:
+        """All columns that are known by their names, and their keys in `COLUMNS`, if they have one."""
+        own = dict.fromkeys((*self.needs, *self.reads))
+        return own | {name: key for key, names in self.known.items() for name in names}
+
+    def matches(self, columns: frozenset[str], sample: Table) -> bool:
+        """Whether records with these columns are in this layout."""
+        return columns.issuperset(self.needs) and self.also(columns, sample)
+
+
+def known_as(**names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The names that columns are known by, where they are not the usual ones."""
+    return {key: usual for key, (_, usual) in COLUMNS.items() if key not in OF_SCORES} | names
+
+
+def found(table: Table, known: Known, needed: Iterable[str]) -> dict[str, str]:
+    """The column that each of ours is read from, by its key in `COLUMNS`; without those that are not there.
+
+    Raises
+    ------
+    DataError
+        If one that is named, or needed, is not there.
+    """
+    there = table.frame.columns
+    columns, needed = {}, set(needed)
+    for key, names in known.items():
+        named = table.said.get(key)
+        if key in table.said and named is None and key not in needed:  # told that there is none
+            continue
+        wanted = (named,) if named else names
+        name = next((name for name in wanted if name in there), None)
+        if name is None and (named or key in needed):
+            missing = " or ".join(map(repr, wanted))
+            raise DataError(
+                f"the table has no column {missing} (it has: {listed(there)}; --column {key}=NAME names it)"
+            )
+        if name is not None:
+            columns[key] = name
+    return columns
+
+
+def records(table: Table, known: Known, needed: Iterable[str]) -> pd.DataFrame:
+    """The columns that are used, under the published names; missing values as None, answers as they are.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, is there twice, looks like one of counts and is not spoken of, or if more
+        than a few records have no question though others have.
+    """
+    columns = {COLUMNS[key][0]: values(table.frame, name) for key, name in found(table, known, needed).items()}
+    columns |= {name: values(table.frame, name) for name in _by_answer(table.frame) if name not in columns}
+    if "count" not in table.said:
+        _refuse_unspoken_counts(table.frame, set(columns))
+    frame = pd.DataFrame(columns).reset_index(drop=True)
+    if "judge_model" not in frame:
+        frame["judge_model"] = ONE_JUDGE
+    if "question_id" in frame:
+        frame["question_id"] = pd.Series(_questions(frame["question_id"]), dtype=object)
+        _refuse_many_without(frame["question_id"])
+    return frame
+
+
+def _refuse_many_without(question: pd.Series) -> None:
+    """Refuse records without a question, unless they are few: those are left out (`judgerank.reading.read`)."""
+    empty = question.isna().to_numpy()
+    if empty.sum() > FEW_WITHOUT * len(empty):
+        raise DataError(
+            f"record {int(empty.argmax()) + 1} has no {question.name!r}, like {empty.sum()} of {len(empty)}: "
+            "name another column (--column question=NAME) or delete this one"
+        )
+
+
+def _by_answer(table: pd.DataFrame) -> list[str]:
+    """Columns of numbers that say something of both answers, such as length_a and length_b, which blocks go by."""
+    names = {
+        name for name in table.columns if isinstance(name, str) and name[-2:] in SIDES and _is_number(table[name])
+    }
+    return [name for name in table.columns if name in names and other_side(name) in names]
+
+
+def _is_number(column: pd.Series | pd.DataFrame) -> bool:
+    """Whether the first value that is there is a number; texts of answers are none, and are not kept."""
+    if not isinstance(column, pd.Series):  # two columns of one name
+        return False
+    there = column.dropna()
+    try:
+        return len(there) > 0 and bool(np.isfinite(float(there.iloc[0])))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def other_side(name: str) -> str:
+    """The column that says of the other answer what this one says."""
+    return name[:-1] + {"a": "b", "b": "a"}[name[-1]]
+
+
+def values(table: pd.DataFrame, name: str) -> pd.Series:
+    """A column; missing values as None."""
+    column = table[name]
+    if isinstance(column, pd.DataFrame):
+        raise DataError(f"the table has {column.shape[1]} columns {name!r}")
+    column = column.astype(object)
+    return column.where(column.notna(), None).reset_index(drop=True)
+
+
+def require_models(frame: pd.DataFrame, names: tuple[str, str] = ("model_a", "model_b")) -> None:
+    """Refuse a record without two different models, by the names that their columns have in the file."""
+    pair, models = codes(frame[["model_a", "model_b"]].set_axis(names, axis=1), list(names))
+    refuse_itself(models, pair[: len(frame)], pair[len(frame) :])
+
+
+def _refuse_unspoken_counts(table: pd.DataFrame, used: set[str]) -> None:
+    """Refuse a column by whose name records may count more than once, unless all its values are one."""
+    for name in table.columns:
+        if not (isinstance(name, str) and plain(name) in COUNTS) or name in used:
+            continue
+        times = numbers_in(values(table, name))
+        if not np.isnan(times).all() and not (times == 1).all():
+            raise DataError(
+                f"column {name!r} looks like one of counts (--column count={name} counts records so often; "
+                "--column count=null counts each once)"
+            )
+
+
+def _questions(column: pd.Series) -> list[str | None]:
+    """Every question's id as one string; refuses different ids that would become the same."""
+    meant: dict[str, object] = {}
+    names = []
+    for number, value in enumerate(column, 1):
+        value = value.tolist() if isinstance(value, np.ndarray) else value  # Parquet's lists
+        name = None if value is None or value == "" else question_name(value)
+        if name is not None:
+            other = meant.setdefault(name, value)
+            if type(other) is not type(value) or other != value:
+                raise DataError(f"record {number} has the question {value!r}, and another record {other!r}")
+        names.append(name)
+    return names

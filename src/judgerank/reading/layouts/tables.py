@@ -1,0 +1,201 @@
+"""Tables with a pair of models in each row.
+
+The paper's: ``data/*.json`` in its repository. The arena's: the set lmsys/chatbot_arena_conversations on the hub.
+One-hot winners: https://www.kaggle.com/competitions/lmsys-chatbot-arena. Left and right: ``*-comparisons.csv`` in
+https://github.com/dustalov/llmfao, and https://github.com/dustalov/evalica. Wide ones are nobody's format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from judgerank.data.errors import DataError
+from judgerank.data.frames import UNPARSED
+from judgerank.reading.layouts.table import (
+    COLUMNS,
+    COUNTS,
+    Known,
+    Layout,
+    Table,
+    found,
+    known_as,
+    records,
+    require_models,
+    values,
+)
+from judgerank.reading.layouts.texts import plain
+from judgerank.reading.layouts.words import ANSWERS, answers, everyday, number, readings, word, words_by_column
+
+PAIR = ("model_a", "model_b")
+NEEDED = (*PAIR, "winner")
+OURS = known_as()
+WINNERS = COLUMNS["winner"][1]
+SIDES = known_as(model_a=("left",), model_b=("right",), winner=("winner",), question=("question_id", "prompt"))
+SIDES["judge"] = ("judge", "worker")
+ONE_HOT = {"winner_model_a": "a", "winner_model_b": "b", "winner_tie": "c"}
+OF_JUDGEARENA = ("pref", "source", "judge_model", "question_id")  # what its battles have beside the arena's
+WIDE_WITHOUT = ("winner", "judge", "reply", "human")  # a record has those of several judges
+FEWEST_JUDGES = 2  # one column of answers could be anything: it is told as the winner's
+
+
+def _flat(table: Table) -> pd.DataFrame:
+    frame = records(table, OURS, NEEDED)
+    said = frame["judge_preferred_model"]
+    frame["judge_preferred_model"] = _letters(table, frame, said)
+    if not table.said.get("winner"):
+        _refuse_contradictions(table, frame)
+    return frame
+
+
+def _letters(table: Table, frame: pd.DataFrame, said: pd.Series) -> list[str | None]:
+    first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
+    return answers(said, first, second, everyday(said, [*first, *second]) | words_of(table))
+
+
+def words_of(table: Table) -> dict[str, str]:
+    """Letters of all usual words for the winner, among them those that the name of its column explains."""
+    name = found(table, OURS, ()).get("winner", "")
+    return ANSWERS | words_by_column(table.spelled.get(name, name)) | dict(table.words)
+
+
+def _refuse_contradictions(table: Table, frame: pd.DataFrame) -> None:
+    """Refuse a table with two columns of winners that are not the same throughout."""
+    there = [name for name in WINNERS if name in table.frame.columns]
+    for name in there[1:]:
+        both = frame["judge_preferred_model"], pd.Series(_letters(table, frame, values(table.frame, name)))
+        one, other = (letters.where(letters.notna(), UNPARSED) for letters in both)
+        odd = (one != other).to_numpy()
+        if odd.any():
+            raise DataError(
+                f"record {int(odd.argmax()) + 1} has one winner as {there[0]!r} and another as {name!r} "
+                "(--column winner=NAME chooses one)"
+            )
+
+
+def _readings(table: Table, known: Known = OURS, usual: tuple[str, ...] = ()) -> Iterator[str]:
+    """How winners were read that are said in everyday words."""
+    columns = found(table, known, ())
+    if {*NEEDED} <= columns.keys():
+        said = values(table.frame, columns["winner"])
+        models = [model for key in PAIR for model in values(table.frame, columns[key])]
+        words = {
+            text: letter for text, letter in everyday(said, models).items() if text not in (*table.words, *usual)
+        }
+        yield from filter(None, [readings(said.tolist(), words)])
+
+
+def _used(table: Table, known: Known = OURS, needed: tuple[str, ...] = NEEDED) -> dict[str, list[str]]:
+    return {key: [name] for key, name in found(table, known, needed).items()}
+
+
+def _sides(table: Table) -> pd.DataFrame:
+    frame = records(table, SIDES, NEEDED)
+    first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
+    spoken = everyday(frame["judge_preferred_model"], [*first, *second])
+    words = {**spoken, "left": "a", "right": "b", "tie": "c", **table.words}
+    frame["judge_preferred_model"] = answers(frame["judge_preferred_model"], first, second, words)
+    require_models(frame, ("left", "right"))
+    return frame
+
+
+def _one_hot(table: Table) -> pd.DataFrame:
+    frame = records(table, _without_winner(), PAIR)
+    hot = {letter: values(table.frame, name).tolist() for name, letter in ONE_HOT.items()}
+    letters: list[str | None] = []
+    for row, cells in enumerate(zip(*hot.values(), strict=True)):
+        if all(cell is None for cell in cells):
+            letters.append(None)
+            continue
+        numbers = [float(cell) if isinstance(cell, bool) else number(cell) for cell in cells]
+        if sorted(numbers, key=str) != [0.0, 0.0, 1.0]:
+            told = ", ".join(f"{name}={cell!r}" for name, cell in zip(ONE_HOT, cells, strict=True))
+            raise DataError(f"record {row + 1} has {told}: one of them must be 1, and the others 0")
+        letters.append(list(hot)[numbers.index(1.0)])
+    frame["judge_preferred_model"] = letters
+    return frame
+
+
+def _without_winner() -> dict[str, tuple[str, ...]]:
+    return {key: names for key, names in OURS.items() if key != "winner"}
+
+
+def _wide(table: Table) -> pd.DataFrame:
+    frame = records(table, _pair_and_question(), PAIR)
+    require_models(frame)
+    if "question_id" not in frame:
+        frame["question_id"] = [f"row {number}" for number in range(1, len(frame) + 1)]
+    first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
+    words = ANSWERS | dict(table.words)
+    parts = []
+    for name in _judges(table):
+        letters = answers(values(table.frame, name), first, second, words, f"answer of {name!r}")
+        parts.append(frame.assign(judge_model=name, judge_preferred_model=pd.Series(letters, dtype=object)))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _pair_and_question() -> dict[str, tuple[str, ...]]:
+    return {key: names for key, names in OURS.items() if key not in WIDE_WITHOUT}
+
+
+def _judges(table: Table) -> list[str]:
+    """Columns with a word for either model in them, or with words for answers only."""
+    frame, words = table.frame, ANSWERS | dict(table.words)
+    own = {*PAIR, "length", *COLUMNS["question"][1], *table.said.values()}
+    models = {value for name in PAIR for value in values(frame, name) if isinstance(value, str)}
+    wins = {text for text, letter in words.items() if letter in ("a", "b")} | models
+    names = []
+    for name in frame.columns:
+        if not isinstance(name, str) or name in own or plain(name) in COUNTS:
+            continue
+        said = {text for value in values(frame, name) if (text := word(value)) is not None}
+        if said and (said & wins or said <= words.keys()):
+            names.append(name)
+    return names
+
+
+def _is_wide(columns: frozenset[str], sample: Table) -> bool:
+    others = {*WINNERS, *COLUMNS["judge"][1], *ONE_HOT}
+    return not columns & others and not sample.said.get("judge") and len(_judges(sample)) >= FEWEST_JUDGES
+
+
+def _used_wide(table: Table) -> dict[str, list[str]]:
+    return _used(table, _pair_and_question(), PAIR) | {"judges": _judges(table)}
+
+
+PAPER = Layout("the paper's columns", (*PAIR, WINNERS[0]), _flat, _used, notes=_readings)
+ARENA = Layout(
+    "the arena's columns (LMArena)",
+    (*PAIR, WINNERS[1]),
+    _flat,
+    _used,
+    also=lambda columns, sample: WINNERS[0] not in columns and not columns.issuperset(OF_JUDGEARENA),
+    notes=_readings,
+)
+NAMED = Layout("the columns that are named", (), _flat, _used, notes=_readings)
+LLMFAO = Layout(
+    "LLMFAO's and Evalica's columns (left, right, winner)",
+    ("left", "right", "winner"),
+    _sides,
+    lambda table: _used(table, SIDES),
+    notes=lambda table: _readings(table, SIDES, ("left", "right", "tie")),
+    known=SIDES,
+)
+ONE_HOT_WINNER = Layout(
+    "the winner as one of three columns (LMSYS on Kaggle)",
+    (*PAIR, *ONE_HOT),
+    _one_hot,
+    lambda table: _used(table, _without_winner(), PAIR) | {"winner": list(ONE_HOT)},
+    known=_without_winner(),
+)
+WIDE = Layout(
+    "a wide table, one column a judge",
+    PAIR,
+    _wide,
+    _used_wide,
+    also=_is_wide,
+    remark="Each column of answers is a judge; without a column of questions, a row is one.",
+    known=_pair_and_question(),
+)
+TABLES = (PAPER, ARENA, LLMFAO, ONE_HOT_WINNER, WIDE)

@@ -1,0 +1,142 @@
+"""Pairs in which nobody is known to have been shown first: winners and losers, chosen and rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import BoolArray
+from judgerank.data.errors import DataError
+from judgerank.reading.layouts.table import (
+    SIDES,
+    Layout,
+    Table,
+    found,
+    known_as,
+    other_side,
+    records,
+    require_models,
+    values,
+)
+from judgerank.reading.layouts.words import SWAPPED
+
+PAIR = ("model_a", "model_b")
+PAIRS = (("winner", "loser"), ("winner_model", "loser_model"), ("chosen_model", "rejected_model"))
+TEXTS = ("chosen", "rejected")  # names of models in some tables, and answers in most
+TIE = ("tie", "is_tie", "draw")  # columns that mark a tie
+MARKS = {"true": "c", "1": "c", "1.0": "c", "false": "a", "0": "a", "0.0": "a", "none": "a", "nan": "a", "": "a"}
+LONGEST_NAME = 200  # characters; an answer is longer, or is there once
+ONCE, FEWEST = 0.8, 10  # share of different texts, of so many or more, beyond which they are no models
+
+
+def by_name(frame: pd.DataFrame) -> pd.DataFrame:
+    """Records in the published columns, the models of each in the order of their names.
+
+    What is said of either is turned with them, so that the order of a record says nothing.
+    """
+    pairs = zip(frame["model_a"].astype(str), frame["model_b"].astype(str), strict=True)
+    return turned(frame, np.array([a > b for a, b in pairs], bool))
+
+
+def turned(frame: pd.DataFrame, rows: BoolArray) -> pd.DataFrame:
+    """Records in the published columns, some with the models, and all that is said of either, exchanged."""
+    if not rows.any():
+        return frame
+    other = frame[rows]
+    sides = {name: other_side(name) for name in frame.columns if _is_of_a_side(name, frame)}
+    other = other.rename(columns=sides)[list(frame.columns)]
+    other["judge_preferred_model"] = other["judge_preferred_model"].replace(SWAPPED)
+    if "outcome" in other:
+        other["outcome"] = 1 - pd.to_numeric(other["outcome"])
+    return pd.concat([frame[~rows], other]).sort_index(kind="stable")
+
+
+def _is_of_a_side(name: object, frame: pd.DataFrame) -> bool:
+    return isinstance(name, str) and name[-2:] in SIDES and other_side(name) in frame
+
+
+def won_lost(pairs: Iterable[tuple[object, object]]) -> pd.DataFrame:
+    """A table of ``winner, loser`` out of pairs of names or numbers, as choix takes them.
+
+    Raises
+    ------
+    DataError
+        Naming what is no pair.
+    """
+    pairs = list(pairs)
+    odd = next((row for row, pair in enumerate(pairs, 1) if len(pair) != 2), None)
+    if odd is not None:
+        raise DataError(f"record {odd} is {pairs[odd - 1]!r}, not a pair (winner, loser)")
+    return pd.DataFrame([(str(won), str(lost)) for won, lost in pairs], columns=list(PAIRS[0]), dtype=object)
+
+
+def _layout(won: str, lost: str, also: Callable[[frozenset[str], Table], bool]) -> Layout:
+    known = known_as(model_a=(won,), model_b=(lost,))
+    del known["winner"]
+
+    def to_frame(table: Table) -> pd.DataFrame:
+        frame = records(table, known, PAIR)
+        _refuse_texts(frame, won, lost)
+        require_models(frame, (won, lost))
+        return frame.assign(judge_preferred_model=pd.Series(_answers(table), dtype=object))
+
+    def used(table: Table) -> dict[str, list[str]]:
+        tie = _tie(table)
+        return {key: [name] for key, name in found(table, known, PAIR).items()} | ({"tie": [tie]} if tie else {})
+
+    return Layout(
+        f"winners and losers ({won}, {lost})",
+        (won, lost),
+        to_frame,
+        used,
+        also=also,
+        remark=f"{won!r} is the better model of each record, and no column says which was shown first.",
+        ordered=False,
+        takes=frozenset(known) - {*PAIR},
+        known=known,
+        reads=TIE,
+    )
+
+
+def _tie(table: Table) -> str | None:
+    return next((name for name in TIE if name in table.frame.columns), None)
+
+
+def _answers(table: Table) -> list[str]:
+    """Letters: the first model won, unless a column says that it is a tie."""
+    tie = _tie(table)
+    if tie is None:
+        return ["a"] * len(table.frame)
+    told = [str(value).strip().lower() for value in values(table.frame, tie)]
+    odd = next((row for row, text in enumerate(told) if text not in MARKS), None)
+    if odd is not None:
+        raise DataError(f"record {odd + 1} has {told[odd]!r} as {tie!r}, neither true nor false")
+    return [MARKS[text] for text in told]
+
+
+def _refuse_texts(frame: pd.DataFrame, won: str, lost: str) -> None:
+    """Refuse answers where names of models belong: lists of messages, long texts, texts that are there once."""
+    names = [*frame["model_a"], *frame["model_b"]]
+    texts = [name for name in names if name is not None and not isinstance(name, str | int | np.integer)]
+    texts += [name for name in names if isinstance(name, str) and (len(name) > LONGEST_NAME or "\n" in name)]
+    if texts or (len(names) >= FEWEST and len({*map(str, names)}) > ONCE * len(names)):
+        raise DataError(
+            f"columns {won!r} and {lost!r} hold answers, not the names of models (add columns 'chosen_model' and "
+            "'rejected_model' with the names)"
+        )
+
+
+def _is_pair(columns: frozenset[str], table: Table) -> bool:
+    return columns.isdisjoint({*PAIR, "left", "right", "model_1", "model_2"})
+
+
+def _has_no_names(columns: frozenset[str], table: Table) -> bool:
+    return _is_pair(columns, table) and columns.isdisjoint({name for pair in PAIRS for name in pair})
+
+
+UNORDERED = (
+    *(_layout(won, lost, _is_pair) for won, lost in PAIRS),
+    _layout(*TEXTS, _has_no_names),
+)

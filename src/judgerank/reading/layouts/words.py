@@ -1,0 +1,208 @@
+"""Words for who won, and what they mean."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.reading.layouts.texts import plain
+
+ANSWERS = {"a": "a", "b": "b", "c": "c", "model_a": "a", "model_b": "b", "tie": "c"}
+ANSWERS |= {"tie (bothbad)": "c", "both_bad": "c", "unknown": "unknown"}  # the arena's words for two bad answers
+SIDES = {"a": "a", "1": "a", "b": "b", "2": "b"}
+KINDS = ("model", "assistant", "response", "answer", "output", "candidate", "option", "system")
+TIES = ("tie", "ties", "tied", "draw", "equal", "both bad", "bothbad", "both good", "bothgood")
+EVERYDAY = {  # words as `normal` writes them
+    **{f"{kind}{gap}{side}": letter for kind in KINDS for gap in ("", " ") for side, letter in SIDES.items()},
+    **{"a": "a", "first": "a", "left": "a", "b": "b", "second": "b", "right": "b", "c": "c", "unknown": "unknown"},
+    **{f"a{sign}b": letter for sign, letter in {">": "a", ">>": "a", "<": "b", "<<": "b", "=": "c"}.items()},
+    **{f"b{sign}a": letter for sign, letter in {">": "b", ">>": "b", "<": "a", "<<": "a", "=": "c"}.items()},
+    **{tie: "c" for word in TIES for tie in (word, f"tie ({word})")},
+}
+SHARES = {1.0: "a", 0.0: "b", 0.5: "c"}  # what the model shown first won
+MEANINGS = {"a": "a", "b": "b", "tie": "c", "c": "c", "unknown": "unknown"}  # what a word may be said to mean
+NAMES = {"c": "tie"}  # of letters, in a sentence
+EXACT = 2**53  # whole numbers below it are themselves in double precision
+SWAPPED = {"a": "b", "b": "a"}
+PLACES = {1.0: "a", 2.0: "b"}
+SIGNS = {1.0: "a", 0.0: "c", -1.0: "b"}
+BOOLEANS = {"true", "false"}
+OF_ONE = re.compile(  # names of columns that are one, or true, where the model they name won
+    r"(?:model_)?(a|b|first|second|left|right)_(?:wins?|won|is_better|better|preferred|is_winner)"
+    r"|(?:winner|wins?|won|prefers?|preferred|score|prob|p)_(?:is_)?(?:model_)?(a|b|first|second|left|right)"
+)
+FIRST = {"a", "first", "left"}
+
+
+def word(value: object) -> str | None:
+    """A value as the word it would be in a text file; None for a missing one."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float | np.floating):
+        exact = float(value)
+        return str(int(exact)) if exact.is_integer() and abs(exact) < EXACT else str(exact)
+    return str(value) if isinstance(value, int | np.integer) else repr(value)
+
+
+def number(value: object) -> float | None:
+    """A value as a finite number, if it is one or the text of one."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | np.number):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def normal(text: str) -> str:
+    """A word without what people write in different ways: case, blanks, underscores, [[brackets]] of a verdict."""
+    text = " ".join(text.replace("_", " ").casefold().split())
+    inner = text[2:-2].strip() if text.startswith("[[") and text.endswith("]]") else text
+    return re.sub(r" ?([<>=]+) ?", r"\1", inner)
+
+
+def everyday(said: Iterable[object], models: Iterable[object]) -> dict[str, str]:
+    """Letters of everyday words for a winner; a word that names a model is none."""
+    names = set(map(normal, {model for model in models if isinstance(model, str)}))
+    texts = {text for value in said if (text := word(value)) is not None} - ANSWERS.keys()
+    letters = {text: EVERYDAY.get(normal(text)) for text in texts if normal(text) not in names}
+    return {text: letter for text, letter in letters.items() if letter is not None}
+
+
+def readings(said: Sequence[object], words: Mapping[str, str]) -> str:
+    """How everyday words in a column of winners were read; empty if there are none."""
+    times = Counter(text for value in said if (text := word(value)) is not None and text in words)
+    told = [f"{text!r} as {NAMES.get(words[text], words[text])} ({n})" for text, n in times.most_common()]
+    return f"Winners read: {', '.join(told)}; --winner-values WORD=VALUE changes it." if told else ""
+
+
+def meanings(values: Mapping[str, str] | None) -> dict[str, str]:
+    """Words of one's own, and the answers they are.
+
+    Raises
+    ------
+    ConfigError
+        If one is to mean anything but a, b, tie or unknown.
+    """
+    found = {}
+    for key, value in (values or {}).items():
+        if value not in MEANINGS:
+            raise ConfigError(f"--winner-values {key}={value}: {value!r} is no answer (known: a, b, tie, unknown)")
+        found[str(word(key))] = MEANINGS[value]
+    return found
+
+
+def answers(
+    said: Iterable[object],
+    first: Sequence[object],
+    second: Sequence[object],
+    words: Mapping[str, str],
+    column: str = "winner",
+) -> list[str | None]:
+    """The letter of every answer: by its word, by the name of the model that won, or as a share throughout.
+
+    Parameters
+    ----------
+    said : iterable
+        Values as they are; None is no answer.
+    first, second : sequence
+        The models that ``a`` and ``b`` stand for, by record.
+    words : mapping of str to str
+        Letter by word.
+    column : str
+        What the answers are called in a refusal.
+
+    Raises
+    ------
+    DataError
+        Naming the record that has an unknown answer, or one that is a word for one model and the other's name.
+    """
+    said = list(said)
+    spoken = [value if type(value) is str else word(value) for value in said]
+    known: Mapping[str, str] = {**numbers(set(spoken), words), **words}
+    letters: list[str | None] = []
+    for row, (text, a, b) in enumerate(zip(spoken, first, second, strict=True)):
+        text = text if text is None or text in known or text.strip() else None
+        letter = None if text is None else known.get(text)
+        if text is not None and text in (a, b):
+            own = "a" if text == a else "b"
+            if letter not in (None, own):
+                place = "first" if own == "a" else "second"
+                raise DataError(
+                    f"record {row + 1} has the {column} {text!r}, the name of the model shown {place} and "
+                    "the word for another answer: rename the models"
+                )
+            letter = own
+        if text is not None and letter is None:
+            raise DataError(
+                f"record {row + 1} has the unknown {column} {said[row]!r} (known: {', '.join(words)} or null, a "
+                "model's name, or 1, 0 and 0.5 throughout; --winner-values KEY=VALUE says what others mean)"
+            )
+        letters.append(letter)
+    return letters
+
+
+def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[str, str]:
+    """Letters of numbers, if all that is said are numbers and known words.
+
+    They are places where they are one and two, signs where one is minus one, and shares of the model shown first
+    where a tie is one half; beside words a share could mean anything.
+
+    Raises
+    ------
+    DataError
+        If they are zero and one only, or true and false: either could be the first model's, unless it is told.
+    """
+    said = {text for text in spoken if text is not None and text.strip()}
+    open_ = said - words.keys()
+    if not open_ or not all(_is_number(text) for text in open_):
+        return {}
+    found = {text: number(text) for text in open_}
+    values = set(found.values())
+    alone = all(_is_number(text) for text in said)
+    two = "true and false" if open_ <= BOOLEANS else "0 and 1" if values <= {0.0, 1.0} else ""
+    if two and alone:
+        no, yes = ("false", "true") if "t" in two else ("0", "1")
+        raise DataError(
+            f"the winner is one of {two} in every record, which does not say which model that is (--winner-values "
+            f"{yes}=a {no}=b if {yes} means that model_a won; --winner-values {no}=a {yes}=b if it means model_b)"
+        )
+    if values <= PLACES.keys() and 2.0 in values:
+        meant = PLACES
+    elif values <= SIGNS.keys() and -1.0 in values:
+        meant = SIGNS
+    else:
+        meant = SHARES if alone else {}
+    return {text: meant[value] for text, value in found.items() if value in meant}
+
+
+def _is_number(text: str) -> bool:
+    return text in BOOLEANS or number(text) is not None
+
+
+def words_by_column(name: str) -> dict[str, str]:
+    """Letters of one and zero, and of true and false, where a column's name says which model they are about."""
+    found = OF_ONE.fullmatch(plain(name))
+    if found is None:
+        return {}
+    yes = "a" if (found[1] or found[2]) in FIRST else "b"
+    return dict.fromkeys(("1", "true"), yes) | dict.fromkeys(("0", "false"), SWAPPED[yes])
+
+
+def numbers_told(said: Iterable[object], words: Mapping[str, str]) -> list[str]:
+    """How answers that are numbers, or true and false, were read, if they are."""
+    spoken = {text for value in said if (text := word(value)) is not None}
+    known = {**numbers(spoken, words), **words}
+    if not spoken or not all(map(_is_number, spoken)):
+        return []
+    names = {"a": "model_a", "b": "model_b", "c": "a tie"}
+    told = [f"{text} is {names.get(known[text], known[text])}" for text in sorted(spoken) if text in known]
+    return [f"The winner is in numbers: {', '.join(told)} (--winner-values says otherwise)."]

@@ -1,0 +1,56 @@
+"""Spreadsheets as tables of texts, just as the same sheet saved as CSV."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from datetime import date, time
+from zipfile import BadZipFile, ZipFile
+
+import pandas as pd
+
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.reading.contents import Content
+from judgerank.reading.inflate import require_within
+from judgerank.reading.squaring import squared
+from judgerank.writing.extras import needed
+
+
+def from_sheet(content: Content) -> pd.DataFrame:
+    """The first sheet of an Excel workbook, or the one that is named.
+
+    Raises
+    ------
+    DataError
+        If it is no workbook, has no such sheet, or a row does not fit its header.
+    ConfigError
+        If it takes a package that is not installed.
+    """
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+    except ImportError:
+        raise ConfigError(f"reading xlsx takes {needed('excel')}") from None
+    try:
+        with ZipFile(io.BytesIO(content.data)) as archive:
+            require_within(sum(one.file_size for one in archive.infolist()), len(content.data))
+        book = CalamineWorkbook.from_filelike(io.BytesIO(content.data))
+        names = list(book.sheet_names)
+        name = content.chosen(names if content.part else names[:1], "sheet")
+        rows = book.get_sheet_by_name(name).to_python()
+    except (BadZipFile, CalamineError, PasswordError, OSError) as error:
+        raise DataError(f"this is not an Excel workbook that can be read: {error}") from None
+    return squared(_texts(rows), "row")
+
+
+def _texts(rows: Sequence[Sequence[object]]) -> Iterator[tuple[int, list[str]]]:
+    for number, row in enumerate(rows, 1):
+        yield number, [_text(cell) for cell in row]
+
+
+def _text(cell: object) -> str:
+    """A cell as CSV has it; Excel's numbers are all floating-point."""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return str(int(cell))
+    if isinstance(cell, date | time):
+        return cell.isoformat()
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
