@@ -11,9 +11,9 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoMaximumError
 from judgerank.data.judgments import Judgments
-from judgerank.engine.sums import Law
 from judgerank.fits.result import FitResult
 from judgerank.inference.wald import normal_quantile
+from judgerank.model.law import Law
 from judgerank.model.members import Parameters
 from judgerank.model.simulate import generator
 from judgerank.questions.fit import fit_questions

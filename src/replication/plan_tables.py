@@ -56,7 +56,8 @@ def by_questions(cfg: DictConfig, panel: Panel, wanted: dict, at: dict, sd: floa
 def curves(cfg: DictConfig, precisions: Precisions, at: dict, questions: Questions = INDEPENDENT) -> pd.DataFrame:
     """What the formulas expect over the range simulated: widths for every number of judges, power for all."""
     sizes = grid(cfg, questions)
-    sizes = np.unique(np.geomspace(min(sizes), max(sizes), CURVE).round())
+    between = np.geomspace(min(sizes), max(sizes), CURVE).round()
+    sizes = np.union1d(between, sizes)
     effect = precision.design_effect(cfg.repeats, cfg.correlation)
     return pd.DataFrame(
         {

@@ -248,11 +248,11 @@ def gradient_at_printed(cells: Comparisons, table: str) -> pd.DataFrame:
     scores = np.zeros(len(cells.models))
     for _ in range(NEWTON_STEPS):  # concave in the scores alone
         here = evaluate(cells, JUDGE_AWARE, Parameters(scores, alpha), "expected")
-        scores = scores + np.linalg.lstsq(here.score_information, here.score_gradient)[0]
+        scores = scores + np.linalg.lstsq(here.top_information, here.top_gradient)[0]
         scores -= scores.mean()
     here = evaluate(cells, JUDGE_AWARE, Parameters(scores, alpha), "expected")
     cross = here.cross_information[0]
-    profiled = cross @ np.linalg.pinv(here.score_information, hermitian=True) @ cross.T
+    profiled = cross @ np.linalg.pinv(here.top_information, hermitian=True) @ cross.T
     information = np.diag(here.judge_information[:, 0, 0]) - profiled
     rounding = np.abs(information) @ (0.005 / printed.to_numpy())
     gradient = here.judge_gradient[0]

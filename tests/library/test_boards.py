@@ -32,7 +32,7 @@ def test_the_newcomer_is_at_the_maximum_of_its_own_likelihood(member):
     held = anchored(fitted, new)
     assert np.array_equal(held.at.scores[:-1], fitted.scores)  # the board is as it was
     here = evaluate(held.comparisons, fitted.model, held.at)
-    assert abs(here.score_gradient[-1]) < 1e-8
+    assert abs(here.top_gradient[-1]) < 1e-8
 
     def height(shift):
         moved = replace(held.at, scores=held.at.scores + np.r_[np.zeros(len(SCORES)), shift])

@@ -88,7 +88,7 @@ def test_conditions_of_a_maximum_hold_at_return(seed):
     assert np.all(at.judges[1, held] * here.judge_gradient[1, held] > 0)
     assert_allclose(here.judge_gradient[1, ~held], 0, atol=level)
     assert_allclose(here.judge_gradient[0], 0, atol=level)
-    assert_allclose(here.score_gradient, 0, atol=level)
+    assert_allclose(here.top_gradient, 0, atol=level)
     d = at.scores[cells.first] - at.scores[cells.second]
     for k in np.flatnonzero(~at.in_play):
         rows = cells.judge == k

@@ -57,7 +57,7 @@ def assembled(at: Evaluation) -> np.ndarray:
     """The blocks of information in one matrix over (s, alpha, beta)."""
     blocks = len(at.judge_gradient)
     full = np.zeros((N + blocks * K, N + blocks * K))
-    full[:N, :N] = at.score_information
+    full[:N, :N] = at.top_information
     for b in range(blocks):
         for k in range(K):
             row = N + b * K + k
@@ -89,7 +89,7 @@ def test_the_gradient_is_that_of_the_log_likelihood(cells, model):
     at = somewhere(model)
     here = evaluate(cells, model, at)
     expected = derivative(lambda x: evaluate(cells, model, unflat(x)).log_likelihood, flat(at))
-    assert_allclose(np.r_[here.score_gradient, here.judge_gradient.ravel()], expected, **DIFFERENCE)
+    assert_allclose(np.r_[here.top_gradient, here.judge_gradient.ravel()], expected, **DIFFERENCE)
 
 
 @FAMILY
@@ -111,7 +111,7 @@ def test_the_observed_information_is_minus_the_hessian_in_gamma(cells, model):
         there = evaluate(cells, model, here)
         steps = there.judge_gradient.copy()
         steps[:1] /= np.exp(here.judges[:1])
-        return np.r_[there.score_gradient, steps.ravel()]
+        return np.r_[there.top_gradient, steps.ravel()]
 
     x = flat(at)
     x[N : N + len(gamma)] = gamma
@@ -148,11 +148,11 @@ def test_the_slope_at_zero_is_the_derivative_in_gamma_at_zero(cells, model, log_
 def test_asking_for_curvature_changes_neither_value_nor_gradient(cells, model):
     at = somewhere(model)
     plain = evaluate(cells, model, at)
-    assert plain.score_information.size == plain.judge_information.size == plain.cross_information.size == 0
+    assert plain.top_information.size == plain.judge_information.size == plain.cross_information.size == 0
     for curvature in ("expected", "observed"):
         here = evaluate(cells, model, at, curvature)
         assert here.log_likelihood == plain.log_likelihood
-        assert_array_equal(here.score_gradient, plain.score_gradient)
+        assert_array_equal(here.top_gradient, plain.top_gradient)
         assert_array_equal(here.judge_gradient, plain.judge_gradient)
 
 
@@ -183,7 +183,7 @@ def test_scores_trade_scale_with_discrimination(cells, model):
     here = evaluate(cells, model, at, "expected")
     there = evaluate(cells, model, Parameters(a * at.scores, judges), "expected")
     assert_allclose(there.log_likelihood, here.log_likelihood, rtol=1e-13)
-    assert_allclose(there.score_gradient, here.score_gradient / a, **ROUNDING)
+    assert_allclose(there.top_gradient, here.top_gradient / a, **ROUNDING)
     assert_allclose(there.judge_gradient, here.judge_gradient, **ROUNDING)
     assert_allclose(there.judge_information, here.judge_information, **ROUNDING)
 
@@ -235,8 +235,8 @@ def test_a_judge_at_zero_adds_log_two_a_comparison_and_nothing_else(cells, model
     here = evaluate(cells, model, at, "observed")
     silent = cells.count[cells.judge == 1].sum()
     assert_allclose(here.log_likelihood, rest.log_likelihood - silent * np.log(2), rtol=1e-13)
-    assert_allclose(here.score_gradient, rest.score_gradient, **ROUNDING)
-    assert_allclose(here.score_information, rest.score_information, **ROUNDING)
+    assert_allclose(here.top_gradient, rest.top_gradient, **ROUNDING)
+    assert_allclose(here.top_information, rest.top_information, **ROUNDING)
     assert not here.judge_gradient[:, 1].any()
     assert not here.judge_information[1].any()
     assert not here.cross_information[:, 1].any()
@@ -251,11 +251,11 @@ def test_a_predictor_of_a_thousand_neither_overflows_nor_warns(model, outcome, e
     at = Parameters(np.array([500.0, -500.0]), np.zeros((len(model.judge_blocks), 1)))
     here = evaluate(cells, model, at, "observed")
     assert here.log_likelihood == expected
-    assert_array_equal(here.score_gradient, 3 * np.array([outcome - 1, 1 - outcome]))
+    assert_array_equal(here.top_gradient, 3 * np.array([outcome - 1, 1 - outcome]))
     mirrored = evaluate(cells, model, Parameters(-at.scores, at.judges), "observed")
     assert mirrored.log_likelihood == -3000.0 - expected
-    assert_array_equal(mirrored.score_gradient, 3 * np.array([outcome, -outcome]))
-    assert_array_equal(here.score_information, np.zeros((2, 2)))
+    assert_array_equal(mirrored.top_gradient, 3 * np.array([outcome, -outcome]))
+    assert_array_equal(here.top_information, np.zeros((2, 2)))
 
 
 # parameters

@@ -320,7 +320,7 @@ def test_every_newton_step_goes_uphill(cells):
         at = Parameters(rng.normal(size=4), rng.normal(size=(1, 3))).normalised()
         here = evaluate(cells, JUDGE_AWARE, at, "observed")
         step = newton_step(cells, JUDGE_AWARE, at, here)
-        assert here.score_gradient @ step.scores + np.sum(here.judge_gradient * step.judges) > 0
+        assert here.top_gradient @ step.scores + np.sum(here.judge_gradient * step.judges) > 0
 
 
 # no maximum

@@ -85,7 +85,7 @@ def test_gradient_and_hessian_agree_with_finite_differences(member):
 
     def gradient(values):
         here = at(values)
-        return np.concatenate([here.score_gradient, here.judge_gradient.ravel()])
+        return np.concatenate([here.top_gradient, here.judge_gradient.ravel()])
 
     step = 1e-6
     numeric = [
@@ -97,7 +97,7 @@ def test_gradient_and_hessian_agree_with_finite_differences(member):
         [(gradient(theta + step * e) - gradient(theta - step * e)) / (2 * step) for e in np.eye(len(theta))]
     )
     here = at(theta)
-    assert_allclose(-hessian[:n, :n], here.score_information, rtol=1e-4, atol=1e-4)
+    assert_allclose(-hessian[:n, :n], here.top_information, rtol=1e-4, atol=1e-4)
     for b in range(blocks):
         rows = slice(n + b * k, n + (b + 1) * k)
         assert_allclose(-hessian[rows, :n], here.cross_information[b], rtol=1e-4, atol=1e-3)

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from judgerank import Comparisons, QuestionFit, Status, fit, fit_questions
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
-from judgerank.engine.sums import Law
+from judgerank.model.law import Law
 from judgerank.model.members import MODELS, Parameters
 from judgerank.questions import laplace, quadrature
 from judgerank.questions.groups import grouped

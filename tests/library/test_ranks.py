@@ -254,7 +254,7 @@ def test_cluster_gradients_are_those_of_the_clusters_alone(simulated, model):
     found = cluster_gradients(raw, model, at, cluster)
     for row, name in zip(found, (3, 7, 11, 20), strict=True):
         alone = evaluate(raw._rows(cluster == name), model, at)
-        assert_allclose(row, np.concatenate([alone.score_gradient, alone.judge_gradient.ravel()]), atol=1e-12)
+        assert_allclose(row, np.concatenate([alone.top_gradient, alone.judge_gradient.ravel()]), atol=1e-12)
 
 
 def test_the_sandwich_with_one_row_a_cluster_is_the_textbook_one(raw):
@@ -272,7 +272,7 @@ def test_the_sandwich_with_one_row_a_cluster_is_the_textbook_one(raw):
             theta = np.concatenate([at.scores, at.judges[0]])
             theta[d] += way
             there = evaluate(raw, JUDGE_AWARE, replace(at, scores=theta[:N], judges=theta[None, N:]))
-            sides.append(np.concatenate([there.score_gradient, there.judge_gradient[0]]))
+            sides.append(np.concatenate([there.top_gradient, there.judge_gradient[0]]))
         hessian[d] = (sides[1] - sides[0]) / (2 * step)
     assert here.relative_gradient < 1e-9
     bread = np.linalg.inv(basis.T @ hessian @ basis)

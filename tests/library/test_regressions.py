@@ -34,7 +34,7 @@ def test_every_newton_step_goes_uphill(simulated):
         at = Parameters(rng.normal(size=4), judges).normalised()
         here = evaluate(cells, LENGTH, at, "observed")
         step = newton_step(cells, LENGTH, at, here)
-        assert here.score_gradient @ step.scores + np.sum(here.judge_gradient * step.judges) > 0
+        assert here.top_gradient @ step.scores + np.sum(here.judge_gradient * step.judges) > 0
 
 
 @pytest.mark.parametrize("half", [5_000, 50_000])

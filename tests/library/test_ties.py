@@ -83,7 +83,7 @@ def test_derivatives_are_those_of_the_likelihood(raw, member, curvature):
         return evaluate(cells, member, Parameters(s, judges))
 
     def stacked(evaluation):
-        return np.concatenate([evaluation.score_gradient, evaluation.judge_gradient.ravel()])
+        return np.concatenate([evaluation.top_gradient, evaluation.judge_gradient.ravel()])
 
     places = [*range(N), *(N + row * K + k for row in moving for k in range(K))]
     rises = [(moved(p, 1e-5).log_likelihood - moved(p, -1e-5).log_likelihood) / 2e-5 for p in places]
@@ -108,7 +108,7 @@ def test_the_expected_information_is_the_mean_of_the_observed_one(raw):
     mean = replace(cells, outcome=p[:, 2] + p[:, 1] / 2, tied=p[:, 1])
     expected, observed = (evaluate(mean, POSITION_AWARE_TIES, at, kind) for kind in ("expected", "observed"))
     assert expected.relative_gradient < 1e-14
-    for name in ("score_information", "judge_information", "cross_information"):
+    for name in ("top_information", "judge_information", "cross_information"):
         assert_allclose(getattr(expected, name), getattr(observed, name), atol=1e-10)
 
 

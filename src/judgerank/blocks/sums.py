@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.sums import Law
 from judgerank.model.block import Role, Stacked
+from judgerank.model.law import Law
 
 
 @dataclass(frozen=True)

@@ -52,4 +52,4 @@ def _told(held: Anchored, rows: Comparisons) -> tuple[FloatArray, FloatArray, Fl
     info = information(here, held.board.free)
     new = np.arange(n, n + m)
     rest = np.setdiff1d(np.arange(len(info)), new)
-    return here.score_gradient[n:], np.diag(info)[new], info[np.ix_(new, rest)]
+    return here.top_gradient[n:], np.diag(info)[new], info[np.ix_(new, rest)]

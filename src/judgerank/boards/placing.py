@@ -167,7 +167,7 @@ def anchored(board: FitResult, comparisons: Comparisons, question: IntArray | No
     own = inverse @ meat @ inverse
     across = -carry @ v
     whole = np.block([[v, across.T], [across, own - across @ carry.T]])
-    gradient = np.r_[here.score_gradient[:n], here.judge_gradient[free]]
+    gradient = np.r_[here.top_gradient[:n], here.judge_gradient[free]]
     freedom = min(freedom, board.degrees_of_freedom)
     return Anchored(
         board, rows, newcomers, at, whole, np.sqrt(np.diag(own)), gradient, squares, told, freedom, left_out
@@ -243,7 +243,7 @@ def _maximum(board: FitResult, rows: Comparisons, n: int, m: int) -> tuple[Param
     at = Parameters(np.r_[base.scores, np.zeros(m)], base.judges)
     for _ in range(STEPS):
         here = evaluate(rows, board.model, at, "expected")
-        step = np.linalg.solve(here.score_information[n:, n:], here.score_gradient[n:])
+        step = np.linalg.solve(here.top_information[n:, n:], here.top_gradient[n:])
         if np.abs(step).max() <= DONE * max(1.0, np.abs(at.scores).max()):
             return at, here
         step *= min(1.0, LONGEST / np.abs(step).max())

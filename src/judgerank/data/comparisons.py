@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from judgerank.data import frames
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.columns import kinds
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
@@ -42,6 +44,8 @@ class Comparisons:
         Whether `first` was shown first; if nobody was shown an order, no member with positions is fitted.
     dropped : mapping of str to int
         Records left out when the rows were read, by reason.
+    columns : sparse float array, shape (T, P), optional
+        What further blocks of a model multiply their parameters with (`judgerank.model.block`).
 
     Raises
     ------
@@ -60,6 +64,7 @@ class Comparisons:
     dropped: Mapping[str, int] = field(default_factory=dict)
     tied: FloatArray | None = None
     ordered: bool = True
+    columns: csr_array | None = None
 
     def __post_init__(self) -> None:
         size = len(self.first)
@@ -140,7 +145,7 @@ class Comparisons:
             own = getattr(self, name)
             columns[name] = None if own is None else np.r_[own, getattr(read, name)]
         dropped = {reason: self.dropped.get(reason, 0) + many for reason, many in read.dropped.items()}
-        return replace(self, **labels, **columns, dropped={**self.dropped, **dropped})
+        return replace(self, **labels, **columns, columns=None, dropped={**self.dropped, **dropped})
 
     @property
     def known_covariate(self) -> FloatArray:
@@ -204,15 +209,21 @@ class Comparisons:
         key += self.second
         key *= len(self.judges)
         key += self.judge
-        if self.covariate is not None:
-            values, code = np.unique(self.covariate, return_inverse=True)
-            key *= len(values)
+        for code in self._further_codes():
+            key *= code.max() + 1
             key += code
         return key
 
+    def _further_codes(self) -> Iterator[IntArray]:
+        """Of the values by which rows differ besides."""
+        if self.covariate is not None:
+            yield np.unique(self.covariate, return_inverse=True)[1]
+        if self.columns is not None:
+            yield kinds(self.columns)[1]
+
     def _rows(self, keep: AnyArray, **changed: Any) -> Comparisons:
         """The rows under a mask or at indices, with `changed` columns in place of their own."""
-        for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied"):
+        for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied", "columns"):
             if name not in changed and getattr(self, name) is not None:
                 changed[name] = getattr(self, name)[keep]
         return replace(self, **changed)
@@ -260,7 +271,7 @@ class Comparisons:
     @cached_property
     def _pooled(self) -> Comparisons:
         one = np.broadcast_to(np.int32(0), len(self))
-        return replace(self, judges=(POOLED_JUDGE,), judge=one, covariate=None, tied=None).aggregate()
+        return replace(self, judges=(POOLED_JUDGE,), judge=one, covariate=None, tied=None, columns=None).aggregate()
 
     def take(self, rows: IntArray) -> Comparisons:
         """The rows at these indices (repeats allowed), with the judges they have; models stay as they are."""

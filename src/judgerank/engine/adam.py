@@ -74,7 +74,7 @@ def iterates(
     beta1, beta2, first, second = settings.beta1, settings.beta2, np.zeros_like(x), np.zeros_like(x)
     for t in range(1, settings.max_iterations + 1):
         here = evaluate(cells, model, at)
-        gradient = np.concatenate([here.score_gradient, here.judge_gradient.ravel()])
+        gradient = np.concatenate([here.top_gradient, here.judge_gradient.ravel()])
         first = beta1 * first + (1 - beta1) * gradient
         second = beta2 * second + (1 - beta2) * gradient**2
         corrected = first / (1 - beta1**t), second / (1 - beta2**t)

@@ -10,15 +10,13 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.solution import ROUNDING
 from judgerank.engine.sums import (
-    CHUNK,
     Curvature,
     Evaluation,
-    Law,
     evaluate,
     first_shown_share,
+    in_parts,
     judged,
     net_wins,
-    predictor,
     tied_share,
 )
 from judgerank.model.members import Model, Parameters
@@ -52,9 +50,9 @@ def look(
 def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
     """These scores, and one step towards every judge's best gamma_k given them."""
     zeros = Parameters.zeros(model, cells)
-    zeros.judges[model.n_scale :] = offsets_at_zero(cells, model)
+    zeros.judges[model.offsets] = offsets_at_zero(cells, model)
     at = replace(zeros, scores=scores)
-    if model.fixed_scale:
+    if not model.weighs_judges:
         return at
     here = evaluate(cells, model, at, "expected")
     at_zero, at_one = slopes_at_zero(cells, at, here), here.judge_gradient[0]
@@ -109,16 +107,13 @@ def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | 
     if model.has_offsets:
         zero = replace(at, judges=at.judges.copy())
         zero.judges[0] = -np.inf
-        zero.judges[model.n_scale :] = offsets_at_zero(cells, model)
+        zero.judges[model.offsets] = offsets_at_zero(cells, model)
         chance = evaluate(cells, model, zero).log_likelihood
     gain = (evaluate(cells, model, at).log_likelihood if height is None else height) - chance
     residual, information = np.zeros(k * n), np.zeros(k * n)
-    for start in range(0, len(cells), CHUNK):
-        rows = slice(start, start + CHUNK)
+    for rows, here in in_parts(cells, model, at):
         first, second, judge = (c[rows].astype(np.intp) for c in (cells.first, cells.second, cells.judge))
-        eta = predictor(cells, model, at, rows)
-        law = Law(eta, np.exp(at.judges[-1]).take(judge) if model.has_ties else None)
-        r, w = cells.count[rows] * (cells.outcome[rows] - law.mean), cells.count[rows] * law.variance
+        r, w = here.residual, cells.count[rows] * here.law.variance
         for model_, sign in ((first, 1.0), (second, -1.0)):
             residual += np.bincount(judge * n + model_, sign * r, k * n)
             information += np.bincount(judge * n + model_, w, k * n)
@@ -137,7 +132,7 @@ def set_aside(
     cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound
 ) -> tuple[Parameters, Evaluation]:
     """Put judges in play whose slope at zero is not positive at gamma_k = 0."""
-    if not model.judge_blocks or model.fixed_scale:
+    if not model.weighs_judges:
         return at, here
     aside = at.in_play & (slopes_at_zero(cells, at, here) <= 0)
     if not aside.any():
@@ -145,7 +140,7 @@ def set_aside(
     judges = at.judges.copy()
     judges[0, aside] = -np.inf
     judges[1 : model.n_scale, aside] = 0.0
-    judges[model.n_scale :, aside] = offsets_at_zero(cells, model)[:, aside]
+    judges[model.offsets, aside] = offsets_at_zero(cells, model)[:, aside]
     at = Parameters(at.scores, judges).normalised()
     return at, look(cells, model, at, bound)
 

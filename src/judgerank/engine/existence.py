@@ -58,7 +58,7 @@ def near_maximum(cells: Comparisons, model: Model, at: Parameters) -> bool:
     terms = cells.n_comparisons * max(1.0, np.exp(steepest))
     if failed or least <= max(SINGULAR * size, ROUNDING * terms):  # far out a gradient may be nothing but rounding
         return False
-    step = dpotrs(half, np.r_[here.score_gradient, here.judge_gradient[free]], lower=True)[0]
+    step = dpotrs(half, np.r_[here.top_gradient, here.judge_gradient[free]], lower=True)[0]
     judges = at.judges.copy()
     judges[model.n_scale :] = 0.0
     judges[free] = step[n:]

@@ -41,10 +41,10 @@ def information(at_fit: Evaluation, free: BoolArray) -> FloatArray:
     """
     n_blocks, k = free.shape
     if n_blocks == 0:
-        return at_fit.score_information
-    n = len(at_fit.score_information)
+        return at_fit.top_information
+    n = len(at_fit.top_information)
     whole = np.zeros((n + free.size, n + free.size))
-    whole[:n, :n] = at_fit.score_information
+    whole[:n, :n] = at_fit.top_information
     whole[n:, :n] = at_fit.cross_information.reshape(free.size, n)
     whole[:n, n:] = whole[n:, :n].T
     for b, b2 in np.ndindex(n_blocks, n_blocks):

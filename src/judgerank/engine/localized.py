@@ -196,7 +196,7 @@ class _Box:
         return evaluate(self.cells, JUDGE_AWARE, self._parameters(x), "observed")
 
     def _gradient(self, here: Evaluation) -> np.ndarray:
-        return np.concatenate([here.score_gradient, here.judge_gradient[0]])
+        return np.concatenate([here.top_gradient, here.judge_gradient[0]])
 
     def _blocks(self, values: np.ndarray) -> list[np.ndarray]:
         return [values[: self.sizes[0]], values[self.sizes[0] :]]

@@ -27,6 +27,7 @@ from judgerank.engine.solution import (
     unerring_judges,
 )
 from judgerank.engine.sums import Evaluation
+from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 # relative change of a discrimination, a slope or a tie propensity in one step (see `moved`)
@@ -174,8 +175,8 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     LinAlgError
         If the information is not positive definite on the complement of the invariant directions.
     """
-    schur = here.score_information
-    right = here.score_gradient
+    schur = here.top_information
+    right = here.top_gradient
     mean = np.trace(schur) / len(schur)
     schur = schur + damping * mean * np.eye(len(schur))
     if len(at.judges) == 0:
@@ -189,7 +190,7 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     schur = schur - rows.T @ solved[:, :-1]
     right = right - rows.T @ solved[:, -1]
     lifted = schur + mean / len(schur)
-    if not model.fixed_scale:
+    if model.weighs_judges:
         s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
         lifted = lifted + mean * np.outer(s, s)
     scores = positive_solve(lifted, right)
@@ -217,11 +218,10 @@ def _own_information(
         If that of some judge is not positive definite.
     """
     # a judge at zero has its offsets alone to move, and so has every judge of one fixed discrimination
-    moves_offsets_alone = ~at.in_play | model.fixed_scale if model.has_offsets else np.zeros_like(at.in_play)
+    moves_offsets_alone = (~at.in_play | (not model.weighs_judges)) & model.has_offsets
     play = at.in_play | moves_offsets_alone
     own = here.judge_information[play] + damping * mean * np.eye(len(at.judges))
-    scale = range(model.n_scale)
-    for b in scale:
+    for b in range(model.n_scale):
         own[moves_offsets_alone[play], b, b] = mean
     if model.has_ties:
         own[np.isinf(at.judges[-1, play]), -1, -1] = mean  # judges who never tie
@@ -244,7 +244,7 @@ def _positive(own: np.ndarray, least: float) -> bool:
 
 def _rise(here: Evaluation, step: Parameters) -> float:
     """Directional derivative of the log-likelihood along a step."""
-    return float(here.score_gradient @ step.scores + np.sum(here.judge_gradient * step.judges))
+    return float(here.top_gradient @ step.scores + np.sum(here.judge_gradient * step.judges))
 
 
 def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -297,14 +297,13 @@ def _line_search(
         If no step along it does.
     """
     rise = _rise(here, step)
-    position = model.row("position") if model.has_position else None
-    relative = step.judges[[row for row in range(len(step.judges)) if row != position]]
+    relative = step.judges[[row for row, block in enumerate(model.blocks) if block.role is not Role.OFFSET]]
     rising = relative.max(initial=0.0) / LARGEST_RISE
     falling = -relative.min(initial=0.0) / LARGEST_FALL
     size = 1.0 / max(1.0, rising, falling)
     slack = ROUNDING * max(1.0, abs(here.log_likelihood))
     for _ in range(50):
-        there = moved(at, step, size, slice(model.n_scale, None)).normalised()
+        there = moved(at, step, size, model.offsets).normalised()
         if model.has_slope:
             there.judges[1] = np.where(there.in_play, np.clip(there.judges[1], *bound), 0.0)
         evaluation = look(cells, model, there, bound)

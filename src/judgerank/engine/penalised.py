@@ -130,7 +130,7 @@ class Problem:
         image = apart_times(self.model, full, self.n, spread) if self.alone is None else self.alone @ full
         pull = (mean_gamma / spread["scores"]) ** 2 * at.scores
         size = pull @ at.scores
-        gradient = np.concatenate([here.score_gradient, here.judge_gradient[self.free]]) - image
+        gradient = np.concatenate([here.top_gradient, here.judge_gradient[self.free]]) - image
         gradient[: self.n] -= pull
         gradient[self.n : self.n + len(share)] -= size * share
         height = here.log_likelihood - 0.5 * float(size + full @ image)

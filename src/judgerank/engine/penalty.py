@@ -109,7 +109,7 @@ def arrow(model: Model, at: Parameters, here: Evaluation, spread: Mapping[str, f
     square, blocks = (mean_gamma / spread["scores"]) ** 2, slice(model.fixed_scale, None)
     size, width = square * (at.scores @ at.scores), n + len(names) * k
     own = here.judge_information[:, blocks, blocks] + np.diag([1 / spread[name] ** 2 for name in names])
-    held = [(np.sqrt(np.trace(here.score_information) / n), slice(0, n))]
+    held = [(np.sqrt(np.trace(here.top_information) / n), slice(0, n))]
     columns, weights = [], []
     if len(share):
         own[:, 0, 0] += observed * size * share
@@ -124,7 +124,7 @@ def arrow(model: Model, at: Parameters, here: Evaluation, spread: Mapping[str, f
     if len(share):
         weight[0, 1] = weight[1, 0] = square * (1 + observed)
         weight[1, 1] = size
-    top = here.score_information + square * np.eye(n)
+    top = here.top_information + square * np.eye(n)
     return Arrow(top, here.cross_information[blocks], own, np.column_stack([*columns, sums]), weight, sums)
 
 

@@ -78,7 +78,7 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
         here, steps = problem.parameters(x), steps + more
         new = set(unbounded_judges(model, here) or unerring_judges(part, model, here)) - set(np.flatnonzero(away))
         unbounded = tuple(sorted({*unbounded, *play[list(new)].tolist()}))
-        falling = ~away & (np.exp(here.judges[0]) * here.scores.std() < NOTHING) & (not model.fixed_scale)
+        falling = ~away & (np.exp(here.judges[0]) * here.scores.std() < NOTHING) & model.weighs_judges
         judges[:, play] = here.judges
         judges[0, play[falling]] = -np.inf
         judges[1:, play[falling]] = offsets_at_zero(part, model)[:, falling]

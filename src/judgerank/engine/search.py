@@ -22,7 +22,7 @@ from judgerank.engine.newton import Newton, climb
 from judgerank.engine.slopes import elsewhere
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.starts import Rows, apart, shares
-from judgerank.engine.sums import Law, predictor
+from judgerank.engine.sums import predictor, row_by_row
 from judgerank.engine.units import in_units
 from judgerank.model.members import BTL, Model, Parameters
 
@@ -56,7 +56,7 @@ def maximise(
     if not model.judge_blocks:
         return from_zero(cells, model, settings)
     first = from_unweighted(cells, model, settings)
-    if model.fixed_scale or (not model.has_slope and is_sure(cells, model, first)):
+    if not model.weighs_judges or (not model.has_slope and is_sure(cells, model, first)):
         return first
     units, size = in_units(cells)
     ends = [end.times(1 / size) for end in (first, *known)]
@@ -123,7 +123,7 @@ def resumed(cells: Comparisons, model: Model, settings: Newton, start: Parameter
         Log-likelihood that no other maximum which the search for that fit met can exceed now.
     """
     first = climb(cells, model, settings, start)
-    alone = not model.judge_blocks or model.fixed_scale
+    alone = not model.weighs_judges
     if first.status.converged and (alone or first.evaluation.log_likelihood > bar or is_sure(cells, model, first)):
         return first
     return maximise(cells, model, settings, known=(first,))
@@ -207,7 +207,7 @@ def worth_climbing(
 def without_each(cells: Comparisons, model: Model, at: Parameters) -> Iterator[Parameters]:
     """Starts with one judge at zero discrimination: in turn of those who lose little height by that."""
     zero = Parameters(at.scores, at.judges.copy())
-    zero.judges[0], zero.judges[model.n_scale :] = -np.inf, offsets_at_zero(cells, model)
+    zero.judges[0], zero.judges[model.offsets] = -np.inf, offsets_at_zero(cells, model)
     lost = by_judge(cells, model, at) - by_judge(cells, model, zero)
     for k in np.flatnonzero(at.in_play & (lost < WORTH)):
         judges = at.judges.copy()
@@ -217,8 +217,7 @@ def without_each(cells: Comparisons, model: Model, at: Parameters) -> Iterator[P
 
 def by_judge(cells: Comparisons, model: Model, at: Parameters) -> np.ndarray:
     """The log-likelihood, shape (K,)."""
-    nu = np.exp(at.judges[-1]).take(cells.judge) if model.has_ties else None
-    rows = cells.count * Law(predictor(cells, model, at), nu).log_likelihood(cells.outcome, cells.tied)
+    rows = cells.count * row_by_row(cells, model, at).law.log_likelihood(cells.outcome, cells.tied)
     return np.bincount(cells.judge, rows, len(cells.judges))
 
 

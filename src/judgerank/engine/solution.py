@@ -100,7 +100,7 @@ def unbounded_judges(model: Model, at: Parameters, furthest: float = LARGEST_LOG
 
     Such a judge never errs between clusters of models whose scores collapse as its gamma grows.
     """
-    if not model.judge_blocks or model.fixed_scale:
+    if not model.weighs_judges:
         return ()
     return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.scores.std() > furthest).tolist())
 
@@ -118,7 +118,7 @@ def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[i
     if model.has_ties:
         return _separated_with_ties(cells, model, at)
     if model.has_position:
-        return _separated_by_a_margin(cells, at, model.fixed_scale)
+        return _separated_by_a_margin(cells, at, not model.weighs_judges)
     slack = EQUAL * np.ptp(at.scores)
     errs, decides = np.zeros((2, len(cells.judges)), bool)
     for start in range(0, len(cells), CHUNK):
@@ -172,7 +172,7 @@ def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tu
     else:
         decides = np.bincount(cells.judge, cells.count * (1 - tied), size) > EQUAL
         one_sided, in_order = ~decides, in_order & never[0]
-    moving = at.in_play & (not model.fixed_scale)
+    moving = at.in_play & model.weighs_judges
     return tuple(np.flatnonzero(one_sided | (moving & in_order)).tolist())
 
 

@@ -1,21 +1,30 @@
-"""Likelihood, gradient and information of a member of the family, in one pass over the comparisons."""
+"""Likelihood, gradient and information of whatever a model describes, in one pass over the comparisons.
+
+    eta = g q + o,   g = exp(w),   nu = exp(t)
+
+Every block adds to one of q, w, o and t, by its role. So a block's derivative is that of eta or log nu by role,
+times its column, and no member of the family is named here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
 import numpy as np
-from scipy.special import xlogy
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.rows import KEPT, Listed, Table, laid_out
+from judgerank.engine.rows import KEPT, Further, Listed, Table, laid_out
+from judgerank.model.block import Role
+from judgerank.model.law import Law
 from judgerank.model.members import Model, Parameters
 
 CHUNK = 1 << 14  # rows evaluated at a time: the temporaries stay in cache
 Curvature = Literal["expected", "observed"]
+Values = FloatArray | None  # by row; None stands for one
 
 
 @dataclass(frozen=True)
@@ -26,29 +35,30 @@ class Evaluation:
     ----------
     log_likelihood : float
         Sum over raw comparisons, equation (5).
-    score_gradient : float array, shape (N,)
+    top_gradient : float array, shape (N + P,)
+        In the scores, then the further blocks.
     judge_gradient : float array, shape (B, K)
-    slope_at_zero : float array, shape (K,), or None
+    slope_at_zero : float array, shape (K,)
         Derivative of the log-likelihood in gamma_k at gamma_k = 0, the scores (and beta) as they are and b_k, if
-        it is free, at its best there.
-    score_information : float array, shape (N, N)
+        it is free, at its best there; with further blocks, as it is.
+    top_information : float array, shape (N + P, N + P)
     judge_information : float array, shape (K, B, B)
-    cross_information : float array, shape (B, K, N)
+    cross_information : float array, shape (B, K, N + P)
         Empty, as are the slopes at zero, unless they were asked for.
     """
 
     log_likelihood: float
-    score_gradient: FloatArray
+    top_gradient: FloatArray
     judge_gradient: FloatArray
     slope_at_zero: FloatArray = field(default_factory=lambda: np.empty(0))
-    score_information: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    top_information: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     judge_information: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
     cross_information: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
 
     @property
     def relative_gradient(self) -> float:
         """Largest gradient component over the size of the log-likelihood."""
-        largest = max(np.abs(self.score_gradient).max(), np.abs(self.judge_gradient).max(initial=0.0))
+        largest = max(np.abs(self.top_gradient).max(), np.abs(self.judge_gradient).max(initial=0.0))
         return float(largest / max(1.0, abs(self.log_likelihood)))
 
     def times(self, factor: float) -> Evaluation:
@@ -56,156 +66,209 @@ class Evaluation:
         return Evaluation(*(factor * getattr(self, each.name) for each in fields(self)))
 
 
-class Law:
-    """Law of an outcome y in {1, 1/2, 0}, given the predictor and, where ties are an outcome, their propensity.
+class At:
+    """Some of the rows at a point: their law, and what derivatives are made of.
 
     Attributes
     ----------
-    mean : float array
-        Of y.
-    tie : float array
-        Probability of a tie; zero, without a shape, where ties are no outcome.
+    g, d : float array or None
+        Discrimination (None stands for one), and difference of the answers' qualities.
+    signal, law
+        g d, and the law of the outcome.
+    column : list of float array or None
+        What multiplies the parameters of every judge block.
+    further : Further or None
     """
 
-    def __init__(self, eta: FloatArray, nu: FloatArray | None):
-        # in units of the likelier win's probability, lest any overflow
-        self._eta, self._nu, self._e = eta, nu, np.exp(-np.abs(eta))
-        ties = None if nu is None else nu * np.sqrt(self._e)
-        self._others = self._e if ties is None else self._e + ties
-        self._q = 1.0 / (1.0 + self._others)
-        self.tie: FloatArray = np.zeros(()) if ties is None else ties * self._q
-        self.mean: FloatArray = np.where(eta >= 0, self._q, self._e * self._q)
-        if ties is not None:
-            self.mean += 0.5 * self.tie
+    def __init__(self, rows: Listed | Table, model: Model, at: Parameters, gamma: Values):
+        self.rows, self.model = rows, model
+        self.column = [getattr(rows, block.column) if block.column else None for block in model.blocks]
+        self.further = rows.further(model.roles) if model.further and isinstance(rows, Listed) else None
+        self.d = self._with(Role.QUALITY, rows.differences(at.scores), at)
+        self.shape = self._shape(at)  # of g at unit gamma; None stands for one
+        g = None if gamma is None else rows.spread(gamma)
+        self.g = g if self.shape is None else _times(self.shape, g)
+        self.signal = self.d if self.g is None else self.g * self.d
+        eta, log_tie = self.signal, None
+        for block, values, column in zip(model.blocks, at.judges, self.column, strict=True):
+            if block.role is Role.OFFSET:
+                eta = eta + _times(rows.spread(values), column)
+            elif block.role is Role.TIE:
+                log_tie = _times(rows.spread(values), column)
+        if log_tie is not None:
+            log_tie = self._with(Role.TIE, log_tie, at)
+        self.nu = None if log_tie is None else np.exp(log_tie)
+        self.eta = self._with(Role.OFFSET, eta, at)
+        self.law = Law(self.eta, self.nu)
 
-    def log_likelihood(self, y: FloatArray, tied: FloatArray | None) -> FloatArray:
-        """Per comparison, for a mean outcome and a share tied."""
-        value = y * self._eta
-        value -= np.maximum(self._eta, 0.0)
-        value -= np.log1p(self._others)
-        return value if self._nu is None else value + xlogy(tied, self._nu)
+    def _with(self, role: Role, values: FloatArray, at: Parameters) -> FloatArray:
+        """With what the further blocks of a role add."""
+        if self.further is None or role not in self.further:
+            return values
+        return values + self.further.form(role, at.common)
+
+    def _shape(self, at: Parameters) -> Values:
+        exponent: Values = None
+        for row in range(1, self.model.n_scale):
+            if self.column[row] is not None or self.model.blocks[row].column is None:
+                own = _times(self.rows.spread(at.judges[row]), self.column[row])
+                exponent = own if exponent is None else exponent + own
+        if self.further is not None and Role.WEIGHT in self.further:
+            own = self.further.form(Role.WEIGHT, at.common)
+            exponent = own if exponent is None else exponent + own
+        return None if exponent is None else np.exp(exponent)
+
+    def factors(self, role: Role) -> tuple[Values, ...]:
+        """Derivative of the predictor, or of log nu, in a parameter of this role, but for its column."""
+        if role is Role.WEIGHT:
+            return self.g, self.d
+        return (self.g,) if role is Role.QUALITY else ()
 
     @property
-    def variance(self) -> FloatArray:
-        """Of y; also the derivative of its mean in eta."""
-        decided = self._e * self._q * self._q
-        return decided if self._nu is None else decided + 0.25 * self.tie * self._q * (1.0 + self._e)
+    def residual(self) -> FloatArray:
+        """Counted, of the outcome."""
+        return self.rows.count * (self.rows.outcome - self.law.mean)
 
     @property
-    def with_ties(self) -> FloatArray:
-        """Covariance of y and a tie; also the derivative of the mean in log nu."""
-        return self.tie * (0.5 - self.mean)
+    def tie_residual(self) -> FloatArray:
+        return self.rows.count * (self.rows.tied - self.law.tie)
 
 
 class _Sums:
     """Running sums of one pass; every array is the total over the rows added so far."""
 
     def __init__(self, cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None):
-        self.n_models, self.n_judges = len(cells.models), len(cells.judges)
-        self.blocks, self.at, self.curvature = range(len(model.judge_blocks)), at, curvature
-        self.moving = range(
-            0 if model.fixed_scale else model.n_scale
-        )  # blocks that scale differences and are free
-        self.gamma = np.exp(at.judges[0]) if self.blocks else None
-        self.has_slope = model.has_slope
-        self.position = at.judges[model.row("position")] if model.has_position else None
-        self.tie = np.exp(at.judges[model.row("log_tie")]) if model.has_ties else None
-        self.offsets = range(model.n_scale, len(model.judge_blocks))
+        self.model, self.at, self.curvature = model, at, curvature
+        self.n, self.p, n_judges = len(cells.models), len(model.roles), len(cells.judges)
+        blocks, top = len(model.blocks), self.n + self.p
+        self.gamma = np.exp(at.judges[0]) if model.n_scale else None
+        self.free = [row for row in range(blocks) if row in model.moving or row >= model.n_scale]
         self.log_likelihood = 0.0
-        self.score_gradient = np.zeros(self.n_models)
-        self.judge_gradient = np.zeros((len(self.blocks), self.n_judges))
+        self.top_gradient, self.judge_gradient = np.zeros(top), np.zeros((blocks, n_judges))
         if not curvature:
             return
-        self.slope_at_zero = np.zeros(self.n_judges)
-        if model.has_slope:
-            self.share_at_zero = first_shown_share(cells) if model.has_position else np.full(self.n_judges, 0.5)
-        elif self.blocks:
+        self.slope_at_zero = np.zeros(n_judges)
+        if model.n_scale > 1 and not self.p:
+            positions = model.has_position
+            self.share_at_zero = first_shown_share(cells) if positions else np.full(n_judges, 0.5)
+        elif blocks and not self.p:
             self.slope_at_zero += net_wins(cells, model.has_position) @ at.scores
-        self.pairs = np.zeros((self.n_models, self.n_models))
-        self.own = np.zeros((len(self.blocks), len(self.blocks), self.n_judges))
-        self.cross = np.zeros((len(self.blocks), self.n_judges, self.n_models))
+        self.pairs = np.zeros((self.n, self.n))
+        self.further = np.zeros((top, top))  # but for what scores share among themselves
+        self.own = np.zeros((blocks, blocks, n_judges))
+        self.cross = np.zeros((blocks, n_judges, top))
 
     def add(self, rows: Listed | Table) -> None:
         """Add some of the comparisons."""
-        d, n = rows.differences(self.at.scores), rows.count
-        g, h = self._discrimination(rows)
-        signal = d if g is None else g * d
-        eta = signal if self.position is None else signal + rows.spread(self.position)
-        law = Law(eta, None if self.tie is None else rows.spread(self.tie))
-        self.log_likelihood += float(np.vdot(n, law.log_likelihood(rows.outcome, rows.tied)))
-        r = n * (rows.outcome - law.mean)
-        self.score_gradient += rows.by_model(r, g)
-        # d eta / d theta_b = c_b signal with c = 1 for alpha and z for beta, and 1 for the position
-        c = (None, rows.covariate)
-        for b in self.moving:
-            self.judge_gradient[b] += rows.by_judge(r, g, d, c[b])
-        if self.position is not None:
-            self.judge_gradient[self.offsets[0]] += rows.by_judge(r)
-        if rows.tied is not None and self.tie is not None:
-            self.judge_gradient[-1] += rows.by_judge(n * (rows.tied - law.tie))
+        here = At(rows, self.model, self.at, self.gamma)
+        law, r = here.law, here.residual
+        self.log_likelihood += float(np.vdot(rows.count, law.log_likelihood(rows.outcome, rows.tied)))
+        left = None if here.nu is None else here.tie_residual
+        self.top_gradient[: self.n] += rows.by_model(r, here.g)
+        for row in self.free:
+            role = self.model.blocks[row].role
+            told = left if role is Role.TIE and left is not None else r
+            self.judge_gradient[row] += rows.by_judge(told, *here.factors(role), here.column[row])
+        if here.further is not None:
+            for role, place in here.further.places.items():
+                told = left if role is Role.TIE and left is not None else r
+                values = _product(told, *here.factors(role))
+                self.top_gradient[self.n + place] += here.further.by_column(role, values)
         if self.curvature:
-            if h is not None:
-                self.slope_at_zero += rows.by_judge(n * (rows.outcome - rows.spread(self.share_at_zero)), d, h)
-            self._add_curvature(rows, g, d, signal, law, r, c)
+            self._add_slope_at_zero(here)
+            self._add_curvature(here, r)
 
-    def _discrimination(self, rows: Listed | Table) -> tuple[FloatArray | None, FloatArray | None]:
-        """g, and its shape h = exp(beta_k z) at unit gamma; None stands for one."""
-        if self.gamma is None:
-            return None, None
-        g = rows.spread(self.gamma)
-        if rows.covariate is None or not self.has_slope:
-            return g, None
-        h = np.exp(rows.spread(self.at.judges[1]) * rows.covariate)
-        return g * h, h
+    def _add_slope_at_zero(self, here: At) -> None:
+        rows = here.rows
+        if self.p and self.model.n_scale:
+            at_zero = Law(here.eta - here.signal, here.nu).mean
+            self.slope_at_zero += rows.by_judge(rows.count * (rows.outcome - at_zero), here.d, here.shape)
+        elif here.shape is not None:
+            share = rows.spread(self.share_at_zero)
+            self.slope_at_zero += rows.by_judge(rows.count * (rows.outcome - share), here.d, here.shape)
 
-    def _add_curvature(
-        self,
-        rows: Listed | Table,
-        g: FloatArray | None,
-        d: FloatArray,
-        signal: FloatArray,
-        law: Law,
-        r: FloatArray,
-        c: tuple[FloatArray | None, ...],
-    ) -> None:
-        n = rows.count
+    def _add_curvature(self, here: At, r: FloatArray) -> None:
+        rows, law, n = here.rows, here.law, here.rows.count
         w = n * law.variance
-        rows.by_pair(w, None if g is None else g * g, self.pairs)
-        if g is None:
+        rows.by_pair(w, None if here.g is None else here.g * here.g, self.pairs)
+        if not self.free and here.further is None:
             return
-        # the second derivatives of eta repeat its first ones, so the residual part only shifts w signal;
-        # eta is linear in gamma, so there is none between gamma and itself
-        straight = w * signal
+        # the second derivatives of eta repeat its first ones, so the residual part only shifts w signal
+        straight = w * here.signal
         curved = straight - r if self.curvature == "observed" else straight
-        for b in self.moving:
-            for b2 in self.moving:
-                self.own[b, b2] += rows.by_judge(straight if b == b2 == 0 else curved, g, d, c[b], c[b2])
-            rows.by_both(curved, _times(g, c[b]), self.cross[b])
-        # what an offset block shares with the predictor, by row
-        shares = ([] if self.position is None else [w]) + ([] if self.tie is None else [n * law.with_ties])
-        for offset, share in zip(self.offsets, shares, strict=True):
-            for b in self.moving:
-                self._add_own(b, offset, rows.by_judge(share, g, d, c[b]))
-            rows.by_both(share, g, self.cross[offset])
-        if self.position is not None:
-            self._add_own(self.offsets[0], self.offsets[0], rows.by_judge(w))
-        if self.tie is not None:
-            self._add_own(-1, -1, rows.by_judge(n * law.tie * (1.0 - law.tie)))
-        if len(shares) == 2:
-            self._add_own(self.offsets[0], -1, rows.by_judge(shares[1]))
+        shared = None if here.nu is None else n * law.with_ties
+        ties = None if here.nu is None else n * law.tie * (1.0 - law.tie)
+        with_quality = {Role.WEIGHT: curved, Role.OFFSET: w, Role.TIE: shared}
+        for row in self.free:
+            block, column = self.model.blocks[row], here.column[row]
+            values = with_quality[block.role]
+            assert values is not None
+            rows.by_both(values, _times_both(here.g, column), self.cross[row][:, : self.n])
+            for other in self.free[: self.free.index(row) + 1]:
+                roles = {block.role, self.model.blocks[other].role}
+                if roles == {Role.WEIGHT}:  # eta is linear in gamma: there is no residual part
+                    told = straight if row == other == 0 else curved
+                elif Role.TIE in roles:
+                    told = ties if roles == {Role.TIE} else shared
+                else:
+                    told = w
+                assert told is not None
+                factors = here.factors(Role.WEIGHT) if Role.WEIGHT in roles else ()
+                total = rows.by_judge(told, *factors, column, here.column[other])
+                self.own[row, other] += total
+                if row != other:
+                    self.own[other, row] += total
+        if here.further is not None:
+            self._add_further(here, here.further, _Second(here, w, r, shared, ties, self.curvature))
 
-    def _add_own(self, b: int, b2: int, total: FloatArray) -> None:
-        self.own[b, b2] += total
-        if b != b2:
-            self.own[b2, b] += total
+    def _add_further(self, here: At, further: Further, second: _Second) -> None:
+        """What the further blocks share with scores, with judges and among themselves."""
+        n = self.n
+        for role, place in further.places.items():
+            self.further[:n, n + place] += further.by_model(role, second.of(Role.QUALITY, role))
+            for row in self.free:
+                values = _product(second.of(self.model.blocks[row].role, role), here.column[row])
+                self.cross[row][:, n + place] += further.by_judge(role, values)
+            for other, there in further.places.items():
+                total = further.by_two(role, other, second.of(role, other))
+                self.further[np.ix_(n + place, n + there)] += total
 
     def evaluation(self) -> Evaluation:
-        first = (self.log_likelihood, self.score_gradient, self.judge_gradient)
+        first = (self.log_likelihood, self.top_gradient, self.judge_gradient)
         if not self.curvature:
             return Evaluation(*first)
         laplacian = -(self.pairs + self.pairs.T)
         np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
-        return Evaluation(*first, self.slope_at_zero, laplacian, self.own.transpose(2, 0, 1), self.cross)
+        top = laplacian
+        if self.p:
+            top = self.further
+            top[self.n :, : self.n] = top[: self.n, self.n :].T
+            top[: self.n, : self.n] = laplacian
+        return Evaluation(*first, self.slope_at_zero, top, self.own.transpose(2, 0, 1), self.cross)
+
+
+@dataclass(frozen=True)
+class _Second:
+    """Minus second derivatives of the log-likelihood by row, for two roles, but for the columns."""
+
+    here: At
+    w: FloatArray
+    r: FloatArray
+    shared: Values
+    ties: Values
+    curvature: Curvature | None
+
+    def of(self, one: Role, other: Role) -> FloatArray:
+        if one is Role.TIE and other is Role.TIE:
+            assert self.ties is not None
+            return self.ties
+        if Role.TIE in (one, other):
+            assert self.shared is not None
+            return _product(self.shared, *self.here.factors(other if one is Role.TIE else one))
+        value = _product(self.w, *self.here.factors(one), *self.here.factors(other))
+        if self.curvature == "observed" and Role.WEIGHT in (one, other) and Role.OFFSET not in (one, other):
+            value = value - _product(self.r, self.here.g, self.here.d if one is other else None)
+        return value
 
 
 @remembered
@@ -244,8 +307,18 @@ def tied_share(cells: Comparisons) -> FloatArray:
     return ties / np.maximum(judged(cells), np.finfo(float).tiny)
 
 
-def _times(values: FloatArray, factor: FloatArray | None) -> FloatArray:
+def _times(values: FloatArray, factor: Values) -> FloatArray:
     return values if factor is None else values * factor
+
+
+def _times_both(one: Values, other: Values) -> Values:
+    return other if one is None else _times(one, other)
+
+
+def _product(values: FloatArray, *factors: Values) -> FloatArray:
+    for factor in factors:
+        values = _times(values, factor)
+    return values
 
 
 def evaluate(cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None = None) -> Evaluation:
@@ -268,14 +341,19 @@ def evaluate(cells: Comparisons, model: Model, at: Parameters, curvature: Curvat
     return sums.evaluation()
 
 
+def row_by_row(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> At:
+    """Some rows at a point, with values by row."""
+    gamma = np.exp(at.judges[0]) if model.n_scale else None
+    return At(Listed(cells, rows), model, at, gamma)
+
+
+def in_parts(cells: Comparisons, model: Model, at: Parameters) -> Iterator[tuple[slice, At]]:
+    """All rows at a point, part by part."""
+    for start in range(0, len(cells), CHUNK):
+        rows = slice(start, start + CHUNK)
+        yield rows, row_by_row(cells, model, at, rows)
+
+
 def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> FloatArray:
     """eta of some rows, float array."""
-    judge = cells.judge[rows]
-    d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
-    if not model.judge_blocks:
-        return d
-    exponent = at.judges[0].take(judge)
-    if model.has_slope:
-        exponent = exponent + at.judges[1].take(judge) * cells.known_covariate[rows]
-    eta = np.exp(exponent) * d
-    return eta + at.judges[model.row("position")].take(judge) if model.has_position else eta
+    return row_by_row(cells, model, at, rows).eta

@@ -9,9 +9,9 @@ from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.judgments import Judgments
-from judgerank.engine.sums import Law
 from judgerank.fits.duplicates import ITEM, wilson
 from judgerank.fits.result import FitResult
+from judgerank.model.law import Law
 
 FEWEST = 30  # items that two judges both decided
 EXCESS = 0.8  # share of the agreement still possible, beyond which two judges are taken for one

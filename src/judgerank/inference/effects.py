@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from judgerank.data.arrays import FloatArray
-from judgerank.engine.sums import Law
+from judgerank.model.law import Law
 from judgerank.model.members import Parameters
 
 STEP, REACH = 0.09, 5.5  # between nodes and of them, in standard deviations: the trapezoidal rule

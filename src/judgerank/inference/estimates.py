@@ -15,8 +15,8 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.engine.settings import Settings
 from judgerank.engine.solution import Solution, Status
-from judgerank.engine.sums import Law
 from judgerank.inference.effects import Averaged, QuestionEffects
+from judgerank.model.law import Law
 from judgerank.model.members import Model
 
 Names = str | Sequence[str]

@@ -9,7 +9,8 @@ from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.sums import Law, predictor
+from judgerank.engine.sums import row_by_row
+from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 
@@ -31,20 +32,20 @@ class Residuals:
     def at(cls, cells: Comparisons, model: Model, at: Parameters) -> Residuals:
         pooled = not model.judge_blocks
         k = np.zeros(len(cells), np.intp) if pooled else cells.judge.astype(np.intp)
-        eta = predictor(cells, model, at)
-        signal = eta - at.judges[model.row("position")][k] if model.has_position else eta
-        law = Law(eta, np.exp(at.judges[-1])[k] if model.has_ties else None)
-        n, offsets = cells.count, []
+        here = row_by_row(cells, model, at)
+        law, n = here.law, cells.count
+        offsets: list[tuple[FloatArray, FloatArray]] = []
         own: list[tuple[FloatArray, ...]] = []
-        variance, residual = n * law.variance, n * (cells.outcome - law.mean)
-        if model.has_position:
-            offsets.append((variance, residual))
-            own.append((variance,))
-        if model.has_ties:
-            shared = n * law.with_ties
-            offsets.append((shared, n * (cells.known_ties - law.tie)))
-            own.append((*([shared] if model.has_position else []), n * law.tie * (1 - law.tie)))
-        return cls(cells, k, variance, residual, signal, tuple(offsets), tuple(own))
+        variance, residual = n * law.variance, here.residual
+        for block in model.blocks[model.offsets]:
+            if block.role is Role.OFFSET:
+                own.append((variance,))
+                offsets.append((variance, residual))
+            else:
+                shared = n * law.with_ties
+                own.append((*(shared for _ in offsets), n * law.tie * (1 - law.tie)))
+                offsets.append((shared, here.tie_residual))
+        return cls(cells, k, variance, residual, here.signal, tuple(offsets), tuple(own))
 
     def net_results(self, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """U_k, shape (K, N), and covariance with and regression on the offsets, both of shape (K, B, N)."""

@@ -43,7 +43,7 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
     )
     here = evaluate(apart, model, Parameters(at.scores[models % n], at.judges[:, judges % k]))
     gradients = np.zeros((q, n + len(at.judges) * k))
-    gradients[models // n, models % n] = here.score_gradient
+    gradients[models // n, models % n] = here.top_gradient
     for block, values in enumerate(here.judge_gradient):
         gradients[judges // k, n + block * k + judges % k] = values
     return gradients

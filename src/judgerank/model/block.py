@@ -10,15 +10,13 @@ positions in o.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, hstack
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
@@ -34,6 +32,80 @@ class Role(IntEnum):
     WEIGHT = 1
     OFFSET = 2
     TIE = 3
+
+
+@dataclass(frozen=True)
+class JudgeBlock:
+    """A parameter that every judge has.
+
+    Attributes
+    ----------
+    name : str
+    role : Role
+    column : str, optional
+        The number of every comparison that multiplies it, by its name there; one by default.
+    shown : str
+        What the parameter is called where it is reported: in its own units, not as a logarithm.
+    unit : str
+        Of that.
+    """
+
+    name: str
+    role: Role
+    column: str | None
+    shown: str
+    unit: str
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether it is the logarithm of what is reported."""
+        return self.name != self.shown
+
+
+JUDGE_BLOCKS = {
+    block.name: block
+    for block in (
+        JudgeBlock(
+            "log_discrimination",
+            Role.WEIGHT,
+            None,
+            "discrimination",
+            "their geometric mean one over the judges in play",
+        ),
+        JudgeBlock("slope", Role.WEIGHT, "covariate", "slope", "of log discrimination, by standardised covariate"),
+        JudgeBlock("position", Role.OFFSET, None, "position", "preference for the model shown first, in log-odds"),
+        JudgeBlock(
+            "log_tie",
+            Role.TIE,
+            None,
+            "tie",
+            "tie propensities, as odds of a tie between equals against either win",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A further block over some records: what a fit keeps of it.
+
+    Attributes
+    ----------
+    name : str
+    role : Role
+    labels : tuple of str
+        What each parameter is of.
+    shrunk : bool
+        Whether its parameters are drawn toward zero: normal, with a standard deviation fitted to the data.
+    what : str
+        What one of its parameters is, for a reader.
+    """
+
+    name: str
+    role: Role
+    labels: tuple[str, ...]
+    shrunk: bool
+    what: str
 
 
 @dataclass(frozen=True)
@@ -94,17 +166,10 @@ class Design:
     columns : sparse float array, shape (T, p)
     labels : tuple of str
         What each parameter is of.
-    centred : bool
-        Whether the parameters sum to zero, since the likelihood knows them up to a constant only.
-    may_vanish : bool
-        Whether a parameter may be minus infinity: of a judge whose answers have nothing to do with quality, or who
-        never ties.
     """
 
     columns: csr_array
     labels: tuple[str, ...]
-    centred: bool = False
-    may_vanish: bool = False
 
 
 @dataclass(frozen=True)
@@ -154,53 +219,21 @@ def indicator(size: int, *terms: tuple[IntArray, FloatArray | float], width: int
     return whole
 
 
-@dataclass(frozen=True)
-class Stacked:
-    """Blocks side by side over one set of records.
+def placed(blocks: Iterable[Block], records: Records) -> tuple[tuple[Placed, ...], csr_array]:
+    """Blocks over some records, and their columns side by side, shape (T, P), indices in order within a row.
 
-    Attributes
-    ----------
-    blocks : tuple of Block
-    designs : tuple of Design
+    Raises
+    ------
+    DataError
+        If a block has no parameter, or lacks what it needs.
     """
-
-    blocks: tuple[Block, ...]
-    designs: tuple[Design, ...]
-
-    @classmethod
-    def of(cls, blocks: Iterable[Block], records: Records) -> Stacked:
-        """Designs made; a block without a parameter is refused.
-
-        Raises
-        ------
-        DataError
-        """
-        blocks = tuple(blocks)
-        designs = tuple(block.design(records) for block in blocks)
-        for block, design in zip(blocks, designs, strict=True):
-            if not design.labels:
-                raise DataError(f"block {block.name!r} has no parameter on these records")
-        return cls(blocks, designs)
-
-    @cached_property
-    def places(self) -> tuple[slice, ...]:
-        """Where each block's parameters stand among all D."""
-        ends = np.cumsum([0, *(len(design.labels) for design in self.designs)]).tolist()
-        return tuple(slice(one, other) for one, other in pairwise(ends))
-
-    @property
-    def size(self) -> int:
-        return self.places[-1].stop if self.places else 0
-
-    @cached_property
-    def role(self) -> IntArray:
-        """Role of every parameter, shape (D,)."""
-        return np.concatenate([np.full(len(d.labels), b.role) for b, d in self.pairs]).astype(int)
-
-    @property
-    def pairs(self) -> Sequence[tuple[Block, Design]]:
-        return tuple(zip(self.blocks, self.designs, strict=True))
-
-    def place(self, name: str) -> slice:
-        """Where a block stands."""
-        return self.places[[block.name for block in self.blocks].index(name)]
+    found, columns = [], []
+    for block in blocks:
+        design = block.design(records)
+        if not design.labels:
+            raise DataError(f"block {block.name!r} has no parameter on these records")
+        found.append(Placed(block.name, block.role, tuple(design.labels), block.shrunk, block.what))
+        columns.append(design.columns)
+    whole = csr_array(hstack(columns, format="csr"))
+    whole.sum_duplicates()
+    return tuple(found), whole

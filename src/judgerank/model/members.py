@@ -13,30 +13,37 @@ above where nu_k is zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.model.block import JUDGE_BLOCKS, JudgeBlock, Placed, Role
 
 
 @dataclass(frozen=True)
 class Model:
-    """A member of the family.
+    """A member of the family, with further blocks or none.
 
     Attributes
     ----------
     name : str
     judge_blocks : tuple of str
-        Free per-judge parameters, out of ``log_discrimination`` (alpha), ``slope`` (beta), ``position`` (b) and
-        ``log_tie`` (log nu), in this order.
+        Names of the parameters that every judge has, out of `JUDGE_BLOCKS` and in that order.
+    fixed_scale : bool
+        Whether every discrimination is one, although there is a block for it.
+    further : tuple of Placed
+        Blocks whose columns are made of the records, such as style or categories.
     """
 
     name: str
     judge_blocks: tuple[str, ...]
-    fixed_scale: bool = False  # discrimination one for every judge, although there is a block for it
+    fixed_scale: bool = False
+    further: tuple[Placed, ...] = ()
 
     @property
     def has_slope(self) -> bool:
@@ -50,19 +57,77 @@ class Model:
     def has_ties(self) -> bool:
         return "log_tie" in self.judge_blocks
 
+    @cached_property
+    def blocks(self) -> tuple[JudgeBlock, ...]:
+        """What every judge has, row by row of `Parameters.judges`."""
+        return tuple(JUDGE_BLOCKS[name] for name in self.judge_blocks)
+
     @property
+    def free_blocks(self) -> tuple[str, ...]:
+        """Names of those that are not held."""
+        return self.judge_blocks[self.fixed_scale :]
+
+    @cached_property
     def n_scale(self) -> int:
         """Number of blocks that scale score differences; they come first."""
-        return len(self.judge_blocks) - self.has_position - self.has_ties
+        return sum(block.role is Role.WEIGHT for block in self.blocks)
+
+    @property
+    def offsets(self) -> slice:
+        """Rows of the blocks that do not scale differences: they matter for judges at zero discrimination, too."""
+        return slice(self.n_scale, len(self.judge_blocks))
+
+    @property
+    def moving(self) -> range:
+        """Rows of the free blocks that scale differences."""
+        return range(0 if self.fixed_scale else self.n_scale)
+
+    @property
+    def weighs_judges(self) -> bool:
+        """Whether discriminations are free."""
+        return len(self.moving) > 0
 
     @property
     def has_offsets(self) -> bool:
-        """Whether judges have parameters that matter even where they do not tell models apart."""
         return self.n_scale < len(self.judge_blocks)
 
     def row(self, block: str) -> int:
-        """Place of a free block."""
+        """Place of a block that every judge has."""
         return self.judge_blocks.index(block)
+
+    @cached_property
+    def roles(self) -> tuple[Role, ...]:
+        """Role of every column of the further blocks, P of them."""
+        return tuple(block.role for block in self.further for _ in block.labels)
+
+    def place(self, block: str) -> slice:
+        """Where a further block's parameters stand among all P."""
+        start = 0
+        for one in self.further:
+            if one.name == block:
+                return slice(start, start + len(one.labels))
+            start += len(one.labels)
+        raise KeyError(block)
+
+    def of_judges(self, at: Parameters) -> JudgeValues:
+        """What every judge has at a point, in its own units; what the member does not free as it then is."""
+        size = at.judges.shape[1]
+        rows = dict(zip(self.judge_blocks, at.judges, strict=True))
+        gamma = np.exp(at.judges[0]) if self.n_scale else np.ones(size)
+        nu = np.exp(rows["log_tie"]) if self.has_ties else None
+        return JudgeValues(gamma, rows.get("slope", np.zeros(size)), rows.get("position", np.zeros(size)), nu)
+
+
+class JudgeValues(NamedTuple):
+    """Discrimination, its slope, position and tie propensity of every judge, each of shape (K,).
+
+    The propensity is None where ties are no outcome.
+    """
+
+    gamma: FloatArray
+    slope: FloatArray
+    position: FloatArray
+    nu: FloatArray | None
 
 
 BTL = Model("btl", ())
@@ -111,28 +176,40 @@ class Parameters:
     ----------
     scores : float array, shape (N,)
     judges : float array, shape (B, K)
-        One row per free judge block. A judge at zero discrimination has log-discrimination minus infinity, and one
-        who never ties log-propensity minus infinity.
+        One row per block that every judge has. A judge at zero discrimination has log-discrimination minus
+        infinity, and one who never ties log-propensity minus infinity.
+    common : float array, shape (P,)
+        Of the further blocks.
     """
 
     scores: FloatArray
     judges: FloatArray
+    common: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def zeros(cls, model: Model, cells: Comparisons) -> Parameters:
-        return cls(np.zeros(len(cells.models)), np.zeros((len(model.judge_blocks), len(cells.judges))))
+        judges = np.zeros((len(model.judge_blocks), len(cells.judges)))
+        return cls(np.zeros(len(cells.models)), judges, np.zeros(len(model.roles)))
 
     @property
     def in_play(self) -> BoolArray:
         """Mask of the judges with positive discrimination, shape (K,)."""
         return np.isfinite(self.judges[0]) if len(self.judges) else np.ones(self.judges.shape[1], bool)
 
-    def normalised(self) -> Parameters:
-        """The same probabilities with zero-sum scores and, over judges in play, alpha (equation 3)."""
+    def normalised(self, model: Model | None = None) -> Parameters:
+        """The same probabilities with zero-sum scores and, over judges in play, alpha (equation 3).
+
+        Parameters
+        ----------
+        model : Model, optional
+            Where there are further blocks: what they add to the quality of an answer is in the scores' units.
+        """
         scores = self.scores - self.scores.mean()
         if len(self.judges) == 0 or not self.in_play.any():
-            return Parameters(scores, self.judges)
+            return Parameters(scores, self.judges, self.common)
         mean = self.judges[0, self.in_play].mean()
-        judges = self.judges.copy()
+        judges, common = self.judges.copy(), self.common
         judges[0] -= mean
-        return Parameters(scores * np.exp(mean), judges)
+        if model is not None and len(common):
+            common = np.where(np.equal(model.roles, Role.QUALITY), common * np.exp(mean), common)
+        return Parameters(scores * np.exp(mean), judges, common)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from judgerank.data.arrays import FloatArray
-from judgerank.engine.sums import Law
+from judgerank.model.law import Law
 from judgerank.questions.groups import Group
 from judgerank.questions.parts import Parts, Point, third_cumulant, variance_by_log_nu
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.engine.information import zero_sum_basis
-from judgerank.engine.sums import Law
+from judgerank.model.law import Law
 from judgerank.questions.groups import Group
 from judgerank.questions.laplace import Mode
 from judgerank.questions.parts import Parts, Point

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.engine.sums import Law
 from judgerank.fits.result import FitResult
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
+from judgerank.model.law import Law
 
 CAUTION = 0.95  # level of the interval of a discrimination within which a judge is taken at its worst
 AT_ONCE = 100_000  # candidates looked at at a time

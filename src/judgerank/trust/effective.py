@@ -21,9 +21,9 @@ import pandas as pd
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
-from judgerank.engine.sums import Law
 from judgerank.fits.result import FitResult
 from judgerank.inference.wald import normal_quantile
+from judgerank.model.law import Law
 from judgerank.order.pairs import standardised
 from judgerank.trust.shared import together
 

@@ -73,7 +73,7 @@ def _loss(x: np.ndarray, cells: Comparisons, ridge: float) -> tuple[float, np.nd
     n = len(cells.models)
     here = evaluate(cells, JUDGE_AWARE, Parameters(x[:n], x[None, n:]))
     value = here.log_likelihood - 0.5 * ridge * x @ x
-    gradient = np.r_[here.score_gradient, here.judge_gradient[0]] - ridge * x
+    gradient = np.r_[here.top_gradient, here.judge_gradient[0]] - ridge * x
     return -value / cells.n_comparisons, -gradient / cells.n_comparisons
 
 
