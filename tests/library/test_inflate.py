@@ -9,8 +9,8 @@ import zipfile
 import pytest
 
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.reading import inflate
 from judgerank.reading.inflate import inflated
-from judgerank.reading.read import inflate
 
 zstandard = pytest.importorskip("zstandard")
 TEXT = b"model_a,model_b,winner\n" + b"x,y,a\n" * 1000

@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
-from scipy.sparse import block_diag, coo_array, csr_array, eye_array, vstack
+from scipy.sparse import block_diag, coo_array, csr_array, eye_array, hstack, vstack
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.information import SINGULAR, information
+from judgerank.engine.penalty import flat
 from judgerank.engine.solution import ROUNDING
-from judgerank.engine.sums import evaluate, predictor
+from judgerank.engine.sums import evaluate, row_by_row
+from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 GIVEN = 1e-9  # share of an answer above which it was given
@@ -28,72 +30,108 @@ RISE = 1e-6  # of a program whose variables lie within one: a direction that ris
 MANY = 2_000  # forms beyond which any rising direction will do: the steepest takes a matrix of all their products
 
 
-def near_maximum(cells: Comparisons, model: Model, at: Parameters) -> bool:
-    """Whether a point proves that there is a maximum in scores, positions and tie propensities.
+def near_maximum(
+    cells: Comparisons,
+    model: Model,
+    at: Parameters,
+    free: BoolArray | None = None,
+    free_common: BoolArray | None = None,
+    precision: FloatArray | None = None,
+) -> bool:
+    """Whether a point proves that there is a maximum in all but discriminations, these being as they are.
 
     Let h be the exponents of a comparison's outcomes, so that p is proportional to e^h, and v the step of Fisher
     scoring from here: v changes each h by t, and t less its mean, sum p t, by u. The gradient is the sum of
     n p_q (h_o - h_q) over what was observed, o, and each other outcome q, and the information times v that of
-    -n p_q u_q (h_o - h_q). So the sum of n p_q (1 + u_q) (h_o - h_q) is zero. If v changes no log-odds of two
-    outcomes by one, all weights in that sum are positive. Then there is no direction in which none of these
-    forms falls and one rises (Stiemke, 1915): there is a maximum. False says nothing.
+    -n p_q u_q (h_o - h_q). So the sum of n p_q (1 + u_q) (h_o - h_q) is zero, in every parameter that has no
+    penalty. If v changes no log-odds of two outcomes by one, all weights in that sum are positive. Then no
+    direction of these parameters has a form that rises and none that falls (Stiemke, 1915): there is a
+    maximum. False says nothing.
 
     Parameters
     ----------
     cells : Comparisons
-        Of the judges in play.
+        Of the judges in play; with further blocks, all.
     at : Parameters
+    free : bool array, shape (B, K), optional
+        Parameters of the judges that move, by default all that are finite.
+    free_common : bool array, shape (P,), optional
+        Parameters of further blocks that move, by default all.
+    precision : float array, shape (D, D), optional
+        Of the penalty, over scores, the judges' parameters and those of further blocks.
     """
     here = evaluate(cells, model, at, "expected")
-    free = np.isfinite(at.judges)
+    free = np.isfinite(at.judges) if free is None else free & np.isfinite(at.judges)
     free[: model.n_scale] = False
-    n = len(cells.models)
-    info = information(here, free)
+    linear = np.not_equal(model.roles, Role.WEIGHT) & (True if free_common is None else free_common)
+    n, of_judges = len(cells.models), int(free.sum())
+    chosen = np.r_[np.ones(n, bool), free.ravel(), linear]
+    info = information(here, free, linear)
+    gradient = np.r_[here.top_gradient[:n], here.judge_gradient.ravel(), here.top_gradient[n:]][chosen]
+    if precision is not None:
+        info, gradient = info + precision[np.ix_(chosen, chosen)], gradient - (precision @ flat(at))[chosen]
     info[:n, :n] += info.trace() / len(info)  # all scores may move together
     size, (half, failed) = np.abs(info).sum(axis=0).max(), dpotrf(info, lower=True)
     least = size * dpocon(half, size, uplo="L")[0]
-    steepest = at.judges[0].max()
-    if model.has_slope:
-        steepest += np.abs(at.judges[1]).max() * np.abs(cells.known_covariate).max()
-    terms = cells.n_comparisons * max(1.0, np.exp(steepest))
+    terms = cells.n_comparisons * max(1.0, np.exp(_steepest_exponent(cells, model, at)))
     if failed or least <= max(SINGULAR * size, ROUNDING * terms):  # far out a gradient may be nothing but rounding
         return False
-    step = dpotrs(half, np.r_[here.top_gradient, here.judge_gradient[free]], lower=True)[0]
-    judges = at.judges.copy()
-    judges[model.n_scale :] = 0.0
-    judges[free] = step[n:]
-    turned = np.abs(predictor(cells, model, Parameters(step[:n], judges)))
-    if model.has_ties:  # against either win
-        turned = np.maximum(turned, np.abs(judges[-1])[cells.judge] + turned / 2)
+    step = dpotrs(half, gradient, lower=True)[0]
+    judges, common = at.judges.copy(), at.common.copy()
+    judges[model.offsets], common[np.not_equal(model.roles, Role.WEIGHT)] = 0.0, 0.0
+    judges[free], common[linear] = step[n : n + of_judges], step[n + of_judges :]
+    moved = row_by_row(cells, model, Parameters(step[:n], judges, common))
+    turned = np.abs(moved.eta)
+    if moved.log_nu is not None:  # against either win
+        turned = np.maximum(turned, np.abs(moved.log_nu) + turned / 2)
     return bool(turned.max() <= CERTAIN)
 
 
+def _steepest_exponent(cells: Comparisons, model: Model, at: Parameters) -> float:
+    """A bound of log discrimination over all rows."""
+    steepest = 0.0
+    for block, values in zip(model.blocks, at.judges, strict=True):
+        if block.role is Role.WEIGHT:
+            of_rows = 1.0 if block.column is None else np.abs(getattr(cells, block.column)).max()
+            steepest += (values if block.column is None else np.abs(values)).max() * of_rows
+    return steepest
+
+
 def rising_direction(
-    cells: Comparisons, model: Model, at: Parameters | None = None, held: BoolArray | None = None
+    cells: Comparisons,
+    model: Model,
+    at: Parameters | None = None,
+    held: BoolArray | None = None,
+    moving: BoolArray | None = None,
 ) -> FloatArray | None:
-    """A direction in (s, b, log nu) along which the likelihood rises without end, or None.
+    """A direction in all but discriminations along which the likelihood rises without end, or None.
 
     Parameters
     ----------
     cells : Comparisons
-        Of the judges in play.
+        Of the judges in play; with further blocks, all.
     at : Parameters, optional
-        Where discrimination depends on a covariate: the slopes. Where judges are held: discriminations.
+        Where discrimination depends on a covariate: the slopes. Where judges are held, or with further blocks:
+        discriminations.
     held : bool array, shape (K,), optional
         Judges whose positions and ties a penalty draws to the means of the others (`engine.runaway`): all that is
         free of charge is to move with those.
+    moving : bool array, shape (D,), optional
+        What moves and has no penalty, by default everything.
 
     Returns
     -------
-    float array, shape (N + K [+ K],), or None
-        Scores, then positions and tie propensities as far as the model frees them; no entry beyond one in size.
+    float array, shape (D,), or None
+        Scores, then what judges add to the predictor or to ties, then further blocks; no entry beyond one in size.
     """
     from scipy.optimize import linprog  # loads slowly, and few models need it
 
     forms = _forms(cells, model, at, held)
-    if forms.shape[0] == 0:
-        return None
     moved = eye_array(forms.shape[1]) if held is None else _with_the_others(cells, model, held)
+    if moving is not None:
+        moved = csr_array(moved)[:, moving]
+    if forms.shape[0] == 0 or moved.shape[1] == 0:
+        return None
     forms = csr_array(forms @ moved)
     rise = np.asarray(forms.sum(axis=0)).ravel()
     none = np.zeros(forms.shape[0])
@@ -104,8 +142,8 @@ def rising_direction(
 def _with_the_others(cells: Comparisons, model: Model, held: BoolArray) -> csr_array:
     """What moves, by what is free to: judges held move as the mean of the others does; shape (D, D)."""
     parts: list[Any] = [np.eye(len(cells.models))]
-    blocks = [~held] if model.has_position else []
-    for others in blocks + ([~held & _tie_at_all(cells)] if model.has_ties else []):
+    for block in model.blocks[model.offsets]:
+        others = ~held & _tie_at_all(cells) if block.role is Role.TIE else ~held
         part = np.diag((~held).astype(float))
         part[held] = others / max(1, others.sum())
         parts.append(part)
@@ -138,22 +176,37 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
     n, k, size = len(cells.models), len(cells.judges), len(cells)
     rows, ones = np.arange(size), np.ones(size)
     g = ones
-    if at is not None and model.has_slope:
+    if at is not None and model.further:
+        g = row_by_row(cells, model, at).g
+    elif at is not None and model.has_slope:
         g = np.exp(at.judges[1][cells.judge] * cells.known_covariate)
     elif at is not None and held is not None:  # what judges have in common is in their own units
         g = np.exp(at.judges[0])[cells.judge]
-    blocks = model.has_position + model.has_ties
-    where = [cells.first, cells.second, *([n + cells.judge] if model.has_position else [])]
-    values = [g, -g, *([ones] if model.has_position else [])]
-    shape = (size, n + blocks * k)
-    ahead = coo_array((np.concatenate(values), (np.tile(rows, len(where)), np.concatenate(where))), shape).tocsr()
+    g = ones if g is None else g
+    of_models = coo_array((np.r_[g, -g], (np.r_[rows, rows], np.r_[cells.first, cells.second])), (size, n))
+    of_judge = coo_array((ones, (rows, cells.judge)), (size, k))
+    nothing = csr_array((size, k))
+    ahead, tie = [of_models], [csr_array((size, n))]
+    for block in model.blocks[model.offsets]:
+        ahead.append(nothing if block.role is Role.TIE else of_judge)
+        tie.append(of_judge if block.role is Role.TIE else nothing)
+    if cells.columns is not None and model.further:
+        factor = {Role.QUALITY: g, Role.OFFSET: ones, Role.WEIGHT: np.zeros(size), Role.TIE: np.zeros(size)}
+        by_column = np.array(model.roles)[cells.columns.indices]
+        row = np.repeat(rows, np.diff(cells.columns.indptr))
+        weights = np.select([by_column == role for role in factor], [values[row] for values in factor.values()])
+        ahead.append(_with_data(cells.columns, cells.columns.data * weights))
+        tie.append(_with_data(cells.columns, cells.columns.data * (by_column == Role.TIE)))
+    lead, level = csr_array(hstack(ahead)), csr_array(hstack(tie))
     tied = cells.known_ties if model.has_ties else np.zeros(size)
     first, second = cells.outcome - tied / 2 > GIVEN, 1 - cells.outcome - tied / 2 > GIVEN
     if not model.has_ties:
-        return vstack([ahead[first], -ahead[second]]).tocsr()
-    tie = coo_array((ones, (rows, n + (blocks - 1) * k + cells.judge)), shape).tocsr()
-    known = _tie_at_all(cells)[cells.judge]
-    drawn = tied > GIVEN
-    forms = [ahead[first], -ahead[second], (tie - ahead / 2)[drawn], (tie + ahead / 2)[drawn]]
-    forms += [(ahead / 2 - tie)[first & known], (-ahead / 2 - tie)[second & known]]
+        return vstack([lead[first], -lead[second]]).tocsr()
+    known, drawn = _tie_at_all(cells)[cells.judge], tied > GIVEN
+    forms = [lead[first], -lead[second], (level - lead / 2)[drawn], (level + lead / 2)[drawn]]
+    forms += [(lead / 2 - level)[first & known], (-lead / 2 - level)[second & known]]
     return vstack(forms).tocsr()
+
+
+def _with_data(matrix: csr_array, data: FloatArray) -> csr_array:
+    return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)

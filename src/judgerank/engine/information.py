@@ -25,31 +25,39 @@ def zero_sum_basis(size: int) -> FloatArray:
     return basis
 
 
-def information(at_fit: Evaluation, free: BoolArray) -> FloatArray:
-    """Expected information J' diag(n p (1 - p)) J of (s, alpha, ...) over the judges' free parameters.
+def information(at_fit: Evaluation, free: BoolArray, free_common: BoolArray | None = None) -> FloatArray:
+    """Expected information J' diag(n p (1 - p)) J of (s, alpha, ...) over the free parameters.
 
     Parameters
     ----------
     at_fit : Evaluation
         With the expected information accumulated.
     free : bool array, shape (B, K)
+        Parameters of the judges.
+    free_common : bool array, shape (P,), optional
+        Parameters of further blocks; none by default.
 
     Returns
     -------
-    float array, shape (D, D), D = N + free.sum()
-        Ordered as scores, then the free parameters block by block.
+    float array, shape (D, D), D = N + free.sum() + free_common.sum()
+        Ordered as scores, the judges' free parameters block by block, and those of further blocks.
     """
     n_blocks, k = free.shape
-    if n_blocks == 0:
-        return at_fit.top_information
-    n = len(at_fit.top_information)
-    whole = np.zeros((n + free.size, n + free.size))
-    whole[:n, :n] = at_fit.top_information
-    whole[n:, :n] = at_fit.cross_information.reshape(free.size, n)
-    whole[:n, n:] = whole[n:, :n].T
+    p = 0 if free_common is None else len(free_common)
+    top = at_fit.top_information
+    if n_blocks == 0 and p == 0:
+        return top
+    n = len(top) - p
+    of_judges, common = slice(n, n + free.size), slice(n + free.size, n + free.size + p)
+    whole = np.zeros((n + free.size + p,) * 2)
+    whole[:n, :n] = top[:n, :n]
+    whole[:n, common], whole[common, :n], whole[common, common] = top[:n, n:], top[n:, :n], top[n:, n:]
+    cross = at_fit.cross_information.reshape(free.size, n + p)
+    whole[of_judges, :n], whole[of_judges, common] = cross[:, :n], cross[:, n:]
+    whole[:n, of_judges], whole[common, of_judges] = cross[:, :n].T, cross[:, n:].T
     for b, b2 in np.ndindex(n_blocks, n_blocks):
         whole[n + b * k + np.arange(k), n + b2 * k + np.arange(k)] = at_fit.judge_information[:, b, b2]
-    chosen = np.r_[np.ones(n, bool), free.ravel()]
+    chosen = np.r_[np.ones(n, bool), free.ravel(), np.ones(0, bool) if free_common is None else free_common]
     return whole if chosen.all() else whole[np.ix_(chosen, chosen)]
 
 

@@ -20,17 +20,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import LinAlgError, eigh
 
+from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.arrow import Arrow
+from judgerank.engine.closure import slopes_at_zero
 from judgerank.engine.coordinates import Coordinates
 from judgerank.engine.information import information
 from judgerank.engine.newton import SUFFICIENT, positive_solve
 from judgerank.engine.penalty import (
+    ALPHA,
+    Spread,
     apart_times,
     arrow,
-    free_blocks,
+    flat,
     log_prior_determinant,
+    n_scaled,
     penalty,
+    qualities,
     scale,
 )
 from judgerank.engine.solution import (
@@ -42,6 +48,7 @@ from judgerank.engine.solution import (
     unbounded_judges,
 )
 from judgerank.engine.sums import Curvature, Evaluation, evaluate
+from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
@@ -50,6 +57,10 @@ NARROWEST, WIDEST = 0.05, 5.0  # standard deviations tried, in log-odds and log 
 CLOSE, SLOPE = 1e-9, 0.9  # relative difference of log-likelihoods that may be rounding; slope left, on either side
 LARGE = 1_000  # parameters up to which one matrix is quicker than blocks
 DIFFERENCE = 1e-4  # of log tau, for the slope of the marginal likelihood
+REACH, SMALLEST_UNIT = (1e-3, 10.0), 0.1  # standard deviations of further blocks, in units of the scores' own
+STILL = 1e-6  # gain in log-likelihood that counts as none
+FAINT = 1e-3  # log-odds of a typical pair under one judge below which it is asked whether that judge is at zero
+BACK, ROUNDS = 1e-3, 10  # discrimination with which a judge comes back, over the others' mean; and how often
 
 Information = np.ndarray | Arrow
 
@@ -86,79 +97,99 @@ class Penalised:
 class Problem:
     """The penalised log-likelihood of one set of cells, in zero-sum coordinates.
 
-    With `held`, parameters of the judges of which those that are not finite stay as they are, and `alone`, a fixed
-    precision matrix of the others and the scores, that is the penalty; else it is that of the standard deviations.
+    Attributes
+    ----------
+    base : Parameters
+        Where what does not move is.
+    free : bool array, shape (B, K)
+        Parameters of the judges that move.
+    free_common : bool array, shape (P,)
+        Those of the further blocks.
+    alone : float array, shape (D, D), optional
+        A fixed precision matrix of what moves that is the penalty in place of that of the standard deviations.
     """
 
     def __init__(
-        self, cells: Comparisons, model: Model, held: np.ndarray | None = None, alone: np.ndarray | None = None
+        self,
+        cells: Comparisons,
+        model: Model,
+        base: Parameters | None = None,
+        free: BoolArray | None = None,
+        free_common: BoolArray | None = None,
+        alone: FloatArray | None = None,
     ):
         self.cells, self.model, self.alone = cells, model, alone
         self.n, self.k = len(cells.models), len(cells.judges)
-        self.held = np.zeros((len(model.judge_blocks), self.k)) if held is None else held
-        self.free = np.isfinite(self.held)
+        self.base = base or Parameters.zeros(model, cells)
+        self.free = np.ones(self.base.judges.shape, bool) if free is None else free.copy()
         self.free[: model.fixed_scale] = False
+        self.free_common = np.ones(len(model.roles), bool) if free_common is None else free_common
+        self.chosen = np.r_[np.ones(self.n, bool), self.free.ravel(), self.free_common]
         blocks = [(self.n, True)]
-        free_by_block = self.free[model.fixed_scale :].sum(axis=1).tolist()
-        for name, many in zip(free_blocks(model), free_by_block, strict=True):
-            blocks.append((many, name == "log_discrimination"))
-        self.coordinates = Coordinates(blocks)
+        for row, many in enumerate(self.free.sum(axis=1).tolist()):
+            blocks.append((many, row == 0 and model.weighs_judges))
+        self.coordinates = Coordinates([*blocks, (int(self.free_common.sum()), False)])
         # where judges run off there are many modes, and which is found must not hang on what has no coordinate
         self.metric = None if alone is None else self.coordinates.metric
         self._last: dict[str | None, tuple[np.ndarray, Evaluation]] = {}  # by curvature
 
     def parameters(self, x: np.ndarray) -> Parameters:
-        return self._split(self.coordinates.full(x))
-
-    def _split(self, full: np.ndarray) -> Parameters:
-        judges = np.where(np.isfinite(self.held), 0.0, self.held)
-        judges[self.free] = full[self.n :]
-        return Parameters(full[: self.n], judges)
+        full, judges, common = self.coordinates.full(x), self.base.judges.copy(), self.base.common.copy()
+        of_judges = self.n + int(self.free.sum())
+        judges[self.free], common[self.free_common] = full[self.n : of_judges], full[of_judges:]
+        return Parameters(full[: self.n], judges, common)
 
     def at(self, at: Parameters) -> np.ndarray:
         """The inverse of `parameters`."""
-        return np.r_[at.scores, at.judges[self.free]][self.coordinates.kept]
+        return np.r_[at.scores, at.judges[self.free], at.common[self.free_common]][self.coordinates.kept]
 
     def look(
-        self, x: np.ndarray, spread: Mapping[str, float], curvature: Curvature | None = None
+        self, x: np.ndarray, spread: Spread, curvature: Curvature | None = None
     ) -> tuple[float, np.ndarray, Information]:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
-        full = self.coordinates.full(x)
-        at = self._split(full)
+        at = self.parameters(x)
         here = self._evaluated(x, at, curvature)
-        mean_gamma, share = scale(self.model, at) if self.alone is None else (0.0, np.empty(0))
-        image = apart_times(self.model, full, self.n, spread) if self.alone is None else self.alone @ full
-        pull = (mean_gamma / spread["scores"]) ** 2 * at.scores
-        size = pull @ at.scores
-        gradient = np.concatenate([here.top_gradient, here.judge_gradient[self.free]]) - image
-        gradient[: self.n] -= pull
-        gradient[self.n : self.n + len(share)] -= size * share
-        height = here.log_likelihood - 0.5 * float(size + full @ image)
+        whole = np.r_[here.top_gradient[: self.n], here.judge_gradient.ravel(), here.top_gradient[self.n :]]
+        gradient = whole[self.chosen]
+        if self.alone is not None:
+            full = self.coordinates.full(x)
+            image = self.alone @ full
+            gradient = gradient - image
+            lost = full @ image
+        else:
+            image, (squares, values) = apart_times(self.model, at, spread), qualities(self.model, at, spread)
+            pull = squares * values
+            size = float(pull @ values)
+            lost = size + flat(at) @ image
+            if self.model.weighs_judges:
+                image[self.n : self.n + self.k] += size * scale(self.model, at)[1]
+            gradient = gradient - (image + pull)[self.chosen]
         info = np.empty((0, 0)) if curvature is None else self._second(at, spread, here, curvature)
-        return height, self.coordinates.gradient(gradient), info
+        return here.log_likelihood - 0.5 * float(lost), self.coordinates.gradient(gradient), info
 
-    def _second(
-        self, at: Parameters, spread: Mapping[str, float], here: Evaluation, curvature: Curvature
-    ) -> Information:
+    def _second(self, at: Parameters, spread: Spread, here: Evaluation, curvature: Curvature) -> Information:
         """Minus the second derivatives in the coordinates, or the expected ones, shape (D', D')."""
-        precision = penalty(self.model, at, spread) if self.alone is None else self.alone.copy()
+        if self.alone is None:
+            precision = penalty(self.model, at, spread)
+        else:
+            precision = np.zeros((len(self.chosen),) * 2)
+            precision[np.ix_(self.chosen, self.chosen)] = self.alone
         if curvature == "observed":
             here = self._logarithmic(here)
-            if self.alone is None and not self.model.fixed_scale and len(self.free):
-                mean_gamma, share = scale(self.model, at)
-                pull, by_judge = (
-                    (mean_gamma / spread["scores"]) ** 2 * at.scores,
-                    slice(self.n, self.n + len(share)),
-                )
+            squares, values = qualities(self.model, at, spread)
+            if squares.any() and self.model.weighs_judges:
+                share, pull = scale(self.model, at)[1], squares * values
+                judges = slice(self.n, self.n + self.k)
                 cross = pull[:, None] * share
-                precision[: self.n, by_judge] += cross
-                precision[by_judge, : self.n] += cross.T
-                precision[by_judge, by_judge] += (pull @ at.scores) * np.diag(share)
-        return self.coordinates.reduced(information(here, self.free) + precision)
+                precision[:, judges] += cross
+                precision[judges] += cross.T
+                precision[judges, judges] += (pull @ values) * np.diag(share)
+        free = precision if self.chosen.all() else precision[np.ix_(self.chosen, self.chosen)]
+        return self.coordinates.reduced(information(here, self.free, self.free_common) + free)
 
     def _logarithmic(self, here: Evaluation) -> Evaluation:
         """The same with minus the second derivatives in the logarithm of gamma, no longer in gamma."""
-        if self.model.fixed_scale or not len(self.free):
+        if not self.model.weighs_judges:
             return here
         own = here.judge_information.copy()
         own[:, 0, 0] -= here.judge_gradient[0]
@@ -184,7 +215,7 @@ class Problem:
             small = np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height))
             if small or rise <= slack:
                 return x, height, True, steps
-            if self.alone is not None and unbounded_judges(self.model, self.parameters(x)):
+            if ALPHA not in spread and unbounded_judges(self.model, self.parameters(x)):
                 break
             moved = step if self.metric is None else self.coordinates.full(step)
             size = min(1.0, LARGEST_STEP / np.abs(moved).max())
@@ -215,24 +246,31 @@ class Problem:
         _, gradient, info = self.look(x, spread, "observed")
         return x + self._ascent(info, gradient)
 
-    def marginal(self, x: np.ndarray, spread: Mapping[str, float]) -> float:
-        """Log marginal likelihood in Laplace's approximation at the mode x."""
+    def marginal(self, x: np.ndarray, spread: Spread) -> float:
+        """Log-likelihood at the mode x with all that is shrunk integrated out, in Laplace's approximation."""
         height, _, info = self.look(x, spread, "expected")
-        prior = log_prior_determinant(self.model, self.n, self.k, spread)
-        to_scaled = (self.n - 1) * np.log(scale(self.model, self.parameters(x))[0])  # from scores to scaled ones
-        return height + 0.5 * (prior - self._log_determinant(info)) + to_scaled
+        at = self.parameters(x)
+        prior = log_prior_determinant(self.model, at, spread)
+        to_scaled = n_scaled(self.model, at, spread) * np.log(scale(self.model, at)[0])
+        return height + 0.5 * (prior - self._log_determinant(info, spread)) + to_scaled
 
-    def _log_determinant(self, info: Information) -> float:
+    def _log_determinant(self, info: Information, spread: Spread) -> float:
         assert not isinstance(info, Arrow)
-        return float(np.linalg.slogdet(info)[1])
+        if "scores" in spread and not self.model.further:
+            return float(np.linalg.slogdet(info)[1])
+        shrunk = np.concatenate([np.full(len(b.labels), b.name in spread) for b in self.model.further])
+        shrunk = shrunk[self.free_common]
+        part = np.r_[np.full(len(info) - len(shrunk), "scores" in spread), shrunk]
+        return float(np.linalg.slogdet(info[np.ix_(part, part)])[1])
 
 
 class BlockProblem(Problem):
-    """The same for so many judges that their information must not become one matrix (`engine.arrow`)."""
+    """The same for so many judges that their information must not become one matrix (`engine.arrow`).
 
-    def _second(
-        self, at: Parameters, spread: Mapping[str, float], here: Evaluation, curvature: Curvature
-    ) -> Information:
+    All is shrunk but for further blocks that are not.
+    """
+
+    def _second(self, at: Parameters, spread: Spread, here: Evaluation, curvature: Curvature) -> Information:
         """The expected ones where the log-likelihood curves upward."""
         if curvature == "observed":
             found = arrow(self.model, at, self._logarithmic(here), spread, True)
@@ -241,61 +279,189 @@ class BlockProblem(Problem):
             here = evaluate(self.cells, self.model, at, "expected")
         return arrow(self.model, at, here, spread, False)
 
-    def _log_determinant(self, info: Information) -> float:
+    def _log_determinant(self, info: Information, spread: Spread) -> float:
         assert isinstance(info, Arrow)
         blocks = [self.n] + [self.k] * (len(info.sums.T) - 1)  # from orthonormal coordinates to these
         return info.log_determinant() + float(np.log(blocks).sum())
 
 
-def problem_of(cells: Comparisons, model: Model) -> Problem:
-    """The problem, by blocks where one matrix would be large."""
-    size = len(cells.models) + len(free_blocks(model)) * len(cells.judges)
-    return Problem(cells, model) if size <= LARGE else BlockProblem(cells, model)
+def problem_of(cells: Comparisons, model: Model, spread: Spread | None = None) -> Problem:
+    """The problem in which all is shrunk, by blocks where one matrix would be large.
+
+    With a `spread`, shrunk further blocks that it does not name are held at zero.
+    """
+    size = len(cells.models) + len(model.free_blocks) * len(cells.judges)
+    if size > LARGE and not model.further:
+        return BlockProblem(cells, model)
+    return Problem(cells, model, free_common=None if spread is None else moving(model, spread))
 
 
-class _Marginal:
-    """The log marginal likelihood with its prior, by log tau: what is found is at its maximum.
+def moving(model: Model, spread: Spread | None) -> BoolArray:
+    """Which parameters of further blocks are not held at zero for having no standard deviation, shape (P,)."""
+    known = {} if spread is None else spread
+    parts = [np.full(len(block.labels), not block.shrunk or block.name in known) for block in model.further]
+    return np.concatenate([np.zeros(0, bool), *parts])
 
-    Every mode is sought from the last one found, `x`, which is near.
+
+class Climb:
+    """Modes one after another, each sought from the last, which is near; judges at zero where they belong there.
+
+    Attributes
+    ----------
+    problem : Problem
+        Of the judges in play.
+    at : Parameters
+        The last mode.
     """
 
-    def __init__(self, problem: Problem, settings: Penalised):
-        self.problem, self.settings = problem, settings
-        names = ("scores", *free_blocks(problem.model))
-        self.spread = {name: getattr(settings, name) or 1.0 for name in names}
-        self.unknown = [name for name in names if getattr(settings, name) is None]
-        self.x, self.steps, self.done = np.zeros(len(problem.coordinates.kept)), 0, False
+    def __init__(self, problem: Problem, start: Parameters, settings: Penalised):
+        self.problem, self.at, self.settings = problem, start, settings
+        self.steps, self.done = 0, False
 
-    def settle(self, log_tau: np.ndarray) -> dict[str, float]:
-        """Move to the mode for these standard deviations, which are returned by block."""
-        spread = self._with(log_tau)
-        self.x, _, self.done, steps = self.problem.mode(self.x, spread, self.settings)
-        self.steps += steps
-        return spread
+    def to(self, spread: Spread) -> Parameters:
+        """The mode for standard deviations."""
+        for _ in range(ROUNDS):
+            x, _, self.done, steps = self.problem.mode(self.problem.at(self.at), spread, self.settings)
+            self.steps, self.at = self.steps + steps, self.problem.parameters(x)
+            if ALPHA in spread or not self._judges_moved():
+                break
+        return self.at
 
-    def falls(self, log_tau: np.ndarray) -> tuple[float, np.ndarray]:
-        """Minus the value, and its slopes by differences between neighbours."""
-        spread = self.settle(log_tau)
-        value = self.problem.marginal(self.x, spread)
-        beside = [self._with(log_tau + step) for step in DIFFERENCE * np.eye(len(self.unknown))]
-        slopes = [self.problem.marginal(self.problem.near(self.x, other), other) - value for other in beside]
-        return -value + 0.5 * log_tau @ log_tau, -np.array(slopes) / DIFFERENCE + log_tau
+    def _judges_moved(self) -> bool:
+        """Set judges aside that fall to zero, and take back those from which the likelihood rises."""
+        problem, at = self.problem, self.at
+        if not problem.model.weighs_judges:
+            return False
+        here = evaluate(problem.cells, problem.model, at, "expected")
+        slope = slopes_at_zero(problem.cells, at, here)
+        faint = np.exp(at.judges[0]) * at.scores.std() < FAINT
+        aside = at.in_play & faint & (slope <= 0)
+        back = ~at.in_play & (slope > self.settings.tolerance * max(1.0, abs(here.log_likelihood)))
+        if not (aside | back).any() or not (at.in_play & ~aside).any():
+            return False
+        judges, free = at.judges.copy(), problem.free.copy()
+        judges[0, back] = np.log(BACK) + at.judges[0, at.in_play].mean()
+        judges[0, aside], judges[1 : problem.model.n_scale, aside] = -np.inf, 0.0
+        free[problem.model.moving] = np.isfinite(judges[0])
+        self.at = Parameters(at.scores, judges, at.common).normalised(problem.model)
+        self.problem = Problem(problem.cells, problem.model, self.at, free, problem.free_common)
+        return True
 
-    def _with(self, log_tau: np.ndarray) -> dict[str, float]:
-        return self.spread | dict(zip(self.unknown, np.exp(log_tau).tolist(), strict=True))
+    def marginal(self, spread: Spread) -> float:
+        """`Problem.marginal` at the last mode."""
+        return self.problem.marginal(self.problem.at(self.at), spread)
+
+    def beside(self, spread: Spread) -> float:
+        """The same for standard deviations next to those of the last mode, to first order."""
+        return self.problem.marginal(self.problem.near(self.problem.at(self.at), spread), spread)
+
+    def without(self, name: str) -> Climb:
+        """The same with a further block at zero."""
+        problem, place = self.problem, self.problem.model.place(name)
+        free, common = problem.free_common.copy(), self.at.common.copy()
+        free[place], common[place] = False, 0.0
+        at = replace(self.at, common=common)
+        return Climb(Problem(problem.cells, problem.model, at, problem.free, free), at, self.settings)
+
+
+def fitted_spread(climb: Climb, known: Spread, bounds: Mapping[str, tuple[float, float]]) -> tuple[Climb, Spread]:
+    """Standard deviations at which the likelihood is highest with all that is shrunk integrated out.
+
+    Parameters
+    ----------
+    known : mapping of str to float
+        Those that are given.
+    bounds : mapping of str to pair of floats
+        Of the others. Those of the members' blocks have a weak prior, log tau being standard normal, and a further
+        block that gains nothing is left out: its standard deviation is zero.
+
+    Returns
+    -------
+    climb : Climb
+        At the mode.
+    spread : mapping of str to float
+    """
+    from scipy.optimize import minimize  # loads slowly, and seldom is needed
+
+    names, further = list(bounds), {block.name for block in climb.problem.model.further}
+    prior = np.array([name not in further for name in names], float)
+
+    def falls(log_tau: FloatArray) -> tuple[float, FloatArray]:
+        """Minus the log marginal likelihood with its prior, and its slopes by differences between neighbours."""
+
+        def spread(log_tau: FloatArray) -> Spread:
+            return {**known, **dict(zip(names, np.exp(log_tau).tolist(), strict=True))}
+
+        climb.to(spread(log_tau))
+        value = climb.marginal(spread(log_tau))
+        beside = [climb.beside(spread(log_tau + step)) - value for step in DIFFERENCE * np.eye(len(names))]
+        return -value + 0.5 * log_tau @ (prior * log_tau), -np.array(beside) / DIFFERENCE + prior * log_tau
+
+    start = np.array(
+        [0.0 if flat else np.log(np.sqrt(np.prod(bounds[n]))) for n, flat in zip(names, prior, strict=True)]
+    )
+    if names:
+        ends = [tuple(np.log(bounds[name])) for name in names]
+        log_tau = minimize(falls, start, jac=True, bounds=ends, method="L-BFGS-B").x
+        known = {**known, **dict(zip(names, np.exp(log_tau).tolist(), strict=True))}
+    climb.to(known)
+    for name in further & {*names}:
+        smaller = climb.without(name)
+        rest = {other: tau for other, tau in known.items() if other != name}
+        smaller.to(rest)
+        if climb.marginal(known) <= smaller.marginal(rest) + STILL:
+            climb, known = smaller, rest
+    return climb, known
 
 
 def maximise(cells: Comparisons, model: Model, settings: Penalised) -> Solution:
     """The penalised maximum, with standard deviations given or found; they are the solution's `spread`."""
-    problem = problem_of(cells, model)
-    marginal = _Marginal(problem, settings)
-    log_tau = np.zeros(len(marginal.unknown))
-    if marginal.unknown:
-        from scipy.optimize import minimize  # loads slowly, and seldom is needed
+    climb = Climb(problem_of(cells, model), Parameters.zeros(model, cells), settings)
+    names = ("scores", *model.free_blocks)
+    known = {name: getattr(settings, name) for name in names if getattr(settings, name) is not None}
+    bounds = {name: (NARROWEST, WIDEST) for name in names if name not in known}
+    bounds |= {block.name: REACH for block in model.further if block.shrunk}
+    climb, spread = fitted_spread(climb, known, bounds)
+    in_order = {name: spread[name] for name in (*names, *spread)}
+    status = Status.SHRUNK if climb.done else Status.ITERATION_LIMIT
+    return Solution(climb.at, evaluate(cells, model, climb.at), status, climb.steps, spread=in_order)
 
-        bounds = [(np.log(NARROWEST), np.log(WIDEST))] * len(log_tau)
-        log_tau = minimize(marginal.falls, log_tau, jac=True, bounds=bounds, method="L-BFGS-B").x
-    spread = marginal.settle(log_tau)
-    here = problem.parameters(marginal.x)
-    status = Status.SHRUNK if marginal.done else Status.ITERATION_LIMIT
-    return Solution(here, evaluate(cells, model, here), status, marginal.steps, spread=spread)
+
+def with_further(
+    cells: Comparisons,
+    model: Model,
+    start: Parameters,
+    free: BoolArray,
+    settings: Penalised,
+    known: Spread | None = None,
+) -> Solution:
+    """The maximum with further blocks that a member's own maximum leads to, the shrunk ones held by their prior.
+
+    Parameters
+    ----------
+    start : Parameters
+        The member's own maximum, further blocks at zero.
+    free : bool array, shape (B, K)
+        Parameters of the judges that move.
+    settings : Penalised
+        Tolerance and steps; standard deviations of members' blocks have no part in this.
+    known : mapping of str to float, optional
+        Standard deviations of the shrunk blocks, zero of those that are left out; else they are found.
+    """
+    climb = Climb(Problem(cells, model, start, free), start, settings)
+    shrunk = [block for block in model.further if block.shrunk]
+    if known is None:
+        unit = max(float(start.scores.std()), SMALLEST_UNIT) * scale(model, start)[0]
+        units = {block.name: unit if block.role is Role.QUALITY else 1.0 for block in shrunk}
+        climb, spread = fitted_spread(climb, {}, {name: (REACH[0] * u, REACH[1] * u) for name, u in units.items()})
+    else:
+        spread = {name: tau for name, tau in known.items() if tau > 0}
+        for block in shrunk:
+            if block.name not in spread:
+                climb = climb.without(block.name)
+        climb.to(spread)
+    status = Status.BOUNDARY if not climb.at.in_play.all() else Status.INTERIOR
+    status = status if climb.done else Status.ITERATION_LIMIT
+    unbounded = unbounded_judges(model, climb.at)
+    status = Status.UNBOUNDED if unbounded else status
+    return Solution(climb.at, evaluate(cells, model, climb.at), status, climb.steps, unbounded, spread=spread)

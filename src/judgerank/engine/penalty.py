@@ -1,4 +1,10 @@
-"""The penalty of shrinkage: its precision as a matrix, or as blocks and a few directions across them."""
+"""The penalty of shrinkage: its precision as a matrix, or as blocks and a few directions across them.
+
+Blocks are shrunk that have a standard deviation, by name: `scores`, those that every judge has, and further ones.
+What is added to the quality of an answer, scores among it, is shrunk times the mean discrimination: on the scale
+on which discriminations have the mean one. Where their geometric mean is one, all of it could be shrunk by the
+fall of a single judge who says next to nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,61 +15,85 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.engine.arrow import Arrow
 from judgerank.engine.sums import Evaluation
+from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 WIDE = 10.0  # standard deviation of a block's mean, where it is free: it stays finite and moves freely
+ALPHA = "log_discrimination"
+Spread = Mapping[str, float]
 
 
-def penalty(model: Model, at: Parameters, spread: Mapping[str, float]) -> np.ndarray:
-    """Precision matrix at a point of the free parameters (s, judges' blocks), of which the first two sum to zero.
+def penalty(model: Model, at: Parameters, spread: Spread) -> FloatArray:
+    """Precision matrix at a point of (s, judges' blocks, further blocks), shape (D, D), D = N + B K + P.
 
     Parameters
     ----------
     at : Parameters
-        The precision depends on it, since the prior is of the scores times the mean discrimination.
+        The precision depends on it, since the prior is of qualities times the mean discrimination.
     spread : mapping of str to float
-        Standard deviation by block, ``scores`` among them.
-
-    Returns
-    -------
-    float array, shape (D, D)
+        Standard deviation by block.
     """
-    n_models = len(at.scores)
-    mean_gamma, share = scale(model, at)
-    precision = apart(model, n_models, at.judges.shape[1], spread)
-    # J'J of the scaled scores' derivatives J = (I, s share') over their scale
-    square, by_judge = (mean_gamma / spread["scores"]) ** 2, slice(n_models, n_models + len(share))
-    np.fill_diagonal(precision[:n_models, :n_models], square)
-    cross = square * (at.scores[:, None] * share)
-    precision[:n_models, by_judge], precision[by_judge, :n_models] = cross, cross.T
-    precision[by_judge, by_judge] += square * (at.scores @ at.scores) * (share[:, None] * share)
+    n, k = len(at.scores), at.judges.shape[1]
+    precision = np.diag(_by_itself(model, at, spread))
+    for row, name in enumerate(model.judge_blocks):
+        if name in spread and name != ALPHA:  # their mean is free, or nearly so
+            place = slice(n + row * k, n + (row + 1) * k)
+            precision[place, place] += _of_mean(spread[name] ** 2, k)
+    squares, values = qualities(model, at, spread)
+    if not squares.any():
+        return precision
+    # J'J of the scaled qualities' derivatives J = (I, values share') over their scale
+    precision[np.diag_indices_from(precision)] += squares
+    _, share = scale(model, at)
+    judges, pull = slice(n, n + len(share)), squares * values
+    cross = pull[:, None] * share
+    precision[:, judges] += cross
+    precision[judges] += cross.T
+    precision[judges, judges] += (pull @ values) * (share[:, None] * share)
     return precision
 
 
-def scale(model: Model, at: Parameters) -> tuple[float, np.ndarray]:
+def qualities(model: Model, at: Parameters, spread: Spread) -> tuple[FloatArray, FloatArray]:
+    """Precision and value of every shrunk part of a quality, zero for all else, both of shape (D,)."""
+    n, judges = len(at.scores), at.judges.size
+    squares, values = np.zeros(n + judges + len(at.common)), np.zeros(n + judges + len(at.common))
+    shrunk = [("scores", slice(0, n), at.scores)] if "scores" in spread else []
+    for block in model.further:
+        if block.role is Role.QUALITY and block.name in spread:
+            place = model.place(block.name)
+            shrunk.append((block.name, slice(n + judges + place.start, n + judges + place.stop), at.common[place]))
+    mean_gamma = scale(model, at)[0] if shrunk else 1.0
+    for name, there, of in shrunk:
+        squares[there], values[there] = (mean_gamma / spread[name]) ** 2, of
+    return squares, values
+
+
+def scale(model: Model, at: Parameters) -> tuple[float, FloatArray]:
     """Mean discrimination, and each judge's share of their sum; one and nothing where there is none to fit."""
-    if "log_discrimination" not in free_blocks(model):
+    if not model.weighs_judges:
         return 1.0, np.empty(0)
     gamma = np.exp(at.judges[0])
     total = gamma.sum()
     return float(total) / len(gamma), gamma / total
 
 
-def apart(model: Model, n_models: int, n_judges: int, spread: Mapping[str, float]) -> np.ndarray:
-    """Precision matrix of the judges' blocks; that of the scores is left zero."""
-    names = free_blocks(model)
-    precision = np.zeros((n_models + len(names) * n_judges,) * 2)
-    for number, name in enumerate(names):
-        square, place = spread[name] ** 2, n_models + number * n_judges
-        block = precision[place : place + n_judges, place : place + n_judges]
-        if name != "log_discrimination":  # their mean is free, or nearly so
-            block += _of_mean(square, n_judges)
-        block.flat[:: n_judges + 1] += 1 / square
-    return precision
+def _by_itself(model: Model, at: Parameters, spread: Spread) -> FloatArray:
+    """Diagonal of the precision but for qualities, shape (D,)."""
+    n, k = len(at.scores), at.judges.shape[1]
+    diagonal = np.zeros(n + at.judges.size + len(at.common))
+    for row, name in enumerate(model.judge_blocks):
+        if name in spread:
+            diagonal[n + row * k : n + (row + 1) * k] = spread[name] ** -2
+    common = diagonal[n + at.judges.size :]
+    for block in model.further:
+        if block.role is not Role.QUALITY and block.name in spread:
+            common[model.place(block.name)] = spread[block.name] ** -2
+    return diagonal
 
 
-def free_blocks(model: Model) -> tuple[str, ...]:
-    return model.judge_blocks[model.fixed_scale :]
+def flat(at: Parameters) -> FloatArray:
+    """All parameters in one vector, shape (D,), zero in place of those that are not finite."""
+    return np.r_[at.scores, np.where(np.isfinite(at.judges), at.judges, 0.0).ravel(), at.common]
 
 
 def _of_mean(square: float, n_judges: int) -> float:
@@ -71,32 +101,44 @@ def _of_mean(square: float, n_judges: int) -> float:
     return (1 / (square + n_judges * WIDE**2) - 1 / square) / n_judges
 
 
-def apart_times(model: Model, full: FloatArray, n_models: int, spread: Mapping[str, float]) -> FloatArray:
-    """The matrix of `apart` times a vector, shape (D,)."""
-    names, image = free_blocks(model), np.zeros_like(full)
-    many = (len(full) - n_models) // max(1, len(names))
-    for number, name in enumerate(names):
-        place = slice(n_models + number * many, n_models + (number + 1) * many)
-        image[place] = full[place] / spread[name] ** 2
-        if name != "log_discrimination":
-            image[place] += _of_mean(spread[name] ** 2, many) * full[place].sum()
+def apart_times(model: Model, at: Parameters, spread: Spread) -> FloatArray:
+    """The precision but for qualities times the parameters, shape (D,); what is not finite counts as zero."""
+    n, k, values = len(at.scores), at.judges.shape[1], flat(at)
+    image = _by_itself(model, at, spread) * values
+    for row, name in enumerate(model.judge_blocks):
+        if name in spread and name != ALPHA:
+            place = slice(n + row * k, n + (row + 1) * k)
+            image[place] += _of_mean(spread[name] ** 2, k) * values[place].sum()
     return image
 
 
-def log_prior_determinant(model: Model, n_models: int, n_judges: int, spread: Mapping[str, float]) -> float:
-    """Log-determinant of the precision of the scaled scores and of `apart`, in coordinates that sum to zero."""
-    total = np.log(n_models) - 2 * (n_models - 1) * np.log(spread["scores"])
-    for name in free_blocks(model):
+def log_prior_determinant(model: Model, at: Parameters, spread: Spread) -> float:
+    """Log-determinant of the precision of scaled qualities and all else, in coordinates that sum to zero."""
+    n, k, total = len(at.scores), at.judges.shape[1], 0.0
+    if "scores" in spread:
+        total += np.log(n) - 2 * (n - 1) * np.log(spread["scores"])
+    for name in model.free_blocks:
+        if name not in spread:
+            continue
         square = spread[name] ** 2
-        if name == "log_discrimination":
-            total += np.log(n_judges) - (n_judges - 1) * np.log(square)
+        if name == ALPHA:
+            total += np.log(k) - (k - 1) * np.log(square)
         else:
-            total -= (n_judges - 1) * np.log(square) + np.log(square + n_judges * WIDE**2)
+            total -= (k - 1) * np.log(square) + np.log(square + k * WIDE**2)
+    for block in model.further:
+        if block.name in spread:
+            total -= 2 * len(block.labels) * np.log(spread[block.name])
     return float(total)
 
 
-def arrow(model: Model, at: Parameters, here: Evaluation, spread: Mapping[str, float], observed: bool) -> Arrow:
-    """Information of the comparisons, in the scores and the free blocks, and that of the penalty.
+def n_scaled(model: Model, at: Parameters, spread: Spread) -> int:
+    """Number of free qualities that are shrunk: of scores one less, since they sum to zero."""
+    of_blocks = sum(len(b.labels) for b in model.further if b.role is Role.QUALITY and b.name in spread)
+    return of_blocks + (len(at.scores) - 1) * ("scores" in spread)
+
+
+def arrow(model: Model, at: Parameters, here: Evaluation, spread: Spread, observed: bool) -> Arrow:
+    """Information of the comparisons, in the scores and what every judge has, and that of the penalty on it all.
 
     Parameters
     ----------
@@ -104,7 +146,7 @@ def arrow(model: Model, at: Parameters, here: Evaluation, spread: Mapping[str, f
         With the information in logarithms of discriminations; the expected one, or with `observed` minus the
         Hessian.
     """
-    names, n, k = free_blocks(model), len(at.scores), at.judges.shape[1]
+    names, n, k = model.free_blocks, len(at.scores), at.judges.shape[1]
     mean_gamma, share = scale(model, at)
     square, blocks = (mean_gamma / spread["scores"]) ** 2, slice(model.fixed_scale, None)
     size, width = square * (at.scores @ at.scores), n + len(names) * k
@@ -116,7 +158,7 @@ def arrow(model: Model, at: Parameters, here: Evaluation, spread: Mapping[str, f
         columns += [np.r_[at.scores, np.zeros(width - n)], np.r_[np.zeros(n), share, np.zeros(width - n - k)]]
         held.append((np.sqrt(own[:, 0, 0].mean()), slice(n, n + k)))
     for number, name in enumerate(names):
-        if name != "log_discrimination":
+        if name != ALPHA:
             columns.append(_ones(width, slice(n + number * k, n + (number + 1) * k)))
             weights.append(_of_mean(spread[name] ** 2, k))
     sums = np.array([_ones(width, place) / np.sqrt(place.stop - place.start) for _, place in held]).T

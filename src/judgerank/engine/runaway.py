@@ -74,7 +74,7 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
         part = cells.with_judges(cells.judges[k] for k in play)
         away = np.isin(play, unbounded)
         problem, start = _alone(part, model, Parameters(at.scores, at.judges[:, play]), away)
-        x, _, done, more = problem.mode(start, {"scores": 1.0}, Penalised())
+        x, _, done, more = problem.mode(start, {}, Penalised())
         here, steps = problem.parameters(x), steps + more
         new = set(unbounded_judges(model, here) or unerring_judges(part, model, here)) - set(np.flatnonzero(away))
         unbounded = tuple(sorted({*unbounded, *play[list(new)].tolist()}))
@@ -125,5 +125,5 @@ def _alone(part: Comparisons, model: Model, at: Parameters, away: np.ndarray) ->
     free[: model.fixed_scale] = False
     chosen = np.r_[np.ones(len(at.scores), bool), free.ravel()]
     precision = penalty_alone(judges, len(at.scores), away)[np.ix_(chosen, chosen)]
-    problem = Problem(part, model, judges, precision)
+    problem = Problem(part, model, Parameters(at.scores, judges), free, alone=precision)
     return problem, problem.at(at)

@@ -49,17 +49,18 @@ def mixture(
     if found.spread is None:  # no penalty
         return ((1.0, found),)
     known = found.spread
-    problem = problem_of(cells, model)
+    problem = problem_of(cells, model, known)
     start = problem.at(found.parameters)
-    fitted = [name for name in known if getattr(settings, name) is None]
+    fitted = [name for name in known if getattr(settings, name, None) is None]
     if not fitted:
         return ((1.0, found),)
+    of_members = [name for name in fitted if name in ("scores", *model.judge_blocks)]  # which have a prior
 
     def moved(name: str, by: float) -> tuple[float, Solution]:
         """Log posterior density of log tau, and the fit, where one of them has moved."""
         spread = {**known, name: known[name] * np.exp(by)}
         x = problem.mode(start, spread, settings)[0]
-        density = problem.marginal(x, spread) - 0.5 * sum(np.log(spread[other]) ** 2 for other in fitted)
+        density = problem.marginal(x, spread) - 0.5 * sum(np.log(spread[other]) ** 2 for other in of_members)
         at = problem.parameters(x)
         return density, replace(found, parameters=at, evaluation=evaluate(cells, model, at), spread=spread)
 

@@ -97,6 +97,7 @@ class At:
                 log_tie = _times(rows.spread(values), column)
         if log_tie is not None:
             log_tie = self._with(Role.TIE, log_tie, at)
+        self.log_nu = log_tie
         self.nu = None if log_tie is None else np.exp(log_tie)
         self.eta = self._with(Role.OFFSET, eta, at)
         self.law = Law(self.eta, self.nu)
