@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import FitResult
+from judgerank import Fit
 from judgerank.data.errors import DataError, DataUnavailableError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
@@ -69,7 +69,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     return tables
 
 
-def lead(fitted: FitResult, level: float, **place: str) -> dict[str, object]:
+def lead(fitted: Fit, level: float, **place: str) -> dict[str, object]:
     """Difference between the two highest scores with its standard error and interval, as a row."""
     first, second = fitted.ranks.sort_values().index[:2]
     found = fitted.contrast({first: 1, second: -1}, level)
@@ -77,7 +77,7 @@ def lead(fitted: FitResult, level: float, **place: str) -> dict[str, object]:
     return {**place, **names, "difference": found.pop("estimate"), **found}
 
 
-def votes_table(judged: FitResult, voted: FitResult, votes: Judgments, level: float) -> Table:
+def votes_table(judged: Fit, voted: Fit, votes: Judgments, level: float) -> Table:
     """Scores of people's votes, all people alike, beside the judges' scores of the same models."""
     both = judged.scores.index.intersection(voted.scores.index)
     if both.empty:
@@ -96,7 +96,7 @@ def votes_table(judged: FitResult, voted: FitResult, votes: Judgments, level: fl
     return Table(frame.sort_values("rank_votes").rename_axis("model").reset_index(), caption)
 
 
-def _note(fitted: FitResult) -> str:
+def _note(fitted: Fit) -> str:
     """What a reader must know of a fit that has no interior maximum, or has not reached one."""
     if fitted.judges_at_zero:
         names = ", ".join(fitted.judges_at_zero)

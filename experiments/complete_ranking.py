@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import FitResult, fit
+from judgerank import Fit, fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from judgerank.engine.sums import evaluate
@@ -71,13 +71,13 @@ def without(comparisons: Comparisons, judges: list[str]) -> Comparisons:
     return comparisons.with_judges([judge for judge in comparisons.judges if judge not in judges])
 
 
-def ranked(fits: dict[str, FitResult], level: float) -> pd.DataFrame:
+def ranked(fits: dict[str, Fit], level: float) -> pd.DataFrame:
     """Both fits by model with the difference of their ranks, as in Table A.7."""
     ranking = leaderboard(fits["judge_aware"], fits["btl"], level)
     return ranking.assign(rank_difference=ranking["rank_btl"] - ranking["rank_judge_aware"])
 
 
-def not_told_from_zero(fitted: FitResult, level: float) -> list[str]:
+def not_told_from_zero(fitted: Fit, level: float) -> list[str]:
     """Judges at zero, and judges whose interval given the scores reaches zero.
 
     Given the scores, since otherwise one judge near zero, whose logarithm is nearly free, would take the scale of
@@ -89,7 +89,7 @@ def not_told_from_zero(fitted: FitResult, level: float) -> list[str]:
     return [judge for judge, clear in zip(fitted.comparisons.judges, told, strict=True) if not clear]
 
 
-def widths(fits: dict[str, FitResult], level: float) -> pd.DataFrame:
+def widths(fits: dict[str, Fit], level: float) -> pd.DataFrame:
     """The fits' rows with widths over the spread of scores, and reductions against BTL (section 5.3)."""
     rows = fit_rows(list(fits.values()), level).assign(fit=list(fits))
     rows["relative_width"] = rows["mean_width"] / [fitted.scores.std(ddof=0) for fitted in fits.values()]

@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import FitResult, fit
+from judgerank import Fit, fit
 from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam, iterates
 from judgerank.engine.sums import evaluate
@@ -54,7 +54,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 
 
 def one_model_under_several_names(
-    cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, FitResult]
+    cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]
 ) -> dict[str, Table]:
     """How alike judges answer on shared items, and the fits with the suspected ids merged into one judge."""
     pairs, kinds, rows = [], [], []
@@ -93,7 +93,7 @@ def panel(answers: pd.DataFrame) -> pd.DataFrame:
     return table.astype("Int64").sort_values("table_a5").rename_axis("judge").reset_index()
 
 
-def against_paper(table: pd.DataFrame, ultrafeedback: FitResult, length: int) -> dict[str, Table]:
+def against_paper(table: pd.DataFrame, ultrafeedback: Fit, length: int) -> dict[str, Table]:
     """The printed columns beside ours, and how UltraFeedback's came about."""
     ours = table.pivot(index="judge", columns="dataset", values="discrimination")
     check = published.compare("judge_discrimination", ours, ["mt_bench", "ultrafeedback"], table="Table A.8")
@@ -113,7 +113,7 @@ def against_paper(table: pd.DataFrame, ultrafeedback: FitResult, length: int) ->
     }
 
 
-def searched(cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, FitResult]) -> dict[str, Table]:
+def searched(cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) -> dict[str, Table]:
     """Which settings of Algorithm 1, of a finite list, give the printed columns."""
     found, varied = [], {name: list(cfg.search[name]) for name in ("steps", "epsilon", "answers")}
     for name in ("ultrafeedback", "mt_bench"):
@@ -152,7 +152,7 @@ def _most(rows: pd.DataFrame) -> tuple[int, int]:
     return int(best["matched"]), int(best["of"])
 
 
-def follow(fitted: FitResult, length: int) -> tuple[pd.DataFrame, int, pd.DataFrame]:
+def follow(fitted: Fit, length: int) -> tuple[pd.DataFrame, int, pd.DataFrame]:
     """Algorithm 1 on the cells of a fit.
 
     Returns

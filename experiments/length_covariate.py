@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import FitResult, fit
+from judgerank import Fit, fit
 from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam
 from judgerank.inference.wald import likelihood_ratio
@@ -68,7 +68,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     }
 
 
-def slope_table(length: FitResult, level: float, truth: pd.DataFrame | None) -> pd.DataFrame:
+def slope_table(length: Fit, level: float, truth: pd.DataFrame | None) -> pd.DataFrame:
     """Discriminations and slopes with intervals by judge, the truth beside them where it is known."""
     rows = length.confidence_intervals(level).set_index("name")
     parts = [rows[rows["parameter"] == parameter] for parameter in ("discrimination", "slope")]

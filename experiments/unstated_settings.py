@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank import FitResult, fit
+from judgerank import Fit, fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam
@@ -83,7 +83,7 @@ def end_search(kept: Comparisons, cfg: DictConfig) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values("reproduced", ascending=False, kind="stable", ignore_index=True)
 
 
-def table_2_search(judgments: Judgments, whole: FitResult, cfg: DictConfig) -> dict[str, pd.DataFrame]:
+def table_2_search(judgments: Judgments, whole: Fit, cfg: DictConfig) -> dict[str, pd.DataFrame]:
     """Table 2: first the sample, by BTL's correlations; then where on it the judge-aware iteration stopped."""
     text, c = published.table("in_text")["printed"], judgments.comparisons
     judges = published.table("mixed_judges").index.tolist()
@@ -111,7 +111,7 @@ def table_2_search(judgments: Judgments, whole: FitResult, cfg: DictConfig) -> d
 
 
 def turned_search(
-    part: Comparisons, stopped: FitResult, btl: FitResult, reference: pd.Series, cfg: DictConfig
+    part: Comparisons, stopped: Fit, btl: Fit, reference: pd.Series, cfg: DictConfig
 ) -> pd.DataFrame:
     """Table 2 by the stop found where the same comparisons are told of otherwise, so that sums round otherwise."""
     settings, rows = replace(stopped.settings, max_iterations=stopped.solution.iterations), []

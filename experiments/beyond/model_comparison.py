@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import FitResult, fit
+from judgerank import Fit, fit
 from judgerank.data.connectivity import position_share
 from judgerank.data.judgments import Judgments
 from judgerank.fits.crossvalidation import cross_validated, folds_of
@@ -74,7 +74,7 @@ def people(judgments: Judgments) -> pd.Series | None:
     return published.numbers("chatbot_arena_human", "elo")
 
 
-def members_table(fits: dict[str, FitResult], scores: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
+def members_table(fits: dict[str, Fit], scores: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
     """One row per member: fit, test against the member it contains, held-out scores, agreement with people.
 
     Likelihoods of two outcomes and of three cannot be compared with each other, nor penalised maxima with either.
@@ -106,7 +106,7 @@ def members_table(fits: dict[str, FitResult], scores: pd.DataFrame, judgments: J
     return pd.DataFrame(rows)
 
 
-def people_table(cfg, judgments: Judgments, fits: dict[str, FitResult], reference: pd.Series) -> pd.DataFrame:
+def people_table(cfg, judgments: Judgments, fits: dict[str, Fit], reference: pd.Series) -> pd.DataFrame:
     """Spearman with people by member, and how it differs from the judge-aware one, with percentile intervals.
 
     Differences are paired: every member is fitted to the same resamples of the questions. What people's own
@@ -129,7 +129,7 @@ def people_table(cfg, judgments: Judgments, fits: dict[str, FitResult], referenc
     return pd.DataFrame(rows)
 
 
-def judges_table(fits: dict[str, FitResult], judgments: Judgments, level: float) -> pd.DataFrame:
+def judges_table(fits: dict[str, Fit], judgments: Judgments, level: float) -> pd.DataFrame:
     """Discrimination with and without positions, position, and ties, by judge."""
     fitted = fits["position_aware"]
     rows = fitted.confidence_intervals(level)

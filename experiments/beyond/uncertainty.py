@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from judgerank import FitResult, fit
+from judgerank import Fit, fit
 from judgerank.data.judgments import Judgments
 from judgerank.inference.wald import wald
 from judgerank.order.pairs import orders_by_errors, pairwise, rank_intervals
@@ -80,7 +80,7 @@ def _study(
     return study
 
 
-def bootstrapped(cfg: DictConfig, judgments: Judgments, fitted: FitResult) -> np.ndarray:
+def bootstrapped(cfg: DictConfig, judgments: Judgments, fitted: Fit) -> np.ndarray:
     """Standardised scores of the resamples that have a fit, shape (B, N)."""
     member = fitted.model.name
     asked = Asked(judgments.comparisons, judgments.question, member, start=fitted.solution.parameters)
@@ -89,7 +89,7 @@ def bootstrapped(cfg: DictConfig, judgments: Judgments, fitted: FitResult) -> np
     return np.array([record["scores"] for record in study.records(cell) if "scores" in record])
 
 
-def errors_table(plug_in: FitResult, clustered: FitResult, resamples: np.ndarray, level: float) -> pd.DataFrame:
+def errors_table(plug_in: Fit, clustered: Fit, resamples: np.ndarray, level: float) -> pd.DataFrame:
     """Standardised scores with errors and intervals of each kind, by falling score."""
     scores = plug_in.scores / plug_in.scores.std(ddof=0)
     columns = {"model": scores.index, "score": scores.to_numpy(), "plug_in": standardised_errors(plug_in)}

@@ -10,8 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what is here to import; each is loaded when it is first asked for
-    from judgerank.blocks.fit import fit_blocks
-    from judgerank.blocks.result import BlockFit
     from judgerank.boards.comparing import compare
     from judgerank.boards.moving import place
     from judgerank.data.comparisons import Comparisons
@@ -36,12 +34,10 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.engine.solution import Status
     from judgerank.fits.fit import fit
     from judgerank.fits.loading import load
-    from judgerank.fits.result import FitResult
+    from judgerank.fits.result import Fit
     from judgerank.model.block import Block, Records
     from judgerank.order.pairs import pairwise, rank_intervals
     from judgerank.people.report import people_report
-    from judgerank.questions.fit import fit_questions
-    from judgerank.questions.result import QuestionFit
     from judgerank.ranking.ranking import rank
     from judgerank.reading.large.cells import aggregate
     from judgerank.reading.read import read_judgments as read
@@ -52,8 +48,6 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
 
 _FROM = {
     "model.block": ["Block", "Records"],
-    "blocks.fit": ["fit_blocks"],
-    "blocks.result": ["BlockFit"],
     "boards.comparing": ["compare"],
     "boards.moving": ["place"],
     "data.comparisons": ["Comparisons"],
@@ -65,11 +59,9 @@ _FROM = {
     "fits.fit": ["fit"],
     "ranking.ranking": ["rank"],
     "people.report": ["people_report"],
-    "questions.fit": ["fit_questions"],
-    "questions.result": ["QuestionFit"],
     "order.pairs": ["pairwise", "rank_intervals"],
     "reading.read": ["read"],
-    "fits.result": ["FitResult"],
+    "fits.result": ["Fit"],
     "reading.large.cells": ["aggregate"],
     "engine.adam": ["Adam"],
     "engine.localized": ["Localized"],
@@ -85,7 +77,6 @@ _MODULE = {name: module for module, names in _FROM.items() for name in names}
 __all__ = [
     "Adam",
     "Block",
-    "BlockFit",
     "ChecksumError",
     "Comparisons",
     "ConfigError",
@@ -93,7 +84,7 @@ __all__ = [
     "DataUnavailableError",
     "DisconnectedError",
     "EndpointError",
-    "FitResult",
+    "Fit",
     "JudgerankError",
     "Localized",
     "MethodUnavailableError",
@@ -103,7 +94,6 @@ __all__ = [
     "NotAsStoredError",
     "NotIdentifiedError",
     "Penalised",
-    "QuestionFit",
     "Records",
     "Status",
     "__version__",
@@ -111,8 +101,6 @@ __all__ = [
     "compare",
     "effective_judges",
     "fit",
-    "fit_blocks",
-    "fit_questions",
     "fragility",
     "load",
     "pairwise",

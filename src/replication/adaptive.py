@@ -16,7 +16,7 @@ from judgerank.adaptive.rounds import collect_until
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import Order, orders
 from replication.correlation import kendall
@@ -65,7 +65,7 @@ def stopped(settings: dict, rng: np.random.Generator) -> Record:
         at = scores[[int(name.removeprefix("m")) for name in order.models]]
         return order.p_value[i, j].max() * goal.false_claims(len(scores)), bool((at[i] > at[j]).all())
 
-    def watch(result: FitResult, order: Order | None) -> dict[str, float]:
+    def watch(result: Fit, order: Order | None) -> dict[str, float]:
         hurdle = spent_at(next(looks), alpha)
         if order is None:
             return {"p": np.nan, "right": np.nan, "independent": False}
@@ -93,7 +93,7 @@ def played_back(settings: dict, rng: np.random.Generator, shared: tuple[Comparis
     """One data set played back by one rule: Kendall's tau with the fit of all of it, and errors, at every look."""
     rows, reference = shared
 
-    def watch(result: FitResult, order: Order | None) -> dict[str, float]:
+    def watch(result: Fit, order: Order | None) -> dict[str, float]:
         tau = kendall(result.solution.parameters.scores, reference)
         try:
             return {"tau": tau, "error": float(standardised_errors(result).mean())}

@@ -20,7 +20,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.engine.settings import Settings, kind
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from replication.schemas import register
 from replication.schemas.ranges import nearest, require_known_and_in_range
 from replication.schemas.simulation import Setting
@@ -63,7 +63,7 @@ def solver_settings(solver: DictConfig, model: str) -> Settings:
     return kind(name)(**values)
 
 
-def both_fits(solver: DictConfig, comparisons: Comparisons) -> dict[str, FitResult]:
+def both_fits(solver: DictConfig, comparisons: Comparisons) -> dict[str, Fit]:
     """The judge-aware and the unweighted fit by the configured solver."""
     comparisons = comparisons.aggregate()  # once for both
     return {m: fit(comparisons, m, solver_settings(solver, m)) for m in ("judge_aware", "btl")}

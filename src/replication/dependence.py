@@ -17,7 +17,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import Parameters
 from judgerank.model.simulate import generator
@@ -72,7 +72,7 @@ def refitted(rng: np.random.Generator, asked: Asked) -> np.ndarray:
 
 
 def agreements(
-    seed: int, resamples: int, judgments: Judgments, fits: Mapping[str, FitResult], reference: pd.Series
+    seed: int, resamples: int, judgments: Judgments, fits: Mapping[str, Fit], reference: pd.Series
 ) -> pd.DataFrame:
     """Spearman correlation of each fit's scores with a reference, on the same resamples of the questions for all.
 
@@ -80,7 +80,7 @@ def agreements(
     ----------
     seed, resamples : int
     judgments : Judgments
-    fits : mapping of str to FitResult
+    fits : mapping of str to Fit
         Fits of all judgments, without penalty, by name.
     reference : Series
         By model; models that are not in it take no part.
@@ -135,7 +135,7 @@ def drawn(rng: np.random.Generator, asked: Asked, question_sd: float) -> Compari
     return replace(c, outcome=(rng.random(len(c)) < expit(eta)).astype(float))
 
 
-def limit(asked: Asked, question_sd: float) -> FitResult:
+def limit(asked: Asked, question_sd: float) -> Fit:
     """What fits of such data converge to: the fit to the expected outcomes.
 
     The mean over questions of a logistic curve is flatter than the curve, so it is not the truth itself.
@@ -184,7 +184,7 @@ def calibrated(settings: dict, rng: np.random.Generator, asked: Asked) -> Record
     return record
 
 
-def standardised_errors(result: FitResult) -> np.ndarray:
+def standardised_errors(result: Fit) -> np.ndarray:
     """Standard errors of the standardised scores, shape (N,)."""
     n = len(result.scores)
     return np.sqrt(np.diag(standardised(result.scores.to_numpy(), result.covariance[:n, :n])[1]))

@@ -17,7 +17,7 @@ from hydra import compose
 from omegaconf import DictConfig
 from scipy.special import expit
 
-from judgerank import Comparisons, Records, fit, fit_blocks
+from judgerank import Comparisons, Records, fit
 from judgerank.model.members import Parameters
 from judgerank.model.naming import named
 from judgerank.model.simulate import draw_outcomes, draw_truth, generator, uniform_triples
@@ -126,7 +126,7 @@ def against_further(records: Records, blocks: Sequence[str], title: str) -> Iter
     """Fits with further blocks against the judge-aware fit, both of raw comparisons."""
     one = seconds(lambda: fit(replace(records.comparisons), "judge_aware"), 21)
     for block in blocks:
-        whole = seconds(lambda block=block: fit_blocks(_fresh(records), [block], "judge_aware"), 5)  # type: ignore[misc]
+        whole = seconds(lambda block=block: fit(_fresh(records), "judge_aware", blocks=[block]), 5)  # type: ignore[misc]
         goal = "" if any(each.shrunk for each in named(block)) else "at most 4"
         yield f"judge-aware fit with block {block} / without, {title}", whole, one, goal
 

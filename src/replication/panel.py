@@ -11,17 +11,18 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoMaximumError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.result import FitResult
+from judgerank.engine.questions.groups import grouped
+from judgerank.engine.questions.marginal import Marginal
+from judgerank.engine.questions.maximum import SHARP
+from judgerank.engine.questions.point import at_rows
+from judgerank.engine.questions.quadrature import sampled
+from judgerank.fits.fit import fit
+from judgerank.fits.heldout import held_out
+from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
 from judgerank.model.members import Parameters
 from judgerank.model.simulate import generator
-from judgerank.questions.fit import fit_questions
-from judgerank.questions.heldout import held_out
-from judgerank.questions.marginal import judges_of
-from judgerank.questions.parts import at_rows
-from judgerank.questions.quadrature import sampled
-from judgerank.questions.result import QuestionFit
 from replication.dependence import standardised_errors
 from replication.replicate import Record
 
@@ -30,7 +31,7 @@ DESIGNS = {"one pair": (150, 1), "many pairs": (30, 10)}  # questions, and pairs
 MEMBER = "position_aware_ties"
 
 
-def first_fit(judgments: Judgments, members: Sequence[str]) -> tuple[QuestionFit, str]:
+def first_fit(judgments: Judgments, members: Sequence[str]) -> tuple[Fit, str]:
     """The first member that has a maximum, its copies merged, and why those before it have none.
 
     Raises
@@ -41,34 +42,37 @@ def first_fit(judgments: Judgments, members: Sequence[str]) -> tuple[QuestionFit
     why: list[str] = []
     for member in members:
         try:
-            return fit_questions(judgments, model=member, merge_copies=True), "; ".join(why)
+            return fit(judgments, member, questions="effects", merge_copies=True), "; ".join(why)
         except NoMaximumError as error:
             why.append(f"{member}: {error}")
     raise NoMaximumError("; ".join(why), ())
 
 
-def errors_of(found: QuestionFit | FitResult) -> FloatArray:
+def errors_of(found: Fit) -> FloatArray:
     """Standard errors of the standardised scores, shape (N,)."""
-    return standardised_errors(found.estimates if isinstance(found, QuestionFit) else found)
+    return standardised_errors(found)
 
 
-def clustered(found: QuestionFit) -> FitResult:
+def clustered(found: Fit) -> Fit:
     """The fit without question effects, its errors clustered by question."""
-    return found.without.clustered(found.comparisons, found.question)
+    return found.without.clustered(found.raw, found.question)
 
 
-def integrals(found: QuestionFit, draws: int, seed: int, name: str) -> tuple[float, float]:
+def integrals(found: Fit, draws: int, seed: int, name: str) -> tuple[float, float]:
     """The log-likelihood at the fit by random draws, and the standard error of that."""
     rng, total, variance = generator(seed, "panel", name), 0.0, 0.0
-    judges = judges_of(found.without.model, found.found.parameters)
-    for group in found.found.marginal.groups:
-        here = at_rows(group, found.found.parameters.scores, judges, found.sigma)
+    at, model = found.solution.parameters, found.model
+    groups = Marginal.fine(
+        grouped(found.raw, found.question), model, model.of_judges(at).gamma, found.sigma, SHARP
+    ).groups
+    for group in groups:
+        here = at_rows(group, model, at, found.sigma)
         value, error = sampled(group, here, rng, draws)
         total, variance = total + float(value.sum()), variance + float((error**2).sum())
     return total, float(np.sqrt(variance))
 
 
-def gains(found: QuestionFit, members: Sequence[str], folds: int, seed: int, name: str) -> dict[str, float | str]:
+def gains(found: Fit, members: Sequence[str], folds: int, seed: int, name: str) -> dict[str, float | str]:
     """Held-out log-loss per comparison without question effects, and how much less it is with them.
 
     Those on questions with several comparisons are told apart; errors are over questions. By the first
@@ -80,7 +84,7 @@ def gains(found: QuestionFit, members: Sequence[str], folds: int, seed: int, nam
     row |= dict.fromkeys(("loss_without", "gain", "gain_se", "gain_several", "gain_several_se"), np.nan)
     for member in members:
         try:
-            table = held_out(found.comparisons, found.question, fold, member)
+            table = held_out(found.raw, fold, member, questions="effects", question=found.question)
             break
         except JudgerankError:
             continue
@@ -89,7 +93,7 @@ def gains(found: QuestionFit, members: Sequence[str], folds: int, seed: int, nam
     row["held_out_member"] = member
     row["loss_without"] = -table["without"].sum() / table["comparisons"].sum()
     for kind, part in (("gain", table), ("gain_several", table[table["comparisons"] > 1])):
-        gained, total = part["with_effects"] - part["without"], part["comparisons"].sum()
+        gained, total = part["described"] - part["without"], part["comparisons"].sum()
         row[kind] = gained.sum() / total
         share = gained - gained.sum() / total * part["comparisons"]  # of a ratio of sums
         row[f"{kind}_se"] = float(np.sqrt((share**2).sum())) / total
@@ -122,7 +126,8 @@ def drawn(rng: np.random.Generator, design: str, sigma: float) -> tuple[Comparis
 def covered(settings: dict, rng: np.random.Generator) -> Record:
     """One data set with question effects: what intervals of standardised scores hold, and the test of sigma."""
     at, level = truth(), settings["level"]
-    found = fit_questions(*drawn(rng, settings["design"], settings["question_sd"]), MEMBER)
+    comparisons, question = drawn(rng, settings["design"], settings["question_sd"])
+    found = fit(comparisons, MEMBER, questions="effects", question=question)
     target, quantile = at.scores / at.scores.std(), normal_quantile(level)
     record: Record = {"status": str(found.status), "p": found.likelihood_ratio()[1], "sigma": found.sigma}
     for name, result in (("with", found), ("without", found.without), ("clustered", clustered(found))):

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from judgerank.blocks.fit import fit_blocks
-from judgerank.blocks.heldout import held_out
-from judgerank.blocks.result import BlockFit
 from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoMaximumError
 from judgerank.data.frames import question_name
 from judgerank.data.judgments import Judgments
+from judgerank.fits.fit import fit
+from judgerank.fits.heldout import held_out
+from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile, wald
 from judgerank.model.block import Records
 from judgerank.model.kinds.category import in_category
@@ -77,8 +77,9 @@ def of_blocks(
             rows.append(row | {"remark": str(error)})
             continue
         last = result.blocks[-1]
-        test, by_question = result.test(last.name), result.clustered(question)
-        table = by_question.confidence_intervals(level)
+        test, by_question = result.test(last.name), result.clustered(cluster=question)
+        table = by_question.to_frame(level).drop(columns="status")
+        table = table.rename(columns={"parameter": "block", "name": "parameter"})
         table = table[table["block"].isin([one.name for one in result.blocks])]
         estimates.append(table.assign(dataset=name, fitted=block, log=False))
         before, after = result.without.scores, result.scores
@@ -93,12 +94,12 @@ def of_blocks(
     return rows, pd.concat(estimates, ignore_index=True).drop(columns="log") if estimates else empty
 
 
-def _unit(result: BlockFit, block: str) -> float:
+def _unit(result: Fit, block: str) -> float:
     """What a spread is told in: the scores' standard deviation where it is one of scores, else log-odds."""
     return float(result.scores.std(ddof=0)) if block == "category" else 1.0
 
 
-def _first(records: Records, block: str, members: Sequence[str]) -> tuple[BlockFit, str]:
+def _first(records: Records, block: str, members: Sequence[str]) -> tuple[Fit, str]:
     """The first member that has a maximum with a block, and its name.
 
     Raises
@@ -111,7 +112,7 @@ def _first(records: Records, block: str, members: Sequence[str]) -> tuple[BlockF
     why: list[str] = []
     for member in members:
         try:
-            return fit_blocks(records, [block], member), member
+            return fit(records, member, blocks=[block]), member
         except NoMaximumError as error:
             why.append(f"{member}: {error}")
     raise NoMaximumError("; ".join(why), ())
@@ -120,14 +121,14 @@ def _first(records: Records, block: str, members: Sequence[str]) -> tuple[BlockF
 def _gain(records: Records, block: str, fold: IntArray, member: str, question: IntArray) -> dict[str, float]:
     """Log-loss per comparison of whole questions held out, and by how much less it is with a block."""
     try:
-        table = held_out(records, [block], fold, member)
+        table = held_out(records, fold, member, blocks=[block], question=question)
     except JudgerankError:
         return dict.fromkeys(("loss_without", "gain", "gain_se"), np.nan)
-    gained = np.bincount(question, table["with_blocks"] - table["without"])
-    many = np.bincount(question)
+    gained, many = (table["described"] - table["without"]).to_numpy(), table["comparisons"].to_numpy()
     share = gained - gained.sum() / many.sum() * many
     error = float(np.sqrt((share**2).sum())) / many.sum()
-    return {"loss_without": -table["without"].mean(), "gain": gained.sum() / many.sum(), "gain_se": error}
+    loss = -table["without"].sum() / many.sum()
+    return {"loss_without": loss, "gain": gained.sum() / many.sum(), "gain_se": error}
 
 
 def by_category(records: Records, members: Sequence[str], level: float) -> pd.DataFrame:
@@ -165,7 +166,7 @@ def found(settings: Mapping, rng: np.random.Generator) -> Record:
     """
     block, size, level = settings["block"], settings["size"], settings["level"]
     records, scores = drawn(rng, block, size, settings["question_sd"])
-    result = fit_blocks(records, [block], "position_aware")
+    result = fit(records, "position_aware", blocks=[block])
     by_question, name = result.clustered(), result.blocks[-1].name
     shrunk = result.blocks[-1].shrunk
     record: Record = {"status": str(result.status), "p": result.test(name).p_value}
@@ -176,7 +177,7 @@ def found(settings: Mapping, rng: np.random.Generator) -> Record:
         inside = np.abs(shape - target) <= quantile * np.sqrt(np.diag(among))
         record[f"scores/{kind}"] = float(inside.mean())
         table = fitted.confidence_intervals(level)
-        row = table[table["block"] == name].iloc[0]
+        row = table[table["parameter"] == name].iloc[0]
         if not shrunk:
             record[f"size/{kind}"] = float(row["low"] <= size <= row["high"])
     without = result.without
@@ -187,7 +188,7 @@ def found(settings: Mapping, rng: np.random.Generator) -> Record:
     return record | {"estimate": estimate}
 
 
-def _score_covariance(fitted: BlockFit) -> np.ndarray:
+def _score_covariance(fitted: Fit) -> np.ndarray:
     return fitted.covariance[:N_MODELS, :N_MODELS]
 
 

@@ -16,7 +16,7 @@ from judgerank.engine.adam import Adam, iterates
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.sums import evaluate
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.model.members import get_model
 from replication import published
 from replication.resampling import MEASURES, correlations
@@ -97,7 +97,7 @@ def sample_search(
     return table.loc[order.sort_values(["same", "distance"], kind="stable").index].reset_index(drop=True)
 
 
-def stops(comparisons: Comparisons, settings: Adam, at: list[int]) -> Iterator[tuple[int, FitResult]]:
+def stops(comparisons: Comparisons, settings: Adam, at: list[int]) -> Iterator[tuple[int, Fit]]:
     """The judge-aware fit as Algorithm 1 would leave it after given numbers of iterations."""
     cells = comparisons.aggregate()
     model = get_model("judge_aware", cells)
@@ -105,7 +105,7 @@ def stops(comparisons: Comparisons, settings: Adam, at: list[int]) -> Iterator[t
         if iteration in at:
             here = evaluate(cells, model, parameters)
             solution = Solution(parameters, here, Status.ITERATION_LIMIT, iteration, ())
-            yield iteration, FitResult(cells, model, settings, solution)
+            yield iteration, Fit(cells, model, settings, solution)
 
 
 def turned(comparisons: Comparisons, rng: np.random.Generator) -> Comparisons:
@@ -115,7 +115,7 @@ def turned(comparisons: Comparisons, rng: np.random.Generator) -> Comparisons:
     return replace(c, first=first, second=second, outcome=np.where(other, 1.0 - c.outcome, c.outcome))
 
 
-def against_table_2(judge_aware: FitResult, btl: FitResult, reference: pd.Series) -> pd.DataFrame:
+def against_table_2(judge_aware: Fit, btl: Fit, reference: pd.Series) -> pd.DataFrame:
     """The eight discriminations and six numbers of section 5.4 beside those of a pair of fits."""
     text, gammas = published.table("in_text")["printed"], published.table("mixed_judges")["discrimination"]
     ours = judge_aware.discrimination[gammas.index].to_dict()
@@ -142,7 +142,7 @@ def against_table_2(judge_aware: FitResult, btl: FitResult, reference: pd.Series
     return frame
 
 
-def stop_search(fits: dict[tuple[str, str], FitResult], btl: FitResult, reference: pd.Series) -> pd.DataFrame:
+def stop_search(fits: dict[tuple[str, str], Fit], btl: Fit, reference: pd.Series) -> pd.DataFrame:
     """How much of Table 2 each judge-aware fit to a sample gives, by algorithm and iterations, best first."""
     gammas = published.numbers("mixed_judges", "discrimination")
     rows = []

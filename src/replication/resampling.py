@@ -16,7 +16,7 @@ from scipy.special import expit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.model.simulate import draw_outcomes
 from replication import published
 from replication.config import ROOT, both_fits
@@ -45,7 +45,7 @@ class Whole:
     discrimination: pd.Series
 
 
-def whole_of(judgments: Judgments, fits: dict[str, FitResult]) -> Whole:
+def whole_of(judgments: Judgments, fits: dict[str, Fit]) -> Whole:
     """A set with its full-data fits and every other reference there is for it."""
     references = {name: fitted.scores for name, fitted in fits.items()}
     if judgments.truth is not None:

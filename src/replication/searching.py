@@ -9,7 +9,7 @@ import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from replication import published
 
 FITS = ("judge_aware", "btl")
@@ -23,7 +23,7 @@ AVERAGES = {
     "median": pd.Series.median,
     "root mean square": lambda widths: (widths**2).mean() ** 0.5,
 }
-Fits = dict[tuple[str, str, str], FitResult]  # by judges (all, kept), ties (half, dropped) and model
+Fits = dict[tuple[str, str, str], Fit]  # by judges (all, kept), ties (half, dropped) and model
 
 
 def attempts(item: str, printed: str, tried: Iterable[tuple[dict, float]]) -> pd.DataFrame:
@@ -53,13 +53,13 @@ def attempts(item: str, printed: str, tried: Iterable[tuple[dict, float]]) -> pd
     return frame.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
 
 
-def score_widths(fitted: FitResult, level: float) -> pd.Series:
+def score_widths(fitted: Fit, level: float) -> pd.Series:
     """Interval widths of the scores by model."""
     rows = fitted.confidence_intervals(level).query("parameter == 'score'").set_index("name")
     return rows["high"] - rows["low"]
 
 
-def exchanged(before: FitResult, after: FitResult, level: float) -> list[dict]:
+def exchanged(before: Fit, after: Fit, level: float) -> list[dict]:
     """Neighbouring models that exchange their places between two fits, with the differences of their scores."""
     rows = []
     for one in before.ranks.index:

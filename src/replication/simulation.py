@@ -19,7 +19,7 @@ from judgerank.engine.newton import Newton
 from judgerank.engine.settings import Settings, kind, maximise
 from judgerank.engine.solution import Status
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from judgerank.model.simulate import draw_comparisons, draw_truth, generator
@@ -63,12 +63,12 @@ def drawn(settings: dict, rng: np.random.Generator) -> tuple[Parameters, Compari
     return truth, draw_comparisons(rng, truth, settings["n_comparisons"])
 
 
-def estimate(cells: Comparisons, settings: Settings) -> FitResult:
+def estimate(cells: Comparisons, settings: Settings) -> Fit:
     """The judge-aware fit by a solver, whether or not the likelihood is known to have a maximum."""
-    return FitResult(cells, JUDGE_AWARE, settings, maximise(cells, JUDGE_AWARE, settings))
+    return Fit(cells, JUDGE_AWARE, settings, maximise(cells, JUDGE_AWARE, settings))
 
 
-def interior_maximum(cells: Comparisons, settings: Newton) -> tuple[FitResult | None, str]:
+def interior_maximum(cells: Comparisons, settings: Newton) -> tuple[Fit | None, str]:
     """The exact fit if it is an interior maximum, and how the fit ended."""
     try:
         exact = fit(cells, solver=settings)
@@ -77,7 +77,7 @@ def interior_maximum(cells: Comparisons, settings: Newton) -> tuple[FitResult | 
     return exact if exact.status is Status.INTERIOR else None, str(exact.status)
 
 
-def fitted(settings: dict, cells: Comparisons) -> tuple[FitResult | None, Record]:
+def fitted(settings: dict, cells: Comparisons) -> tuple[Fit | None, Record]:
     """The estimate a cell asks for, if there is one, how it ended, and whether there is an interior maximum.
 
     The estimator ``interior`` takes interior maxima only; the others always give an estimate.
@@ -103,7 +103,7 @@ def squared_error(settings: dict, rng: np.random.Generator) -> Record:
     return record if result is None else record | errors_of(result, truth)
 
 
-def errors_of(result: FitResult, truth: Parameters) -> Record:
+def errors_of(result: Fit, truth: Parameters) -> Record:
     """Mean squared errors of the scores and of the log-discriminations.
 
     Of the scores also with either side at mean zero and standard deviation one: the order and the gaps without the

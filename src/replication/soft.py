@@ -22,7 +22,7 @@ from scipy.special import expit
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.order.pairs import orders_by_errors, separated, standardised
 from replication.correlation import kendall
@@ -115,7 +115,7 @@ def drawn(rng: np.random.Generator, how: Answering) -> tuple[Comparisons, FloatA
     return rows, np.round(p) if how.rounded else p, item
 
 
-def weighted(rows: Comparisons, fitted: FitResult) -> Comparisons:
+def weighted(rows: Comparisons, fitted: Fit) -> Comparisons:
     """The same rows, each judge's weighted by one over the dispersion of its outcomes about the fit.
 
     The dispersion is the mean of (y - P)^2 / (P (1 - P)): one for letters, less for probabilities, least for a
@@ -127,10 +127,10 @@ def weighted(rows: Comparisons, fitted: FitResult) -> Comparisons:
     return replace(rows, count=rows.count / dispersion[rows.judge])
 
 
-def fits_of(letters: Comparisons, p: FloatArray) -> dict[str, tuple[FitResult, Comparisons]]:
+def fits_of(letters: Comparisons, p: FloatArray) -> dict[str, tuple[Fit, Comparisons]]:
     """The fit of every one of `WAYS`, and the rows it is of."""
     rows = {"letter": letters, "p": replace(letters, outcome=p)}
-    found: dict[str, tuple[FitResult, Comparisons]] = {}
+    found: dict[str, tuple[Fit, Comparisons]] = {}
     for way, (member, outcome) in WAYS.items():
         start = None
         if outcome == "weighted":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.order.pairs import pairwise
 from judgerank.writing.publishing import STORED_FORMAT
 
@@ -76,7 +76,7 @@ def _in_markdown(text: str) -> str:
     return re.sub(r"[\\`*\[\]<|]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
 
 
-def leaderboard(judge_aware: FitResult, btl: FitResult, level: float) -> pd.DataFrame:
+def leaderboard(judge_aware: Fit, btl: Fit, level: float) -> pd.DataFrame:
     """Both fits by model, best judge-aware score first (the form of Table 3)."""
     frame = pd.DataFrame({"rank_judge_aware": judge_aware.ranks, "rank_btl": btl.ranks})
     ends = {}
@@ -88,7 +88,7 @@ def leaderboard(judge_aware: FitResult, btl: FitResult, level: float) -> pd.Data
     return frame.rename_axis("model").reset_index()
 
 
-def fit_rows(fits: list[FitResult], level: float, **extra: object) -> pd.DataFrame:
+def fit_rows(fits: list[Fit], level: float, **extra: object) -> pd.DataFrame:
     """One row per fit: how it ended, its likelihood, the mean interval width of scores, pairs separated (Holm)."""
     rows = []
     for fitted in fits:
@@ -106,7 +106,7 @@ def fit_rows(fits: list[FitResult], level: float, **extra: object) -> pd.DataFra
     return pd.DataFrame(rows)
 
 
-def discrimination(fitted: FitResult, level: float, dataset: str) -> pd.DataFrame:
+def discrimination(fitted: Fit, level: float, dataset: str) -> pd.DataFrame:
     """Discriminations with intervals by judge: ``dataset, judge, discrimination, low, high, status``."""
     rows = fitted.confidence_intervals(level).query("parameter == 'discrimination'")
     frame = rows.rename(columns={"name": "judge", "estimate": "discrimination"}).reset_index(drop=True)

@@ -13,7 +13,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.trust.effective import EffectiveJudges, effective_judges
 from judgerank.trust.fragility import Fragility, fragility
 from replication.replicate import Record
@@ -32,7 +32,7 @@ PANELS: dict[str, tuple[list[int], float]] = {
 }
 
 
-def fits_of(judgments: Judgments, members: list[str]) -> tuple[dict[str, FitResult], list[str]]:
+def fits_of(judgments: Judgments, members: list[str]) -> tuple[dict[str, Fit], list[str]]:
     """Fits of the members that have a maximum, and why the others have none."""
     found, why = {}, []
     for member in members:
@@ -44,7 +44,7 @@ def fits_of(judgments: Judgments, members: list[str]) -> tuple[dict[str, FitResu
 
 
 def trust_of(
-    judgments: Judgments, fitted: FitResult, level: float, most: int
+    judgments: Judgments, fitted: Fit, level: float, most: int
 ) -> tuple[dict[str, object], dict[str, pd.DataFrame]]:
     """One row on a set and a member, and the tables behind it."""
     rows, question = judgments.comparisons, judgments.question

@@ -16,7 +16,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError, NoMaximumError
 from judgerank.fits.apart import fit_apart
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import MODELS, Parameters
 from judgerank.order.pairs import Order, holm, orders, orders_by_errors, simultaneous_quantile
@@ -74,7 +74,7 @@ def measured(settings: dict, rng: np.random.Generator) -> Record:
     return record
 
 
-def _fitted(settings: dict, data: Comparisons, cluster) -> tuple[FitResult, ...]:
+def _fitted(settings: dict, data: Comparisons, cluster) -> tuple[Fit, ...]:
     member, solver = settings["member"], settings["solver"]
     if settings["islands"] and solver != "penalised":
         return fit_apart(data, member, solver, cluster=cluster)
@@ -113,7 +113,7 @@ def _order_kept(found: list[Order], reach: float, truth: Parameters, level: floa
     }
 
 
-def _covered(fitted: FitResult, truth: Parameters, settings: dict) -> dict[str, float]:
+def _covered(fitted: Fit, truth: Parameters, settings: dict) -> dict[str, float]:
     """Shares of intervals that hold: differences of scores, those across islands, discriminations, the far one.
 
     The truth's discriminations have the geometric mean one over all judges, so judges must all be in play. Where

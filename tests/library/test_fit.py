@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from judgerank import Comparisons, FitResult, Status, fit
+from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data.errors import ConfigError, DataError, DisconnectedError, JudgerankError, NoMaximumError
 from judgerank.engine.adam import Adam
 from judgerank.engine.newton import Newton
@@ -23,7 +23,7 @@ def raw(simulated) -> Comparisons:
 
 
 @pytest.fixture(scope="module")
-def boundary(simulated) -> FitResult:
+def boundary(simulated) -> Fit:
     return fit(simulated(42, SCORES, (1.0, -0.8, 0.7, -0.5, 1.2), 1500))
 
 

@@ -11,7 +11,7 @@ from scipy.special import logit
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from judgerank import Comparisons, FitResult, Status, fit
+from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.information import covariance, information, zero_sum_basis
 from judgerank.engine.sums import evaluate
@@ -29,7 +29,7 @@ def cells(simulated) -> Comparisons:
 
 
 @pytest.fixture(scope="module")
-def boundary(simulated) -> FitResult:
+def boundary(simulated) -> Fit:
     found = fit(simulated(32, SCORES, (1.0, -0.8, 0.7), 900))
     assert found.judges_at_zero == ("j1",)
     return found

@@ -315,7 +315,7 @@ def test_other_files_are_refused_with_a_sentence(tmp_path, case):
 
 
 def test_everything_public_is_exported():
-    wanted = {"Comparisons", "fit", "FitResult", "Status", "Newton", "Adam", "Localized", "Penalised"}
+    wanted = {"Comparisons", "fit", "Fit", "Status", "Newton", "Adam", "Localized", "Penalised"}
     wanted |= {"pairwise", "rank_intervals", "load", "__version__"}
     wanted |= {name for name in vars(named_errors) if name.endswith("Error")}
     assert wanted <= set(judgerank.__all__)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from judgerank import Comparisons, FitResult, Status, fit
+from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data import connectivity
 from judgerank.data.errors import DataError
 from judgerank.engine import basins, penalised, search
@@ -36,7 +36,7 @@ def raw(simulated) -> Comparisons:
 
 
 @pytest.fixture(scope="module", params=MEMBERS)
-def kinds(raw, request) -> tuple[FitResult, FitResult]:
+def kinds(raw, request) -> tuple[Fit, Fit]:
     fitted = fit(raw, request.param)
     return fitted, fitted.clustered(raw, np.random.default_rng(0).integers(600, size=T))
 

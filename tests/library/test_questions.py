@@ -9,18 +9,23 @@ from scipy.integrate import quad, quad_vec
 from scipy.special import expit
 from scipy.stats import norm
 
-from judgerank import Comparisons, QuestionFit, Status, fit, fit_questions
+from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
+from judgerank.engine.questions import laplace, quadrature
+from judgerank.engine.questions.groups import grouped
+from judgerank.engine.questions.marginal import Marginal
+from judgerank.engine.questions.point import at_rows, third_cumulant, variance_by_log_nu
+from judgerank.fits.heldout import held_out, log_likelihoods
+from judgerank.fits.same_judges import with_one_vote
 from judgerank.model.law import Law
 from judgerank.model.members import MODELS, Parameters
-from judgerank.questions import laplace, quadrature
-from judgerank.questions.groups import grouped
-from judgerank.questions.heldout import held_out
-from judgerank.questions.marginal import Marginal, judges_of
-from judgerank.questions.merging import with_one_vote
-from judgerank.questions.parts import at_rows, third_cumulant, variance_by_log_nu
 
 MEMBER = "position_aware_ties"
+NO_FURTHER = np.zeros(0, bool)
+
+
+def fit_questions(judgments, question=None, model=MEMBER, merge_copies=False):
+    return fit(judgments, model, questions="effects", question=question, merge_copies=merge_copies)
 
 
 def truth_of(rng, n_models, n_judges):
@@ -92,7 +97,7 @@ def test_three_models_beside_another_rule():
     c, sigma = c.with_ties(), 0.8
     group = next(group for group in grouped(c, question) if group.size == 3)
     assert group.exact
-    here = at_rows(group, at.scores, judges_of(MODELS[MEMBER], at), sigma)
+    here = at_rows(group, MODELS[MEMBER], at, sigma)
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     z = np.stack(np.meshgrid(nodes, nodes, nodes, indexing="ij")).reshape(3, -1)[:, :]
     logw = np.log(weights / weights.sum())
@@ -110,10 +115,10 @@ def test_the_step_keeps_what_it_promises():
     c, question, at = panel(3, 1.0)
     steep = Parameters(at.scores, at.judges + np.array([[1.2], [0.0], [0.0]]))
     (group,) = grouped(c.with_ties(), question)
-    here = at_rows(group, steep.scores, judges_of(MODELS[MEMBER], steep), 1.5)
+    here = at_rows(group, MODELS[MEMBER], steep, 1.5)
     for step in np.unique(quadrature.wanted(group, np.exp(steep.judges[0]), 1.5, 12.0)):
         chosen = group.only(quadrature.wanted(group, np.exp(steep.judges[0]), 1.5, 12.0) == step)
-        here = at_rows(chosen, steep.scores, judges_of(MODELS[MEMBER], steep), 1.5)
+        here = at_rows(chosen, MODELS[MEMBER], steep, 1.5)
         exact = quadrature.look(chosen, here, step / 4).value
         assert np.abs(quadrature.look(chosen, here, step).value - exact).max() < 2e-5
 
@@ -126,7 +131,7 @@ def test_the_gradient_beside_differences(shape):
     marginal, sigma = fine(c, question, at, 0.9), 0.9
     assert {group.exact for group in marginal.groups} >= {shape != "many"}
     free = np.ones(at.judges.shape, bool)
-    gradient, h = marginal.gradient(at, sigma, free), 1e-3
+    gradient, h = marginal.gradient(at, sigma, free, NO_FURTHER), 1e-3
     whole = np.r_[at.scores, at.judges.ravel(), np.log(sigma)]
     for place in range(len(whole)):
         ends = []
@@ -140,13 +145,15 @@ def test_the_gradient_beside_differences(shape):
 def test_curvature_by_parts_is_that_of_the_whole():
     c, question, at = panel(5, 0.7, n_questions=40, n_models=5, pairs=2, judges_each=2)
     marginal, free = fine(c, question, at, 0.7), np.ones(at.judges.shape, bool)
-    hessian, rng = marginal.hessian(at, 0.7, free), np.random.default_rng(0)
+    hessian, rng = marginal.hessian(at, 0.7, free, NO_FURTHER), np.random.default_rng(0)
     v, h, n = rng.normal(size=len(hessian)), 1e-4, len(at.scores)
     ends = []
     for step in (h, -h):
         judges = at.judges + step * v[n:-1].reshape(at.judges.shape)
         ends.append(
-            marginal.gradient(Parameters(at.scores + step * v[:n], judges), 0.7 * np.exp(step * v[-1]), free)
+            marginal.gradient(
+                Parameters(at.scores + step * v[:n], judges), 0.7 * np.exp(step * v[-1]), free, NO_FURTHER
+            )
         )
     assert_allclose(hessian @ v, (ends[0] - ends[1]) / (2 * h), rtol=1e-4, atol=1e-3)
 
@@ -160,7 +167,7 @@ def test_a_slope_at_no_discrimination():
     judges = judges.copy()
     judges[0, 1] = np.log(h)
     rise = marginal.at(Parameters(at.scores, judges), 0.9).value - marginal.at(at, 0.9).value
-    assert_allclose(marginal.at(at, 0.9).gamma[1], rise / h, rtol=1e-3)
+    assert_allclose(marginal.at(at, 0.9).judges[0, 1], rise / h, rtol=1e-3)
 
 
 def test_laplace_beside_random_draws():
@@ -168,13 +175,13 @@ def test_laplace_beside_random_draws():
     c, question, at = panel(7, 0.9, n_questions=10, n_models=4, pairs=12)
     (group,) = grouped(c.with_ties(), question)
     assert not group.exact
-    here = at_rows(group, at.scores, judges_of(MODELS[MEMBER], at), 0.9)
+    here = at_rows(group, MODELS[MEMBER], at, 0.9)
     value, error = quadrature.sampled(group, here, np.random.default_rng(0), 4000)
     assert error.max() < 0.01
     assert np.abs(laplace.look(group, here)[0].value - value).max() < 0.02 + 4 * error.max()
     pairs, asked, at = panel(8, 0.9, n_questions=20)
     (group,) = grouped(pairs.with_ties(), asked)
-    here = at_rows(group, at.scores, judges_of(MODELS[MEMBER], at), 0.9)
+    here = at_rows(group, MODELS[MEMBER], at, 0.9)
     value, error = quadrature.sampled(group, here, np.random.default_rng(0), 4000)
     assert np.abs((quadrature.look(group, here, 0.25).value - value) / error).max() < 4.5
     assert np.abs(laplace.look(group, here)[0].value - value).max() > 5 * error.max()
@@ -183,7 +190,7 @@ def test_laplace_beside_random_draws():
 def test_modes_are_where_the_gradient_is_zero():
     c, question, at = panel(9, 2.0, n_questions=20, pairs=12)
     (group,) = grouped(c.with_ties(), question)
-    mode = laplace.Mode(group, at_rows(group, at.scores, judges_of(MODELS[MEMBER], at), 5.0))
+    mode = laplace.Mode(group, at_rows(group, MODELS[MEMBER], at, 5.0))
     assert np.abs(mode.gradient).max() < 1e-9
     away = mode.heights(mode.deviates + np.random.default_rng(0).normal(0, 0.1, mode.deviates.shape))
     assert (away < mode.height).all()
@@ -219,18 +226,19 @@ def test_components_of_a_question_are_apart():
 def test_a_fit_is_a_maximum_and_finds_the_truth(pairs):
     c, question, truth = panel(12, 1.0, n_questions=600 if pairs == 1 else 120, pairs=pairs)
     found = fit_questions(c, question)
-    assert found.status is Status.INTERIOR and found.found.relative_gradient < 1e-7
+    assert found.status is Status.INTERIOR and found.effects.relative_gradient < 1e-7
     table = found.confidence_intervals(0.9999)
     true = np.r_[truth.scores, np.exp(truth.judges[0]), truth.judges[1], np.exp(truth.judges[2]), 1.0]
     true = np.r_[true, 1.0 / truth.scores.std()]
     assert ((table["low"] <= true) & (true <= table["high"])).all()
     statistic, p = found.likelihood_ratio()
     assert p < 1e-10 and statistic == pytest.approx(2 * (found.log_likelihood - fit(c, MEMBER).log_likelihood))
-    rng, at = np.random.default_rng(0), found.found.parameters
+    rng, at = np.random.default_rng(0), found.solution.parameters
+    marginal = fine(c, question, at, found.sigma)
     for _ in range(5):
         moved = Parameters(at.scores + rng.normal(0, 0.05, 4), at.judges + rng.normal(0, 0.05, at.judges.shape))
         sigma = found.sigma * np.exp(rng.normal(0, 0.05))
-        assert found.found.marginal.at(moved, sigma).value < found.log_likelihood
+        assert marginal.at(moved, sigma).value < found.log_likelihood
 
 
 def test_errors_are_larger_than_without_effects():
@@ -278,7 +286,7 @@ def test_names_and_order_do_not_matter():
 
 def test_predictions_are_averages_over_questions():
     found = fit_questions(*panel(15, 1.0, n_questions=200)[:2])
-    at = found.found.parameters
+    at = found.solution.parameters
 
     def chances(v):
         d = at.scores[0] - at.scores[1] + v
@@ -289,7 +297,7 @@ def test_predictions_are_averages_over_questions():
     by_judge = found.predict("m0", "m1", ["j0", "j1", "j2", "j3"])
     assert_allclose(by_judge, exact, atol=1e-6)
     assert found.predict("m0", "m1") == pytest.approx(exact.mean(), abs=1e-6)
-    certain = replace(found.estimates, effects=None).predict("m0", "m3")
+    certain = replace(found, effects=None).predict("m0", "m3")
     assert 0.5 < found.predict("m0", "m3") < certain  # what a question adds is noise to who does not know it
     with pytest.raises(DataError, match="not among those fitted"):
         found.predict("m0", "nobody")
@@ -299,7 +307,7 @@ def test_predictions_are_averages_over_questions():
 def test_other_members(model):
     c, question, _ = panel(16, 1.0, n_questions=200)
     found = fit_questions(c, question, model)
-    assert found.status is Status.INTERIOR and found.found.relative_gradient < 1e-7
+    assert found.status is Status.INTERIOR and found.effects.relative_gradient < 1e-7
     assert (found.position == 0).all()
     if model == "btl_ties":
         assert (found.discrimination == 1).all()
@@ -321,7 +329,7 @@ def test_what_cannot_be_fitted_is_refused():
         fit_questions(c, question)
     with pytest.raises(DataError, match="one for each"):
         fit_questions(c, question[1:])
-    with pytest.raises(DataError, match="which question"):
+    with pytest.raises(DataError, match="questions are not known"):
         fit_questions(c)
     unbeaten = c.take(np.flatnonzero(~(((c.first == 0) & (c.outcome < 1)) | ((c.second == 0) & (c.outcome > 0)))))
     with pytest.raises(NoMaximumError, match="m0"):
@@ -379,12 +387,12 @@ def test_one_vote_is_the_mean_of_answers():
 
 def test_held_out_questions_are_predicted_better_with_effects():
     c, question, _ = panel(22, 1.2, n_questions=300)
-    table = held_out(c, question, question % 3, MEMBER)
+    table = held_out(c, question % 3, MEMBER, questions="effects", question=question)
     assert len(table) == 300 and table["comparisons"].sum() == len(c)
-    assert table["with_effects"].sum() > table["without"].sum() + 30
+    assert table["described"].sum() > table["without"].sum() + 30
     whole = fit_questions(c, question)
-    seen = whole.log_likelihoods(c, question)
-    assert seen["with_effects"].sum() == pytest.approx(whole.log_likelihood, abs=1e-4)
+    seen = log_likelihoods(whole, c, question)
+    assert seen["described"].sum() == pytest.approx(whole.log_likelihood, abs=1e-4)
     assert seen["without"].sum() == pytest.approx(whole.without.log_likelihood, rel=1e-9)
 
 
@@ -401,12 +409,12 @@ def test_a_single_answer_is_a_logistic_normal_integral():
 
 def test_it_says_what_it_is():
     found = fit_questions(*panel(23, 1.0)[:2])
-    assert isinstance(found, QuestionFit) and "150 questions" in repr(found)
+    assert isinstance(found, Fit) and "150 questions" in repr(found)
     text = str(found)
     for said in (
         "150 of them with several",
         "twice the gain",
-        "of the scores' standard deviation",
+        "over the scores' own",
         "score (in log",
     ):
         assert said in text

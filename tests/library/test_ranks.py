@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 from scipy.stats import norm, studentized_range
 from scipy.stats import t as student
 
-from judgerank import Comparisons, FitResult, fit
+from judgerank import Comparisons, Fit, fit
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.engine.sums import evaluate
@@ -29,7 +29,7 @@ def raw(simulated) -> Comparisons:
 
 
 @pytest.fixture(scope="module")
-def fitted(raw) -> FitResult:
+def fitted(raw) -> Fit:
     return fit(raw)
 
 

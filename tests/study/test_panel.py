@@ -8,13 +8,17 @@ import pytest
 
 from judgerank import Comparisons, fit, fit_blocks
 from judgerank.data.judgments import Judgments
-from judgerank.questions.fit import fit_questions
 from replication import panel, panel_blocks, plots
 from replication.config import ROOT
 from replication.datasets import find_file, read_records
 from replication.dependence import standardised_errors
 from tests.real_data import FILES, needs_data
 from tests.study.test_dependence import run
+
+
+def with_effects(seed, design):
+    comparisons, question = panel.drawn(np.random.default_rng(seed), design, 1.0)
+    return fit(comparisons, panel.MEMBER, questions="effects", question=question)
 
 
 def test_drawn_judgments_have_their_design():
@@ -40,14 +44,14 @@ def test_drawn_outcomes_follow_the_law():
 def test_a_record_is_what_its_fit_says():
     settings = {"design": "one pair", "question_sd": 1.0, "level": 0.95}
     record = panel.covered(settings, np.random.default_rng(3))
-    found = fit_questions(*panel.drawn(np.random.default_rng(3), "one pair", 1.0), panel.MEMBER)
+    found = with_effects(3, "one pair")
     assert record["sigma"] == found.sigma and record["p"] == found.likelihood_ratio()[1]
     assert record["error/without"] == pytest.approx(standardised_errors(found.without).mean())
     assert record["error/with"] > record["error/without"]
 
 
 def test_the_first_member_with_a_maximum_is_used():
-    found = fit_questions(*panel.drawn(np.random.default_rng(4), "many pairs", 1.0))
+    found = with_effects(4, "many pairs")
     gained = panel.gains(found, ["position_aware_ties"], 3, 1, "x")
     assert gained["gain"] == gained["gain_several"] > 0 and gained["held_out_member"] == "position_aware_ties"
     unshared = np.arange(len(found.comparisons))
@@ -56,7 +60,7 @@ def test_the_first_member_with_a_maximum_is_used():
 
 
 def test_draws_agree_with_the_rule():
-    found = fit_questions(*panel.drawn(np.random.default_rng(5), "one pair", 1.0))
+    found = with_effects(5, "one pair")
     value, error = panel.integrals(found, 300, 1, "x")
     assert abs(value - found.log_likelihood) < 4 * error and error < 1
 

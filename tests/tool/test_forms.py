@@ -412,7 +412,10 @@ def test_what_was_read_is_fitted_as_it_is(tmp_path, plain):
     assert read(judgments) is judgments
     for source in (judgments, FRAME, tmp_path / "plain" / "m.csv"):
         assert_array_equal(fit(source, "btl").scores, fit(plain, "btl").scores)
-    assert jr.fit_questions(FRAME, model="btl_ties").sigma == jr.fit_questions(judgments, model="btl_ties").sigma
+    assert (
+        jr.fit(FRAME, "btl_ties", questions="effects").sigma
+        == jr.fit(judgments, "btl_ties", questions="effects").sigma
+    )
 
 
 def test_what_is_no_table_is_refused_in_a_sentence(monkeypatch):

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from judgerank import Comparisons, fit, rank
-from judgerank.fits.copies import excess_agreement, same_judges
+from judgerank.fits.same_judges import excess_agreement, same_judges
 from judgerank.model.simulate import generator
 from judgerank.ranking import evidence as evidence_of
 from judgerank.ranking import panel

@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from scipy.special import log_expit
 from scipy.stats import chi2
 
-from judgerank import Comparisons, FitResult, fit, rank
+from judgerank import Comparisons, Fit, fit, rank
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.data.listing import LISTED, listed
 from judgerank.fits import standings
@@ -420,7 +420,7 @@ def boxes_overlap(figure) -> list:
 
 
 @pytest.fixture(scope="module")
-def fitted(mine) -> FitResult:
+def fitted(mine) -> Fit:
     return fit(read_judgments(mine).comparisons, "position_aware")
 
 

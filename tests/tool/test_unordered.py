@@ -12,7 +12,6 @@ import pytest
 import judgerank
 from judgerank import Comparisons, fit, load, rank, read
 from judgerank.data.errors import DataError, JudgerankError
-from judgerank.questions.fit import fit_questions
 from judgerank.ranking.examination import examine
 from judgerank.ranking.members import default_member
 from judgerank.ranking.trust_report import trust_report
@@ -60,10 +59,10 @@ def test_a_member_with_positions_is_refused_in_a_sentence(tmp_path):
         with pytest.raises(DataError, match=sentence):
             rank(found, model="position_aware", solver=solver)
     with pytest.raises(DataError, match="model 'position_aware_ties' has positions"):
-        fit_questions(found)
+        fit(found, "position_aware_ties", questions="effects")
     with pytest.raises(DataError, match="block 'category_position' is of the answer shown first"):
         frame = found.frame.assign(category=["one", "two"] * (len(found.frame) // 2))
-        judgerank.fit_blocks(replace(found, frame=frame), ["category_position"], "judge_aware")
+        fit(replace(found, frame=frame), "judge_aware", blocks=["category_position"])
 
 
 def test_the_doctor_says_nothing_of_who_was_shown_first(tmp_path):

@@ -21,7 +21,7 @@ from collections.abc import Callable
 import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.order.pairs import best_known_scale
 from judgerank.ranking.candidates import Candidates
 
@@ -59,7 +59,7 @@ def swiss(rng: np.random.Generator, scores: FloatArray, left: IntArray, size: in
 
 def by_information(
     rng: np.random.Generator,
-    result: FitResult,
+    result: Fit,
     aim: FloatArray | None,
     left: IntArray,
     costs: FloatArray,
@@ -101,7 +101,7 @@ def by_information(
     return _filled(rng, picked, left, size)
 
 
-def open_aim(result: FitResult, pairs: IntArray) -> FloatArray:
+def open_aim(result: Fit, pairs: IntArray) -> FloatArray:
     """Contrasts of pairs of models, each over the size that it has or may have, shape (D, P)."""
     scores, v = result.scores.to_numpy(), result.covariance
     to_scores = best_known_scale(scores, v, result.n_free_discriminations)
@@ -112,7 +112,7 @@ def open_aim(result: FitResult, pairs: IntArray) -> FloatArray:
     return aim
 
 
-def all_scores(result: FitResult) -> FloatArray:
+def all_scores(result: Fit) -> FloatArray:
     """All scores as contrasts, shape (D, N)."""
     aim: FloatArray = best_known_scale(
         result.scores.to_numpy(), result.covariance, result.n_free_discriminations
@@ -139,7 +139,7 @@ def _told(v: FloatArray, x: FloatArray) -> FloatArray:
     return after
 
 
-def _candidates(result: FitResult) -> IntArray:
+def _candidates(result: Fit) -> IntArray:
     """Every pair in either order before every judge in play, shape (3, C)."""
     n = len(result.comparisons.models)
     judges = Candidates(result, 0).judges
@@ -154,7 +154,7 @@ def _filled(rng: np.random.Generator, chosen: Chosen, left: IntArray, size: int)
     return np.concatenate([chosen, at_random(rng, after, size - chosen.shape[1])], axis=1)
 
 
-Rule = Callable[[np.random.Generator, FitResult, IntArray, IntArray, FloatArray, int], Chosen]
+Rule = Callable[[np.random.Generator, Fit, IntArray, IntArray, FloatArray, int], Chosen]
 
 RULES: dict[str, Rule] = {
     "random": lambda rng, result, pairs, left, costs, size: at_random(rng, left, size),

@@ -16,7 +16,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.order.pairs import Order, orders_by_errors
 from judgerank.ranking.remarks import on_questions
 
@@ -24,7 +24,7 @@ EACH = 10  # comparisons for each parameter before the first look: a fit of fewe
 QUESTION = 4  # place of the questions among the columns, after those of `Comparisons`
 GROWTH = 1.25  # of the comparisons from one look to the next
 
-Watch = Callable[[FitResult, Order | None], dict[str, float]]
+Watch = Callable[[Fit, Order | None], dict[str, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Collected:
 
     Attributes
     ----------
-    result : FitResult
+    result : Fit
         Of all comparisons.
     reached : bool
         Whether the goal was.
@@ -43,7 +43,7 @@ class Collected:
         are not sure.
     """
 
-    result: FitResult
+    result: Fit
     reached: bool
     looks: pd.DataFrame
 
@@ -149,7 +149,7 @@ class Kept:
         """How many were answered."""
         return len(np.unique(self._column(QUESTION)))
 
-    def order(self, result: FitResult) -> tuple[Order | None, bool]:
+    def order(self, result: Fit) -> tuple[Order | None, bool]:
         """All models in one order with the tests of every pair, and whether errors allow for questions.
 
         None while there are no errors, or several parts. With errors by question, each is the larger of both: few
@@ -168,7 +168,7 @@ class Kept:
         return replace(each[-1], error=np.max([order.error for order in each], axis=0)), several
 
 
-def fitted(comparisons: Comparisons, model: str) -> FitResult:
+def fitted(comparisons: Comparisons, model: str) -> Fit:
     """The maximum, or, where there is none yet, the penalised one."""
     try:
         result = fit(comparisons, model)
@@ -177,7 +177,7 @@ def fitted(comparisons: Comparisons, model: str) -> FitResult:
     return result if result.converged else fit(comparisons, model, "penalised")
 
 
-def _pairs(result: FitResult, order: Order, goal: Goal, still: BoolArray | None) -> IntArray:
+def _pairs(result: Fit, order: Order, goal: Goal, still: BoolArray | None) -> IntArray:
     """The models of the claims that are open, shape (2, P); none where the goal has no claims."""
     if still is None:
         return np.empty((2, 0), np.intp)

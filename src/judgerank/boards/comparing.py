@@ -10,7 +10,7 @@ import pandas as pd
 from judgerank.boards.placing import two_sided
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.fits.resuming import contain
 from judgerank.inference.wald import require_level
 from judgerank.order.pairs import holm, standardised
@@ -50,7 +50,7 @@ class Difference:
         return list(self.moves["model"][self.moves["p_holm"] <= 1 - self.level])
 
 
-def compare(old: FitResult, new: FitResult, level: float = 0.95) -> Difference:
+def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     """Hold two fits against each other, on the models that both have.
 
     Scores are standardised, so that neither scale matters. Comparisons of one fit that are all behind the other
@@ -60,7 +60,7 @@ def compare(old: FitResult, new: FitResult, level: float = 0.95) -> Difference:
 
     Parameters
     ----------
-    old, new : FitResult
+    old, new : Fit
     level : float
 
     Raises
@@ -95,7 +95,7 @@ def compare(old: FitResult, new: FitResult, level: float = 0.95) -> Difference:
     return Difference(moves, models, judges, members, sizes, relation, level)
 
 
-def _on(shared: list[str], fitted: FitResult) -> tuple[FloatArray, FloatArray]:
+def _on(shared: list[str], fitted: Fit) -> tuple[FloatArray, FloatArray]:
     """Standardised scores of some models, and their covariance."""
     places = [fitted.comparisons.models.index(model) for model in shared]
     centre = np.eye(len(places)) - 1 / len(places)
@@ -105,7 +105,7 @@ def _on(shared: list[str], fitted: FitResult) -> tuple[FloatArray, FloatArray]:
     return standardised(scores, centre @ fitted.covariance[np.ix_(places, places)] @ centre)
 
 
-def _relation(old: FitResult, new: FitResult) -> str:
+def _relation(old: Fit, new: Fit) -> str:
     more, fewer = contain(new.comparisons, old.comparisons), contain(old.comparisons, new.comparisons)
     return "same" if more and fewer else "more" if more else "fewer" if fewer else "other"
 

@@ -22,7 +22,7 @@ from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.order.pairs import holm
 
 
@@ -43,7 +43,7 @@ class Placement:
         comparisons, and whether they move by more than noise.
     judges : DataFrame
         `boards.partial.by_judge`.
-    refit : FitResult or None
+    refit : Fit or None
     why : str
         Why there is no refit; empty if there is one.
     level : float
@@ -54,7 +54,7 @@ class Placement:
     differences: pd.DataFrame
     moves: pd.DataFrame
     judges: pd.DataFrame
-    refit: FitResult | None
+    refit: Fit | None
     why: str
     level: float
 
@@ -71,13 +71,13 @@ class Placement:
 
 
 def place(
-    board: FitResult, comparisons: Comparisons, question: IntArray | None = None, level: float = 0.95
+    board: Fit, comparisons: Comparisons, question: IntArray | None = None, level: float = 0.95
 ) -> Placement:
     """Place new models on a board by their own comparisons, the board's uncertainty carried, and a refit beside.
 
     Parameters
     ----------
-    board : FitResult
+    board : Fit
     comparisons : Comparisons
         Raw judgments, T rows, that are not behind the board. What is left out is counted.
     question : int array, shape (T,), optional
@@ -101,7 +101,7 @@ def place(
     return Placement(held, table, differences, _moves(held, refit), by_judge(held), refit, why, level)
 
 
-def _refit(held: Anchored) -> FitResult:
+def _refit(held: Anchored) -> Fit:
     """All comparisons behind the board and the new ones together."""
     old, new = held.board.comparisons, held.comparisons
     both = {
@@ -115,13 +115,13 @@ def _refit(held: Anchored) -> FitResult:
     return fit(whole, held.board.model.name, held.board.settings, held.board)
 
 
-def _on_board(refit: FitResult, held: Anchored) -> pd.Series:
+def _on_board(refit: Fit, held: Anchored) -> pd.Series:
     """Scores of a refit, the mean of the board's models at zero as it is on the board."""
     scores = refit.scores
     return scores - scores[list(held.board.comparisons.models)].mean()
 
 
-def _moves(held: Anchored, refit: FitResult | None) -> pd.DataFrame:
+def _moves(held: Anchored, refit: Fit | None) -> pd.DataFrame:
     board, n = held.board, len(held.board.scores)
     v, told = board._inverse("expected"), held.information
     p = np.linalg.solve(np.eye(len(v)) + v @ told, v)

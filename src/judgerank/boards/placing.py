@@ -24,7 +24,7 @@ from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.information import information
 from judgerank.engine.sums import Evaluation, evaluate
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.wald import cluster_gradients, require_level, wald
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import holm
@@ -39,7 +39,7 @@ class Anchored:
 
     Attributes
     ----------
-    board : FitResult
+    board : Fit
     comparisons : Comparisons
         Those with a newcomer by judges of the board, models of the board first.
     newcomers : tuple of str
@@ -59,7 +59,7 @@ class Anchored:
         Comparisons left out, by reason.
     """
 
-    board: FitResult
+    board: Fit
     comparisons: Comparisons
     newcomers: tuple[str, ...]
     at: Parameters
@@ -122,12 +122,12 @@ def two_sided(z: FloatArray, degrees_of_freedom: float) -> FloatArray:
     return np.asarray(2 * (ndtr(below) if np.isinf(degrees_of_freedom) else stdtr(degrees_of_freedom, below)))
 
 
-def anchored(board: FitResult, comparisons: Comparisons, question: IntArray | None = None) -> Anchored:
+def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = None) -> Anchored:
     """Place the models that are not on a board by their comparisons, the board as it is.
 
     Parameters
     ----------
-    board : FitResult
+    board : Fit
         With errors of its own, clustered or not: they are carried to the newcomers.
     comparisons : Comparisons
         Raw judgments, T rows. Those of judges who are not on the board, and those without a newcomer, are left out
@@ -174,7 +174,7 @@ def anchored(board: FitResult, comparisons: Comparisons, question: IntArray | No
     )
 
 
-def _onto(board: FitResult, given: Comparisons) -> tuple[Comparisons, tuple[str, ...], IntArray, dict[str, int]]:
+def _onto(board: Fit, given: Comparisons) -> tuple[Comparisons, tuple[str, ...], IntArray, dict[str, int]]:
     """What places newcomers, in the board's models and judges; newcomers; rows; how many are left out, by reason.
 
     Raises
@@ -212,7 +212,7 @@ def _onto(board: FitResult, given: Comparisons) -> tuple[Comparisons, tuple[str,
     return rows, newcomers, kept, left_out
 
 
-def _require_bounds(board: FitResult, rows: Comparisons, newcomers: Sequence[str]) -> None:
+def _require_bounds(board: Fit, rows: Comparisons, newcomers: Sequence[str]) -> None:
     """Refuse a newcomer whose score would run off: the board counts as one model, judges at zero for none.
 
     Raises
@@ -231,7 +231,7 @@ def _require_bounds(board: FitResult, rows: Comparisons, newcomers: Sequence[str
     require_maximum(pooled.aggregate())
 
 
-def _maximum(board: FitResult, rows: Comparisons, n: int, m: int) -> tuple[Parameters, Evaluation]:
+def _maximum(board: Fit, rows: Comparisons, n: int, m: int) -> tuple[Parameters, Evaluation]:
     """Newton's method in the newcomers' scores alone, where the log-likelihood is concave.
 
     Raises

@@ -27,7 +27,7 @@ from judgerank.cli.options import (
 )
 from judgerank.cli.terminal import say
 from judgerank.fits import loading
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.reading.files import paths_of
 from judgerank.reading.read import read_judgments
 
@@ -68,7 +68,7 @@ def diff(
         say(line)
 
 
-def _board(path: Path) -> FitResult:
+def _board(path: Path) -> Fit:
     """A saved fit; of one with question effects, its estimates."""
     fitted = loading.load(path)
-    return fitted if isinstance(fitted, FitResult) else fitted.estimates
+    return fitted if isinstance(fitted, Fit) else fitted.estimates

@@ -21,7 +21,7 @@ from judgerank.collecting.tasks import Task
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.model.simulate import generator
 from judgerank.order.pairs import Order
 
@@ -147,7 +147,7 @@ async def ask_until(
     costs = relative_costs(records, {name: collector.judges[name] for name in judges})
     oracle = Judges(collector, progress, models, judges, costs, tasks, records)
 
-    def watch(result: FitResult, order: Order | None) -> dict[str, float]:
+    def watch(result: Fit, order: Order | None) -> dict[str, float]:
         leading = result.scores.sort_values(ascending=False).index[:3]
         log.info(
             "look: %d judgments, spent %.4f %s, leading: %s",

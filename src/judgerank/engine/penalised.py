@@ -30,13 +30,11 @@ from judgerank.engine.newton import SUFFICIENT, positive_solve
 from judgerank.engine.penalty import (
     ALPHA,
     Spread,
-    apart_times,
     arrow,
-    flat,
     log_prior_determinant,
     n_scaled,
     penalty,
-    qualities,
+    pulled,
     scale,
 )
 from judgerank.engine.solution import (
@@ -157,33 +155,20 @@ class Problem:
             gradient = gradient - image
             lost = full @ image
         else:
-            image, (squares, values) = apart_times(self.model, at, spread), qualities(self.model, at, spread)
-            pull = squares * values
-            size = float(pull @ values)
-            lost = size + flat(at) @ image
-            if self.model.weighs_judges:
-                image[self.n : self.n + self.k] += size * scale(self.model, at)[1]
-            gradient = gradient - (image + pull)[self.chosen]
+            lost, pull = pulled(self.model, at, spread)
+            gradient = gradient - pull[self.chosen]
         info = np.empty((0, 0)) if curvature is None else self._second(at, spread, here, curvature)
         return here.log_likelihood - 0.5 * float(lost), self.coordinates.gradient(gradient), info
 
     def _second(self, at: Parameters, spread: Spread, here: Evaluation, curvature: Curvature) -> Information:
         """Minus the second derivatives in the coordinates, or the expected ones, shape (D', D')."""
         if self.alone is None:
-            precision = penalty(self.model, at, spread)
+            precision = penalty(self.model, at, spread, curvature == "observed")
         else:
             precision = np.zeros((len(self.chosen),) * 2)
             precision[np.ix_(self.chosen, self.chosen)] = self.alone
         if curvature == "observed":
             here = self._logarithmic(here)
-            squares, values = qualities(self.model, at, spread)
-            if squares.any() and self.model.weighs_judges:
-                share, pull = scale(self.model, at)[1], squares * values
-                judges = slice(self.n, self.n + self.k)
-                cross = pull[:, None] * share
-                precision[:, judges] += cross
-                precision[judges] += cross.T
-                precision[judges, judges] += (pull @ values) * np.diag(share)
         free = precision if self.chosen.all() else precision[np.ix_(self.chosen, self.chosen)]
         return self.coordinates.reduced(information(here, self.free, self.free_common) + free)
 
@@ -424,7 +409,8 @@ def maximise(cells: Comparisons, model: Model, settings: Penalised) -> Solution:
     climb, spread = fitted_spread(climb, known, bounds)
     in_order = {name: spread[name] for name in (*names, *spread)}
     status = Status.SHRUNK if climb.done else Status.ITERATION_LIMIT
-    return Solution(climb.at, evaluate(cells, model, climb.at), status, climb.steps, spread=in_order)
+    here = evaluate(cells, model, climb.at)
+    return Solution(climb.at, here, status, climb.steps, spread=in_order, integrated=climb.marginal(spread))
 
 
 def with_further(
@@ -464,4 +450,6 @@ def with_further(
     status = status if climb.done else Status.ITERATION_LIMIT
     unbounded = unbounded_judges(model, climb.at)
     status = Status.UNBOUNDED if unbounded else status
-    return Solution(climb.at, evaluate(cells, model, climb.at), status, climb.steps, unbounded, spread=spread)
+    here = evaluate(cells, model, climb.at)
+    integrated = climb.marginal(spread) if spread else here.log_likelihood
+    return Solution(climb.at, here, status, climb.steps, unbounded, spread=spread, integrated=integrated)

@@ -23,8 +23,10 @@ ALPHA = "log_discrimination"
 Spread = Mapping[str, float]
 
 
-def penalty(model: Model, at: Parameters, spread: Spread) -> FloatArray:
+def penalty(model: Model, at: Parameters, spread: Spread, observed: bool = False) -> FloatArray:
     """Precision matrix at a point of (s, judges' blocks, further blocks), shape (D, D), D = N + B K + P.
+
+    With `observed`, the second derivatives of the penalty: those of the scale on which qualities are shrunk, too.
 
     Parameters
     ----------
@@ -46,10 +48,11 @@ def penalty(model: Model, at: Parameters, spread: Spread) -> FloatArray:
     precision[np.diag_indices_from(precision)] += squares
     _, share = scale(model, at)
     judges, pull = slice(n, n + len(share)), squares * values
-    cross = pull[:, None] * share
+    cross = (1 + observed) * pull[:, None] * share
     precision[:, judges] += cross
     precision[judges] += cross.T
-    precision[judges, judges] += (pull @ values) * (share[:, None] * share)
+    own = share[:, None] * share
+    precision[judges, judges] += (pull @ values) * (own + observed * np.diag(share))
     return precision
 
 
@@ -99,6 +102,18 @@ def flat(at: Parameters) -> FloatArray:
 def _of_mean(square: float, n_judges: int) -> float:
     """What the precision of a block, one over its square on the diagonal, has everywhere besides."""
     return (1 / (square + n_judges * WIDE**2) - 1 / square) / n_judges
+
+
+def pulled(model: Model, at: Parameters, spread: Spread) -> tuple[float, FloatArray]:
+    """Twice the penalty at a point, and half of its derivatives by that, shape (D,)."""
+    image, (squares, values) = apart_times(model, at, spread), qualities(model, at, spread)
+    pull = squares * values
+    size, n = float(pull @ values), len(at.scores)
+    lost = size + float(flat(at) @ image)
+    image += pull
+    if model.weighs_judges:
+        image[n : n + at.judges.shape[1]] += size * scale(model, at)[1]
+    return lost, image
 
 
 def apart_times(model: Model, at: Parameters, spread: Spread) -> FloatArray:

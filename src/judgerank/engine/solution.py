@@ -77,6 +77,8 @@ class Solution:
         The best other maximum that the search met. There is none where one climb was enough.
     alone : float, optional
         Standard deviation of the penalty on the unbounded judges, where they alone have one.
+    integrated : float, optional
+        Log-likelihood with all that has a standard deviation integrated out, where something has.
     """
 
     parameters: Parameters
@@ -87,6 +89,12 @@ class Solution:
     spread: Mapping[str, float] | None = None
     rival: Rival | None = None
     alone: float | None = None
+    integrated: float | None = None
+
+    @property
+    def shrinks_scores(self) -> bool:
+        """Whether all is shrunk, and not further blocks alone."""
+        return self.spread is not None and "scores" in self.spread
 
     def times(self, factor: float) -> Solution:
         """That of so many times as many comparisons, the parameters as they are."""

@@ -125,6 +125,10 @@ class At:
             return self.g, self.d
         return (self.g,) if role is Role.QUALITY else ()
 
+    def told(self, role: Role) -> FloatArray:
+        """Derivative of the log-likelihood in a parameter of this role, but for its column."""
+        return _product(self.tie_residual if role is Role.TIE else self.residual, *self.factors(role))
+
     @property
     def residual(self) -> FloatArray:
         """Counted, of the outcome."""
@@ -157,7 +161,8 @@ class _Sums:
         self.pairs = np.zeros((self.n, self.n))
         self.further = np.zeros((top, top))  # but for what scores share among themselves
         self.own = np.zeros((blocks, blocks, n_judges))
-        self.cross = np.zeros((blocks, n_judges, top))
+        self.cross = np.zeros((blocks, n_judges, self.n))
+        self.cross_further = np.zeros((blocks, n_judges, self.p))
 
     def add(self, rows: Listed | Table) -> None:
         """Add some of the comparisons."""
@@ -184,7 +189,7 @@ class _Sums:
         if self.p and self.model.n_scale:
             at_zero = Law(here.eta - here.signal, here.nu).mean
             self.slope_at_zero += rows.by_judge(rows.count * (rows.outcome - at_zero), here.d, here.shape)
-        elif here.shape is not None:
+        elif here.shape is not None and not self.p:
             share = rows.spread(self.share_at_zero)
             self.slope_at_zero += rows.by_judge(rows.count * (rows.outcome - share), here.d, here.shape)
 
@@ -204,7 +209,7 @@ class _Sums:
             block, column = self.model.blocks[row], here.column[row]
             values = with_quality[block.role]
             assert values is not None
-            rows.by_both(values, _times_both(here.g, column), self.cross[row][:, : self.n])
+            rows.by_both(values, _times_both(here.g, column), self.cross[row])
             for other in self.free[: self.free.index(row) + 1]:
                 roles = {block.role, self.model.blocks[other].role}
                 if roles == {Role.WEIGHT}:  # eta is linear in gamma: there is no residual part
@@ -229,7 +234,7 @@ class _Sums:
             self.further[:n, n + place] += further.by_model(role, second.of(Role.QUALITY, role))
             for row in self.free:
                 values = _product(second.of(self.model.blocks[row].role, role), here.column[row])
-                self.cross[row][:, n + place] += further.by_judge(role, values)
+                self.cross_further[row][:, place] += further.by_judge(role, values)
             for other, there in further.places.items():
                 total = further.by_two(role, other, second.of(role, other))
                 self.further[np.ix_(n + place, n + there)] += total
@@ -240,12 +245,12 @@ class _Sums:
             return Evaluation(*first)
         laplacian = -(self.pairs + self.pairs.T)
         np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
-        top = laplacian
+        top, cross = laplacian, self.cross
         if self.p:
-            top = self.further
+            top, cross = self.further, np.concatenate([self.cross, self.cross_further], axis=2)
             top[self.n :, : self.n] = top[: self.n, self.n :].T
             top[: self.n, : self.n] = laplacian
-        return Evaluation(*first, self.slope_at_zero, top, self.own.transpose(2, 0, 1), self.cross)
+        return Evaluation(*first, self.slope_at_zero, top, self.own.transpose(2, 0, 1), cross)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import split
 from judgerank.engine.settings import Settings
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 
 
 def fit_apart(
@@ -15,7 +15,7 @@ def fit_apart(
     model: str = "judge_aware",
     solver: str | Settings = "newton",
     cluster: IntArray | None = None,
-) -> tuple[FitResult, ...]:
+) -> tuple[Fit, ...]:
     """Fit every component by itself; `pairs.pairwise` and `pairs.rank_intervals` take the fits together.
 
     Scores are comparable within a component only, and so are discriminations: a judge has one in each.
@@ -27,12 +27,12 @@ def fit_apart(
     model, solver
         As for `fit`.
     cluster : int array, shape (T,), optional
-        Cluster of each comparison, for `FitResult.clustered`.
+        Cluster of each comparison, for `Fit.clustered`.
 
     Raises
     ------
     JudgerankError
-        As `fit` and `FitResult.clustered` do, for any component.
+        As `fit` and `Fit.clustered` do, for any component.
     """
     fits = []
     for part, rows in split(comparisons):

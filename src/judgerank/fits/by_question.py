@@ -13,7 +13,7 @@ from scipy.special import pdtr
 from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.residuals import residuals_by_cluster
 from judgerank.model.members import Model, Parameters
 from judgerank.reading.files import Files
@@ -27,22 +27,22 @@ LARGEST_WEIGHT = 18  # of a question: larger ones are rarer than a double can te
 
 
 def clustered(
-    fitted: FitResult,
+    fitted: Fit,
     files: Files,
     form: str | None = None,
     columns: Columns | None = None,
     winner_values: Mapping[str, str] | None = None,
     memory: str = MEMORY,
     residuals: bool = False,
-) -> FitResult:
+) -> Fit:
     """The same fit with a covariance that allows for dependence within questions.
 
-    That of `FitResult.clustered`, in one more pass over the files: the engine puts the records in order of their
+    That of `Fit.clustered`, in one more pass over the files: the engine puts the records in order of their
     questions, spilling to disk, and each question's gradient is forgotten once its square is added.
 
     Parameters
     ----------
-    fitted : FitResult
+    fitted : Fit
         A fit of ``judgerank.aggregate(files)``.
     files, form, columns, winner_values, memory
         Those of `judgerank.reading.large.cells.aggregate`; there must be a column of questions.
@@ -95,7 +95,7 @@ def _to_gradients(model: Model, at: Parameters) -> csr_array:
     return csr_array((values, place), shape=(k * (n + own), n + b * k))
 
 
-def _by_question(db: Engine, rows: Rows, fitted: FitResult) -> Iterator[tuple[csr_array, float]]:
+def _by_question(db: Engine, rows: Rows, fitted: Fit) -> Iterator[tuple[csr_array, float]]:
     """Residuals of whole questions, sparse float arrays, and how many comparisons came with them."""
     query = f"SELECT question, cell, answer, times FROM ({rows.query(also=', r.question')}) ORDER BY question"
     waiting, last = None, None  # of the question that the next rows may go on with

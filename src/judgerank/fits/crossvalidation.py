@@ -12,10 +12,10 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.model.simulate import generator
 
-Fitter = Callable[[Comparisons], FitResult]
+Fitter = Callable[[Comparisons], Fit]
 
 
 def folds_of(judgments: Judgments, n_folds: int, seed: int) -> IntArray:
@@ -83,7 +83,7 @@ def losses(y: FloatArray, p: FloatArray) -> dict[str, float]:
     return {"comparisons": len(y), "log_loss": -float(np.mean(xlogy(y, p) + xlog1py(1 - y, -p))), "accuracy": hits}
 
 
-def three_outcomes(fitted: FitResult, train: Comparisons, test: Comparisons) -> FloatArray:
+def three_outcomes(fitted: Fit, train: Comparisons, test: Comparisons) -> FloatArray:
     """Probabilities that the second model wins, of a tie, and that the first wins, shape (T, 3).
 
     Where a member takes ties for half a win, a judge ties as often as in training whoever is compared. Half a tie
@@ -102,7 +102,7 @@ def three_outcomes(fitted: FitResult, train: Comparisons, test: Comparisons) -> 
     return np.stack([(1 - tie) * (1 - decided), tie, (1 - tie) * decided], axis=1)
 
 
-def losses_with_ties(fitted: FitResult, train: Comparisons, test: Comparisons) -> FloatArray:
+def losses_with_ties(fitted: Fit, train: Comparisons, test: Comparisons) -> FloatArray:
     """Log-loss of every row with a tie an outcome of its own (`three_outcomes`), shape (T,)."""
     p = np.maximum(three_outcomes(fitted, train, test), np.finfo(float).eps)
     tied = test.with_ties().known_ties

@@ -1,84 +1,236 @@
-"""Comparisons + model + solver -> a result."""
+"""Judgments and a description of the model -> a fit: a member, further blocks, question effects, shrinkage."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from judgerank.data.arrays import BoolArray
+from judgerank.data.arrays import AnyArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import judges_of_one_length, positions_are_imitated, require_maximum
-from judgerank.data.errors import DataError, NoMaximumError, NotIdentifiedError
+from judgerank.data.errors import ConfigError, DataError, NotIdentifiedError
+from judgerank.data.frames import question_name
 from judgerank.engine import runaway
-from judgerank.engine.existence import near_maximum, rising_direction
 from judgerank.engine.localized import Localized
+from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.settings import Settings, maximise, settings_of
-from judgerank.engine.solution import Solution, Status
-from judgerank.fits.result import FitResult
+from judgerank.engine.solution import Solution
+from judgerank.fits.certified import require_maximum_in_play
+from judgerank.fits.further import with_blocks
+from judgerank.fits.question_effects import with_question_effects
+from judgerank.fits.result import Fit
 from judgerank.fits.resuming import bar, beginning
+from judgerank.model.block import Block, Placed, Records, placed
 from judgerank.model.members import Model, Parameters, get_model
+from judgerank.model.naming import all_of
 
 if TYPE_CHECKING:
     from judgerank.reading.read import Source
 
-MOVES = 1e-6  # entry of a direction, the largest being one, that counts as moving
+EFFECTS, QUESTION = "effects", "question"
 
 
 def fit(
-    comparisons: Comparisons | Source,
+    judgments: Comparisons | Records | Source,
     model: str = "judge_aware",
     solver: str | Settings = "newton",
-    start: Parameters | FitResult | None = None,
-) -> FitResult:
-    """Maximum likelihood, penalised or not, of a member of the family.
+    start: Parameters | Fit | None = None,
+    *,
+    blocks: Iterable[str | Block] = (),
+    questions: str | None = None,
+    shrink: bool = False,
+    cluster: str | AnyArray | None = None,
+    question: AnyArray | None = None,
+    merge_copies: bool = False,
+) -> Fit:
+    """Maximum likelihood, penalised or not, of whatever is described.
 
     Parameters
     ----------
-    comparisons : Comparisons, or anything that `judgerank.read` reads
+    judgments : Comparisons, Records, or anything that `judgerank.read` reads
     model : str
         A name in `judgerank.model.members.MODELS`: ``btl``, ``judge_aware``, ``length``, ``position_aware``, ...
     solver : {"newton", "adam", "localized", "penalised"}, or Newton, Adam, Localized or Penalised
         The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, the exact solver over a
         box (for the judge-aware model), or shrinkage toward the panel; the last two always have an estimate.
         A name takes its default settings, for Adam the published ones; ``Newton(tolerance=1e-9)`` sets others.
-    start : Parameters or FitResult, optional
+    start : Parameters or Fit, optional
         Where the climb begins. Parameters are those of data that these are a resample of: the maximum is then the
         one reached from there. A fit is that of a part of these comparisons, of some of their models and judges
         (`Comparisons.extended`): the maximum is then the highest, and found quickly where few are new. The
         penalised fit takes none.
+    blocks : iterable of str or Block
+        Further blocks by name and columns, as in ``["style:length", "category"]`` (`judgerank.model.naming`), or
+        blocks of your own. They take judgments with the columns that they need.
+    questions : {"effects"}, optional
+        A quality of its own for every answer, shared by all judges of a question and integrated out:
+        eta = gamma_k (s_i - s_j + u_qi - u_qj) + b_k, u_qi normal with mean zero and standard deviation sigma.
+    shrink : bool
+        Short for ``solver="penalised"``.
+    cluster : "question", or an array of shape (T,), optional
+        Errors allow for dependence within clusters of the comparisons, and for misfit (`Fit.clustered`).
+    question : array, shape (T,), optional
+        The question behind each comparison, where comparisons are given, which do not say.
+    merge_copies : bool
+        With question effects: whether judge ids that answer as one become one judge, with one vote an item.
 
     Raises
     ------
     DataError
-        If a judge has no comparison, or the model needs a covariate, or ties, that are not there.
+        If a judge has no comparison, or the model, a block or the questions need what is not there.
     NotIdentifiedError
-        If the order in which models were shown cannot tell scores from positions, or a judge saw one length only.
+        If the data cannot tell apart what is described; it says what.
     DisconnectedError, NoMaximumError
-        If scores cannot be compared, or some run off to infinity; the models are named.
+        If scores cannot be compared, or something runs off to infinity; it is named.
     ConfigError
-        If the model or the solver is not known.
+        If a name is not known, or two things do not go together.
     """
-    if not isinstance(comparisons, Comparisons):
-        from judgerank.reading.read import comparisons_in
+    given = described(judgments, blocks, question, model)
+    settings = _settings(solver, shrink, given, questions, start)
+    found = given.without_effects(given.comparisons, given.question, settings, start)
+    if questions is not None:
+        found = with_question_effects(found, partial(given.without_effects, settings=settings), fit, merge_copies)
+    if cluster is None:
+        return found
+    if isinstance(cluster, str):
+        if cluster != QUESTION:
+            raise ConfigError(f"clusters are by 'question' or given one for each comparison, not {cluster!r}")
+        return found.clustered()
+    return found.clustered(cluster=np.asarray(cluster))
 
-        comparisons = comparisons_in(comparisons)
+
+_NO_QUESTIONS = (
+    "there are no questions: judgments have them in question_id, comparisons take `question` beside them"
+)
+
+
+@dataclass(frozen=True)
+class Described:
+    """What is fitted to what.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+        Raw or aggregated, with what the member takes and the columns of further blocks.
+    member : Model
+    question : int array, shape (T,), optional
+    further : tuple of Placed
+    """
+
+    comparisons: Comparisons
+    member: Model
+    question: IntArray | None
+    further: tuple[Placed, ...]
+
+    def without_effects(
+        self,
+        comparisons: Comparisons,
+        question: IntArray | None,
+        settings: Settings,
+        start: Parameters | Fit | None = None,
+    ) -> Fit:
+        """The member and further blocks fitted to comparisons such as these."""
+        bare = replace(comparisons, columns=None)
+        own = replace(_member(bare, self.member, settings, start), raw=bare, question=question)
+        return with_blocks(own, comparisons, self.further) if self.further else own
+
+    def fitted(self, rows: IntArray, questions: str | None) -> Fit:
+        """The same fitted to some of the comparisons by the exact solver; copies are not looked for."""
+        asked, settings = None if self.question is None else self.question[rows], Newton()
+        own = self.without_effects(self.comparisons.take(rows), asked, settings)
+        if questions is None:
+            return own
+        return with_question_effects(own, partial(self.without_effects, settings=settings))
+
+
+def described(
+    judgments: Comparisons | Records | Source, blocks: Iterable[str | Block], question: AnyArray | None, model: str
+) -> Described:
+    """Judgments of any kind as what a fit takes.
+
+    Raises
+    ------
+    ConfigError, DataError
+    """
+    chosen, records, asked = all_of(blocks), None, None if question is None else np.asarray(question)
+    if isinstance(judgments, Comparisons):
+        comparisons = judgments
+    else:
+        if isinstance(judgments, Records):
+            records = judgments
+        else:
+            from judgerank.reading.read import read_judgments
+
+            records = Records.of(read_judgments(judgments))
+        comparisons = records.comparisons
+        if asked is None and "question_id" in records.frame:
+            asked = np.array([question_name(one) for one in records.frame["question_id"]])
     member = get_model(model, comparisons)
     if comparisons.covariate is not None and not member.has_slope:  # rows that differ in it alone merge
         comparisons = replace(comparisons, covariate=None)
+    further, columns = (), None
+    if chosen:
+        if records is None:
+            raise DataError("blocks take judgments with the columns that they need, and comparisons have none")
+        if np.any(comparisons.count != 1):
+            raise DataError("blocks take raw comparisons, and these are aggregated")
+        further, columns = placed(chosen, records)
     if member.has_ties:
         comparisons = comparisons.with_ties()
     elif comparisons.tied is not None:
         comparisons = replace(comparisons, tied=None)
+    if asked is not None:
+        if len(asked) != len(comparisons):
+            raise DataError(
+                f"{len(asked)} questions for {len(comparisons)} comparisons: there must be one for each"
+            )
+        asked = np.unique(asked, return_inverse=True)[1]
+    return Described(replace(comparisons, columns=columns), member, asked, further)
+
+
+def _settings(
+    solver: str | Settings, shrink: bool, given: Described, questions: str | None, start: Parameters | Fit | None
+) -> Settings:
+    """The solver's settings, refused where they do not go with the rest.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if shrink and solver != "newton" and not isinstance(settings_of(solver, given.member), Penalised):
+        raise ConfigError(f"shrinkage is by the penalised solver: leave solver={solver!r} out")
+    settings = settings_of("penalised" if shrink and isinstance(solver, str) else solver, given.member)
+    more = [
+        *(["further blocks"] if given.further else []),
+        *(["question effects"] if questions is not None else []),
+    ]
+    if more and not isinstance(settings, Newton | Penalised):
+        raise ConfigError(f"{more[0]} are fitted by the solvers 'newton' and 'penalised', not by {solver!r}")
+    if questions is not None and questions != EFFECTS:
+        raise ConfigError(f"questions={questions!r} is not known (known: {EFFECTS!r})")
+    return settings
+
+
+def _member(
+    comparisons: Comparisons, member: Model, settings: Settings, start: Parameters | Fit | None = None
+) -> Fit:
+    """A member of the family, nothing else.
+
+    Raises
+    ------
+    DataError, NotIdentifiedError, DisconnectedError, NoMaximumError
+    """
     cells = comparisons.aggregate()
-    settings = settings_of(solver, member)
     silent = np.flatnonzero(np.bincount(cells.judge, minlength=len(cells.judges)) == 0)
     if silent.size:
         raise DataError(f"judge {cells.judges[silent[0]]!r} has no comparison")
     if isinstance(settings, Localized | Penalised):  # there is a maximum whatever the data
-        return FitResult(cells, member, settings, _maximum(cells, member, settings, start))
+        return Fit(cells, member, settings, _maximum(cells, member, settings, start))
     pooled = cells.pool_judges()
     require_maximum(pooled)
     if member.has_position and positions_are_imitated(cells):
@@ -94,69 +246,18 @@ def fit(
         )
     if member.judge_blocks:
         found = runaway.shrunk_alone(cells, member, _maximum(cells, member, settings, start))
-        result = FitResult(cells, member, settings, found)
-        _require_maximum_in_play(result)
+        result = Fit(cells, member, settings, found)
+        require_maximum_in_play(result)
         return result
     # judges do not matter: the pooled cells have the same likelihood, and there are fewer of them
     solution = _maximum(pooled, member, settings, start)
     parameters = Parameters(solution.parameters.scores, np.zeros((0, len(cells.judges))))
-    return FitResult(cells, member, settings, replace(solution, parameters=parameters))
+    return Fit(cells, member, settings, replace(solution, parameters=parameters))
 
 
-def _maximum(
-    cells: Comparisons, member: Model, settings: Settings, start: Parameters | FitResult | None
-) -> Solution:
+def _maximum(cells: Comparisons, member: Model, settings: Settings, start: Parameters | Fit | None) -> Solution:
     """Where the solver ends, from a start or from what was fitted before."""
-    if not isinstance(start, FitResult):
+    if not isinstance(start, Fit):
         return maximise(cells, member, settings, start)
     at = beginning(start, cells, member)
     return maximise(cells, member, settings, at, bar(start, cells, member))
-
-
-def _require_offsets(cells: Comparisons, member: Model, at: Parameters, held: BoolArray) -> None:
-    """Refuse comparisons whose likelihood rises without end in scores, positions and tie propensities.
-
-    Judges `held` are shrunk, alone.
-    """
-    if held.any():
-        direction = rising_direction(cells, member, at, held)
-    else:
-        direction = None if near_maximum(cells, member, at) else rising_direction(cells, member, at)
-    if direction is None:
-        return
-    n = len(cells.models)
-    scores, judges = direction[:n], np.abs(direction[n:].reshape(-1, len(cells.judges))).max(axis=0)
-    moving = np.ptp(scores) > MOVES
-    models = tuple(
-        name for name, v in zip(cells.models, scores, strict=True) if moving and v > scores.min() + MOVES
-    )
-    names = ", ".join([*models, *(name for name, v in zip(cells.judges, judges, strict=True) if v > MOVES)])
-    raise NoMaximumError(
-        f"the likelihood has no maximum: these models' scores and judges' positions or ties can run off together "
-        f"without contradicting any answer: {names}",
-        (models,),
-    )
-
-
-def _require_maximum_in_play(result: FitResult) -> None:
-    """Scores must be bounded by the judges in play alone: those at zero say nothing of them."""
-    shrunk = result.solution.alone is not None
-    if result.model.has_offsets and (shrunk or result.status is not Status.UNBOUNDED):
-        places = np.flatnonzero(result.solution.parameters.in_play)
-        if len(places):
-            chosen = result.comparisons.with_judges([result.comparisons.judges[k] for k in places])
-            at = Parameters(result.solution.parameters.scores, result.solution.parameters.judges[:, places])
-            held = np.isin(places, result.solution.unbounded_judges)
-            _require_offsets(chosen, result.model, at, held)
-    if not result.judges_at_zero:
-        return
-    aside = set(result.judges_at_zero)
-    in_play = [judge for judge in result.comparisons.judges if judge not in aside]
-    if not in_play:
-        raise NoMaximumError("every judge's answers are even between the models: there is no order to find", ())
-    try:
-        require_maximum(result.comparisons.with_judges(in_play).pool_judges())
-    except NoMaximumError as error:
-        names = ", ".join(result.judges_at_zero)
-        message = f"with judges at zero discrimination ({names}) set aside, {error}"
-        raise type(error)(message, error.models) from None

@@ -14,16 +14,13 @@ from scipy.sparse import csr_array
 from judgerank.data.arrays import AnyArray
 from judgerank.data.errors import DataError
 from judgerank.engine.solution import Status
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.fits.storing import PARTS, VERSION
-from judgerank.questions.groups import Group
-from judgerank.questions.marginal import Marginal
-from judgerank.questions.maximum import Found
-from judgerank.questions.result import QuestionFit
+from judgerank.model.block import Role
 
 
-def load(path: str | PathLike[str]) -> FitResult | QuestionFit:
-    """Read a fit that `FitResult.save` or `QuestionFit.save` wrote; it is equal to the last bit.
+def load(path: str | PathLike[str]) -> Fit:
+    """Read a fit that `Fit.save` wrote; it is equal to the last bit.
 
     Raises
     ------
@@ -36,7 +33,7 @@ def load(path: str | PathLike[str]) -> FitResult | QuestionFit:
             version, tree = header["judgerank_fit"], header["fit"]
             if version != VERSION:
                 raise DataError(f"{path} is a fit saved in version {version}, and this reads version {VERSION}")
-            kind = header.get("kind", FitResult.__name__)
+            kind = header.get("kind", Fit.__name__)
             return _unpacked({"kind": kind, "fields": tree}, file, _kinds())
     except FileNotFoundError:
         raise DataError(f"there is no file {path}") from None
@@ -48,7 +45,7 @@ def load(path: str | PathLike[str]) -> FitResult | QuestionFit:
 
 def _kinds() -> dict[str, Any]:
     """What is made when a file is read, by name."""
-    kinds: list[Any] = [*PARTS, FitResult, Group, Marginal, Found, QuestionFit]
+    kinds: list[Any] = [*PARTS, Fit]
     return {kind.__name__: kind for kind in kinds}
 
 
@@ -81,6 +78,8 @@ def _unpacked(value: Any, arrays: Mapping[str, AnyArray], kinds: Mapping[str, An
             return kinds[kind](**{name: inner(part) for name, part in named.items()})
         case {"status": status}:
             return Status(status)
+        case {"role": role}:
+            return Role(role)
         case {"tuple": parts}:
             return tuple(inner(part) for part in parts)
         case {"mapping": named}:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import ConfigError
+from judgerank.fits.fitted import Fitted
 from judgerank.fits.standings import leaderboard
-from judgerank.inference.intervals import Intervals
 from judgerank.writing.extras import needed
 
 if TYPE_CHECKING:
@@ -19,18 +19,13 @@ if TYPE_CHECKING:
 
 
 MOST = 60  # rows of a table that are shown
-UNITS = {
-    "score": "in log-odds, their sum zero",
-    "discrimination": "their geometric mean one over the judges in play",
-    "slope": "of log discrimination, by standardised covariate",
-    "position": "preference for the model shown first, in log-odds",
-    "tie": "tie propensities, as odds of a tie between equals against either win",
-}
+SCORES = "in log-odds, their sum zero"
+SIGMA = "standard deviation of an answer's quality about its model's score, and over that of the scores"
 
 
-def text(fitted: Intervals, level: float, lines: Sequence[str] | None = None) -> str:
-    """The heading, or other lines in its place, and every table below its own."""
-    parts = ["\n".join(heading(fitted) if lines is None else lines)]
+def text(fitted: Fitted, level: float) -> str:
+    """The heading, and every table below its own."""
+    parts = ["\n".join(heading(fitted))]
     for title, table in tables(fitted, level):
         table = table.assign(name=table["name"].str.ljust(table["name"].str.len().max()))
         shown = table.to_string(index=False, float_format="%.3f", na_rep="", max_rows=MOST, line_width=None)
@@ -38,55 +33,72 @@ def text(fitted: Intervals, level: float, lines: Sequence[str] | None = None) ->
     return "\n\n".join(parts)
 
 
-def html(fitted: Intervals, level: float = 0.95, lines: Sequence[str] | None = None) -> str:
+def html(fitted: Fitted, level: float = 0.95) -> str:
     """The same for a notebook; names are escaped."""
-    parts = [f"<p>{'<br>'.join(map(escape, heading(fitted) if lines is None else lines))}</p>"]
+    parts = [f"<p>{'<br>'.join(map(escape, heading(fitted)))}</p>"]
     for title, table in tables(fitted, level):
         shown = table.to_html(index=False, float_format="{:.3f}".format, na_rep="", max_rows=MOST, border=0)
         parts.append(f"<p><b>{escape(title)}</b></p>\n{shown}")
     return "<div>\n" + "\n".join(parts) + "\n</div>"
 
 
-def heading(fitted: Intervals) -> list[str]:
+def heading(fitted: Fitted) -> list[str]:
     """What was fitted to what, how it ended, and the judges by whose name it did not end well."""
-    c, found = fitted.comparisons, fitted.solution
+    c, found, effects = fitted.comparisons, fitted.solution, fitted.effects
+    more = [block.name for block in fitted.blocks]
+    described = fitted.model.name + (f" with {', '.join(more)}" if more else "")
+    asked = ""
+    if fitted.question is not None:
+        times = np.unique(fitted.question, return_counts=True)[1]
+        asked = f" of {len(times)} questions, {(times > 1).sum()} of them with several"
     lines = [
-        f"{fitted.model.name}: {len(c.models)} models, {len(c.judges)} judges, {c.n_comparisons:.0f} comparisons",
+        f"{described}: {len(c.models)} models, {len(c.judges)} judges, {c.n_comparisons:.0f} comparisons{asked}",
         f"status {fitted.status} after {found.iterations} iterations of {type(fitted.settings).__name__}, "
-        f"log-likelihood {fitted.log_likelihood:.4f}",
+        f"log-likelihood {fitted.marginal_log_likelihood:.4f}",
     ]
-    if (
-        found.spread is None and found.alone is None and fitted.effects is None
-    ):  # elsewhere the penalty's gradient balances it
+    if effects is not None:
+        statistic, p = effects.likelihood_ratio()
+        lines[-1] += f", relative gradient {effects.relative_gradient:.1e}"
+        lines.append(
+            f"without question effects {effects.log_likelihood_without:.4f}: twice the gain is {statistic:.1f}, "
+            f"p = {p:.2g}"
+        )
+    elif found.spread is None and found.alone is None:  # elsewhere the penalty's gradient balances it
         lines[-1] += f", relative gradient {found.evaluation.relative_gradient:.1e}"
+    if more and fitted.without is not None and effects is None:
+        lines[-1] += f", without these blocks {fitted.without.marginal_log_likelihood:.4f}"
     named = {
         "judges at zero discrimination": fitted.judges_at_zero,
         "judges with unbounded discrimination": fitted.unbounded_judges,
         "judges whose slope is on its bound": fitted.slopes_at_bound,
     }
     lines += [f"{who}: {', '.join(names)}" for who, names in named.items() if names]
-    if found.spread is not None:
-        spreads = ", ".join(f"{block} {spread:.3g}" for block, spread in found.spread.items())
-        lines.append(f"standard deviations of the penalty: {spreads}")
-    if fitted.effects is not None:
-        lines.append(f"question effects integrated out, their standard deviation {fitted.effects.sigma:.3g}")
-    elif fitted.robust is not None:
+    if fitted.spread:
+        spreads = ", ".join(f"{block} {spread:.3g}" for block, spread in fitted.spread.items())
+        lines.append(f"standard deviations of what is shrunk: {spreads}")
+    if effects is not None and effects.sigma == 0:
+        lines.append("sigma is zero: judges of one question do not err together more than chance has it")
+    elif effects is None and fitted.robust is not None:
         lines.append(f"standard errors allow for dependence within {fitted.degrees_of_freedom + 1:.0f} clusters")
-    return lines
+    return [*lines, *fitted.remarks]
 
 
-def tables(fitted: Intervals, level: float) -> Iterator[tuple[str, pd.DataFrame]]:
+def tables(fitted: Fitted, level: float) -> Iterator[tuple[str, pd.DataFrame]]:
     """A title and a table for every kind of parameter: scores by rank, then the judges', the largest first."""
     rows = fitted.to_frame(level).rename(columns={"standard_error": "std error"})
+    relative = rows["parameter"] == "relative sigma"
+    rows.loc[relative, ["parameter", "name"]] = "sigma", "over the scores' own"
+    units = {"score": SCORES, "sigma": SIGMA, **{block.shown: block.unit for block in fitted.model.blocks}}
+    units |= {block.name: block.what for block in fitted.blocks}
     for parameter, table in rows.groupby("parameter", sort=False):
         table = table.sort_values("estimate", ascending=False, kind="stable").drop(columns="parameter")
         if parameter == "score":
             table = table.drop(columns="status")
             table.insert(0, "rank", np.arange(1, len(table) + 1))
-        yield f"{parameter} ({UNITS[str(parameter)]}; {_percent(level)} intervals)", table
+        yield f"{parameter} ({units[str(parameter)]}; {_percent(level)} intervals)", table
 
 
-def figure(fitted: Intervals, level: float) -> Figure:
+def figure(fitted: Fitted, level: float) -> Figure:
     """The leaderboard as a figure.
 
     Raises

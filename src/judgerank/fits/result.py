@@ -1,35 +1,179 @@
-"""A fitted member of the family: intervals and contrasts of its estimates, and ways to show, draw and keep it."""
+"""A fit: whatever was described, fitted to comparisons, and everything that can be asked of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+import pandas as pd
+from scipy.special import chdtrc, fdtrc
+
+from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
 from judgerank.fits import presentation, storing
-from judgerank.inference.intervals import Intervals
+from judgerank.fits.fitted import Fitted
+from judgerank.fits.testing import BlockTest, tested
+from judgerank.model.kinds.category import in_category
+from judgerank.order.pairs import Order, best_known_scale
 
 if TYPE_CHECKING:  # an optional extra
     from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FitResult(Intervals):
-    """A fitted member of the family: its estimates, with covariance, intervals and contrasts.
+class Fit(Fitted):
+    """A fitted model: its estimates, their covariance, intervals and tests, and ways to show and keep it.
 
     Attributes
     ----------
-    comparisons, model, settings, solution, robust, by_cluster, n_clusters
-        Those of `Intervals`.
+    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, raw, question, without
+        Those of `Fitted`, and so are `remarks` and `merged`.
     """
 
+    def clustered(self, comparisons: Comparisons | None = None, cluster: AnyArray | None = None) -> Self:
+        """The same fit with errors that allow for dependence within clusters and for misfit.
+
+        Parameters
+        ----------
+        comparisons : Comparisons, optional
+            The raw comparisons behind the fit, where it does not hold them.
+        cluster : array, shape (T,), optional
+            Cluster of each of them, by default the question asked.
+
+        Raises
+        ------
+        ConfigError
+            If the fit has question effects: its errors allow for what the judges of a question share already.
+        DataError
+            If these are other comparisons than those fitted, or there are fewer than two clusters.
+        NoIntervalError
+            If the fit has no intervals.
+        """
+        if self.effects is not None and self.effects.sigma > 0:
+            if cluster is None:
+                return self
+            raise ConfigError(
+                "errors of a fit with question effects allow for dependence within questions; other clusters go "
+                "with fits without question effects"
+            )
+        return super().clustered(
+            self.known_raw if comparisons is None else comparisons,
+            self.known_question if cluster is None else np.unique(np.asarray(cluster), return_inverse=True)[1],
+        )
+
+    def test(self, block: str) -> BlockTest:
+        """Likelihood-ratio test of a further block against the same fit without it.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such block, or it is shrunk and the fit has question effects.
+        """
+        self._further(block)
+        return tested(self, block)
+
+    def wald(self, block: str) -> float:
+        """p-value of a further block that is not shrunk being zero, by its covariance.
+
+        The statistic over the number of parameters is compared with F, whose second degrees of freedom are those
+        of the errors.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such block, or it is shrunk.
+        NoIntervalError
+            If there is no covariance.
+        """
+        place, values = self._further(block), self.parameters(block).to_numpy()
+        if next(one for one in self.blocks if one.name == block).shrunk:
+            raise ConfigError(f"block {block!r} is shrunk: `test` says whether it is there")
+        mine = self._of_common(place)
+        statistic = values @ np.linalg.solve(self.covariance[np.ix_(mine, mine)], values)
+        many, left = len(mine), self.degrees_of_freedom
+        return float(chdtrc(many, statistic) if np.isinf(left) else fdtrc(many, left, statistic / many))
+
+    def _of_common(self, place: slice) -> IntArray:
+        """Places of further parameters in the covariance."""
+        whole = np.zeros(len(self.chosen), bool)
+        start = len(self.chosen) - len(self.free_common)
+        whole[start + place.start : start + place.stop] = True
+        return np.flatnonzero(whole[self.chosen])
+
+    def scores_in(self, category: str | None = None) -> pd.Series:
+        """Scores by model within a category, or over all.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such category.
+        """
+        return pd.Series(self._in(category)[0], list(self.comparisons.models), name="score")
+
+    @property
+    def categories(self) -> list[str]:
+        """Those of the block ``category``; none without it."""
+        if not any(block.name == "category" for block in self.blocks):
+            return []
+        first = in_category(self.comparisons.models[0], "")
+        return [
+            label.removeprefix(first) for label in self.parameters("category").index if label.startswith(first)
+        ]
+
+    def order(self, category: str | None = None) -> Order:
+        """The models by falling score within a category: ``pairwise([fit.order(name)])`` compares them.
+
+        Both tests of a pair are Wald's here, at the scale at which scores are known best.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such category.
+        NoIntervalError
+            If there is no covariance.
+        """
+        scores, to_scores = self._in(category)
+        place = np.argsort(-scores, kind="stable")
+        among = (to_scores @ self.covariance @ to_scores.T)[np.ix_(place, place)]
+        own = np.diag(among)
+        error = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * among, 0.0))
+        np.fill_diagonal(error, np.inf)
+        difference = np.subtract.outer(scores[place], scores[place])
+        twice = np.stack([difference] * 2), np.stack([error] * 2)
+        return Order(np.asarray(self.comparisons.models, object)[place], *twice, among, self.degrees_of_freedom)
+
+    def _in(self, category: str | None) -> tuple[FloatArray, FloatArray]:
+        """Scores, and their derivatives in the free parameters, shape (N, D)."""
+        scores = self.scores.to_numpy()
+        n, judges = len(scores), self.n_free_discriminations
+        own = scores.copy()
+        to_scores = np.eye(n, len(self.covariance))
+        if category is not None:
+            if category not in self.categories:
+                raise ConfigError(f"there is no category {category!r} in this fit")
+            first = self._further("category").start + self.categories.index(category) * n
+            scores = scores + self.solution.parameters.common[first : first + n]
+            there = self._of_common(slice(first, first + n))
+            if len(there):  # none where categories make no difference
+                to_scores[:, there] = np.eye(n)
+        scale_of = best_known_scale(own, self.covariance, judges)[:, n : n + judges]
+        to_scores[:, n : n + judges] += np.outer(scores, own @ scale_of / (own @ own))
+        return scores, to_scores
+
     def __repr__(self) -> str:
-        c = self.comparisons
+        c, more = self.comparisons, [block.name for block in self.blocks]
+        described = self.model.name + (f" with {', '.join(more)}" if more else "")
+        asked = "" if self.question is None else f" of {len(np.unique(self.question))} questions"
+        effects = f", sigma {self.effects.sigma:.3g}" if self.effects else ""
         return (
-            f"<FitResult {self.model.name}, {self.status}: {len(c.models)} models, {len(c.judges)} judges, "
-            f"{c.n_comparisons:.0f} comparisons, log-likelihood {self.log_likelihood:.2f}>"
+            f"<Fit {described}, {self.status}: {len(c.models)} models, {len(c.judges)} judges, "
+            f"{c.n_comparisons:.0f} comparisons{asked}, "
+            f"log-likelihood {self.marginal_log_likelihood:.2f}{effects}>"
         )
 
     def summary(self, level: float = 0.95) -> str:
@@ -62,7 +206,8 @@ class FitResult(Intervals):
     ) -> None:
         """Keep the fit in one file, which `judgerank.load` reads back as it was.
 
-        A fit that was saved there is replaced, whole or not at all; another file only by force.
+        A fit that was saved there is replaced, whole or not at all; another file only by force. Raw are
+        not kept.
 
         Parameters
         ----------
@@ -70,4 +215,5 @@ class FitResult(Intervals):
         about : mapping, optional
             What else to keep, such as the prompt's version: JSON values by name, which `judgerank diff` compares.
         """
-        storing.save(self, Path(path), about, force)
+        without = self.without and replace(self.without, raw=None, question=None)
+        storing.save(replace(self, raw=None, question=None, without=without), Path(path), about, force)

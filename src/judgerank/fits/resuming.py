@@ -9,18 +9,18 @@ import numpy as np
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.search import is_sure
-from judgerank.fits.result import FitResult
+from judgerank.fits.fitted import Fitted
 from judgerank.model.members import Model, Parameters
 
 ROUNDING = 1e-9  # relative, of wins that are sums of products
 
 
-def beginning(previous: FitResult, cells: Comparisons, model: Model) -> Parameters:
+def beginning(previous: Fitted, cells: Comparisons, model: Model) -> Parameters:
     """Where a climb begins: what was fitted before, by label; new models and judges at the mean of the others.
 
     Parameters
     ----------
-    previous : FitResult
+    previous : Fitted
         Of any member of the family: blocks that it lacks begin at zero.
     cells : Comparisons
     model : Model
@@ -42,7 +42,7 @@ def _by_label(known: Sequence[str], values: FloatArray, wanted: Sequence[str]) -
     return np.array([by_label.get(label, mean) for label in wanted])
 
 
-def bar(previous: FitResult, cells: Comparisons, model: Model) -> float:
+def bar(previous: Fitted, cells: Comparisons, model: Model) -> float:
     """Height of the likelihood that no other maximum, of those which a search met before, can be above now.
 
     Further comparisons lower the log-likelihood at every point, since none has a probability above one. So it is

@@ -23,11 +23,12 @@ from judgerank.engine.settings import SOLVERS
 from judgerank.engine.solution import Rival, Solution, Status
 from judgerank.engine.sums import Evaluation
 from judgerank.inference.effects import QuestionEffects
+from judgerank.model.block import Placed, Role
 from judgerank.model.members import Model, Parameters
 from judgerank.writing.targets import Outputs
 
-VERSION = 1  # of the tree; other versions are refused
-PARTS = (Comparisons, Model, Solution, Evaluation, Parameters, QuestionEffects, Rival, *SOLVERS.values())
+VERSION = 2  # of the tree; other versions are refused
+PARTS = (Comparisons, Model, Placed, Solution, Evaluation, Parameters, QuestionEffects, Rival, *SOLVERS.values())
 
 
 def save(fitted: object, path: Path, about: Mapping[str, Any] | None = None, force: bool = False) -> None:
@@ -77,6 +78,8 @@ def _packed(value: Any, arrays: list[AnyArray]) -> Any:
         return {"kind": type(value).__name__, "fields": named}
     if isinstance(value, Status):
         return {"status": str(value)}
+    if isinstance(value, Role):
+        return {"role": int(value)}
     if isinstance(value, tuple):
         return {"tuple": [_packed(part, arrays) for part in value]}
     if isinstance(value, Mapping):

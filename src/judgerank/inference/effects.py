@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import chdtrc
 
 from judgerank.data.arrays import FloatArray
 from judgerank.model.law import Law
@@ -48,11 +49,29 @@ class QuestionEffects:
         The log marginal likelihood.
     without : Parameters
         The fit without them: near it equal scores are tested.
+    log_likelihood_without : float
+        Of that fit.
+    relative_gradient : float
+        Largest component of the gradient over the size of the log-likelihood.
+    with_log_sigma : float array, shape (D + 1,), optional
+        Covariances of the free parameters with log sigma, and its variance last; none where sigma is zero.
     """
 
     sigma: float
     log_likelihood: float
     without: Parameters
+    log_likelihood_without: float
+    relative_gradient: float
+    with_log_sigma: FloatArray | None = None
+
+    def likelihood_ratio(self) -> tuple[float, float]:
+        """Twice the gain in log-likelihood over no question effects, and its p-value.
+
+        Sigma is at its bound if there are none: half of chi-squared with one degree of freedom, half a point mass
+        at zero (Self and Liang, 1987, case 5).
+        """
+        statistic = 2 * (self.log_likelihood - self.log_likelihood_without)
+        return statistic, 0.5 * float(chdtrc(1, statistic)) if statistic > 0 else 1.0
 
     def law(self, eta: FloatArray, scale: FloatArray, nu: FloatArray | None) -> Averaged:
         """Law on a question drawn at random, for predictors and discriminations of one shape."""

@@ -9,15 +9,17 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import DataError
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.settings import Settings
 from judgerank.engine.solution import Solution, Status
 from judgerank.inference.effects import Averaged, QuestionEffects
+from judgerank.model.block import Role
 from judgerank.model.law import Law
-from judgerank.model.members import Model
+from judgerank.model.members import JudgeValues, Model
 
 Names = str | Sequence[str]
 
@@ -67,6 +69,12 @@ class Estimates:
         return self.solution.evaluation.log_likelihood if self.effects is None else self.effects.log_likelihood
 
     @property
+    def marginal_log_likelihood(self) -> float:
+        """With what is shrunk, or question effects, integrated out."""
+        integrated = self.solution.integrated
+        return self.log_likelihood if integrated is None or self.effects is not None else integrated
+
+    @property
     def scores(self) -> pd.Series:
         """Zero-sum scores by model."""
         scores = self.solution.parameters.scores
@@ -80,35 +88,56 @@ class Estimates:
     @property
     def discrimination(self) -> pd.Series:
         """Discriminations by judge, geometric mean one over the judges in play; one throughout for BTL."""
-        judges = self.solution.parameters.judges
-        gamma = np.exp(judges[0]) if len(judges) else np.ones(len(self.comparisons.judges))
-        return pd.Series(gamma, index=labels(self.comparisons.judges), name="discrimination")
+        return self._by_judge(self._values.gamma, "discrimination")
 
     @property
     def slope(self) -> pd.Series:
         """Covariate slopes beta by judge; zero throughout unless the model frees them."""
-        judges = self.solution.parameters.judges
-        beta = judges[1] if self.model.has_slope else np.zeros(len(self.comparisons.judges))
-        return pd.Series(beta, index=labels(self.comparisons.judges), name="slope", copy=True)
+        return self._by_judge(self._values.slope, "slope")
 
     @property
     def position(self) -> pd.Series:
         """Leanings b towards the model shown first by judge, in log-odds; zero unless the model frees them."""
-        judges = self.solution.parameters.judges
-        b = (
-            judges[self.model.row("position")]
-            if self.model.has_position
-            else np.zeros(len(self.comparisons.judges))
-        )
-        return pd.Series(b, index=labels(self.comparisons.judges), name="position", copy=True)
+        return self._by_judge(self._values.position, "position")
 
     @property
     def tie(self) -> pd.Series:
         """Tie propensities nu by judge; NaN unless the model frees them."""
-        judges = self.solution.parameters.judges
-        empty = np.full(len(self.comparisons.judges), np.nan)
-        nu = np.exp(judges[self.model.row("log_tie")]) if self.model.has_ties else empty
-        return pd.Series(nu, index=labels(self.comparisons.judges), name="tie")
+        nu = self._values.nu
+        return self._by_judge(np.full(len(self.comparisons.judges), np.nan) if nu is None else nu, "tie")
+
+    @property
+    def _values(self) -> JudgeValues:
+        return self.model.of_judges(self.solution.parameters)
+
+    def _by_judge(self, values: FloatArray, name: str) -> pd.Series:
+        return pd.Series(values, index=labels(self.comparisons.judges), name=name, copy=True)
+
+    def parameters(self, block: str) -> pd.Series:
+        """Estimates of a further block, such as ``style``, by what they are of.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such block.
+        """
+        place = self._further(block)
+        labels_of = next(one.labels for one in self.model.further if one.name == block)
+        return pd.Series(self.solution.parameters.common[place], list(labels_of), name=block)
+
+    def _further(self, block: str) -> slice:
+        """Where a further block's parameters stand.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such block.
+        """
+        names = [one.name for one in self.model.further]
+        if block not in names:
+            known = f" (there are: {', '.join(names)})" if names else ""
+            raise ConfigError(f"there is no further block {block!r} in this fit{known}")
+        return self.model.place(block)
 
     @property
     def judges_at_zero(self) -> tuple[str, ...]:
@@ -138,7 +167,7 @@ class Estimates:
         """How each judge ended: interior, zero, unbounded, slope_bound, or that of an unfinished fit."""
         status = pd.Series(str(self.status), index=labels(self.comparisons.judges), name="status")
         if self.converged or self.solution.alone is not None:  # the others are at their best, given that judge's
-            status[:] = str(Status.INTERIOR if self.solution.spread is None else Status.SHRUNK)
+            status[:] = str(Status.SHRUNK if self.solution.shrinks_scores else Status.INTERIOR)
         status[list(self.slopes_at_bound)] = "slope_bound"
         status[list(self.judges_at_zero)] = "zero"
         status[list(self.unbounded_judges)] = str(Status.UNBOUNDED)
@@ -203,8 +232,8 @@ class Estimates:
             If a model or a judge is not among those fitted, or the names are not as many on all sides.
         """
         models, judges = self.comparisons.models, self.comparisons.judges
-        i, j = _places(first, models), _places(second, models)
-        k = np.arange(len(judges)) if judge is None else _places(judge, judges)
+        i, j = places(first, models), places(second, models)
+        k = np.arange(len(judges)) if judge is None else places(judge, judges)
         try:
             i, j, z, k = np.broadcast_arrays(i, j, np.asarray(covariate, float)[..., None], k)
         except ValueError:
@@ -220,8 +249,7 @@ class Estimates:
         is one half for equals, and P(i) + P(j) = 1.
         """
         d = np.asarray(difference, float)[..., None]
-        gamma, b = self.discrimination.to_numpy(), self.position.to_numpy()
-        nu = self.tie.to_numpy() if self.model.has_ties else None
+        gamma, _, b, nu = self._values
         first, second = (self._at(gamma * lead + b, gamma, nu).mean for lead in (d, -d))
         return np.asarray((first + 1 - second).mean(axis=-1) / 2)
 
@@ -234,11 +262,11 @@ class Estimates:
             If a model or a judge is not among those fitted, or a covariate is needed and missing.
         """
         c = comparisons
-        models = _places(c.models, self.comparisons.models)[:, 0]
-        judges = _places(c.judges, self.comparisons.judges)[:, 0]
+        models = places(c.models, self.comparisons.models)[:, 0]
+        judges = places(c.judges, self.comparisons.judges)[:, 0]
         if self.model.has_slope and c.covariate is None:
             raise DataError(f"model {self.model.name!r} needs a covariate, and the comparisons have none")
-        return self._law(models[c.first], models[c.second], judges[c.judge], c.covariate)
+        return self._law(models[c.first], models[c.second], judges[c.judge], c.covariate, c.columns)
 
     def _law(
         self,
@@ -246,21 +274,29 @@ class Estimates:
         second: IntArray,
         judge: IntArray,
         z: FloatArray | None,
+        columns: csr_array | None = None,
     ) -> Law | Averaged:
-        """Law of outcomes, for places among the models and the judges fitted."""
-        s = self.solution.parameters.scores
-        gamma = self.discrimination.to_numpy()[judge]
+        """Law of outcomes, for places among those fitted; without columns further blocks add nothing."""
+        at, values = self.solution.parameters, self._values
+        gamma, position = values.gamma[judge], values.position[judge]
+        nu = None if values.nu is None else values.nu[judge]
         if self.model.has_slope:
-            gamma = gamma * np.exp(self.slope.to_numpy()[judge] * z)
-        eta = gamma * (s[first] - s[second]) + self.position.to_numpy()[judge]
-        return self._at(eta, gamma, self.tie.to_numpy()[judge] if self.model.has_ties else None)
+            gamma = gamma * np.exp(values.slope[judge] * z)
+        difference = at.scores[first] - at.scores[second]
+        if columns is not None and self.model.further:
+            forms = {role: columns @ np.where(np.equal(self.model.roles, role), at.common, 0.0) for role in Role}
+            gamma, difference = gamma * np.exp(forms[Role.WEIGHT]), difference + forms[Role.QUALITY]
+            position, nu = position + forms[Role.OFFSET], None if nu is None else nu * np.exp(forms[Role.TIE])
+        return self._at(gamma * difference + position, gamma, nu)
 
     def _at(self, eta: FloatArray, gamma: FloatArray, nu: FloatArray | None) -> Law | Averaged:
         """Law of outcomes at predictors, on a question drawn at random where questions have effects."""
-        return Law(eta, nu) if self.effects is None else self.effects.law(eta, gamma, nu)
+        if self.effects is None or self.effects.sigma == 0:
+            return Law(eta, nu)
+        return self.effects.law(eta, gamma, nu)
 
 
-def _places(names: Names, known: tuple[str, ...]) -> NDArray[np.intp]:
+def places(names: Names, known: tuple[str, ...]) -> NDArray[np.intp]:
     """Places of names among those fitted, on an axis before a last one of length one.
 
     Raises

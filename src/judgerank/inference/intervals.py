@@ -29,10 +29,12 @@ class Intervals(Uncertainty):
     def confidence_intervals(self, level: float = 0.95) -> pd.DataFrame:
         """Wald intervals of every free parameter: ``parameter, name, estimate, low, high``.
 
-        `parameter` is ``score``, ``discrimination``, ``slope``, ``position`` or ``tie``. Those of discriminations
-        and tie propensities are taken in the logarithm, so that they stay above zero. Judges at zero have NaN for
-        the ends of their discrimination and slope, judges who never tie for those of their tie propensity, and
-        judges without a finite maximum for all of theirs.
+        `parameter` is ``score``, ``discrimination``, ``slope``, ``position`` or ``tie``, the name of a further
+        block, or ``sigma`` and ``relative sigma`` (over the scores' standard deviation, which does not hang on the
+        scale) where there are question effects. Those of discriminations, tie propensities and sigma are taken in
+        the logarithm, so that they stay above zero. Judges at zero have NaN for the ends of their discrimination
+        and slope, judges who never tie for those of their tie propensity, judges without a finite maximum for all
+        of theirs, and sigma where it is zero.
 
         Shrinkage draws a judge far from the panel toward it, and intervals about the shrunk estimate do not make
         up for that: those of a judge ten times below or five times above the others hold little more
@@ -61,30 +63,51 @@ class Intervals(Uncertainty):
         try:
             errors = self.standard_errors
         except NoIntervalError:
-            errors = np.full(len(self.scores) + self.free.size, np.nan)
+            errors = np.full(len(self.chosen), np.nan)
         return self._table(errors, level)
 
     def _table(self, errors: FloatArray, level: float) -> pd.DataFrame:
-        """All estimates, given their standard errors, shape (N + B K,)."""
+        """All estimates, given their standard errors, shape (N + B K + P,)."""
         models, judges = list(self.comparisons.models), list(self.comparisons.judges)
-        at = self.solution.parameters
-        parameters, estimates = ["score"] * len(models), [at.scores]
-        for block, values in zip(self.model.judge_blocks, at.judges, strict=True):
-            parameters += [block.removeprefix("log_")] * len(judges)
-            estimates.append(np.exp(values) if block.startswith("log_") else values)
-        estimate, n_blocks = np.concatenate(estimates), len(at.judges)
+        at, status = self.solution.parameters, self.judge_status.tolist()
+        parts = [("score", models, at.scores, False, [str(self.status)] * len(models))]
+        for block, values in zip(self.model.blocks, at.judges, strict=True):
+            estimate = np.exp(values) if block.logarithmic else values
+            parts.append((block.shown, judges, estimate, block.logarithmic, status))
+        for further in self.model.further:
+            values = at.common[self.model.place(further.name)]
+            ended = [str(self.status)] * len(values)
+            parts.append((further.name, list(further.labels), values, False, ended))
+        parameter = [name for name, labels, *_ in parts for _ in labels]
+        estimate = np.concatenate([values for _, _, values, *_ in parts])
+        positive = np.concatenate([np.full(len(labels), log) for _, labels, _, log, _ in parts])
         low, high = wald(estimate, errors, level, self.degrees_of_freedom)
-        positive = np.isin(parameters, ("discrimination", "tie"))
         with np.errstate(invalid="ignore"):
             relative = errors[positive] / estimate[positive]
         ends = wald(np.zeros(len(relative)), relative, level, self.degrees_of_freedom)
         low[positive], high[positive] = estimate[positive] * np.exp(np.clip(ends, -FURTHEST, FURTHEST))
-        rows = pd.DataFrame({"parameter": parameters, "name": models + judges * n_blocks, "estimate": estimate})
-        rows = rows.assign(standard_error=errors, low=low, high=high)
-        rows["status"] = [str(self.status)] * len(models) + self.judge_status.tolist() * n_blocks
-        if self.model.fixed_scale:
+        name = [label for _, labels, *_ in parts for label in labels]
+        rows = pd.DataFrame({"parameter": parameter, "name": name, "estimate": estimate, "standard_error": errors})
+        rows = rows.assign(low=low, high=high, status=[ended for *_, each in parts for ended in each])
+        if not self.model.weighs_judges:
             rows = rows[rows["parameter"] != "discrimination"].reset_index(drop=True)
-        return rows
+        return rows if self.effects is None else pd.concat([rows, self._sigma(level)], ignore_index=True)
+
+    def _sigma(self, level: float) -> pd.DataFrame:
+        """Two rows on the standard deviation of question effects; the ends are NaN where it is zero."""
+        assert self.effects is not None
+        sigma, s, n = self.effects.sigma, self.scores.to_numpy(), len(self.scores)
+        values, errors = np.array([sigma, sigma / s.std()]), np.full(2, np.nan)
+        if self.effects.with_log_sigma is not None:
+            with_sigma = self.effects.with_log_sigma
+            along = -s / (s @ s)  # of log sigma - log sd(s)
+            v = self.covariance[:n, :n]
+            relative = with_sigma[-1] + 2 * along @ with_sigma[:n] + along @ v @ along
+            errors = np.sqrt([with_sigma[-1], max(relative, 0.0)])
+        low, high = wald(np.zeros(2), errors, level)
+        rows = {"parameter": ["sigma", "relative sigma"], "name": ["all questions"] * 2, "estimate": values}
+        ends = {"low": values * np.exp(low), "high": values * np.exp(high)}
+        return pd.DataFrame(rows | {"standard_error": values * errors} | ends | {"status": str(self.status)})
 
     def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> dict[str, float]:
         """Estimate, standard error and Wald interval of a linear functional c' theta (section 3.3).
@@ -127,7 +150,7 @@ class Intervals(Uncertainty):
         z = np.asarray(covariate, float)
         position = len(self.comparisons.models) + np.cumsum(self.free.ravel()).reshape(self.free.shape) - 1
         design = np.zeros((len(z), len(self.covariance)))
-        for values, block in zip((np.ones_like(z), z), range(self.model.n_scale), strict=False):
+        for values, block in zip((np.ones_like(z), z), self.model.moving, strict=False):
             if self.free[block, k]:
                 design[:, position[block, k]] = values
         error = np.sqrt(np.maximum(np.einsum("td,de,te->t", design, self.covariance, design), 0.0))

@@ -45,7 +45,10 @@ class Residuals:
                 shared = n * law.with_ties
                 own.append((*(shared for _ in offsets), n * law.tie * (1 - law.tie)))
                 offsets.append((shared, here.tie_residual))
-        return cls(cells, k, variance, residual, here.signal, tuple(offsets), tuple(own))
+        signal = here.signal
+        if model.further:  # what they add is taken as it is
+            signal = here.rows.differences(at.scores) * (1.0 if here.g is None else here.g)
+        return cls(cells, k, variance, residual, signal, tuple(offsets), tuple(own))
 
     def net_results(self, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """U_k, shape (K, N), and covariance with and regression on the offsets, both of shape (K, B, N)."""

@@ -14,8 +14,8 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.engine.information import covariance, information
-from judgerank.engine.penalised import Penalised
-from judgerank.engine.penalty import penalty
+from judgerank.engine.penalised import Penalised, moving
+from judgerank.engine.penalty import flat, penalty
 from judgerank.engine.runaway import penalty_alone
 from judgerank.engine.solution import Status
 from judgerank.engine.spreads import mixture
@@ -52,8 +52,8 @@ class Uncertainty(Estimates):
         """The judges' free parameters, shape (B, K)."""
         in_play = self.solution.parameters.in_play
         everyone = np.ones_like(in_play)
-        moving = in_play & (not self.model.fixed_scale)
-        masks = {"log_discrimination": moving, "slope": in_play & ~self._slope_held, "position": everyone}
+        weighed = in_play & self.model.weighs_judges
+        masks = {"log_discrimination": weighed, "slope": in_play & ~self._slope_held, "position": everyone}
         if self.model.has_ties:
             masks["log_tie"] = np.isfinite(self.solution.parameters.judges[-1])
         return np.array([masks[block] for block in self.model.judge_blocks], bool).reshape(-1, len(in_play))
@@ -104,7 +104,7 @@ class Uncertainty(Estimates):
         mean = np.zeros(())
         for weight, fitted in self._mixture:
             at = fitted.solution.parameters
-            away = np.r_[at.scores - here.scores, at.judges[self.free] - here.judges[self.free]]
+            away = flat(at)[self.chosen] - flat(here)[self.chosen]
             mean = mean + weight * (variance(fitted) + np.outer(away, away))
         return mean
 
@@ -135,15 +135,17 @@ class Uncertainty(Estimates):
 
     def _information(self, curvature: Curvature) -> FloatArray:
         """Of the comparisons alone, shape (D, D)."""
-        cells = self.comparisons if self.model.judge_blocks else self.comparisons.pool_judges()
-        return information(evaluate(cells, self.model, self.solution.parameters, curvature), self.free)
+        alike = not (self.model.judge_blocks or self.model.further)
+        cells = self.comparisons.pool_judges() if alike else self.comparisons
+        here = evaluate(cells, self.model, self.solution.parameters, curvature)
+        return information(here, self.free, self.free_common)
 
     @property
     def _penalty(self) -> FloatArray | float:
         """Precision matrix of the penalty over the free parameters, shape (D, D); zero where there is none."""
         at, n = self.solution.parameters, len(self.comparisons.models)
         if self.solution.spread is not None:
-            return penalty(self.model, at, self.solution.spread)
+            return penalty(self.model, at, self.solution.spread)[np.ix_(self.chosen, self.chosen)]
         if self.solution.alone is None:
             return 0.0
         unbounded = np.isin(np.arange(len(self.comparisons.judges)), self.solution.unbounded_judges)
@@ -203,8 +205,13 @@ class Uncertainty(Estimates):
 
     @property
     def chosen(self) -> BoolArray:
-        """Which of scores and judges' parameters are free, shape (N + B K,)."""
-        return np.r_[np.ones(len(self.comparisons.models), bool), self.free.ravel()]
+        """Which of scores, judges' parameters and those of further blocks are free, shape (N + B K + P,)."""
+        return np.r_[np.ones(len(self.comparisons.models), bool), self.free.ravel(), self.free_common]
+
+    @property
+    def free_common(self) -> BoolArray:
+        """The free parameters of further blocks, shape (P,)."""
+        return moving(self.model, self.solution.spread)
 
     def sandwiched(self, squares: FloatArray, n_clusters: int, by_cluster: csr_array | None = None) -> Self:
         """The same fit with the covariance of `clustered`.
@@ -224,7 +231,7 @@ class Uncertainty(Estimates):
             If the fit has no intervals.
         """
         meat = squares * (n_clusters / (n_clusters - 1))
-        if self.solution.spread is not None:
+        if self.solution.shrinks_scores:
             meat += for_few_clusters(meat, self._information("expected"), self._inverse("expected"), n_clusters)
 
         def sandwich(fitted: Self) -> FloatArray:
@@ -243,26 +250,26 @@ class Uncertainty(Estimates):
         Tie propensities nu, too, are in their own units there.
         """
         judges = self.solution.parameters.judges
-        logarithmic = np.array([block.startswith("log_") for block in self.model.judge_blocks], bool)
+        logarithmic = np.array([block.logarithmic for block in self.model.blocks], bool)
         by_judge = np.where(logarithmic[:, None], np.exp(np.where(logarithmic[:, None], judges, 0.0)), 1.0)
-        factor = np.r_[np.ones(len(self.comparisons.models)), by_judge[self.free]]
+        common = np.ones(int(self.free_common.sum()))
+        factor = np.r_[np.ones(len(self.comparisons.models)), by_judge[self.free], common]
         return self.covariance * np.outer(factor, factor)
 
     @cached_property
     def standard_errors(self) -> FloatArray:
-        """Standard errors of scores, discriminations[, slopes], shape (N + B K,).
+        """Standard errors of scores, discriminations[, slopes], further blocks, shape (N + B K + P,).
 
-        NaN for judges at zero, for slopes on their bound and for all that is an unbounded judge's own.
+        NaN for judges at zero, for slopes on their bound, for what is held and for an unbounded judge's own.
         """
-        n = len(self.comparisons.models)
-        spread = np.sqrt(np.diag(self.covariance_discrimination))
-        by_judge = np.full(self.free.shape, np.nan)
-        by_judge[self.free] = spread[n:]
+        n, errors = len(self.comparisons.models), np.full(len(self.chosen), np.nan)
+        errors[self.chosen] = np.sqrt(np.diag(self.covariance_discrimination))
+        by_judge = errors[n : n + self.free.size].reshape(self.free.shape)
         by_judge[:, list(self.solution.unbounded_judges)] = np.nan
-        return np.concatenate([spread[:n], by_judge.ravel()])
+        return errors
 
     @property
     def n_parameters(self) -> int:
         """Number of free parameters: scores and log-discriminations in play sum to zero."""
-        of_model = len(self.scores) - 1 + int(self.free.sum()) - int(self.free[:1].any())
+        of_model = int(self.chosen.sum()) - 1 - int(self.free[:1].any())
         return of_model + (self.effects is not None)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import chdtrc, ndtri, stdtrit
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.engine.sums import evaluate
+from judgerank.engine.sums import evaluate, in_parts
 from judgerank.model.members import Model, Parameters
 
 
 def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> FloatArray:
-    """Gradient of each cluster's log-likelihood in (s, judges' blocks), shape (Q, N + B K).
+    """Gradient of each cluster's log-likelihood in (s, judges' blocks, further blocks), shape (Q, N + B K + P).
 
     Raises
     ------
@@ -41,16 +42,28 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
         second=ends[len(cluster) :],
         judge=judge,
     )
-    here = evaluate(apart, model, Parameters(at.scores[models % n], at.judges[:, judges % k]))
-    gradients = np.zeros((q, n + len(at.judges) * k))
-    gradients[models // n, models % n] = here.top_gradient
+    here = evaluate(apart, model, Parameters(at.scores[models % n], at.judges[:, judges % k], at.common))
+    gradients = np.zeros((q, n + at.judges.size + len(at.common)))
+    gradients[models // n, models % n] = here.top_gradient[: len(models)]
     for block, values in enumerate(here.judge_gradient):
         gradients[judges // k, n + block * k + judges % k] = values
+    if model.further:
+        gradients[:, n + at.judges.size :] = _of_further(comparisons, model, at, cluster, q)
     return gradients
 
 
-def _numbered(size: int) -> tuple[str, ...]:
-    return tuple(map(str, range(size)))
+def _of_further(c: Comparisons, model: Model, at: Parameters, cluster: IntArray, many: int) -> FloatArray:
+    """The gradients in the further blocks, shape (Q, P)."""
+    total = np.zeros((many, len(at.common)))
+    for rows, here in in_parts(c, model, at):
+        assert here.further is not None
+        sums = csr_array(
+            (np.ones(len(cluster[rows])), (cluster[rows], np.arange(len(cluster[rows])))),
+            (many, len(cluster[rows])),
+        )
+        for role, place in here.further.places.items():
+            total[:, place] += (sums @ here.further.derivatives(role, here.told(role))).toarray()
+    return total
 
 
 def for_few_clusters(meat: FloatArray, info: FloatArray, inverse: FloatArray, n_clusters: int) -> FloatArray:

@@ -17,7 +17,7 @@ from judgerank.model.block import Block
 
 def known() -> list[str]:
     """Names of the blocks that come with the library."""
-    return sorted(module.name for module in iter_modules(kinds.__path__) if module.name != "members")
+    return sorted(module.name for module in iter_modules(kinds.__path__))
 
 
 def named(specification: str) -> tuple[Block, ...]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -130,14 +129,7 @@ class Order:
         return 2 * (ndtr(below) if np.isinf(dof) else stdtr(dof, below))
 
 
-class HasEstimates(Protocol):
-    """A fit whose estimates are as those of an ordinary one, such as `judgerank.questions.result.QuestionFit`."""
-
-    @property
-    def estimates(self) -> Uncertainty: ...
-
-
-Fitted = Uncertainty | HasEstimates | Sequence[Uncertainty] | Sequence[Order]
+Fitted = Uncertainty | Sequence[Uncertainty] | Sequence[Order]
 
 
 def orders(result: Fitted) -> Iterator[Order]:
@@ -145,7 +137,7 @@ def orders(result: Fitted) -> Iterator[Order]:
 
     Parameters
     ----------
-    result : Uncertainty, QuestionFit, or sequence of Uncertainty or Order
+    result : Uncertainty, or sequence of Uncertainty or Order
         A fit, fits of components apart (`judgerank.fits.apart.fit_apart`), or what this found of them before.
 
     Raises
@@ -155,9 +147,6 @@ def orders(result: Fitted) -> Iterator[Order]:
     """
     if isinstance(result, Uncertainty):
         yield from _own_orders(result)
-        return
-    if not isinstance(result, Sequence):
-        yield from _own_orders(result.estimates)
         return
     for part in result:
         yield from [part] if isinstance(part, Order) else orders(part)
@@ -192,7 +181,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     if result.effects is not None:
         at = result.effects.without
         longer = float(s.std() / at.scores.std()) if np.ptp(at.scores) > 0 else 1.0
-    pooled = cells if result.model.judge_blocks else cells.pool_judges()
+    pooled = cells if result.model.judge_blocks or result.model.further else cells.pool_judges()
     test = tests_of_equality(pooled, result.model, at, [each.by_cluster for each in results])
     for group in sorted(components(cells), key=len, reverse=True):
         chosen = np.flatnonzero(np.isin(names, group))

@@ -23,7 +23,7 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.wald import require_level, wald
 from judgerank.people.items import Items
 
@@ -105,7 +105,7 @@ def anchored_by_people(items: Items) -> People:
     return People(items, scores, alone, v, v_alone, weight, clusters)
 
 
-def disagreement(found: People, panel: FitResult) -> tuple[float, float, int]:
+def disagreement(found: People, panel: Fit) -> tuple[float, float, int]:
     """Test that people's scores are the panel's up to their scale: statistic, p-value, degrees of freedom.
 
     The scores by people alone are held against c times the panel's, c at its best. Both are on the same questions,

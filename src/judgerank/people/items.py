@@ -13,7 +13,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 
 YES, NO = {"1", "1.0", "true", "yes", "human"}, {"0", "0.0", "false", "no", "", "nan", "none"}
 
@@ -81,7 +81,7 @@ def human_rows(judgments: Judgments, names: Collection[str] = ()) -> BoolArray:
     return np.asarray(found, bool)
 
 
-def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, panel: FitResult) -> Items:
+def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, panel: Fit) -> Items:
     """Items with human votes beside what the panel lets one expect.
 
     That is the fitted probability with neither model shown first, and what the judges of the item prefer beyond
@@ -93,7 +93,7 @@ def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, pan
         Raw rows of the panel and of people, T of them.
     question : int array, shape (T,)
     human : bool array, shape (T,)
-    panel : FitResult
+    panel : Fit
         Of the panel's rows alone, with all of the models.
     """
     c, n = comparisons, len(comparisons.models)

@@ -11,15 +11,15 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 
 
-def on_scale_of(fitted: FitResult, judge: str) -> tuple[FloatArray, FloatArray]:
+def on_scale_of(fitted: Fit, judge: str) -> tuple[FloatArray, FloatArray]:
     """Scores on the scale on which a judge's discrimination is one, and their covariance by the delta method.
 
     Parameters
     ----------
-    fitted : FitResult
+    fitted : Fit
     judge : str
 
     Returns

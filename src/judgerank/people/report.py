@@ -14,7 +14,7 @@ from judgerank.data.errors import DataError, JudgerankError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.people.anchor import People, anchored_by_people, disagreement
 from judgerank.people.asking import next_items, next_pairs
 from judgerank.people.items import human_rows, items_of
@@ -33,7 +33,7 @@ class PeopleReport:
     Attributes
     ----------
     people : People
-    panel : FitResult
+    panel : Fit
         By the panel's judgments alone.
     statistic, p_value, degrees_of_freedom
         Of the test that people and panel agree up to the scale (`people.anchor.disagreement`).
@@ -46,7 +46,7 @@ class PeopleReport:
     """
 
     people: People
-    panel: FitResult
+    panel: Fit
     statistic: float
     p_value: float
     degrees_of_freedom: int
@@ -107,7 +107,7 @@ def _answered(judgments: Judgments) -> pd.Series:
     return judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))
 
 
-def _together(c: Comparisons, question: IntArray, people: BoolArray, panel: FitResult) -> FitResult:
+def _together(c: Comparisons, question: IntArray, people: BoolArray, panel: Fit) -> Fit:
     """Everyone in one fit, people as one judge."""
     names = (*panel.comparisons.judges, PEOPLE)
     place = pd.Index(names).get_indexer(pd.Index(c.judges))

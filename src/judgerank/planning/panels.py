@@ -17,7 +17,7 @@ from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import ConfigError, NoIntervalError, NotIdentifiedError
 from judgerank.engine.information import covariance, information
 from judgerank.engine.sums import evaluate
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.model.members import JUDGE_AWARE, POSITION_AWARE, Model, Parameters
 from judgerank.model.simulate import generator
 
@@ -64,7 +64,7 @@ class Panel:
         return cls(models, judges, at, np.ones(len(s) * (len(s) - 1) // 2), np.ones(len(gamma)))
 
     @classmethod
-    def fitted(cls, result: FitResult) -> Panel:
+    def fitted(cls, result: Fit) -> Panel:
         """The panel of a fit, without judges at zero discrimination: comparisons by them tell nothing.
 
         Raises

@@ -12,7 +12,7 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.planning import precision
 from judgerank.planning.panels import Panel, sub_panels
 from judgerank.planning.precision import Precision
@@ -34,9 +34,7 @@ DRAWS = 50  # sub-panels of each size, if there are more
 Precisions = Mapping[int, list[Precision]]  # of the panels by number of judges
 
 
-def fitted_panel(
-    judgments: Judgments, refit: Callable[[str], FitResult], model: str | None = None
-) -> tuple[Panel, FitResult]:
+def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str | None = None) -> tuple[Panel, Fit]:
     """The panel fitted to judgments, and the fit.
 
     Parameters
@@ -66,7 +64,7 @@ def fitted_panel(
     return panel, fitted
 
 
-def questions_like(panel: Panel, fitted: FitResult, judgments: Judgments) -> Questions:
+def questions_like(panel: Panel, fitted: Fit, judgments: Judgments) -> Questions:
     """New questions asked as those of the judgments were; with nothing in common if these name none."""
     if "question_id" not in judgments.frame:
         return INDEPENDENT

@@ -30,7 +30,7 @@ from scipy.special import ndtri
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.order.pairs import at_best_known_scale
 from judgerank.planning.panels import Panel
 
@@ -158,7 +158,7 @@ def asked_in(panel: Panel, comparisons: Comparisons, question: IntArray) -> tupl
     return max(1, round(beside(question) / judges)), judges
 
 
-def deviation(panel: Panel, plain: FitResult, clustered: FitResult, pairs: int, judges: int) -> float:
+def deviation(panel: Panel, plain: Fit, clustered: Fit, pairs: int, judges: int) -> float:
     """tau at which the plan's variances exceed independent ones by as much as those of a fit do.
 
     Of the variance of all scores together, on the scale of the tests; zero where clustering adds nothing.

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
@@ -52,14 +52,14 @@ class Candidates:
 
     Attributes
     ----------
-    result : FitResult
+    result : Fit
     few : int
         Judges with fewer comparisons are left out, unless all have fewer.
     taken : set of tuples
         Candidates (first, second, judge) that count no more.
     """
 
-    result: FitResult
+    result: Fit
     few: int
     taken: set[tuple[int, int, int]] = field(default_factory=set)
 
@@ -192,7 +192,7 @@ def _apart(x: FloatArray, gap: float) -> tuple[IntArray, IntArray]:
     return np.repeat(order, many), order[lower]
 
 
-def half_information(fitted: FitResult, eta: FloatArray, gamma: FloatArray, nu: FloatArray) -> FloatArray:
+def half_information(fitted: Fit, eta: FloatArray, gamma: FloatArray, nu: FloatArray) -> FloatArray:
     """H with H H' the information of one comparison on its predictor and its log tie propensity, shape (C, 2, 2).
 
     That is the covariance C of an outcome and a tie (zero if ties are half a win). Where questions have effects it
@@ -200,7 +200,7 @@ def half_information(fitted: FitResult, eta: FloatArray, gamma: FloatArray, nu: 
 
     Parameters
     ----------
-    fitted : FitResult
+    fitted : Fit
     eta, gamma, nu : float array, shape (C,)
         Predictors, and the discrimination and tie propensity of the judge asked.
     """

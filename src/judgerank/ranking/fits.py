@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import DataError, NoMaximumError, NotIdentifiedError
+from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.fits.standings import has_errors, leaderboard, orders_of, pairs
+from judgerank.fits.telling import sentences
 from judgerank.model.members import MODELS
-from judgerank.questions.result import QuestionFit
 from judgerank.ranking import panel, remarks
 from judgerank.ranking.bands import with_bands
 from judgerank.ranking.categories import categories_of
+from judgerank.ranking.further import block_tables
 from judgerank.ranking.members import on_rivals
 from judgerank.ranking.parts import parts_of
 from judgerank.ranking.question_effects import is_usable, on_effects, with_effects
@@ -29,23 +31,20 @@ from judgerank.trust.telling import on_fragility
 class RankedPart(NamedTuple):
     """One component: its fit, what to know of it, and its tables."""
 
-    fitted: FitResult
+    fitted: Fit
     remarks: list[str]
     tables: dict[str, pd.DataFrame]
 
 
 def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPart:
-    """A component of the comparison graph by one member of the family."""
-    level, few, said = settings.level, settings.few, list[str]()
-    found, comparisons = None, judgments.comparisons
-    if settings.cluster == EFFECTS:
-        found, said = with_effects(judgments, name, named=settings.model is not None)
-        comparisons = found.comparisons
-        said += on_effects(found, level)
-    refit = partial(fitted_member, comparisons, solver=settings.solver)
-    fitted = refit(name) if found is None else found.without
-    estimates = found.estimates if found is not None and is_usable(found) else fitted
+    """A component of the comparison graph by one member of the family, with further blocks or question effects."""
+    level, few = settings.level, settings.few
+    found, said = described(judgments, name, settings)
+    comparisons = judgments.comparisons if found is None or found.raw is None else found.raw
+    refit = partial(fitted_member, replace(comparisons, columns=None), solver=settings.solver)
+    fitted = refit(name) if found is None else alone(found)
     name = fitted.model.name
+    estimates = found if found is not None and is_usable(found) else fitted
     if judgments.ordered and name in {*remarks.WITH_POSITIONS, *remarks.WITHOUT_POSITIONS}:
         test = remarks.leaning(estimates, refit, level)
         said += remarks.on_positions(test, level, fitted.model.has_position)
@@ -53,36 +52,80 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
     said += remarks.on_design(comparisons, few)
     plan = bounding_comparisons(fitted, settings.next, settings.next_size)
     with_questions, too_few = with_dependence(fitted, found, judgments, settings)
+    tables: dict[str, pd.DataFrame] = {}
     if orders_of(with_questions) is not None:
         fitted = with_questions
         said += too_few
         plan = next_comparisons(fitted, settings.next, settings.next_size, level, few)
+        if fitted.blocks:
+            tables = block_tables(fitted, level)
+            said += sentences(fitted, level)
     compared = pairs(fitted, level)
     tables = {
         "leaderboard": with_bands(leaderboard(fitted, level), compared),
         "judges": panel.judges(fitted, judgments, level, few, {} if found is None else found.merged),
         "pairs": compared,
         "next": plan,
+        **tables,
     }
     return RankedPart(fitted, said, tables)
 
 
+def described(judgments: Judgments, name: str, settings: Settings) -> tuple[Fit | None, list[str]]:
+    """The fit with further blocks or question effects, where these are asked for; and what to know of it.
+
+    Blocks without a maximum are left out, and that is said.
+
+    Raises
+    ------
+    ConfigError, DataError
+        If there is no such block, or the records lack what it needs; as `with_effects`.
+    """
+    effects = settings.cluster == EFFECTS
+    if not settings.blocks and not effects:
+        return None, []
+    why, blocks = list[str](), settings.blocks
+    try:
+        if not effects:
+            return fit(judgments, name, settings.solver, blocks=blocks), []
+        found, said = with_effects(judgments, name, settings)
+    except (NoMaximumError, NotIdentifiedError, NoIntervalError) as error:
+        if not blocks:
+            raise
+        why = [f"Further blocks ({', '.join(blocks)}) are left out: {error}."]
+        if not effects:
+            return None, why
+        found, said = with_effects(judgments, name, replace(settings, blocks=()))
+    return found, [*why, *said, *on_effects(found, settings.level)]
+
+
+def alone(found: Fit) -> Fit:
+    """The member by itself, without further blocks and question effects."""
+    while found.without is not None:
+        found = found.without
+    return found
+
+
 def with_dependence(
-    fitted: FitResult, found: QuestionFit | None, judgments: Judgments, settings: Settings
-) -> tuple[FitResult, list[str]]:
+    fitted: Fit, found: Fit | None, judgments: Judgments, settings: Settings
+) -> tuple[Fit, list[str]]:
     """The fit with errors that allow for dependence within questions, where that is asked for; or why not.
 
     With question effects it is the fit with those; if sigma is zero, or they have no intervals, errors are by
     question as if none were asked for.
     """
-    if found is not None and is_usable(found):
-        return found.estimates, []
+    if found is not None and found.effects is not None and is_usable(found):
+        return found, []
+    if found is not None and found.effects is not None:
+        found = found.without
+    fitted = fitted if found is None else found
     wanted = settings.cluster != "none" and "question_id" in judgments.frame
     if not wanted or not has_errors(fitted):
         return fitted, []
-    of = judgments if found is None else found  # whose judge ids may be merged
-    too_few = remarks.on_questions(fitted, of.question)
-    return (fitted if too_few else fitted.clustered(of.comparisons, of.question)), too_few
+    question = judgments.question if found is None else found.known_question  # whose judge ids may be merged
+    too_few = remarks.on_questions(fitted, question)
+    raw = judgments.comparisons if found is None else found.raw
+    return (fitted if too_few else fitted.clustered(raw, question)), too_few
 
 
 def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd.DataFrame | None, list[str]]:
@@ -96,8 +139,8 @@ def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd
             part = parts_of(within)[0]
             found = None
             if settings.cluster == EFFECTS:
-                found, _ = with_effects(part, name, named=settings.model is not None)
-            plain = fitted_member(part.comparisons, name, settings.solver) if found is None else found.without
+                found, _ = with_effects(part, name, replace(settings, blocks=()))
+            plain = fitted_member(part.comparisons, name, settings.solver) if found is None else alone(found)
             fitted, _ = with_dependence(plain, found, part, settings)
         except (DataError, NoMaximumError, NotIdentifiedError) as error:
             said.append(f"Category {category} is not ranked by itself: {error}.")
@@ -108,7 +151,7 @@ def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd
     return (pd.concat(boards, ignore_index=True) if boards else None), said
 
 
-def fitted_member(comparisons: Comparisons, name: str, solver: str = "newton") -> FitResult:
+def fitted_member(comparisons: Comparisons, name: str, solver: str = "newton") -> Fit:
     """A member of the family, or a refusal that says what would make it possible.
 
     Raises

@@ -19,7 +19,7 @@ from judgerank.data.errors import JudgerankError
 from judgerank.engine import newton, search
 from judgerank.engine.solution import Solution
 from judgerank.engine.units import in_units
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 
 DEFAULT, FALLBACK = "position_aware", "judge_aware"
 AGREE = 0.9  # rank correlation with btl below which a ranking is warned of
@@ -68,7 +68,7 @@ class Rival:
     first: str
 
 
-def rival(fitted: FitResult) -> Rival | None:
+def rival(fitted: Fit) -> Rival | None:
     """The highest other maximum that many starts lead to.
 
     None if all of these give the same ranking, or the fit is not an exact maximum with free discriminations.
@@ -83,18 +83,18 @@ def rival(fitted: FitResult) -> Rival | None:
     return min((other for other in others if other.correlation < SAME), key=lambda other: other.gap, default=None)
 
 
-def _beside(fitted: FitResult, end: Solution) -> Rival:
+def _beside(fitted: Fit, end: Solution) -> Rival:
     scores = end.parameters.scores
     gap = fitted.log_likelihood - end.evaluation.log_likelihood
     return Rival(float(gap), _spearman(scores, fitted.scores), fitted.comparisons.models[int(np.argmax(scores))])
 
 
-def on_rivals(fitted: FitResult, refit: Callable[[str], FitResult]) -> list[str]:
+def on_rivals(fitted: Fit, refit: Callable[[str], Fit]) -> list[str]:
     """How far the order hangs on the judges' weights, for a member whose judges have weights and no positions.
 
     Parameters
     ----------
-    fitted : FitResult
+    fitted : Fit
     refit : callable
         Fits another member, given by name, to the same comparisons.
     """

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.judgments import Judgments
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.pages import Shown, render, shown
 from judgerank.ranking import kept, panel
 from judgerank.ranking.charts import charts_of
@@ -272,7 +272,7 @@ def _methods(ranking: Record) -> list[str]:
     return [*texts, scale]
 
 
-def _fit_of(fitted: FitResult, judgments: Judgments) -> str:
+def _fit_of(fitted: Fit, judgments: Judgments) -> str:
     spread = "Intervals take comparisons as independent (inverse expected information)."
     if fitted.effects is not None:
         spread = (

@@ -11,8 +11,8 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.copies import same_judges
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
+from judgerank.fits.same_judges import same_judges
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.pairs import best_known_weights
@@ -58,7 +58,7 @@ def agreement(cells: Comparisons) -> pd.Series:
     return pd.Series(share, list(cells.judges), name="agreement")
 
 
-def information_share(fitted: FitResult) -> pd.Series:
+def information_share(fitted: Fit) -> pd.Series:
     """Share of each judge in what is known of the scores, given the discriminations; they sum to one.
 
     The leverage of a comparison, w (e_i - e_j)'L^+ (e_i - e_j) with w its information and L the sum of all, summed
@@ -82,7 +82,7 @@ def information_share(fitted: FitResult) -> pd.Series:
     return pd.Series(by_judge / by_judge.sum(), judges, name="information")
 
 
-def _information(fitted: FitResult, c: Comparisons) -> FloatArray:
+def _information(fitted: Fit, c: Comparisons) -> FloatArray:
     """Of one comparison of every row on the difference of its scores, shape (T,)."""
     k, s = c.judge, fitted.scores.to_numpy()
     g = fitted.discrimination.to_numpy()[k]
@@ -99,7 +99,7 @@ def effective_judges(share: Iterable[float]) -> float:
     return float(x.sum() ** 2 / (x @ x))
 
 
-def verdicts(fitted: FitResult, few: int, level: float, same: dict[str, str]) -> pd.Series:
+def verdicts(fitted: Fit, few: int, level: float, same: dict[str, str]) -> pd.Series:
     """One of `MEANING` for each judge, by the intervals of its discrimination and its leaning.
 
     Discriminations are compared with each other, so their intervals are on the scale at which scores are known
@@ -124,7 +124,7 @@ def verdicts(fitted: FitResult, few: int, level: float, same: dict[str, str]) ->
     return pd.Series(found, judges, name="verdict")
 
 
-def _on_best_known_scale(fitted: FitResult, level: float) -> tuple[pd.Series, pd.Series]:
+def _on_best_known_scale(fitted: Fit, level: float) -> tuple[pd.Series, pd.Series]:
     """Ends of the intervals of the discriminations that have one."""
     n, many = len(fitted.scores), fitted.n_free_discriminations
     weights = best_known_weights(fitted.scores.to_numpy(), fitted.covariance, many)
@@ -137,7 +137,7 @@ def _on_best_known_scale(fitted: FitResult, level: float) -> tuple[pd.Series, pd
     return (gamma / reach)[known], (gamma * reach)[known]
 
 
-def _verdict(judge: str, ends: pd.DataFrame | None, middle: float, fitted: FitResult, same: dict[str, str]) -> str:
+def _verdict(judge: str, ends: pd.DataFrame | None, middle: float, fitted: Fit, same: dict[str, str]) -> str:
     if judge in fitted.judges_at_zero:
         return SILENT
     if judge in same:
@@ -161,9 +161,7 @@ def _ends(ends: pd.DataFrame | None, parameter: str, judge: str) -> tuple[float,
     return float(low), float(high)
 
 
-def judges(
-    fitted: FitResult, judgments: Judgments, level: float, few: int, merged: Mapping[str, str]
-) -> pd.DataFrame:
+def judges(fitted: Fit, judgments: Judgments, level: float, few: int, merged: Mapping[str, str]) -> pd.DataFrame:
     """What each judge answered and what was fitted of it, most discriminating first.
 
     ``judge, verdict, comparisons, share_a, share_b, share_tie, unparsed, agreement, information, status`` and, for

@@ -8,52 +8,51 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
-from judgerank.fits.result import FitResult
+from judgerank.fits.fit import fit
+from judgerank.fits.result import Fit
 from judgerank.fits.standings import has_errors
 from judgerank.order.pairs import at_best_known_scale, standardised
-from judgerank.questions.fit import fit_questions
-from judgerank.questions.result import QuestionFit
 from judgerank.ranking.remarks import p_of
-from judgerank.ranking.settings import EFFECTS
+from judgerank.ranking.settings import EFFECTS, Settings
 
 
-def with_effects(judgments: Judgments, name: str, named: bool) -> tuple[QuestionFit, list[str]]:
+def with_effects(judgments: Judgments, name: str, settings: Settings) -> tuple[Fit, list[str]]:
     """The fit of a component, and why it is of another member than was asked for, where it is.
 
     Parameters
     ----------
     judgments : Judgments
     name : str
-        The member.
-    named : bool
-        Whether it was chosen by the user. If not, ties become an outcome of their own where there are any.
+        The member. If the user did not choose it, ties become an outcome of their own where there are any.
+    settings : Settings
 
     Raises
     ------
     DataError
         If there are no questions.
     ConfigError, NoMaximumError, NotIdentifiedError
-        As `fit_questions`.
+        As `judgerank.fit`.
     """
     if "question_id" not in judgments.frame:
         raise DataError(f"cluster={EFFECTS} needs a column of questions (--column question=NAME names it)")
     said = []
-    if not named and (judgments.comparisons.outcome == 0.5).any():
+    if settings.model is None and (judgments.comparisons.outcome == 0.5).any():
         name = f"{name}_ties"
         said.append(f"Model {name}, since with question effects ties have to be an outcome of their own.")
     try:
-        return fit_questions(judgments, model=name, merge_copies=True), said
+        found = fit(judgments, name, settings.solver, blocks=settings.blocks, questions=EFFECTS, merge_copies=True)
+        return found, said
     except NoMaximumError as error:
         advice = "cluster=question leaves question effects out, and allows for dependence in the errors"
         raise type(error)(f"{error} ({advice})", error.models) from None
 
 
-def is_usable(found: QuestionFit) -> bool:
-    """Whether there are effects, and the fit with them has intervals."""
-    return found.sigma > 0 and has_errors(found.estimates)
+def is_usable(found: Fit) -> bool:
+    """Whether the fit has intervals, and question effects where they were asked for."""
+    return (found.effects is None or found.effects.sigma > 0) and has_errors(found)
 
 
-def on_effects(found: QuestionFit, level: float) -> list[str]:
+def on_effects(found: Fit, level: float) -> list[str]:
     """How much answers of a model differ, whether that is more than chance, and what it moved."""
     statistic, p = found.likelihood_ratio()
     test = f"twice the gain in log-likelihood is {statistic:.1f}, p {p_of(p)}"
@@ -74,23 +73,29 @@ def on_effects(found: QuestionFit, level: float) -> list[str]:
     return [
         *found.remarks,
         f"Question effects: answers of one model differ with standard deviation sigma = {found.sigma:.2f}"
-        f"{ends[0]}, which is {found.relative_sigma:.2f}{ends[1]} of that of the scores; {test}. {_moved(found)}",
+        f"{ends[0]}, which is {rows.loc['relative sigma', 'estimate']:.2f}{ends[1]} of the scores'; {test}. "
+        f"{_moved(found)}",
     ]
 
 
-def _moved(found: QuestionFit) -> str:
+def _moved(found: Fit) -> str:
     """What question effects changed in the ranking."""
-    names, before, after = found.scores.index, found.without.ranks.tolist(), found.estimates.ranks.tolist()
+    names, before, after = found.scores.index, _without(found).ranks.tolist(), found.ranks.tolist()
     moved = [f"{m} from {a} to {b}" for m, a, b in zip(names, before, after, strict=True) if a != b]
     told = f"They move {len(moved)} of {len(names)} ranks: {listed(moved)}." if moved else "They move no rank."
     try:
-        ratio = _errors(found.estimates).mean() / _errors(found.without).mean()
+        ratio = _errors(found).mean() / _errors(_without(found)).mean()
     except NoIntervalError:  # of the fit without
         return told
     return f"{told} Standard errors of the scores, over their spread, are {ratio:.2f} times those without."
 
 
-def _errors(fitted: FitResult) -> FloatArray:
+def _without(found: Fit) -> Fit:
+    assert found.without is not None
+    return found.without
+
+
+def _errors(fitted: Fit) -> FloatArray:
     s = fitted.scores.to_numpy()
     covariance = at_best_known_scale(s, fitted.covariance, fitted.n_free_discriminations)
     return np.sqrt(np.diag(standardised(s, covariance)[1]))

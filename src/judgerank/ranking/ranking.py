@@ -15,7 +15,6 @@ from judgerank.data.listing import LONGEST, listed
 from judgerank.fits.presentation import MOST
 from judgerank.ranking import exports, remarks
 from judgerank.ranking.fits import by_category, ranked_part
-from judgerank.ranking.further import with_blocks
 from judgerank.ranking.members import default_member
 from judgerank.ranking.page import to_html
 from judgerank.ranking.parts import across, links_between, never_compared, parts_of, together
@@ -160,14 +159,15 @@ def rank(
     cluster : {"question", "effects", "none"}
         How answers to one question may depend on each other. ``question``: errors allow for it, the estimates do
         not change. ``effects``: every answer has a quality of its own, shared by its judges and integrated out
-        (`judgerank.fit_questions`); judge ids that answer as one become one. ``none``: not at all.
+        (``questions`` of `judgerank.fit`); judge ids that answer as one become one. ``none``: not at all.
     few : int
         Judges and models with fewer comparisons are pointed out.
     next, next_size : int
         How many lines of comparisons to collect next, at most, and the comparisons in each.
     blocks : sequence of str
-        What judges may do besides judging quality, such as ``style:length`` or ``category`` (`judgerank.blocks`):
-        fitted beside the ranking, in the tables ``blocks`` and ``adjusted``.
+        What judges may do besides judging quality, such as ``style:length`` or ``category``
+        (`judgerank.model.naming`): the ranking is by the fit with them, and the tables ``blocks`` and ``adjusted``
+        say what they are and what they move.
     columns : mapping of str to str, optional
         Names of columns where they are not the usual ones, as in `read_judgments`.
     form, encoding : str, optional
@@ -216,16 +216,13 @@ def ranked(judgments: Judgments, settings: Settings) -> Ranking:
     fits = [one for _, one in done]
     for number, one in enumerate(fits, 1):
         said += [f"Component {number}: {text}" if len(parts) > 1 else text for text in one.remarks]
-    tables = {key: together([one.tables[key] for one in fits]) for key in fits[0].tables}
+    keys = dict.fromkeys(key for one in fits for key in one.tables)
+    tables = {key: together([one.tables.get(key, pd.DataFrame()) for one in fits]) for key in keys}
     if len(parts) > 1:
         tables["pairs"] = pd.concat([tables["pairs"], across(groups)], ignore_index=True)
     if settings.model is None:
         tables["members"], beside = compared(done[0][0], fits[0].fitted.model.name)
         said[1:1] = beside
-    if settings.blocks:
-        further, beside = with_blocks(done[0][0], fits[0].fitted.model.name, settings)
-        tables |= further
-        said += [f"Component 1: {text}" if len(parts) > 1 else text for text in beside]
     categories, unranked = by_category(judgments, name, settings)
     said += unranked
     if categories is not None:

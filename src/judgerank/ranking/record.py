@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from judgerank.data.judgments import Judgments
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.ranking.settings import Settings
 
 
@@ -19,7 +19,7 @@ class Record:
     ----------
     judgments : Judgments
     settings : Settings
-    fits : list of FitResult
+    fits : list of Fit
         One for each component of the comparison graph.
     remarks : list of str
         What to know first.
@@ -31,12 +31,12 @@ class Record:
 
     judgments: Judgments
     settings: Settings
-    fits: list[FitResult]
+    fits: list[Fit]
     remarks: list[str]
     tables: dict[str, pd.DataFrame]
 
     @property
-    def fitted(self) -> FitResult:
+    def fitted(self) -> Fit:
         """Of the largest component."""
         return self.fits[0]
 

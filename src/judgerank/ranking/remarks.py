@@ -14,7 +14,7 @@ from judgerank.data.errors import JudgerankError, NoIntervalError, NotIdentified
 from judgerank.data.frames import NO_QUESTION
 from judgerank.data.listing import LISTED, listed
 from judgerank.engine.solution import Status
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.uncertainty import MOST_PARAMETERS
 from judgerank.inference.wald import likelihood_ratio
 
@@ -50,12 +50,12 @@ class Leaning:
     towards_second: tuple[str, ...] = ()
 
 
-def leaning(fitted: FitResult, refit: Callable[[str], FitResult], level: float) -> Leaning | str:
+def leaning(fitted: Fit, refit: Callable[[str], Fit], level: float) -> Leaning | str:
     """Test whether the judges lean towards a position, or say why that cannot be seen.
 
     Parameters
     ----------
-    fitted : FitResult
+    fitted : Fit
         Of a member without positions that has a counterpart with them, or the other way round.
     refit : callable
         Fits another member, given by name, to the same comparisons.
@@ -83,14 +83,14 @@ def leaning(fitted: FitResult, refit: Callable[[str], FitResult], level: float) 
     return Leaning(larger.model.name, *test, *sides)
 
 
-def _of_maxima(smaller: FitResult, larger: FitResult) -> tuple[str, float, float, int] | None:
+def _of_maxima(smaller: Fit, larger: Fit) -> tuple[str, float, float, int] | None:
     freed = larger.n_parameters - smaller.n_parameters
     if not (smaller.converged and larger.converged) or freed < 1:
         return None
     return "likelihood ratio", *likelihood_ratio(smaller.log_likelihood, larger.log_likelihood, freed), freed
 
 
-def _by_covariance(larger: FitResult) -> tuple[str, float, float, int] | None:
+def _by_covariance(larger: Fit) -> tuple[str, float, float, int] | None:
     """Wald test of all leanings at once. Shrunk ones are less spread than their covariance, so it is cautious."""
     if not larger.converged:
         return None
@@ -132,7 +132,7 @@ def on_parts(components: Sequence[Sequence[str]], links: Iterable[tuple[str, str
     ]
 
 
-def on_fit(fitted: FitResult) -> list[str]:
+def on_fit(fitted: Fit) -> list[str]:
     """How the fit ended, where that is not an interior maximum."""
     said = []
     if fitted.unbounded_judges:
@@ -210,7 +210,7 @@ def on_design(comparisons: Comparisons, few: int) -> list[str]:
     return said
 
 
-def on_questions(fitted: FitResult, question: IntArray) -> list[str]:
+def on_questions(fitted: Fit, question: IntArray) -> list[str]:
     """Why the intervals cannot allow for dependence within questions, where they cannot.
 
     The sandwich covariance is no larger in rank than the number of questions less one.

@@ -12,6 +12,7 @@ from judgerank.model.naming import all_of
 EFFECTS = "effects"
 CLUSTERS = ("question", EFFECTS, "none")
 FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
+DESCRIBED = ("newton", "penalised")  # solvers that further blocks and question effects go with
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,9 @@ class Settings:
             if getattr(self, name) not in known:
                 listed = ", ".join(str(one) for one in known if one is not None)
                 raise ConfigError(f"there is no {name} {getattr(self, name)!r} (known: {listed})")
-        if self.cluster == EFFECTS and self.solver != "newton":
-            raise ConfigError(
-                f"cluster={EFFECTS} integrates questions out at a maximum, which solver='newton' finds, and "
-                f"{self.solver!r} does not"
-            )
-        if self.blocks and self.solver != "newton":
-            raise ConfigError(
-                f"further blocks are fitted at a maximum, which solver={self.solver!r} does not find"
-            )
+        asked = [*([f"cluster={EFFECTS}"] if self.cluster == EFFECTS else []), *self.blocks[:1]]
+        if asked and self.solver not in DESCRIBED:
+            raise ConfigError(f"{asked[0]} goes with solver={' or '.join(DESCRIBED)}, not with {self.solver}")
         all_of(self.blocks)
         if not 0 < self.level < 1:
             raise ConfigError(f"level={self.level:g} is out of range: it must lie between 0 and 1")

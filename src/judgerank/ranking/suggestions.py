@@ -23,7 +23,7 @@ from scipy.special import ndtri
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import POOLED_JUDGE, Comparisons
 from judgerank.data.errors import ConfigError, DisconnectedError, NoMaximumError
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.pairs import best_known_scale, orders, separated
 from judgerank.ranking.candidates import Candidates
@@ -35,13 +35,13 @@ MOST = 1e7  # comparisons of a pair beyond which it is not said to be separated 
 
 
 def next_comparisons(
-    result: FitResult, picks: int = 10, size: int = 10, level: float = 0.95, few: int = 0
+    result: Fit, picks: int = 10, size: int = 10, level: float = 0.95, few: int = 0
 ) -> pd.DataFrame:
     """What to collect next, best first; every pick takes those before it as collected, and none comes twice.
 
     Parameters
     ----------
-    result : FitResult
+    result : Fit
     picks : int
         Number of rows; fewer if there are not so many different ones.
     size : int
@@ -98,7 +98,7 @@ def next_comparisons(
 
 
 def to_separate(
-    result: FitResult,
+    result: Fit,
     those: Candidates,
     v: FloatArray,
     to_scores: FloatArray,
@@ -134,7 +134,7 @@ def to_separate(
     return int(np.ceil(np.exp(brentq(excess, 0.0, top)))) if excess(top) < 0 else None
 
 
-def bounding_comparisons(result: FitResult, picks: int = 10, size: int = 10) -> pd.DataFrame:
+def bounding_comparisons(result: Fit, picks: int = 10, size: int = 10) -> pd.DataFrame:
     """What to collect where judges never answered against the order, in the form of `next_comparisons`.
 
     An answer against the order is likeliest between the closest scores: neighbours in rank, closest first.
@@ -146,7 +146,7 @@ def bounding_comparisons(result: FitResult, picks: int = 10, size: int = 10) -> 
     return pd.DataFrame(asked, columns=COLUMNS[:4]).reindex(columns=COLUMNS)
 
 
-def _open_pairs(result: FitResult, level: float) -> tuple[IntArray, IntArray, int]:
+def _open_pairs(result: Fit, level: float) -> tuple[IntArray, IntArray, int]:
     """The pairs of models that are not separated, or all, if they are; and how many are not, at least one."""
     place = {name: number for number, name in enumerate(result.comparisons.models)}
     found = list(orders(result))

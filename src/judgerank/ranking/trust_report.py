@@ -12,8 +12,8 @@ import pandas as pd
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
-from judgerank.fits.copies import same_judges
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
+from judgerank.fits.same_judges import same_judges
 from judgerank.ranking.fits import fitted_member
 from judgerank.ranking.members import default_member
 from judgerank.ranking.parts import parts_of
@@ -39,7 +39,7 @@ class TrustReport:
     ----------
     judgments : Judgments
         Of the largest component of the comparison graph.
-    fitted : FitResult
+    fitted : Fit
     fragility : Fragility
     panel : EffectiveJudges or None
     remarks : tuple of str
@@ -49,7 +49,7 @@ class TrustReport:
     """
 
     judgments: Judgments
-    fitted: FitResult
+    fitted: Fit
     fragility: Fragility
     panel: EffectiveJudges | None
     remarks: tuple[str, ...]

@@ -21,7 +21,7 @@ import pandas as pd
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
 from judgerank.order.pairs import standardised
@@ -111,13 +111,13 @@ class EffectiveJudges:
 
 
 def effective_judges(
-    fitted: FitResult, comparisons: Comparisons, question: IntArray, level: float = 0.95
+    fitted: Fit, comparisons: Comparisons, question: IntArray, level: float = 0.95
 ) -> EffectiveJudges:
     """How many independent judges the panel behind a fit is worth.
 
     Parameters
     ----------
-    fitted : FitResult
+    fitted : Fit
     comparisons : Comparisons
         The raw rows behind it.
     question : int array, shape (T,)
@@ -149,7 +149,7 @@ def effective_judges(
     )
 
 
-def information_by_judge(fitted: FitResult) -> FloatArray:
+def information_by_judge(fitted: Fit) -> FloatArray:
     """a^2: mean information of a judge's comparison on its difference of scores, shape (K,)."""
     cells, s = fitted.comparisons.pool_judges(), fitted.scores.to_numpy()
     d = s[cells.first] - s[cells.second]
@@ -159,7 +159,7 @@ def information_by_judge(fitted: FitResult) -> FloatArray:
     return np.asarray(gamma[:, 0] ** 2 * (variance @ cells.count) / cells.n_comparisons)
 
 
-def design_effect(fitted: FitResult, comparisons: Comparisons, question: IntArray) -> float:
+def design_effect(fitted: Fit, comparisons: Comparisons, question: IntArray) -> float:
     """Mean squared error of the standardised scores by question over that of independent judgments."""
     n, s = len(fitted.scores), fitted.scores.to_numpy()
     if len(np.unique(question)) <= fitted.n_parameters:

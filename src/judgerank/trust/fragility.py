@@ -12,7 +12,7 @@ import pandas as pd
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, JudgerankError
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.order.pairs import separated
 from judgerank.trust.parts import Part, Units, judges_as_units, judgments_as_units, questions_as_units, whole_part
 from judgerank.trust.removal import Goal, Removal, forecast, open_pair, rows_of, smallest, swapped
@@ -55,7 +55,7 @@ class Fragility:
 
 
 def fragility(
-    fitted: FitResult,
+    fitted: Fit,
     comparisons: Comparisons,
     question: IntArray | None = None,
     level: float = 0.95,
@@ -68,7 +68,7 @@ def fragility(
 
     Parameters
     ----------
-    fitted : FitResult
+    fitted : Fit
     comparisons : Comparisons
         The raw judgments behind it, T rows.
     question : int array, shape (T,), optional
@@ -119,7 +119,7 @@ def fragility(
     return Fragility(pd.DataFrame(rows, columns=COLUMNS), tuple(removed), _table(start, alone))
 
 
-def top_change(fitted: FitResult, comparisons: Comparisons) -> pd.Series:
+def top_change(fitted: Fit, comparisons: Comparisons) -> pd.Series:
     """The row of `Fragility.changes` on the first model and single judgments; `fragility` says what is raised."""
     start = start_of(fitted, comparisons, None)
     units = judgments_as_units(comparisons)
@@ -128,7 +128,7 @@ def top_change(fitted: FitResult, comparisons: Comparisons) -> pd.Series:
     return pd.Series(_row("top", units, comparisons.models[i], comparisons.models[j], found))
 
 
-def start_of(fitted: FitResult, comparisons: Comparisons, question: IntArray | None, level: float = 0.95) -> Part:
+def start_of(fitted: Fit, comparisons: Comparisons, question: IntArray | None, level: float = 0.95) -> Part:
     """Everything, its tests clustered by question where there are enough questions."""
     enough = question is not None and len(np.unique(question)) > fitted.n_parameters
     return whole_part(fitted, comparisons, question if enough else None, level)

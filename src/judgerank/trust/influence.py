@@ -11,7 +11,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.residuals import Residuals
 
 
@@ -20,7 +20,7 @@ class Influence:
 
     Parameters
     ----------
-    fitted : FitResult
+    fitted : Fit
     comparisons : Comparisons
         The raw rows behind the fit, with the fit's models and judges; ties known where they are an outcome.
 
@@ -30,7 +30,7 @@ class Influence:
         If the fit has no information matrix that can be inverted.
     """
 
-    def __init__(self, fitted: FitResult, comparisons: Comparisons) -> None:
+    def __init__(self, fitted: Fit, comparisons: Comparisons) -> None:
         self._model, self._cells = fitted.model, comparisons
         self._chosen, self._inverse = fitted.chosen, fitted._inverse("observed")
         at = fitted.solution.parameters

@@ -13,7 +13,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.penalised import Penalised
 from judgerank.fits.fit import fit
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.fits.resuming import beginning
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.pairs import Order, orders, separated
@@ -47,12 +47,12 @@ class Part:
     whole : Whole
     left : float array, shape (T,)
         Judgments left of every row.
-    fitted : FitResult
+    fitted : Fit
     """
 
     whole: Whole
     left: FloatArray
-    fitted: FitResult
+    fitted: Fit
 
     @cached_property
     def rows(self) -> IntArray:
@@ -127,13 +127,13 @@ class Part:
 
 
 def whole_part(
-    fitted: FitResult, comparisons: Comparisons, question: IntArray | None = None, level: float = 0.95
+    fitted: Fit, comparisons: Comparisons, question: IntArray | None = None, level: float = 0.95
 ) -> Part:
     """Everything, with nothing left out.
 
     Parameters
     ----------
-    fitted : FitResult
+    fitted : Fit
     comparisons : Comparisons
         The raw judgments behind it.
     question : int array, shape (T,), optional

@@ -15,7 +15,7 @@ from scipy.sparse import coo_array, csr_array
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.inference.residuals import Residuals
 
 GROUPS = 100  # of whole questions, left out one after the other for the errors
@@ -78,12 +78,12 @@ class Together:
         return found, mean
 
 
-def together(fitted: FitResult, comparisons: Comparisons, question: IntArray) -> Together:
+def together(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Together:
     """Residuals of every two judges on the items both answered.
 
     Parameters
     ----------
-    fitted : FitResult
+    fitted : Fit
     comparisons : Comparisons
         The raw rows behind the fit. Of several answers of a judge to an item, in either order, the mean counts.
     question : int array, shape (T,)

@@ -10,14 +10,14 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.engine.newton import Newton
-from judgerank.fits.result import FitResult
+from judgerank.fits.result import Fit
 from judgerank.trust.effective import EffectiveJudges
 from judgerank.trust.fragility import top_change
 
 MOST_PARAMETERS, MOST_ROWS = 500, 200_000  # beyond which a ranking says nothing of this by itself: it takes refits
 
 
-def on_fragility(fitted: FitResult, comparisons: Comparisons) -> list[str]:
+def on_fragility(fitted: Fit, comparisons: Comparisons) -> list[str]:
     """How few judgments decide who is first, where an exact fit of moderate size can say so."""
     large = fitted.n_parameters > MOST_PARAMETERS or len(comparisons) > MOST_ROWS
     if large or not fitted.converged or not isinstance(fitted.settings, Newton):

@@ -6,10 +6,11 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.columns import kinds
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 
@@ -42,6 +43,8 @@ class Group:
     judge : int array, shape (T,)
     count, outcome, tied : float array, shape (T,)
         As those of `Comparisons`.
+    columns : sparse float array, shape (T, P), optional
+        Of further blocks.
     """
 
     size: int
@@ -56,6 +59,7 @@ class Group:
     count: FloatArray
     outcome: FloatArray
     tied: FloatArray
+    columns: csr_array | None = None
 
     def __len__(self) -> int:
         return len(self.number)
@@ -68,7 +72,7 @@ class Group:
     def only(self, chosen: BoolArray) -> Group:
         """The questions under a mask of shape (Q,)."""
         rows = chosen[self.question]
-        kept = {name: getattr(self, name)[rows] for name in ROWS}
+        kept = {name: getattr(self, name)[rows] for name in ROWS if getattr(self, name) is not None}
         place = np.cumsum(chosen)[kept.pop("question")] - 1
         return replace(self, number=self.number[chosen], question=place, **kept)
 
@@ -106,7 +110,7 @@ ROWS = tuple(field.name for field in fields(Group) if field.name not in ("size",
 def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
     """Groups of the questions that have a comparison, by their number of models.
 
-    Rows alike in question, order of models and judge are merged.
+    Rows alike in question, order of models, judge and columns are merged.
 
     Parameters
     ----------
@@ -125,6 +129,9 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
     _, number = np.unique(question, return_inverse=True)
     n = len(c.models)
     key = ((number * n + c.first) * n + c.second) * len(c.judges) + c.judge  # 64 bits hold 10^12 questions or so
+    if c.columns is not None:
+        kind = kinds(c.columns)[1]
+        key = key * (kind.max() + 1) + kind
     key, representative, row = np.unique(key, return_index=True, return_inverse=True)
     count = np.asarray(np.bincount(row, c.count), float)
     tied = np.zeros(len(c)) if c.tied is None else c.tied
@@ -152,5 +159,8 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
         at = np.cumsum(of_group)[part[rows]] - 1
         models = first[rows], second[rows], among[one][rows], among[other][rows]
         n_alike, mean, ties = count[rows], outcome[rows], tied[rows]
-        groups.append(Group(size, by_rule, asked[of_group], at, *models, judge[rows], n_alike, mean, ties))
+        columns = None if c.columns is None else c.columns[representative[rows]]
+        groups.append(
+            Group(size, by_rule, asked[of_group], at, *models, judge[rows], n_alike, mean, ties, columns)
+        )
     return groups

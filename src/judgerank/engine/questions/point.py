@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgerank.data.arrays import FloatArray
-from judgerank.questions.groups import Group
+from judgerank.engine.questions.groups import Group
+from judgerank.model.block import Role
+from judgerank.model.members import Model, Parameters
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Point:
     gamma, position, nu : float array, shape (T,)
         The judge's discrimination, position and tie propensity.
     sigma : float
+    shape : float array, shape (T,), or float
+        What the row's discrimination is for a judge of discrimination one.
     """
 
     difference: FloatArray
@@ -28,6 +32,7 @@ class Point:
     position: FloatArray
     nu: FloatArray
     sigma: float
+    shape: FloatArray | float = 1.0
 
 
 @dataclass(frozen=True)
@@ -50,12 +55,19 @@ class Parts:
     by_log_sigma: float
 
 
-def at_rows(
-    group: Group, scores: FloatArray, judges: tuple[FloatArray, FloatArray, FloatArray], sigma: float
-) -> Point:
-    """The parameters of every row, for scores, shape (N,), and gamma, b and nu, each of shape (K,)."""
-    gamma, position, nu = (values[group.judge] for values in judges)
-    return Point(scores[group.first] - scores[group.second], gamma, position, nu, sigma)
+def at_rows(group: Group, model: Model, at: Parameters, sigma: float) -> Point:
+    """The parameters of every row."""
+    judges = model.of_judges(at)
+    nu = np.zeros_like(judges.gamma) if judges.nu is None else judges.nu
+    gamma, position, nu = (values[group.judge] for values in (judges.gamma, judges.position, nu))
+    difference = at.scores[group.first] - at.scores[group.second]
+    shape: FloatArray | float = 1.0
+    if group.columns is not None:
+        forms = {role: group.columns @ np.where(np.equal(model.roles, role), at.common, 0.0) for role in Role}
+        difference, position = difference + forms[Role.QUALITY], position + forms[Role.OFFSET]
+        shape = np.exp(forms[Role.WEIGHT])
+        gamma, nu = gamma * shape, nu * np.exp(forms[Role.TIE])
+    return Point(difference, gamma, position, nu, sigma, shape)
 
 
 def third_cumulant(mean: FloatArray, tie: FloatArray) -> FloatArray:

@@ -18,9 +18,9 @@ from __future__ import annotations
 import numpy as np
 
 from judgerank.data.arrays import FloatArray
+from judgerank.engine.questions.groups import Group
+from judgerank.engine.questions.point import Parts, Point, third_cumulant, variance_by_log_nu
 from judgerank.model.law import Law
-from judgerank.questions.groups import Group
-from judgerank.questions.parts import Parts, Point, third_cumulant, variance_by_log_nu
 
 STEPS = 100
 SMALL = 1e-10  # gradient in standard normal deviates at which a mode counts as found

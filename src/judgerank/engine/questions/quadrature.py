@@ -18,10 +18,10 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.engine.information import zero_sum_basis
+from judgerank.engine.questions.groups import Group
+from judgerank.engine.questions.laplace import Mode
+from judgerank.engine.questions.point import Parts, Point
 from judgerank.model.law import Law
-from judgerank.questions.groups import Group
-from judgerank.questions.laplace import Mode
-from judgerank.questions.parts import Parts, Point
 
 REACH = 5.5  # of the nodes, in standard deviations
 WIDER = 1.3  # in variance, of draws

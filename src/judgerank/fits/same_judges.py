@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from scipy.sparse import coo_array, csr_array, triu
 from scipy.sparse.csgraph import connected_components
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.duplicates import ITEM, wilson
-from judgerank.fits.result import FitResult
+from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.law import Law
 
 FEWEST = 30  # items that two judges both decided
 EXCESS = 0.8  # share of the agreement still possible, beyond which two judges are taken for one
 SURE = 0.5  # of the lower end of its interval
+LEVEL = 0.95  # of the interval that says whether two ids surely answer as one
 
 
-def excess_agreement(fitted: FitResult, judgments: Judgments, fewest: int = FEWEST) -> pd.DataFrame:
+def excess_agreement(fitted: Uncertainty, judgments: Judgments, fewest: int = FEWEST) -> pd.DataFrame:
     """How much oftener two judges agree on shared items than a fit expects of judges who err apart.
 
     An item is a question with two models in the order shown; of several answers of a judge the first counts, and
@@ -58,7 +64,7 @@ def excess_agreement(fitted: FitResult, judgments: Judgments, fewest: int = FEWE
     return pd.DataFrame({**columns, "expected": expected, "excess": (observed - expected) / (1 - expected)})
 
 
-def _chances(fitted: FitResult, records: pd.DataFrame) -> FloatArray:
+def _chances(fitted: Uncertainty, records: pd.DataFrame) -> FloatArray:
     """P(first preferred) of records that are no ties."""
     s, gamma, b = fitted.scores, fitted.discrimination, fitted.position
     judge = records["judge_model"]
@@ -66,7 +72,7 @@ def _chances(fitted: FitResult, records: pd.DataFrame) -> FloatArray:
     return Law(gamma[judge].to_numpy() * lead + b[judge].to_numpy(), None).mean
 
 
-def same_judges(fitted: FitResult, judgments: Judgments, level: float) -> dict[str, str]:
+def same_judges(fitted: Uncertainty, judgments: Judgments, level: float) -> dict[str, str]:
     """For each judge that answers as another does, the first of them in the fit's order.
 
     Two judges are taken for one if their excess agreement is at least `EXCESS`, and surely above `SURE`; whoever
@@ -87,3 +93,71 @@ def same_judges(fitted: FitResult, judgments: Judgments, level: float) -> dict[s
     _, group = connected_components(graph, directed=False)
     leader = {number: judges[place] for place, number in reversed(list(enumerate(group)))}
     return {judge: leader[g] for judge, g in zip(judges, group, strict=True) if leader[g] != judge}
+
+
+def copies(
+    without: Uncertainty,
+    comparisons: Comparisons,
+    question: IntArray,
+    again: Callable[[Comparisons, str], Uncertainty],
+) -> dict[str, str]:
+    """For each judge that answers as another does, the first of them.
+
+    Agreement is held against what a position-aware fit expects, whatever was fitted: judges who always prefer one
+    position agree too. Where that fit does not exist, or nobody was shown an order, it is `without` that says what
+    to expect.
+
+    Parameters
+    ----------
+    again : callable
+        Fits a member by its name to comparisons.
+
+    Raises
+    ------
+    DataError
+        If an outcome is a weight between two models.
+    """
+    once = replace(comparisons, count=np.ones(len(comparisons)))  # how often an answer was given does not matter
+    frame = once.to_frame().assign(question_id=question)
+    try:
+        known = without.model.has_position or not comparisons.ordered
+        expecting = without if known else again(comparisons, "position_aware")
+    except (NoMaximumError, NotIdentifiedError):
+        expecting = without
+    return same_judges(expecting, Judgments("", "", frame, comparisons, {}), LEVEL)
+
+
+def with_one_vote(
+    comparisons: Comparisons, question: IntArray, leader: Mapping[str, str]
+) -> tuple[Comparisons, IntArray]:
+    """The comparisons with such judges as one, who has one vote an item: the mean of their answers.
+
+    An item is a question with two models in the order shown.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        With ties kept track of.
+    question : int array, shape (T,)
+    leader : mapping of str to str
+        As `copies` gives it.
+    """
+    c = comparisons
+    judges = tuple(name for name in c.judges if name not in leader)
+    place = {name: number for number, name in enumerate(judges)}
+    judge = np.array([place[leader.get(name, name)] for name in c.judges])[c.judge]
+    merged = np.isin(judge, [place[name] for name in set(leader.values())])
+    _, number = np.unique(question, return_inverse=True)
+    n = len(c.models)
+    key = ((number * n + c.first) * n + c.second) * len(judges) + judge
+    key = np.where(merged, key, key.max() + 1 + np.arange(len(key)))  # the others keep every answer
+    _, kept, item = np.unique(key, return_index=True, return_inverse=True)
+
+    def mean(values: FloatArray) -> FloatArray:
+        return np.bincount(item, values * c.count) / np.bincount(item, c.count)
+
+    tied = mean(c.known_ties)
+    outcome = np.clip(mean(c.outcome), tied / 2, 1 - tied / 2)  # rounding
+    count = np.where(merged, 1.0, c.count)[kept]
+    rows = c._rows(kept, judge=judge[kept], outcome=outcome, tied=tied, count=count, judges=judges)
+    return rows, question[kept]

@@ -1,0 +1,89 @@
+"""A fit with further blocks, from the fit without them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from judgerank.data.arrays import BoolArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
+from judgerank.engine import penalised
+from judgerank.engine.existence import GIVEN
+from judgerank.engine.penalised import Penalised
+from judgerank.fits.certified import require_bounded, require_maximum_of_blocks, require_told_apart
+from judgerank.fits.fitted import Fitted
+from judgerank.model.block import Placed
+from judgerank.model.members import Parameters
+
+MOST_PARAMETERS = 3_000  # of one matrix
+FittedKind = TypeVar("FittedKind", bound=Fitted)
+
+
+def with_blocks(
+    without: FittedKind,
+    comparisons: Comparisons,
+    further: tuple[Placed, ...],
+    known: Mapping[str, float] | None = None,
+) -> FittedKind:
+    """The maximum with further blocks that the fit without leads to, certified.
+
+    Standard deviations of shrunk blocks are those at which the likelihood is highest when these are integrated
+    out, in Laplace's approximation; where all is shrunk, all of them.
+
+    Parameters
+    ----------
+    without : Fitted
+        Exact or penalised.
+    comparisons : Comparisons
+        Raw, with the blocks' columns.
+    further : tuple of Placed
+    known : mapping of str to float, optional
+        Standard deviations to take as they are: zero leaves a shrunk block out.
+
+    Raises
+    ------
+    ConfigError
+        If there are too many parameters.
+    NoMaximumError, NotIdentifiedError
+        If something runs off to infinity, with the blocks or without, or blocks cannot be told apart.
+    """
+    model, cells = replace(without.model, further=further), comparisons.aggregate()
+    many = len(cells.models) + without.solution.parameters.judges.size + len(model.roles)
+    if many > MOST_PARAMETERS:
+        raise ConfigError(f"further blocks go with {MOST_PARAMETERS:,} parameters at most, and these are {many:,}")
+    require_bounded(without)
+    at = without.solution.parameters
+    start = Parameters(at.scores, at.judges, np.zeros(len(model.roles)))
+    if isinstance(without.settings, Penalised):
+        solution = penalised.maximise(cells, model, without.settings)
+    else:
+        settings = Penalised(tolerance=without.settings.tolerance)
+        solution = penalised.with_further(cells, model, start, _moving(without), settings, known)
+    found = replace(
+        without, comparisons=cells, raw=comparisons, model=model, solution=solution, without=without, robust=None
+    )
+    require_bounded(found)
+    require_maximum_of_blocks(found)
+    require_told_apart(found)
+    return found
+
+
+def _moving(without: Fitted) -> BoolArray:
+    """Parameters of the judges that further blocks move, shape (B, K).
+
+    Held are slopes on their bound, and positions and ties of a judge at zero discrimination who never gives one of
+    the answers: they have no maximum and say nothing of anybody else.
+    """
+    free, cells, model = without.free.copy(), without.comparisons, without.model
+    tied = cells.tied if cells.tied is not None else np.zeros(len(cells))
+    wins = [
+        np.bincount(cells.judge, cells.count * (y - tied / 2), len(cells.judges))
+        for y in (cells.outcome, 1 - cells.outcome)
+    ]
+    one_sided = ~without.solution.parameters.in_play & (np.minimum(*wins) <= GIVEN)
+    free[model.offsets, one_sided] = False
+    return free

@@ -1,0 +1,130 @@
+"""How well whole questions are predicted that were not seen, by what is described and without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError
+from judgerank.engine.questions.groups import grouped
+from judgerank.engine.questions.marginal import Marginal
+from judgerank.engine.questions.maximum import SHARP
+from judgerank.engine.sums import in_parts
+from judgerank.fits.fit import described
+from judgerank.fits.fitted import Fitted
+from judgerank.inference.estimates import places
+from judgerank.model.block import Block, Records
+from judgerank.model.members import Parameters
+
+
+def held_out(
+    judgments: Comparisons | Records,
+    fold: IntArray,
+    model: str = "position_aware",
+    *,
+    blocks: Iterable[str | Block] = (),
+    questions: str | None = None,
+    question: IntArray | None = None,
+) -> pd.DataFrame:
+    """Fit all folds but one and predict that one, the answers to each question together.
+
+    The log-loss of a question is minus the logarithm of its likelihood. With question effects that is the marginal
+    one: the second judge's answer is predicted with the first one's known, and so on.
+
+    Parameters
+    ----------
+    judgments, model, blocks, questions, question
+        As of `judgerank.fit`.
+    fold : int array, shape (T,)
+        Of every comparison. Questions are whole: all comparisons of one are in the same fold.
+
+    Returns
+    -------
+    DataFrame
+        ``fold, question, comparisons, described, without``: log-likelihoods of each question, held out. Where ties
+        are an outcome, judges who gave none get half a tie's chance in one comparison more.
+
+    Raises
+    ------
+    NoMaximumError, NotIdentifiedError, DataError
+        If some folds cannot be fitted, as `judgerank.fit`.
+    """
+    given = described(judgments, blocks, question, model)
+    if given.question is None:
+        raise DataError(
+            "the questions are not known: judgments have them in question_id, comparisons take `question`"
+        )
+    parts = []
+    for number in np.unique(fold):
+        train, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        fitted = given.fitted(train, questions)
+        table = log_likelihoods(fitted, given.comparisons.take(test), given.question[test])
+        parts.append(table.assign(fold=number))
+    whole = pd.concat(parts, ignore_index=True)
+    return whole[["fold", "question", "comparisons", "described", "without"]]
+
+
+def log_likelihoods(fitted: Fitted, comparisons: Comparisons, question: IntArray) -> pd.DataFrame:
+    """How probable the answers to other questions are, all those of a question together.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        With further blocks or question effects.
+    comparisons : Comparisons
+        Of the same models by the same judges; raw rows, with the blocks' columns.
+    question : int array, shape (T,)
+
+    Returns
+    -------
+    DataFrame
+        ``question, comparisons, described, without``: log-likelihoods by question.
+
+    Raises
+    ------
+    DataError
+        If a model or a judge is not among those fitted.
+    """
+    c = comparisons.with_ties()
+    models, judges = (
+        places(names, known)[:, 0]
+        for names, known in ((c.models, fitted.comparisons.models), (c.judges, fitted.comparisons.judges))
+    )
+    at_ours = {"first": models[c.first], "second": models[c.second], "judge": judges[c.judge]}
+    labels = {"models": fitted.comparisons.models, "judges": fitted.comparisons.judges}
+    here = c._rows(np.arange(len(c)), **at_ours, **labels)
+    names, number = np.unique(question, return_inverse=True)
+    ends = {"described": fitted, "without": fitted.without or fitted}
+    table = {name: _by_question(one, here, number, len(names)) for name, one in ends.items()}
+    return pd.DataFrame({"question": names, "comparisons": np.bincount(number, c.count), **table})
+
+
+def _by_question(fitted: Fitted, c: Comparisons, number: IntArray, many: int) -> FloatArray:
+    model, at = fitted.model, _tying(fitted)
+    c = c if model.further else replace(c, columns=None)
+    c = c if model.has_ties else replace(c, tied=None)
+    if fitted.effects is not None and fitted.effects.sigma > 0:
+        sigma = fitted.effects.sigma
+        fine = Marginal.fine(grouped(c, number), model, model.of_judges(at).gamma, sigma, SHARP)
+        return fine.values(at, sigma, many)
+    total = np.zeros(many)
+    for rows, here in in_parts(c, model, at):
+        values = c.count[rows] * here.law.log_likelihood(c.outcome[rows], None if c.tied is None else c.tied[rows])
+        total += np.bincount(number[rows], values, many)
+    return total
+
+
+def _tying(fitted: Fitted) -> Parameters:
+    """The estimates, with a chance of a tie for judges who gave none."""
+    at, cells = fitted.solution.parameters, fitted.comparisons
+    if not fitted.model.has_ties:
+        return at
+    judges, row = at.judges.copy(), fitted.model.row("log_tie")
+    many = np.bincount(cells.judge, cells.count, len(cells.judges))
+    judges[row] = np.maximum(judges[row], -np.log(many + 1))  # nu / (nu + 2) is about half of 1 / (many + 1)
+    return replace(at, judges=judges)

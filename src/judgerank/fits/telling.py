@@ -1,0 +1,61 @@
+"""What further blocks say and what they moved, in sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.errors import ConfigError
+from judgerank.data.listing import listed
+from judgerank.fits.result import Fit
+from judgerank.model.block import Placed
+
+LARGEST = 3  # estimates named in a sentence
+
+
+def sentences(result: Fit, level: float = 0.95) -> list[str]:
+    """One for every further block: how large it is, its test; and one on what they moved together.
+
+    Likelihood-ratio tests take comparisons for independent, which those of one question are not.
+    """
+    table = result.to_frame(level)
+    told = [_on_block(result, block, table) for block in result.blocks]
+    return [*told, on_order(result)] if told else []
+
+
+def _on_block(result: Fit, block: Placed, table: pd.DataFrame) -> str:
+    try:
+        test = result.test(block.name)
+        tested = f" (twice the log-likelihood gained {test.statistic:.1f}, p = {test.p_value:.2g}"
+    except ConfigError:
+        tested = " (not tested with question effects"
+    rows = table[(table["parameter"] == block.name) & table["standard_error"].notna()]
+    if block.shrunk:
+        spread = result.spread[block.name]
+        if spread == 0:
+            return f"Block {block.name}: nothing; its standard deviation is zero{tested})."
+        largest = rows.reindex(rows["estimate"].abs().sort_values(ascending=False).index)[:LARGEST]
+        return f"Block {block.name}, standard deviation {spread:.3f}{tested}); largest: {_told(largest)}."
+    if result.n_clusters is not None:
+        tested += f"; by question p = {result.wald(block.name):.2g}"
+    return f"Block {block.name}, {block.what}{tested}): {_told(rows)}."
+
+
+def _told(rows: pd.DataFrame) -> str:
+    told = [
+        f"{row.name} {row.estimate:+.3f} ({row.low:+.3f} to {row.high:+.3f})"
+        for _, row in rows.set_index("name", drop=False).iterrows()
+    ]
+    return "; ".join(told)
+
+
+def on_order(result: Fit) -> str:
+    """What the blocks did to the order of the models."""
+    assert result.without is not None
+    before, after = result.without.scores, result.scores
+    ranks = pd.DataFrame({"before": before.rank(ascending=False), "after": after.rank(ascending=False)})
+    moved = ranks[ranks["before"] != ranks["after"]]
+    correlation = float(np.corrcoef(before, after)[0, 1])
+    told = [f"{row.Index} from {row.before:.0f} to {row.after:.0f}" for row in moved.itertuples()]
+    change = f"they move {listed(told)}" if told else "no model changes its rank"
+    return f"Scores with these blocks and without correlate at {correlation:.4f}; {change}."

@@ -1,0 +1,137 @@
+"""Everything that a fit can have, with everything else, under every verb: it works, or one sentence says why not."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import judgerank
+from judgerank import Records, fit, load, pairwise, rank_intervals
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import JudgerankError
+from judgerank.fits.standings import leaderboard
+
+N, K, QUESTIONS, EACH = 4, 4, 60, 10
+NAMES = ("alpha-1", "alpha-2", "beta-1", "gamma-1")
+BLOCKS = (
+    (),
+    ("style:length",),
+    ("category",),
+    ("family:{families}",),
+    ("style:length", "category", "family:{families}"),
+)
+
+
+def drawn() -> Records:
+    """Judges are the models themselves; answers have a quality of their own, a length, and a kind of question."""
+    rng = np.random.default_rng(5)
+    question = np.arange(QUESTIONS).repeat(EACH)
+    i, j = np.array([rng.permutation(N)[:2] for _ in question]).T
+    k = rng.integers(K, size=len(question))
+    s, gamma, b = np.linspace(0.8, -0.8, N), np.exp(np.linspace(-0.3, 0.3, K)), np.linspace(-0.3, 0.3, K)
+    length = rng.normal(size=(QUESTIONS, N)) + 0.3 * s
+    quality = s + 0.6 * rng.normal(size=(QUESTIONS, N)) + 0.3 * rng.normal(size=(3, N))[np.arange(QUESTIONS) % 3]
+    eta = gamma[k] * (quality[question, i] - quality[question, j]) + b[k]
+    eta += 0.5 * (length[question, i] - length[question, j]) + 0.6 * ((k == i).astype(float) - (k == j))
+    odds = np.exp(np.stack([eta / 2, -eta / 2, np.full(len(eta), -1.0)]))
+    y = np.array([1.0, 0.0, 0.5])[(rng.random(len(eta)) > np.cumsum(odds / odds.sum(axis=0), axis=0)).sum(axis=0)]
+    frame = pd.DataFrame({"question_id": question, "category": np.array(["x", "y", "z"])[question % 3]})
+    frame["length_a"], frame["length_b"] = length[question, i], length[question, j]
+    return Records(Comparisons(NAMES, NAMES, i, j, k, y).with_ties(), frame)
+
+
+VERBS = {
+    "scores": lambda f, _: f.scores,
+    "discrimination": lambda f, _: f.discrimination,
+    "confidence_intervals": lambda f, _: f.confidence_intervals(),
+    "to_frame": lambda f, _: f.to_frame(),
+    "contrast": lambda f, _: pd.Series(f.contrast({NAMES[0]: 1.0, NAMES[1]: -1.0})),
+    "pairwise": lambda f, _: pairwise(f),
+    "rank_intervals": lambda f, _: rank_intervals(f),
+    "predict": lambda f, _: pd.Series(f.predict(list(NAMES[:2]), NAMES[3])),
+    "leaderboard": lambda f, _: leaderboard(f, 0.95),
+    "summary": lambda f, _: f.summary(),
+    "html": lambda f, _: f._repr_html_(),
+    "repr": lambda f, _: repr(f),
+    "plot": lambda f, _: f.plot(),
+    "save and load": lambda f, folder: kept(f, folder),
+    "clustered": lambda f, _: f.clustered().covariance,
+    "information criteria": lambda f, _: pd.Series([f.aic, f.bic]),
+    "fragility": lambda f, _: judgerank.fragility(f, most=1),
+    "effective_judges": lambda f, _: judgerank.effective_judges(f),
+}
+REFUSED = {  # what does not go together, and the words that say so
+    "fragility": "without further blocks|without question effects|penalty",
+    "effective_judges": "without further blocks|without question effects",
+    "information criteria": "shrunk",
+}
+
+
+def kept(fitted, folder: Path):
+    fitted.save(folder / "fit.npz", force=True)
+    again = load(folder / "fit.npz")
+    pd.testing.assert_frame_equal(again.to_frame(), fitted.to_frame())
+    pd.testing.assert_frame_equal(pairwise(again), pairwise(fitted))
+    return again.scores
+
+
+@pytest.fixture(scope="module")
+def records() -> Records:
+    return drawn()
+
+
+@pytest.fixture(scope="module")
+def families(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("families") / "families.csv"
+    path.write_text("begins,family\nalpha,A\nbeta,B\ngamma,C\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("blocks", "questions", "shrink", "cluster"),
+    list(product(BLOCKS, (None, "effects"), (False, True), (None, "question"))),
+)
+def test_whatever_is_described_is_fitted_and_answers(
+    records, families, tmp_path, blocks, questions, shrink, cluster
+):
+    blocks = [block.format(families=families) for block in blocks]
+    fitted = fit(
+        records, "position_aware_ties", blocks=blocks, questions=questions, shrink=shrink, cluster=cluster
+    )
+    assert fitted.converged
+    assert len(repr(fitted)) < 400
+    errors = fitted.to_frame()
+    assert np.isfinite(errors.loc[errors["parameter"] == "score", "standard_error"]).all()
+    for name, verb in VERBS.items():
+        try:
+            found = verb(fitted, tmp_path)
+        except JudgerankError as error:
+            assert name in REFUSED, f"{name}: {error}"
+            assert any(words in str(error) for words in REFUSED[name].split("|")), f"{name}: {error}"
+            continue
+        if isinstance(found, pd.Series):
+            assert found.notna().all(), name
+        if isinstance(found, str):
+            assert len(found) > 20, name
+    for block in fitted.blocks:
+        assert fitted.parameters(block.name).notna().all()
+        if questions is None or not block.shrunk:
+            assert 0 <= fitted.test(block.name).p_value <= 1
+        if not block.shrunk:
+            assert 0 <= fitted.wald(block.name) <= 1
+
+
+@pytest.mark.parametrize(("blocks", "questions"), product(((), ("style:length",)), (None, "effects")))
+def test_one_number_has_one_value(records, blocks, questions):
+    """Scores and intervals of the leaderboard, the pairs, the table of estimates and a contrast agree."""
+    fitted = fit(records, "position_aware_ties", blocks=blocks, questions=questions, cluster="question")
+    rows = fitted.to_frame().query("parameter == 'score'").set_index("name")
+    board = leaderboard(fitted, 0.95).set_index("model")
+    np.testing.assert_allclose(board["score"][rows.index], rows["estimate"], atol=1e-12)
+    for pair in pairwise(fitted).itertuples():
+        apart = fitted.contrast({pair.first: 1.0, pair.second: -1.0})
+        assert apart["estimate"] == pytest.approx(pair.difference, abs=1e-12)
+    intervals = fitted.confidence_intervals().query("parameter == 'score'").set_index("name")
+    np.testing.assert_allclose(intervals["low"], rows["low"], atol=1e-12)
