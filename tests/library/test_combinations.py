@@ -1,4 +1,4 @@
-"""Everything that a fit can have, with everything else, under every verb: it works, or one sentence says why not."""
+"""Everything that a fit can have, with everything else, under every verb: it works, or a sentence says why not."""
 
 from itertools import product
 from pathlib import Path

@@ -12,18 +12,23 @@ term what is not known of the board. If judges see the newcomers as they saw the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from judgerank.boards.partial import by_judge
 from judgerank.boards.placing import Anchored, anchored, two_sided
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import AnyArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import JudgerankError
+from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.fits.fit import fit
+from judgerank.fits.given import raw_and_question
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import holm
+
+if TYPE_CHECKING:
+    from judgerank.reading.read import Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +76,20 @@ class Placement:
 
 
 def place(
-    board: Fit, comparisons: Comparisons, question: IntArray | None = None, level: float = 0.95
+    board: Fit,
+    judgments: Comparisons | Source,
+    question: AnyArray | None = None,
+    level: float = 0.95,
 ) -> Placement:
     """Place new models on a board by their own comparisons, the board's uncertainty carried, and a refit beside.
 
     Parameters
     ----------
     board : Fit
-    comparisons : Comparisons
-        Raw judgments, T rows, that are not behind the board. What is left out is counted.
-    question : int array, shape (T,), optional
-        Of each: errors are then clustered by it.
+    judgments : Comparisons, or anything that `judgerank.read` reads
+        Raw, T rows, that are not behind the board. What is left out is counted.
+    question : array, shape (T,), optional
+        Of each, where the judgments do not say: errors are then clustered by it.
     level : float
 
     Raises
@@ -89,9 +97,12 @@ def place(
     DataError, NoMaximumError, NoIntervalError
         As `boards.placing.anchored` says.
     ConfigError
-        If the level is not between 0 and 1.
+        If the level is not between 0 and 1, or the board has further blocks.
     """
-    held = anchored(board, comparisons, question)
+    if board.blocks:
+        raise ConfigError("newcomers are placed on boards without further blocks: `fit.without` is one")
+    comparisons, asked = raw_and_question(board, judgments, question)
+    held = anchored(board, comparisons, asked)
     table, differences = held.table(level), held.differences(level)
     try:
         refit, why = _refit(held), ""

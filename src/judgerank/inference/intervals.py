@@ -49,6 +49,8 @@ class Intervals(Uncertainty):
         """
         return self._table(self.standard_errors, level)[["parameter", "name", "estimate", "low", "high"]]
 
+    conf_int = confidence_intervals
+
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """All estimates: ``parameter, name, estimate, standard_error, low, high, status``, one row each.
 

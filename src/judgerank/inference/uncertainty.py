@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import DataError, NoIntervalError
+from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.engine.information import covariance, information
 from judgerank.engine.penalised import Penalised, moving
 from judgerank.engine.penalty import flat, penalty
@@ -267,6 +267,29 @@ class Uncertainty(Estimates):
         by_judge = errors[n : n + self.free.size].reshape(self.free.shape)
         by_judge[:, list(self.solution.unbounded_judges)] = np.nan
         return errors
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion, twice the parameters less twice the log-likelihood.
+
+        Raises
+        ------
+        ConfigError
+            If something is shrunk: its parameters do not count as one each.
+        """
+        return 2.0 * self._n_counted() - 2.0 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's, with the logarithm of the number of comparisons in place of two; `aic` says what is raised."""
+        return float(np.log(self.comparisons.n_comparisons)) * self._n_counted() - 2.0 * self.log_likelihood
+
+    def _n_counted(self) -> int:
+        if self.solution.spread is not None and (
+            self.solution.spread or any(b.shrunk for b in self.model.further)
+        ):
+            raise ConfigError("there is no information criterion where something is shrunk: compare held-out loss")
+        return self.n_parameters
 
     @property
     def n_parameters(self) -> int:

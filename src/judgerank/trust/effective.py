@@ -14,18 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
+from judgerank.fits.given import raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
 from judgerank.order.pairs import standardised
 from judgerank.trust.shared import together
+
+if TYPE_CHECKING:
+    from judgerank.reading.read import Source
 
 FEWEST = 10  # shared items from which a judge is named as another's nearest
 CLOSEST = 0.999  # correlation from which an interval is no longer computed
@@ -111,24 +116,36 @@ class EffectiveJudges:
 
 
 def effective_judges(
-    fitted: Fit, comparisons: Comparisons, question: IntArray, level: float = 0.95
+    fitted: Fit,
+    judgments: Comparisons | Source | None = None,
+    question: AnyArray | None = None,
+    level: float = 0.95,
 ) -> EffectiveJudges:
     """How many independent judges the panel behind a fit is worth.
 
     Parameters
     ----------
     fitted : Fit
-    comparisons : Comparisons
-        The raw rows behind it.
-    question : int array, shape (T,)
+    judgments : Comparisons, or anything that `judgerank.read` reads, optional
+        The raw rows behind it, where the fit does not hold them.
+    question : array, shape (T,), optional
+        Of each, where the fit or the judgments do not say.
     level : float
         Of the intervals.
 
     Raises
     ------
     DataError
-        If no two judges share an item, or these are not the comparisons that were fitted.
+        If there are no questions, no two judges share an item, or these are not the comparisons that were fitted.
+    ConfigError
+        If the fit has further blocks or question effects.
     """
+    require_member_alone(fitted, "the worth of a panel")
+    comparisons, question = raw_and_question(fitted, judgments, question)
+    if question is None:
+        raise DataError(
+            "how judges depend on each other takes questions: a column question_id, or `question` beside"
+        )
     judges = list(fitted.comparisons.judges)
     if len(judges) < 2:
         raise DataError("there is one judge: how judges depend on each other takes two")

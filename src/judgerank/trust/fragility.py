@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, JudgerankError
+from judgerank.fits.given import raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import separated
 from judgerank.trust.parts import Part, Units, judges_as_units, judgments_as_units, questions_as_units, whole_part
 from judgerank.trust.removal import Goal, Removal, forecast, open_pair, rows_of, smallest, swapped
+
+if TYPE_CHECKING:
+    from judgerank.reading.read import Source
 
 COLUMNS = ["change", "by", "first", "second", "size", "total", "share", "forecast", "why"]
 NEAREST, CHALLENGERS = 10, 3  # next models in rank that are looked at, and of these tried as the new first
@@ -56,8 +60,8 @@ class Fragility:
 
 def fragility(
     fitted: Fit,
-    comparisons: Comparisons,
-    question: IntArray | None = None,
+    judgments: Comparisons | Source | None = None,
+    question: AnyArray | None = None,
     level: float = 0.95,
     most: int = 20,
 ) -> Fragility:
@@ -69,11 +73,11 @@ def fragility(
     Parameters
     ----------
     fitted : Fit
-    comparisons : Comparisons
-        The raw judgments behind it, T rows.
-    question : int array, shape (T,), optional
-        Of each. Sets of questions are sought too, and the tests allow for dependence within questions, where there
-        are more questions than free parameters.
+    judgments : Comparisons, or anything that `judgerank.read` reads, optional
+        The raw judgments behind it, T rows, where the fit does not hold them.
+    question : array, shape (T,), optional
+        Of each, where the fit or the judgments do not say. Sets of questions are sought too, and the tests allow for
+        dependence within questions, where there are more questions than free parameters.
     level : float
         Of the tests.
     most : int
@@ -83,7 +87,7 @@ def fragility(
     Raises
     ------
     ConfigError
-        If `most` is not positive.
+        If `most` is not positive, or the fit has further blocks or question effects.
     DataError
         If these are not the comparisons that were fitted, or are aggregated.
     NoIntervalError
@@ -91,6 +95,8 @@ def fragility(
     """
     if most < 1:
         raise ConfigError(f"most={most} is out of range: at least one pair is tried")
+    require_member_alone(fitted, "fragility")
+    comparisons, question = raw_and_question(fitted, judgments, question)
     start = start_of(fitted, comparisons, question, level)
     kinds = [judgments_as_units(comparisons)]
     kinds += [] if question is None else [questions_as_units(question)]
