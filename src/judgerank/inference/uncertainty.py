@@ -285,9 +285,7 @@ class Uncertainty(Estimates):
         return float(np.log(self.comparisons.n_comparisons)) * self._n_counted() - 2.0 * self.log_likelihood
 
     def _n_counted(self) -> int:
-        if self.solution.spread is not None and (
-            self.solution.spread or any(b.shrunk for b in self.model.further)
-        ):
+        if self.solution.shrinks_scores or any(block.shrunk for block in self.model.further):
             raise ConfigError("there is no information criterion where something is shrunk: compare held-out loss")
         return self.n_parameters
 

@@ -76,8 +76,8 @@ def fragility(
     judgments : Comparisons, or anything that `judgerank.read` reads, optional
         The raw judgments behind it, T rows, where the fit does not hold them.
     question : array, shape (T,), optional
-        Of each, where the fit or the judgments do not say. Sets of questions are sought too, and the tests allow for
-        dependence within questions, where there are more questions than free parameters.
+        Of each, where the fit or the judgments do not say. Sets of questions are sought too, and the tests allow
+        for dependence within questions, where there are more questions than free parameters.
     level : float
         Of the tests.
     most : int
