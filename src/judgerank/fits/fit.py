@@ -173,7 +173,8 @@ def described(
     member = get_model(model, comparisons)
     if comparisons.covariate is not None and not member.has_slope:  # rows that differ in it alone merge
         comparisons = replace(comparisons, covariate=None)
-    further, columns = (), None
+    further: tuple[Placed, ...] = ()
+    columns = None
     if chosen:
         if records is None:
             raise DataError("blocks take judgments with the columns that they need, and comparisons have none")
