@@ -198,7 +198,7 @@ def test_counts_are_as_many_records(frame):
 
 def test_what_has_no_question_effects_is_refused_in_a_sentence(frame, tmp_path):
     for kwargs, error, told in [
-        ({"solver": "penalised"}, ConfigError, "solver='newton' finds"),
+        ({"solver": "adam"}, ConfigError, "goes with solver=newton or penalised"),
         ({"model": "position_aware"}, ConfigError, "takes ties for half a win"),
         ({"cluster": "pairs"}, ConfigError, "known: question, effects, none"),
     ]:

@@ -166,7 +166,10 @@ def described(
         else:
             from judgerank.reading.read import read_judgments
 
-            records = Records.of(read_judgments(judgments))
+            read = read_judgments(judgments)
+            records = Records.of(read)
+            if asked is None and "question_id" in read.frame:
+                asked = read.question
         comparisons = records.comparisons
         if asked is None and "question_id" in records.frame:
             asked = np.array([question_name(one) for one in records.frame["question_id"]])
