@@ -93,7 +93,7 @@ def of_set(cfg: DictConfig, judgments: Judgments) -> tuple[dict, pd.DataFrame]:
     """What question effects add on one set, and its estimates."""
     name = judgments.name
     found, why = first_fit(judgments, cfg.members)
-    several = np.bincount(found.question, found.comparisons.count)
+    several = np.bincount(found.question, found.raw.count)
     statistic, p = found.likelihood_ratio()
     table = found.confidence_intervals(cfg.level)
     relative = table[table["parameter"] == "relative sigma"].iloc[0]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank import Comparisons, fit, fit_blocks
+from judgerank import Comparisons, fit
 from judgerank.data.judgments import Judgments
 from replication import panel, panel_blocks, plots
 from replication.config import ROOT
@@ -140,8 +140,8 @@ def test_categories_of_mt_bench_hang_on_its_questions():
         .loc[("mt_bench", "category")]
     )
     records = panel_blocks.records_of(mt_bench(), "mt_bench_question.jsonl", None)
-    result = fit_blocks(records, ["category"], table["member"])
-    assert 2 * (result.log_likelihood - result.without.log_likelihood) == pytest.approx(
+    result = fit(records, table["member"], blocks=["category"])
+    assert 2 * (result.marginal_log_likelihood - result.without.log_likelihood) == pytest.approx(
         table["twice_gain"], abs=1e-3
     )
     assert result.spread["category"] / result.scores.std(ddof=0) == pytest.approx(table["spread"], rel=1e-3)
@@ -156,9 +156,8 @@ def test_a_simulated_block_is_there_and_not():
     assert scores.sum() == pytest.approx(0) and c.outcome[own].mean() > 0.9
     settings = {"block": "style:length", "size": 0.3, "question_sd": 0.0, "level": 0.95}
     record = panel_blocks.found(settings, np.random.default_rng(2))
-    result = fit_blocks(
-        panel_blocks.drawn(np.random.default_rng(2), "style:length", 0.3, 0.0)[0], ["style:length"]
-    )
+    records = panel_blocks.drawn(np.random.default_rng(2), "style:length", 0.3, 0.0)[0]
+    result = fit(records, "position_aware", blocks=["style:length"])
     assert (
         record["estimate"] == result.parameters("style")["length"] and record["p"] == result.test("style").p_value
     )

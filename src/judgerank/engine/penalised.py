@@ -57,7 +57,8 @@ LARGE = 1_000  # parameters up to which one matrix is quicker than blocks
 DIFFERENCE = 1e-4  # of log tau, for the slope of the marginal likelihood
 REACH, SMALLEST_UNIT = (1e-3, 10.0), 0.1  # standard deviations of further blocks, in units of the scores' own
 STILL = 1e-6  # gain in log-likelihood that counts as none
-FAINT = 1e-3  # log-odds of a typical pair under one judge below which it is asked whether that judge is at zero
+# log-odds of a typical pair under one judge below which it is asked whether that judge is at zero, or it is lost
+FAINT, LOST = 1e-3, 1e-7
 BACK, ROUNDS = 1e-3, 10  # discrimination with which a judge comes back, over the others' mean; and how often
 
 Information = np.ndarray | Arrow
@@ -200,7 +201,7 @@ class Problem:
             small = np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height))
             if small or rise <= slack:
                 return x, height, True, steps
-            if ALPHA not in spread and unbounded_judges(self.model, self.parameters(x)):
+            if ALPHA not in spread and self._strays(x):
                 break
             moved = step if self.metric is None else self.coordinates.full(step)
             size = min(1.0, LARGEST_STEP / np.abs(moved).max())
@@ -213,6 +214,12 @@ class Problem:
                 there = self.look(x + size * step, spread, "observed")
             x, (height, gradient, info) = x + size * step, there
         return x, height, False, steps
+
+    def _strays(self, x: np.ndarray) -> bool:
+        """Whether a judge without a penalty runs off, or falls to where no step would bring it back."""
+        at = self.parameters(x)
+        lost = self.alone is None and bool((at.in_play & faint(at, LOST)).any())
+        return lost or bool(unbounded_judges(self.model, at))
 
     def _ascent(self, info: Information, gradient: np.ndarray) -> np.ndarray:
         """Newton's step; where the log-likelihood curves upward, as if it curved downward as much."""
@@ -270,6 +277,12 @@ class BlockProblem(Problem):
         return info.log_determinant() + float(np.log(blocks).sum())
 
 
+def faint(at: Parameters, least: float) -> BoolArray:
+    """Judges under whom a typical pair's log-odds are below a size, shape (K,)."""
+    weak: BoolArray = np.exp(at.judges[0]) * at.scores.std() < least if len(at.judges) else np.zeros(0, bool)
+    return weak
+
+
 def problem_of(cells: Comparisons, model: Model, spread: Spread | None = None) -> Problem:
     """The problem in which all is shrunk, by blocks where one matrix would be large.
 
@@ -313,22 +326,31 @@ class Climb:
         return self.at
 
     def _judges_moved(self) -> bool:
-        """Set judges aside that fall to zero, and take back those from which the likelihood rises."""
+        """Set judges aside that fall to zero, and take back those from which the likelihood rises.
+
+        The sign of the slope at zero decides, as it does for the members alone (`closure.set_aside`). A judge who
+        fell so far that no step brings it back, though the likelihood rises, begins anew, too.
+        """
         problem, at = self.problem, self.at
         if not problem.model.weighs_judges:
             return False
         here = evaluate(problem.cells, problem.model, at, "expected")
         slope = slopes_at_zero(problem.cells, at, here)
-        faint = np.exp(at.judges[0]) * at.scores.std() < FAINT
-        aside = at.in_play & faint & (slope <= 0)
-        back = ~at.in_play & (slope > self.settings.tolerance * max(1.0, abs(here.log_likelihood)))
-        if not (aside | back).any() or not (at.in_play & ~aside).any():
+        rises = slope > self.settings.tolerance * max(1.0, abs(here.log_likelihood))
+        aside = at.in_play & faint(at, FAINT) & (slope <= 0)
+        back = rises & (~at.in_play | faint(at, LOST))
+        if not (aside | back).any() or not (at.in_play & ~aside & ~back).any():
             return False
         judges, free = at.judges.copy(), problem.free.copy()
-        judges[0, back] = np.log(BACK) + at.judges[0, at.in_play].mean()
         judges[0, aside], judges[1 : problem.model.n_scale, aside] = -np.inf, 0.0
+        judges[0, back] = np.log(BACK) + at.judges[0, at.in_play & ~aside & ~back].mean()
+        there = Parameters(at.scores, judges, at.common)
+        near = evaluate(problem.cells, problem.model, there, "expected")
+        # where the slope at zero and the curvature there put the judge
+        curvature = near.judge_information[back, 0, 0] / np.exp(2 * judges[0, back])
+        judges[0, back] = np.log(slope[back] / np.maximum(curvature, np.finfo(float).tiny))
         free[problem.model.moving] = np.isfinite(judges[0])
-        self.at = Parameters(at.scores, judges, at.common).normalised(problem.model)
+        self.at = there.normalised(problem.model)
         self.problem = Problem(problem.cells, problem.model, self.at, free, problem.free_common)
         return True
 

@@ -133,16 +133,20 @@ class Described:
         question: IntArray | None,
         settings: Settings,
         start: Parameters | Fit | None = None,
+        certified: bool = True,
     ) -> Fit:
         """The member and further blocks fitted to comparisons such as these."""
         bare = replace(comparisons, columns=None)
         own = replace(_member(bare, self.member, settings, start), raw=bare, question=question)
-        return with_blocks(own, comparisons, self.further) if self.further else own
+        return with_blocks(own, comparisons, self.further, None, certified) if self.further else own
 
     def fitted(self, rows: IntArray, questions: str | None) -> Fit:
-        """The same fitted to some of the comparisons by the exact solver; copies are not looked for."""
+        """The same fitted to some of the comparisons by the exact solver, to predict the others by.
+
+        Judges who run off there are shrunk alone, and copies are not looked for.
+        """
         asked, settings = None if self.question is None else self.question[rows], Newton()
-        own = self.without_effects(self.comparisons.take(rows), asked, settings)
+        own = self.without_effects(self.comparisons.take(rows), asked, settings, certified=False)
         if questions is None:
             return own
         return with_question_effects(own, partial(self.without_effects, settings=settings))

@@ -28,6 +28,7 @@ def with_blocks(
     comparisons: Comparisons,
     further: tuple[Placed, ...],
     known: Mapping[str, float] | None = None,
+    certified: bool = True,
 ) -> FittedKind:
     """The maximum with further blocks that the fit without leads to, certified.
 
@@ -43,6 +44,8 @@ def with_blocks(
     further : tuple of Placed
     known : mapping of str to float, optional
         Standard deviations to take as they are: zero leaves a shrunk block out.
+    certified : bool
+        Whether what has no maximum is refused, or fitted as far as it goes.
 
     Raises
     ------
@@ -55,7 +58,8 @@ def with_blocks(
     many = len(cells.models) + without.solution.parameters.judges.size + len(model.roles)
     if many > MOST_PARAMETERS:
         raise ConfigError(f"further blocks go with {MOST_PARAMETERS:,} parameters at most, and these are {many:,}")
-    require_bounded(without)
+    if certified:
+        require_bounded(without)
     at = without.solution.parameters
     start = Parameters(at.scores, at.judges, np.zeros(len(model.roles)))
     if isinstance(without.settings, Penalised):
@@ -66,9 +70,10 @@ def with_blocks(
     found = replace(
         without, comparisons=cells, raw=comparisons, model=model, solution=solution, without=without, robust=None
     )
-    require_bounded(found)
-    require_maximum_of_blocks(found)
-    require_told_apart(found)
+    if certified:
+        require_bounded(found)
+        require_maximum_of_blocks(found)
+        require_told_apart(found)
     return found
 
 
