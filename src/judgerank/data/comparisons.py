@@ -271,7 +271,9 @@ class Comparisons:
     @cached_property
     def _pooled(self) -> Comparisons:
         one = np.broadcast_to(np.int32(0), len(self))
-        return replace(self, judges=(POOLED_JUDGE,), judge=one, covariate=None, tied=None, columns=None).aggregate()
+        return replace(
+            self, judges=(POOLED_JUDGE,), judge=one, covariate=None, tied=None, columns=None
+        ).aggregate()
 
     def take(self, rows: IntArray) -> Comparisons:
         """The rows at these indices (repeats allowed), with the judges they have; models stay as they are."""

@@ -9,10 +9,10 @@ from scipy.sparse import coo_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import IntArray
+from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DisconnectedError, NoMaximumError
 from judgerank.data.listing import LISTED, listed
-from judgerank.data.cache import remembered
 
 LARGE = 1_000  # models beyond which a matrix of all pairs is not decomposed
 Groups = tuple[tuple[str, ...], ...]

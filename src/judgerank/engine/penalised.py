@@ -58,7 +58,7 @@ DIFFERENCE = 1e-4  # of log tau, for the slope of the marginal likelihood
 REACH, SMALLEST_UNIT = (1e-3, 10.0), 0.1  # standard deviations of further blocks, in units of the scores' own
 STILL = 1e-6  # gain in log-likelihood that counts as none
 # log-odds of a typical pair under one judge below which it is asked whether that judge is at zero, or it is lost
-FAINT, LOST = 1e-3, 1e-7
+FAINT, LOST, MOST_LOST = 1e-3, 1e-4, 2
 BACK, ROUNDS = 1e-3, 10  # discrimination with which a judge comes back, over the others' mean; and how often
 
 Information = np.ndarray | Arrow
@@ -279,7 +279,9 @@ class BlockProblem(Problem):
 
 def faint(at: Parameters, least: float) -> BoolArray:
     """Judges under whom a typical pair's log-odds are below a size, shape (K,)."""
-    weak: BoolArray = np.exp(at.judges[0]) * at.scores.std() < least if len(at.judges) else np.zeros(0, bool)
+    if not len(at.judges):
+        return np.zeros(at.judges.shape[1], bool)
+    weak: BoolArray = np.exp(at.judges[0]) * at.scores.std() < least
     return weak
 
 
@@ -315,9 +317,11 @@ class Climb:
     def __init__(self, problem: Problem, start: Parameters, settings: Penalised):
         self.problem, self.at, self.settings = problem, start, settings
         self.steps, self.done = 0, False
+        self.held = np.isfinite(start.judges) & ~problem.free
 
     def to(self, spread: Spread) -> Parameters:
         """The mode for standard deviations."""
+        self.lost = np.zeros(self.problem.k, int)  # how often each judge was
         for _ in range(ROUNDS):
             x, _, self.done, steps = self.problem.mode(self.problem.at(self.at), spread, self.settings)
             self.steps, self.at = self.steps + steps, self.problem.parameters(x)
@@ -328,8 +332,8 @@ class Climb:
     def _judges_moved(self) -> bool:
         """Set judges aside that fall to zero, and take back those from which the likelihood rises.
 
-        The sign of the slope at zero decides, as it does for the members alone (`closure.set_aside`). A judge who
-        fell so far that no step brings it back, though the likelihood rises, begins anew, too.
+        The sign of the slope at zero decides, as for the members alone (`closure.set_aside`), once all else has
+        settled. Who was lost often stays there: there is next to nothing to gain.
         """
         problem, at = self.problem, self.at
         if not problem.model.weighs_judges:
@@ -337,19 +341,21 @@ class Climb:
         here = evaluate(problem.cells, problem.model, at, "expected")
         slope = slopes_at_zero(problem.cells, at, here)
         rises = slope > self.settings.tolerance * max(1.0, abs(here.log_likelihood))
-        aside = at.in_play & faint(at, FAINT) & (slope <= 0)
-        back = rises & (~at.in_play | faint(at, LOST))
-        if not (aside | back).any() or not (at.in_play & ~aside & ~back).any():
+        lost = at.in_play & faint(at, LOST)
+        self.lost = self.lost + lost
+        aside = lost | (at.in_play & faint(at, FAINT) & (slope <= 0))
+        back = rises & ~at.in_play & self.done & (self.lost < MOST_LOST)
+        if not (aside | back).any() or not (at.in_play & ~aside).any():
             return False
         judges, free = at.judges.copy(), problem.free.copy()
         judges[0, aside], judges[1 : problem.model.n_scale, aside] = -np.inf, 0.0
-        judges[0, back] = np.log(BACK) + at.judges[0, at.in_play & ~aside & ~back].mean()
+        judges[0, back] = np.log(BACK) + at.judges[0, at.in_play & ~aside].mean()
         there = Parameters(at.scores, judges, at.common)
         near = evaluate(problem.cells, problem.model, there, "expected")
         # where the slope at zero and the curvature there put the judge
         curvature = near.judge_information[back, 0, 0] / np.exp(2 * judges[0, back])
         judges[0, back] = np.log(slope[back] / np.maximum(curvature, np.finfo(float).tiny))
-        free[problem.model.moving] = np.isfinite(judges[0])
+        free[problem.model.moving] = np.isfinite(judges[0]) & ~self.held[problem.model.moving]
         self.at = there.normalised(problem.model)
         self.problem = Problem(problem.cells, problem.model, self.at, free, problem.free_common)
         return True

@@ -80,8 +80,8 @@ def with_blocks(
 def _moving(without: Fitted) -> BoolArray:
     """Parameters of the judges that further blocks move, shape (B, K).
 
-    Held are slopes on their bound, and positions and ties of a judge at zero discrimination who never gives one of
-    the answers: they have no maximum and say nothing of anybody else.
+    Held are slopes on their bound, judges who run off, and positions and ties of a judge at zero discrimination
+    who never gives one of the answers: they have no maximum and say nothing of anybody else.
     """
     free, cells, model = without.free.copy(), without.comparisons, without.model
     tied = cells.tied if cells.tied is not None else np.zeros(len(cells))
@@ -91,4 +91,5 @@ def _moving(without: Fitted) -> BoolArray:
     ]
     one_sided = ~without.solution.parameters.in_play & (np.minimum(*wins) <= GIVEN)
     free[model.offsets, one_sided] = False
+    free[:, list(without.solution.unbounded_judges)] = False
     return free
