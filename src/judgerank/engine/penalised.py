@@ -218,7 +218,7 @@ class Problem:
     def _strays(self, x: np.ndarray) -> bool:
         """Whether a judge without a penalty runs off, or falls to where no step would bring it back."""
         at = self.parameters(x)
-        lost = self.alone is None and bool((at.in_play & faint(at, LOST)).any())
+        lost = self.alone is None and self.model.weighs_judges and bool((at.in_play & faint(at, LOST)).any())
         return lost or bool(unbounded_judges(self.model, at))
 
     def _ascent(self, info: Information, gradient: np.ndarray) -> np.ndarray:
