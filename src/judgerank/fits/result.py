@@ -206,8 +206,8 @@ class Fit(Fitted):
     ) -> None:
         """Keep the fit in one file, which `judgerank.load` reads back as it was.
 
-        A fit that was saved there is replaced, whole or not at all; another file only by force. The comparisons
-        that it was fitted to and their questions are not kept: `test` and `clustered` need them.
+        A fit that was saved there is replaced, whole or not at all; another file only by force. Raw
+        comparisons and their questions are not kept, which `test` and `clustered` need.
 
         Parameters
         ----------
