@@ -57,7 +57,7 @@ def fit(
     judgments : Comparisons, Records, or anything that `judgerank.read` reads
         Such as a file name or a table.
     model : str
-        The member. A name in `judgerank.model.members.MODELS`: ``btl``, ``judge_aware``, ``length``, ``position_aware``, ...
+        A member by its name in `judgerank.model.members.MODELS`: ``btl``, ``judge_aware``, ``position_aware``, ...
     solver : {"newton", "adam", "localized", "penalised"}, or Newton, Adam, Localized or Penalised
         The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, the exact solver over a
         box (for the judge-aware model), or shrinkage toward the panel; the last two always have an estimate.
