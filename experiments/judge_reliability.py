@@ -18,10 +18,10 @@ from judgerank import Fit, fit
 from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam, iterates
 from judgerank.engine.sums import evaluate
-from judgerank.fits.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
 from judgerank.model.members import JUDGE_AWARE
 from replication import plots, published
 from replication.config import main, solver_settings
+from replication.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
 from replication.model_sizes import printed_sizes
 from replication.outputs import run_section
 from replication.stopping import Tried, gradient_at_printed, one_at_a_time, starts, tried

@@ -65,6 +65,7 @@ WHEN_ASKED = {
     ("judgerank.cli.collect", "judgerank.collecting.run"),
     ("judgerank.cli.collect", "judgerank.collecting.settings"),
     ("judgerank.fits.fit", "judgerank.reading.read"),
+    ("judgerank.fits.given", "judgerank.reading.read"),
     ("judgerank.fits.presentation", "judgerank.plots.own"),
 }
 

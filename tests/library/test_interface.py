@@ -116,7 +116,7 @@ def test_the_summary_has_a_table_for_every_kind_of_parameter(fits, name):
 
 def test_the_summary_says_of_a_penalty_and_of_clusters(raw):
     shrunk = fit(raw, solver="penalised").clustered(raw, np.arange(len(raw)) // 30)
-    assert "standard deviations of the penalty: scores " in shrunk.summary()
+    assert "standard deviations of what is shrunk: scores " in shrunk.summary()
     assert "standard errors allow for dependence within 100 clusters" in shrunk.summary()
     assert "relative gradient" not in shrunk.summary()
 
@@ -285,7 +285,7 @@ def of_another_version(path: Path) -> None:
 
 
 def with_a_field_too_many(path: Path) -> None:
-    archive(path, header=np.array(json.dumps({"judgerank_fit": 1, "fit": {"colour": "red"}})))
+    archive(path, header=np.array(json.dumps({"judgerank_fit": 2, "fit": {"colour": "red"}})))
 
 
 OTHERS = {
@@ -296,7 +296,7 @@ OTHERS = {
     "other arrays": (lambda path: archive(path, x=np.ones(3)), "not a fit that judgerank saved"),
     "a pickle": (lambda path: archive(path, header=np.array([{}], object)), "not a fit that judgerank saved"),
     "other fields": (with_a_field_too_many, "not a fit that judgerank saved"),
-    "another version": (of_another_version, "saved in version 99, and this reads version 1"),
+    "another version": (of_another_version, "saved in version 99, and this reads version 2"),
     "a folder": (Path.mkdir, "not a fit that judgerank saved"),
     "no file": (lambda path: None, "there is no file"),
 }

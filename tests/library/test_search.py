@@ -229,7 +229,7 @@ def test_an_all_but_certain_answer_takes_no_linear_program(member, monkeypatch):
     y = (rng.random(6000) < expit(gamma[k] * (s[i] - s[j]) + 0.3)).astype(float)
     y[(rng.random(6000) < 0.1) & (k > 0)] = 0.5
     names = (tuple(f"{kind}{x}" for x in range(many)) for kind, many in (("m", 40), ("j", 3)))
-    monkeypatch.setattr("judgerank.fits.fit.rising_direction", None)
+    monkeypatch.setattr("judgerank.fits.certified.rising_direction", None)
     found = fit(Comparisons(*names, i, j, k, y), member)
     at = found.solution.parameters
     eta = np.exp(at.judges[0])[k] * (at.scores[i] - at.scores[j])

@@ -283,7 +283,7 @@ def test_what_cannot_be_told_is_said():
     rows, _ = panel(6, 3, 100)
     with pytest.raises(DataError, match="no question with the same two models"):
         effective_judges(fit(rows, "btl"), rows, np.arange(len(rows)))
-    with pytest.raises(DataError, match="one question each"):
+    with pytest.raises(DataError, match="there must be one for each"):
         effective_judges(fit(rows, "btl"), rows, np.arange(5))
     silent = replace(rows, outcome=np.where(rows.judge == 0, rows.outcome, 0.5))
     with pytest.raises(DataError, match="fewer than two judges tell"):

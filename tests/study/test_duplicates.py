@@ -6,8 +6,8 @@ import pytest
 from judgerank import fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
-from judgerank.fits.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
 from replication.datasets import load_judgments
+from replication.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
 from tests.real_data import needs_data
 from tests.study.test_config import composed
 

@@ -271,9 +271,12 @@ def digest_after(tmp_path_factory):
 @pytest.mark.parametrize(
     ("edited", "changes"),
     [
-        *[(f"judgerank/{name}.py", True) for name in ("__init__", "likelihood", "simulate", "solvers/newton")],
+        *[
+            (f"judgerank/{name}.py", True)
+            for name in ("__init__", "engine/sums", "model/simulate", "engine/newton")
+        ],
         *[(f"replication/{name}.py", True) for name in ("__init__", "replicate", "simulation", "methods/online")],
-        *[(f"judgerank/{name}.py", False) for name in ("plots/style", "leaderboard/page")],
+        *[(f"judgerank/{name}.py", False) for name in ("plots/style", "ranking/page")],
         *[(f"replication/{name}.py", False) for name in ("outputs", "resampling", "plan_study")],
     ],
 )

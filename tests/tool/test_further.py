@@ -18,10 +18,11 @@ def table() -> pd.DataFrame:
     return pd.concat([frame, extra], axis=1).assign(text_a="an answer", text_b="another", alone_a=1.0)
 
 
-def test_scores_that_allow_for_length_stand_beside_the_ranking(table):
+def test_the_ranking_is_by_the_fit_with_the_blocks_and_the_one_without_stands_beside_it(table):
     plain = rank(table)
     ranking = rank(table, blocks=["style:length", "category"])
-    pd.testing.assert_frame_equal(ranking.tables["leaderboard"], plain.tables["leaderboard"])
+    assert [block.name for block in ranking.fitted.blocks] == ["style", "category"]
+    own = ranking.tables["leaderboard"].set_index("model")
     blocks, adjusted = ranking.tables["blocks"], ranking.tables["adjusted"]
     row = blocks.set_index("block").loc["style"]
     assert row["parameter"] == "length" and row["low"] > 0
@@ -29,6 +30,9 @@ def test_scores_that_allow_for_length_stand_beside_the_ranking(table):
     every = adjusted[adjusted["category"] == "all"].set_index("model")
     assert every["score"].is_monotonic_decreasing
     board = plain.tables["leaderboard"].set_index("model")
+    np.testing.assert_allclose(every["score"], own.loc[every.index, "score"])
+    np.testing.assert_allclose(every[["low", "high"]], own.loc[every.index, ["low", "high"]])
+    assert (every["rank"] == own.loc[every.index, "rank"]).all()
     np.testing.assert_allclose(every["score_without"], board.loc[every.index, "score"])
     assert (every["rank_without"] == board.loc[every.index, "rank"]).all()
     # longer answers are better models' here, and some of their lead was for length
@@ -60,7 +64,7 @@ def test_the_command_writes_its_tables(table, tmp_path):
     [
         (["--block", "stile"], "there is no block 'stile'"),
         (["--block", "style:words"], "needs a column 'words_a'"),
-        (["--block", "style:length", "--solver", "penalised"], "solver='penalised' does not find"),
+        (["--block", "style:length", "--solver", "adam"], "style:length goes with solver=newton or penalised"),
     ],
 )
 def test_bad_blocks_end_in_one_sentence_and_no_folder(table, tmp_path, arguments, message):

@@ -10,14 +10,15 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.reading import hub
 from judgerank.reading.files import paths_of, place_of, plain, title_of
-from judgerank.reading.read import hub, read_judgments
+from judgerank.reading.read import read_judgments
 from tests.hub_folder import votes, written
 from tests.tool.command import judgerank
 
 LOADED = """
 import sys, time
-from judgerank import hub
+from judgerank.reading import hub
 import pandas
 start = time.process_time()
 rows = hub.load_rows(sys.argv[1], nested=False)

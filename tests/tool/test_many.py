@@ -10,7 +10,7 @@ import pytest
 from judgerank import Status, fit, rank
 from judgerank.data.errors import NoIntervalError
 from judgerank.engine import runaway
-from judgerank.inference.wald import uncertainty
+from judgerank.inference import uncertainty
 from judgerank.ranking import kept
 from judgerank.ranking.candidates import Candidates
 from judgerank.ranking.suggestions import next_comparisons

@@ -25,9 +25,8 @@ from tests.tool.command import environment
 
 pytest.importorskip("duckdb")
 
-from judgerank.reading.read.large import engine
-
 from judgerank.fits.by_question import clustered, resampled, weight_of
+from judgerank.reading.large import engine
 
 EXAMPLE = ROOT / "examples/judgments.csv"
 HEADER = ["question_id", "model_a", "model_b", "judge_model", "judge_preferred_model"]

@@ -140,12 +140,12 @@ class Comparisons:
         frames.refuse_silent([name for name in read.silent if name not in self.judges])
         if self.covariate is not None and read.covariate is None:
             raise DataError("these comparisons have a covariate: name the column of the further ones (covariate)")
-        labels, columns = frames.joined(self, read)
+        columns = frames.joined(self, read)
         for name in ("covariate", "tied"):
             own = getattr(self, name)
             columns[name] = None if own is None else np.r_[own, getattr(read, name)]
         dropped = {reason: self.dropped.get(reason, 0) + many for reason, many in read.dropped.items()}
-        return replace(self, **labels, **columns, columns=None, dropped={**self.dropped, **dropped})
+        return replace(self, **columns, columns=None, dropped={**self.dropped, **dropped})
 
     @property
     def known_covariate(self) -> FloatArray:

@@ -35,13 +35,20 @@ def require_columns(frame: pd.DataFrame, columns: Iterable[str]) -> None:
 class Rows(Protocol):
     """Rows of comparisons as columns of numbers (`judgerank.data.comparisons.Comparisons`)."""
 
-    models: tuple[str, ...]
-    judges: tuple[str, ...]
-    first: IntArray
-    second: IntArray
-    judge: IntArray
-    outcome: FloatArray
-    count: FloatArray
+    @property
+    def models(self) -> tuple[str, ...]: ...
+    @property
+    def judges(self) -> tuple[str, ...]: ...
+    @property
+    def first(self) -> IntArray: ...
+    @property
+    def second(self) -> IntArray: ...
+    @property
+    def judge(self) -> IntArray: ...
+    @property
+    def outcome(self) -> FloatArray: ...
+    @property
+    def count(self) -> FloatArray: ...
 
 
 @dataclass(frozen=True)
@@ -233,18 +240,19 @@ def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[IntArray, pd.I
         raise DataError(f"record {position + 1} has {value!r} as {columns[column]!r}, not a name") from None
 
 
-def joined(own: Rows, read: Parsed) -> tuple[dict[str, tuple[str, ...]], dict[str, Any]]:
-    """Labels of two sets of rows, and their columns one set after the other."""
+def joined(own: Rows, read: Parsed) -> dict[str, Any]:
+    """Labels of two sets of rows, and their columns one set after the other, by name."""
     models, own_models, new_models = _union(own.models, read.models)
     judges, own_judges, new_judges = _union(own.judges, read.judges)
-    columns = {
+    return {
+        "models": models,
+        "judges": judges,
         "first": np.r_[own_models[own.first], new_models[read.first]],
         "second": np.r_[own_models[own.second], new_models[read.second]],
         "judge": np.r_[own_judges[own.judge], new_judges[read.judge]],
         "outcome": np.r_[own.outcome, read.outcome],
         "count": np.r_[own.count, np.ones(len(read.first)) if read.count is None else read.count],
     }
-    return {"models": models, "judges": judges}, columns
 
 
 def _union(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[tuple[str, ...], IntArray, IntArray]:

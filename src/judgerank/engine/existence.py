@@ -177,12 +177,12 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
     rows, ones = np.arange(size), np.ones(size)
     g = ones
     if at is not None and model.further:
-        g = row_by_row(cells, model, at).g
+        of_rows = row_by_row(cells, model, at).g
+        g = ones if of_rows is None else of_rows
     elif at is not None and model.has_slope:
         g = np.exp(at.judges[1][cells.judge] * cells.known_covariate)
     elif at is not None and held is not None:  # what judges have in common is in their own units
         g = np.exp(at.judges[0])[cells.judge]
-    g = ones if g is None else g
     of_models = coo_array((np.r_[g, -g], (np.r_[rows, rows], np.r_[cells.first, cells.second])), (size, n))
     of_judge = coo_array((ones, (rows, cells.judge)), (size, k))
     nothing = csr_array((size, k))

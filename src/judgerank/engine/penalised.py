@@ -153,12 +153,12 @@ class Problem:
             full = self.coordinates.full(x)
             image = self.alone @ full
             gradient = gradient - image
-            lost = full @ image
+            lost = float(full @ image)
         else:
             lost, pull = pulled(self.model, at, spread)
             gradient = gradient - pull[self.chosen]
         info = np.empty((0, 0)) if curvature is None else self._second(at, spread, here, curvature)
-        return here.log_likelihood - 0.5 * float(lost), self.coordinates.gradient(gradient), info
+        return here.log_likelihood - 0.5 * lost, self.coordinates.gradient(gradient), info
 
     def _second(self, at: Parameters, spread: Spread, here: Evaluation, curvature: Curvature) -> Information:
         """Minus the second derivatives in the coordinates, or the expected ones, shape (D', D')."""
@@ -380,7 +380,7 @@ def fitted_spread(climb: Climb, known: Spread, bounds: Mapping[str, tuple[float,
         climb.to(spread(log_tau))
         value = climb.marginal(spread(log_tau))
         beside = [climb.beside(spread(log_tau + step)) - value for step in DIFFERENCE * np.eye(len(names))]
-        return -value + 0.5 * log_tau @ (prior * log_tau), -np.array(beside) / DIFFERENCE + prior * log_tau
+        return float(-value + 0.5 * log_tau @ (prior * log_tau)), -np.array(beside) / DIFFERENCE + prior * log_tau
 
     start = np.array(
         [0.0 if flat else np.log(np.sqrt(np.prod(bounds[n]))) for n, flat in zip(names, prior, strict=True)]

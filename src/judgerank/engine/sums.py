@@ -136,6 +136,7 @@ class At:
 
     @property
     def tie_residual(self) -> FloatArray:
+        assert self.rows.tied is not None
         return self.rows.count * (self.rows.tied - self.law.tie)
 
 
@@ -212,6 +213,7 @@ class _Sums:
             rows.by_both(values, _times_both(here.g, column), self.cross[row])
             for other in self.free[: self.free.index(row) + 1]:
                 roles = {block.role, self.model.blocks[other].role}
+                told: Values
                 if roles == {Role.WEIGHT}:  # eta is linear in gamma: there is no residual part
                     told = straight if row == other == 0 else curved
                 elif Role.TIE in roles:

@@ -172,14 +172,18 @@ def described(
         else:
             from judgerank.reading.read import read_judgments
 
-            records = Records.of(read_judgments(judgments))
+            read = read_judgments(judgments)
+            records = Records.of(read)
+            if asked is None and "question_id" in read.frame:
+                asked = read.question
         comparisons = records.comparisons
         if asked is None and "question_id" in records.frame:
             asked = np.array([question_name(one) for one in records.frame["question_id"]])
     member = get_model(model, comparisons)
     if comparisons.covariate is not None and not member.has_slope:  # rows that differ in it alone merge
         comparisons = replace(comparisons, covariate=None)
-    further, columns = (), None
+    further: tuple[Placed, ...] = ()
+    columns = None
     if chosen:
         if records is None:
             raise DataError("blocks take judgments with the columns that they need, and comparisons have none")

@@ -68,7 +68,8 @@ def with_question_effects(
         leader = copies(without, comparisons, asked, member)
     names = ", ".join(sorted({*leader, *leader.values()}))
     if leader and merge_copies:
-        comparisons, asked = with_one_vote(comparisons, asked, leader)
+        comparisons, asked = with_one_vote(comparisons.with_ties(), asked, leader)
+        comparisons = comparisons if model.has_ties else replace(comparisons, tied=None)
         without = again(comparisons, asked)
         require_bounded(without)
         remarks.append(f"These judge ids answer as one, and count as one judge: {names}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -206,8 +206,7 @@ class Fit(Fitted):
     ) -> None:
         """Keep the fit in one file, which `judgerank.load` reads back as it was.
 
-        A fit that was saved there is replaced, whole or not at all; another file only by force. Raw
-        comparisons and their questions are not kept, which `test` and `clustered` need.
+        A fit that was saved there is replaced, whole or not at all; another file only by force.
 
         Parameters
         ----------
@@ -215,5 +214,4 @@ class Fit(Fitted):
         about : mapping, optional
             What else to keep, such as the prompt's version: JSON values by name, which `judgerank diff` compares.
         """
-        without = self.without and replace(self.without, raw=None, question=None)
-        storing.save(replace(self, raw=None, question=None, without=without), Path(path), about, force)
+        storing.save(self, Path(path), about, force)

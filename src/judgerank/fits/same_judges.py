@@ -14,10 +14,10 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.duplicates import ITEM, wilson
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.law import Law
 
+ITEM = ["question_id", "model_a", "model_b"]
 FEWEST = 30  # items that two judges both decided
 EXCESS = 0.8  # share of the agreement still possible, beyond which two judges are taken for one
 SURE = 0.5  # of the lower end of its interval
@@ -70,6 +70,14 @@ def _chances(fitted: Uncertainty, records: pd.DataFrame) -> FloatArray:
     judge = records["judge_model"]
     lead = s[records["model_a"]].to_numpy() - s[records["model_b"]].to_numpy()
     return Law(gamma[judge].to_numpy() * lead + b[judge].to_numpy(), None).mean
+
+
+def wilson(successes: int, trials: int, level: float) -> tuple[float, float]:
+    """Wilson's interval of a share."""
+    from scipy.stats import binomtest  # loads slowly
+
+    ends = binomtest(successes, trials).proportion_ci(level, method="wilson")
+    return float(ends.low), float(ends.high)
 
 
 def same_judges(fitted: Uncertainty, judgments: Judgments, level: float) -> dict[str, str]:

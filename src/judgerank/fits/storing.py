@@ -68,8 +68,11 @@ def content(fitted: object, about: Mapping[str, Any] | None = None) -> bytes:
 def _packed(value: Any, arrays: list[AnyArray]) -> Any:
     """A value as JSON can hold it, its arrays left to the archive."""
     if isinstance(value, np.ndarray):
-        arrays.append(value)
-        return {"array": len(arrays) - 1}
+        known = [
+            number for number, array in enumerate(arrays) if array is value
+        ]  # a fit and that without share some
+        arrays += [] if known else [value]
+        return {"array": known[0] if known else len(arrays) - 1}
     if isinstance(value, csr_array):
         parts = [_packed(part, arrays) for part in (value.data, value.indices, value.indptr)]
         return {"sparse": parts, "shape": list(value.shape)}

@@ -281,7 +281,7 @@ class Estimates:
         at, values = self.solution.parameters, self._values
         gamma, position = values.gamma[judge], values.position[judge]
         nu = None if values.nu is None else values.nu[judge]
-        if self.model.has_slope:
+        if self.model.has_slope and z is not None:
             gamma = gamma * np.exp(values.slope[judge] * z)
         difference = at.scores[first] - at.scores[second]
         if columns is not None and self.model.further:

@@ -93,14 +93,16 @@ class Intervals(Uncertainty):
         rows = rows.assign(low=low, high=high, status=[ended for *_, each in parts for ended in each])
         if not self.model.weighs_judges:
             rows = rows[rows["parameter"] != "discrimination"].reset_index(drop=True)
-        return rows if self.effects is None else pd.concat([rows, self._sigma(level)], ignore_index=True)
+        if self.effects is None:
+            return rows
+        return pd.concat([rows, self._sigma(level, bool(np.isfinite(errors).any()))], ignore_index=True)
 
-    def _sigma(self, level: float) -> pd.DataFrame:
-        """Two rows on the standard deviation of question effects; the ends are NaN where it is zero."""
+    def _sigma(self, level: float, known: bool) -> pd.DataFrame:
+        """Two rows on the standard deviation of question effects; ends are NaN where it is zero or not `known`."""
         assert self.effects is not None
         sigma, s, n = self.effects.sigma, self.scores.to_numpy(), len(self.scores)
         values, errors = np.array([sigma, sigma / s.std()]), np.full(2, np.nan)
-        if self.effects.with_log_sigma is not None:
+        if known and self.effects.with_log_sigma is not None:
             with_sigma = self.effects.with_log_sigma
             along = -s / (s @ s)  # of log sigma - log sd(s)
             v = self.covariance[:n, :n]

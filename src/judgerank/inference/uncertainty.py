@@ -281,7 +281,7 @@ class Uncertainty(Estimates):
 
     @property
     def bic(self) -> float:
-        """Schwarz's, with the logarithm of the number of comparisons in place of two; `aic` says what is raised."""
+        """Schwarz's: the logarithm of the number of comparisons in place of two; `aic` says what is raised."""
         return float(np.log(self.comparisons.n_comparisons)) * self._n_counted() - 2.0 * self.log_likelihood
 
     def _n_counted(self) -> int:

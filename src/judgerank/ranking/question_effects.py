@@ -73,7 +73,7 @@ def on_effects(found: Fit, level: float) -> list[str]:
     return [
         *found.remarks,
         f"Question effects: answers of one model differ with standard deviation sigma = {found.sigma:.2f}"
-        f"{ends[0]}, which is {rows.loc['relative sigma', 'estimate']:.2f}{ends[1]} of the scores'; {test}. "
+        f"{ends[0]}, which is {found.relative_sigma:.2f}{ends[1]} of the scores'; {test}. "
         f"{_moved(found)}",
     ]
 

@@ -1,18 +1,17 @@
-"""Judges that may be one model under several names: how alike they answer, and what merging them changes."""
+"""Judge ids that may be one model, beside other pairs: how alike they answer, and what merging them changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import combinations
 
-import numpy as np
 import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
-
-ITEM = ["question_id", "model_a", "model_b"]
+from judgerank.fits.same_judges import ITEM, wilson, with_one_vote
 
 
 def answer_agreement(judgments: Judgments, fewest: int, level: float = 0.95) -> pd.DataFrame:
@@ -36,14 +35,6 @@ def answer_agreement(judgments: Judgments, fewest: int, level: float = 0.95) -> 
             share = (alike / len(both), *wilson(alike, len(both), level))
             rows.append((judgments.name, one, other, len(both), *share))
     return pd.DataFrame(rows, columns=["dataset", "judge_1", "judge_2", "shared", "agreement", "low", "high"])
-
-
-def wilson(successes: int, trials: int, level: float) -> tuple[float, float]:
-    """Wilson's interval of a share."""
-    from scipy.stats import binomtest  # loads slowly
-
-    ends = binomtest(successes, trials).proportion_ci(level, method="wilson")
-    return float(ends.low), float(ends.high)
 
 
 def agreement_by_kind(pairs: pd.DataFrame, strong: Iterable[str], level: float = 0.95) -> pd.DataFrame:
@@ -88,15 +79,6 @@ def agreement_by_kind(pairs: pd.DataFrame, strong: Iterable[str], level: float =
 
 def with_judges_merged(judgments: Judgments, names: Iterable[str], merged: str) -> Comparisons:
     """The comparisons with these judges as one judge, who has one vote an item: the mean of their answers."""
-    frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))]
-    alike = frame["judge_model"].isin(list(names))
-    renamed = frame.assign(judge_model=frame["judge_model"].where(~alike, merged))
-    outcome = renamed["judge_preferred_model"].map(OUTCOMES)
-    votes = renamed[alike].assign(outcome=outcome[alike]).groupby([*ITEM, "judge_model"], as_index=False)
-    single = votes[["outcome"]].mean()
-    others = renamed[~alike].assign(outcome=outcome[~alike])
-    rows: pd.DataFrame = pd.concat([others, single], ignore_index=True)
-    c = Comparisons.from_frame(rows.assign(judge_preferred_model="a"))
-    return Comparisons(
-        c.models, c.judges, c.first, c.second, c.judge, np.asarray(rows["outcome"], float), dropped=c.dropped
-    )
+    comparisons, first, *others = judgments.comparisons.with_ties(), *names
+    rows, _ = with_one_vote(comparisons, judgments.question, dict.fromkeys(others, first))
+    return replace(rows, judges=tuple(merged if name == first else name for name in rows.judges), tied=None)
