@@ -50,7 +50,7 @@ LAYERS = [
     ["inference"],
     ["order"],
     ["pages", "plots"],
-    ["fits", "questions", "blocks"],
+    ["fits"],
     ["trust"],
     ["ranking"],
     ["adaptive", "boards", "people", "planning"],

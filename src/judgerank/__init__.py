@@ -1,9 +1,8 @@
 """Rank language models from pairwise comparisons by a panel of LLM judges.
 
-from judgerank import Comparisons, fit
+from judgerank import fit
 
-result = fit(Comparisons.from_frame(judgments))
-print(result)
+print(fit("judgments.csv", "position_aware").summary())
 """
 
 from importlib import import_module

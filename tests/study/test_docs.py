@@ -22,6 +22,7 @@ from replication.datasets import find_file
 from tests import forked
 from tests.real_data import FILES, needs_data
 from tests.study.test_config import composed
+from tests.test_architecture import LAYERS
 
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text()
@@ -119,12 +120,24 @@ def test_overrides_shown_compose():
             composed(section, *(word for word in words if not word.startswith("hydra/launcher")))
 
 
-def test_every_module_is_on_the_map():
+def test_every_folder_is_on_the_map_and_what_the_map_names_exists():
+    page, source = PAGES["docs/architecture.md"], ROOT / "src"
     for package in ("judgerank", "replication"):
-        for module in (ROOT / "src" / package).glob("*.py"):
-            assert f"`{module.name}`" in PAGES["docs/architecture.md"] or module.name == "__init__.py", module
-        for folder in (ROOT / "src" / package).glob("*/__init__.py"):
-            assert f"`{folder.parent.name}/`" in PAGES["docs/architecture.md"], folder
+        for folder in (source / package).glob("*/__init__.py"):
+            assert f"`{folder.parent.name}/`" in page, folder
+    shown = re.findall(r"`((?:[\w.]+/)*[\w.]*(?:/|\.py))`", page)
+    assert len(shown) > 40
+    for name in shown:
+        homes = [ROOT, source / "judgerank", source / "replication"]
+        homes += [home.parent for home in (source / "judgerank").glob("*/__init__.py")]
+        assert any((home / name).exists() for home in homes), name
+
+
+def test_the_map_has_the_folders_in_the_order_that_imports_have():
+    (diagram,) = re.findall(r"```mermaid\n(.*?)```", PAGES["docs/architecture.md"], re.DOTALL)
+    drawn = re.findall(r"[a-z]+(?=/)", diagram)
+    order = [part for parts in LAYERS[:-1] for part in parts]
+    assert list(dict.fromkeys(drawn)) == order
 
 
 def blocks_of(page: str) -> dict[str, str]:

@@ -27,7 +27,6 @@ from judgerank.cli.options import (
 )
 from judgerank.cli.terminal import say
 from judgerank.fits import loading
-from judgerank.fits.result import Fit
 from judgerank.reading.files import paths_of
 from judgerank.reading.read import read_judgments
 
@@ -47,7 +46,7 @@ def place(
     level: LevelOption = 0.95,
 ) -> None:
     """Place new models on a board by their own judgments, the board as it is, and say whether they move it."""
-    fitted = _board(board)
+    fitted = loading.load(board)
     files, words = words_of(winner_values, files)
     read = columns_of(column), words, baseline, encoding, names.value, copies.value
     judgments = read_judgments(paths_of(files), format and format.value, *read)
@@ -63,12 +62,6 @@ def diff(
     level: LevelOption = 0.95,
 ) -> None:
     """Say what moved between two boards, whether by more than noise, and whether judges or questions changed."""
-    found = compare(_board(old), _board(new), level)
+    found = compare(loading.load(old), loading.load(new), level)
     for line in difference_text(found, loading.about(old), loading.about(new)):
         say(line)
-
-
-def _board(path: Path) -> Fit:
-    """A saved fit; of one with question effects, its estimates."""
-    fitted = loading.load(path)
-    return fitted if isinstance(fitted, Fit) else fitted.estimates

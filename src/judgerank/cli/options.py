@@ -171,7 +171,11 @@ ModelOption = Annotated[
 ]
 SolverOption = Annotated[
     Solver,
-    typer.Option("--solver", help="newton is exact; penalised shrinks toward the panel and always has an answer."),
+    typer.Option(
+        "--solver",
+        help="newton is exact. penalised shrinks toward the panel and always has an estimate. localized is exact "
+        "over a box. adam is the paper's Algorithm 1.",
+    ),
 ]
 ForceOption = Annotated[
     bool,

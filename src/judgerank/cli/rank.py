@@ -61,8 +61,9 @@ def rank(
     cluster: Annotated[
         Cluster,
         typer.Option(
-            help="How answers to one question may depend on each other: errors allow for it; every answer has a "
-            "quality of its own, which is integrated out; or not at all."
+            help="How to treat judgments of the same question. question: cluster the standard errors by question. "
+            "effects: model the quality of every single answer, which all its judges share. none: treat all "
+            "judgments as independent."
         ),
     ] = BY_QUESTION,
     few: Annotated[
@@ -77,8 +78,9 @@ def rank(
         typer.Option(
             "--block",
             metavar="NAME[:COLUMNS]",
-            help=f"What judges may do besides judging quality: {', '.join(known())}, or a file NAME.py; fitted "
-            "beside the ranking. style:length goes by columns length_a and length_b. Can be given several times.",
+            help=f"Adjust the ranking for an effect besides quality: {', '.join(known())}, or a file NAME.py. "
+            "style:length needs columns length_a and length_b. blocks.csv and adjusted.csv show what changes. It "
+            "takes --solver newton or penalised. Can be given several times.",
         ),
     ] = None,
     output: Annotated[

@@ -16,7 +16,7 @@ def fit_apart(
     solver: str | Settings = "newton",
     cluster: IntArray | None = None,
 ) -> tuple[Fit, ...]:
-    """Fit every component by itself; `pairs.pairwise` and `pairs.rank_intervals` take the fits together.
+    """Fit every component by itself; `order.pairs.pairwise` and `rank_intervals` take the fits together.
 
     Scores are comparable within a component only, and so are discriminations: a judge has one in each.
 

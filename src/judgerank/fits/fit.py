@@ -48,13 +48,16 @@ def fit(
     question: AnyArray | None = None,
     merge_copies: bool = False,
 ) -> Fit:
-    """Maximum likelihood, penalised or not, of whatever is described.
+    """Fit a model to judgments: a member of the family, with further blocks, question effects and shrinkage.
+
+    The result answers everything else: intervals, tests, pairs, predictions, a summary, a figure, a file.
 
     Parameters
     ----------
     judgments : Comparisons, Records, or anything that `judgerank.read` reads
+        Such as a file name or a table.
     model : str
-        A name in `judgerank.model.members.MODELS`: ``btl``, ``judge_aware``, ``length``, ``position_aware``, ...
+        A member by its name in `judgerank.model.members.MODELS`: ``btl``, ``judge_aware``, ``position_aware``, ...
     solver : {"newton", "adam", "localized", "penalised"}, or Newton, Adam, Localized or Penalised
         The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, the exact solver over a
         box (for the judge-aware model), or shrinkage toward the panel; the last two always have an estimate.
@@ -65,19 +68,22 @@ def fit(
         (`Comparisons.extended`): the maximum is then the highest, and found quickly where few are new. The
         penalised fit takes none.
     blocks : iterable of str or Block
-        Further blocks by name and columns, as in ``["style:length", "category"]`` (`judgerank.model.naming`), or
-        blocks of your own. They take judgments with the columns that they need.
+        Effects besides quality, by name and columns, as in ``["style:length", "category"]``
+        (`judgerank.model.naming`), or blocks of your own. The judgments must have the columns that they need;
+        comparisons have none.
     questions : {"effects"}, optional
-        A quality of its own for every answer, shared by all judges of a question and integrated out:
+        Model a quality of every single answer, shared by all judges of its question and integrated out:
         eta = gamma_k (s_i - s_j + u_qi - u_qj) + b_k, u_qi normal with mean zero and standard deviation sigma.
     shrink : bool
-        Short for ``solver="penalised"``.
+        Shrink scores and judges' parameters toward the panel. Short for ``solver="penalised"``.
     cluster : "question", or an array of shape (T,), optional
-        Errors allow for dependence within clusters of the comparisons, and for misfit (`Fit.clustered`).
+        Cluster the standard errors, by question or by the given cluster of each comparison (`Fit.clustered`). They
+        then allow for misfit, too.
     question : array, shape (T,), optional
-        The question behind each comparison, where comparisons are given, which do not say.
+        Question of each comparison, where `judgments` are comparisons, which do not say.
     merge_copies : bool
-        With question effects: whether judge ids that answer as one become one judge, with one vote an item.
+        With question effects: merge judge ids that give almost identical answers into one judge, with one vote per
+        item. Otherwise `Fit.remarks` names them.
 
     Raises
     ------

@@ -20,7 +20,7 @@ def has_errors(fitted: Uncertainty) -> bool:
 
 
 def orders_of(fitted: Uncertainty) -> list[Order] | None:
-    """`pairs.orders`, or None where the fit has no covariance, or a difference of scores no standard error."""
+    """`orders`, or None where the fit has no covariance, or a difference of scores no standard error."""
     try:
         return list(orders(fitted))
     except NoIntervalError:
@@ -30,8 +30,9 @@ def orders_of(fitted: Uncertainty) -> list[Order] | None:
 def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     """``rank, model, score, low, high, rank_low, rank_high, comparisons``, best first.
 
-    Intervals of scores are on the scale at which they are known best (`pairs.at_best_known_scale`), those of ranks
-    hold for all models at once. Ends are missing where the fit has no intervals.
+    Intervals of scores are on the scale at which they are known best (`order.pairs.at_best_known_scale`). Their
+    quantiles are those of the fit's degrees of freedom. Intervals of ranks hold for all models at once. Ends are
+    missing where the fit has no intervals.
     """
     cells, scores = fitted.comparisons, fitted.scores
     n, missing = len(scores), pd.Series(pd.NA, scores.index, "Int64")
@@ -51,7 +52,7 @@ def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
 
 
 def pairs(fitted: Uncertainty, level: float) -> pd.DataFrame:
-    """Every pair of models as in `pairs.pairwise`; of a fit without intervals, the differences alone."""
+    """Every pair of models as in `order.pairs.pairwise`; of a fit without intervals, the differences alone."""
     found = orders_of(fitted)
     if found is not None:
         return pairwise(found, level)

@@ -22,7 +22,7 @@ class Averaged(NamedTuple):
     Attributes
     ----------
     mean, tie : float array
-        As of `judgerank.engine.sums.Law`.
+        As of `judgerank.model.law.Law`.
     by_eta, by_log_tie : float array
         Derivatives of the mean in the predictor, and of it in the logarithm of the tie propensity, which is that
         of the tie in the predictor too.

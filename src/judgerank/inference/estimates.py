@@ -46,7 +46,8 @@ class Estimates:
     settings : Newton, Adam, Localized or Penalised
     solution : Solution
     effects : QuestionEffects, optional
-        What was integrated out (`judgerank.questions`): predictions are then those of a question drawn at random.
+        What was integrated out (`judgerank.engine.questions`): predictions are then those of a question drawn at
+        random.
     """
 
     comparisons: Comparisons

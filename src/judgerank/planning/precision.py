@@ -49,7 +49,7 @@ class Precision:
         Standard errors of the scores over their standard deviation. With the geometric mean of the discriminations
         held at one, a judge close to zero leaves the scale of the scores all but unknown; these are free of it.
     distance : float array, shape (N (N - 1) / 2,)
-        |s_i - s_j| over its standard error on the best-known scale, on which `pairs.pairwise` tests.
+        |s_i - s_j| over its standard error on the best-known scale, on which `order.pairs.pairwise` tests.
     contrasts : float array, shape (N (N - 1) / 2, N)
         Maps independent standard normals to the errors of the differences over their standard errors.
     """

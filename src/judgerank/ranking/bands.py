@@ -31,7 +31,7 @@ def bands_of(models: Sequence[str], pairs: pd.DataFrame) -> list[int]:
     models : sequence of str
         Best first.
     pairs : DataFrame
-        ``first, second, separated``, as `pairs.pairwise` gives them.
+        ``first, second, separated``, as `order.pairs.pairwise` gives them.
     """
     apart = separated_matrix(models, pairs)
     found: list[int] = []

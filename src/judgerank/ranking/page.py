@@ -289,12 +289,12 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
         widths = ", ".join(
             f"{name.replace('_', ' ')} {value:.2f}" for name, value in fitted.solution.spread.items()
         )
-        fitting = (
-            f"penalised maximum likelihood (standard deviations of what is shrunk toward the panel: {widths})"
-        )
+        fitting = f"penalised maximum likelihood (standard deviations of what is shrunk: {widths})"
     ties = "ties an outcome of their own" if fitted.model.has_ties else "ties as half a win for either"
+    name, blocks = fitted.model.name, ", ".join(block.name for block in fitted.blocks)
+    adjusted = f" The ranking is adjusted for: {blocks}." if blocks else ""
     return (
-        f"Model {fitted.model.name}: {MEMBERS[fitted.model.name]}; {fitting}, {ties}. "
+        f"Model {name}: {MEMBERS[name]}; {fitting}, {ties}.{adjusted} "
         f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
         f"{counted(fitted.n_parameters, 'free parameter')}. {spread}"
     )

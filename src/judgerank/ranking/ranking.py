@@ -157,17 +157,17 @@ def rank(
     level : float
         Confidence level of the intervals, between 0 and 1.
     cluster : {"question", "effects", "none"}
-        How answers to one question may depend on each other. ``question``: errors allow for it, the estimates do
-        not change. ``effects``: every answer has a quality of its own, shared by its judges and integrated out
-        (``questions`` of `judgerank.fit`); judge ids that answer as one become one. ``none``: not at all.
+        How to treat judgments of the same question. ``question``: standard errors are clustered by question, the
+        estimates do not change. ``effects``: every answer has a quality of its own, shared by its judges and
+        integrated out (``questions`` of `judgerank.fit`); judge ids that answer identically are merged. ``none``:
+        all judgments are independent.
     few : int
         Judges and models with fewer comparisons are pointed out.
     next, next_size : int
         How many lines of comparisons to collect next, at most, and the comparisons in each.
     blocks : sequence of str
-        What judges may do besides judging quality, such as ``style:length`` or ``category``
-        (`judgerank.model.naming`): the ranking is by the fit with them, and the tables ``blocks`` and ``adjusted``
-        say what they are and what they move.
+        Effects besides quality to adjust the ranking for, such as ``style:length`` or ``category``
+        (`judgerank.model.naming`). The tables ``blocks`` and ``adjusted`` show their size and what they change.
     columns : mapping of str to str, optional
         Names of columns where they are not the usual ones, as in `read_judgments`.
     form, encoding : str, optional

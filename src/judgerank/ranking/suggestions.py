@@ -55,7 +55,7 @@ def next_comparisons(
     -------
     DataFrame
         ``model_a, model_b, judge_model, comparisons``: whom to show to which judge, how often; ``first, second``:
-        of the pairs that `pairs.pairwise` does not separate (of all, if there are none), the one with the widest
+        of the pairs that `pairwise` does not separate (of all, if there are none), the one with the widest
         interval of its difference, ``width`` its width and ``width_after`` the expected one; ``to_separate``: how
         many comparisons of these two, spread evenly over the judges, are expected to separate them (see
         `to_separate`). Where a covariate matters it is taken at its mean.
