@@ -21,9 +21,9 @@ from judgerank.boards.partial import by_judge
 from judgerank.boards.placing import Anchored, anchored, two_sided
 from judgerank.data.arrays import AnyArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import ConfigError, JudgerankError
+from judgerank.data.errors import JudgerankError
 from judgerank.fits.fit import fit
-from judgerank.fits.given import raw_and_question
+from judgerank.fits.given import raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import holm
 
@@ -97,10 +97,9 @@ def place(
     DataError, NoMaximumError, NoIntervalError
         As `boards.placing.anchored` says.
     ConfigError
-        If the level is not between 0 and 1, or the board has further blocks.
+        If the level is not between 0 and 1, or the board has further blocks or question effects.
     """
-    if board.blocks:
-        raise ConfigError("newcomers are placed on boards without further blocks: `fit.without` is one")
+    require_member_alone(board, "a place on a board")
     comparisons, asked = raw_and_question(board, judgments, question)
     held = anchored(board, comparisons, asked)
     table, differences = held.table(level), held.differences(level)

@@ -46,6 +46,14 @@ class Fitted(Intervals):
         return self.model.further
 
     @property
+    def member(self) -> Self:
+        """The member by itself, without further blocks and question effects."""
+        found = self
+        while found.without is not None:
+            found = found.without
+        return found
+
+    @property
     def spread(self) -> dict[str, float]:
         """Standard deviation of every shrunk block in the units of its estimates; zero of what is left out."""
         known, unit = self.solution.spread or {}, scale(self.model, self.solution.parameters)[0]

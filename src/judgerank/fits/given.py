@@ -64,6 +64,6 @@ def require_member_alone(fitted: Fitted, what: str) -> None:
     ConfigError
     """
     if fitted.blocks:
-        raise ConfigError(f"{what} is worked out for fits without further blocks: `fit.without` is one")
+        raise ConfigError(f"{what} is worked out for fits without further blocks: `fit.member` is one")
     if fitted.effects is not None:
-        raise ConfigError(f"{what} is worked out for fits without question effects: `fit.without` is one")
+        raise ConfigError(f"{what} is worked out for fits without question effects: `fit.member` is one")

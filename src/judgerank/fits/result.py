@@ -14,7 +14,7 @@ from scipy.special import chdtrc, fdtrc
 
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import ConfigError
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.testing import BlockTest, tested
@@ -60,6 +60,10 @@ class Fit(Fitted):
             raise ConfigError(
                 "errors of a fit with question effects allow for dependence within questions; other clusters go "
                 "with fits without question effects"
+            )
+        if self.blocks and comparisons is not None and comparisons.columns is None:
+            raise DataError(
+                "a fit with further blocks is clustered by its own comparisons: fit.clustered(cluster=...)"
             )
         return super().clustered(
             self.known_raw if comparisons is None else comparisons,

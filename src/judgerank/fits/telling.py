@@ -7,20 +7,23 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import listed
+from judgerank.fits.fitted import Fitted
 from judgerank.fits.result import Fit
 from judgerank.model.block import Placed
 
 LARGEST = 3  # estimates named in a sentence
 
 
-def sentences(result: Fit, level: float = 0.95) -> list[str]:
+def sentences(result: Fit, without: Fitted, level: float = 0.95) -> list[str]:
     """One for every further block: how large it is, its test; and one on what they moved together.
+
+    `without` is the same fit without any of them (`testing.without_blocks`).
 
     Likelihood-ratio tests take comparisons for independent, which those of one question are not.
     """
     table = result.to_frame(level)
     told = [_on_block(result, block, table) for block in result.blocks]
-    return [*told, on_order(result)] if told else []
+    return [*told, on_order(result, without)] if told else []
 
 
 def _on_block(result: Fit, block: Placed, table: pd.DataFrame) -> str:
@@ -49,10 +52,9 @@ def _told(rows: pd.DataFrame) -> str:
     return "; ".join(told)
 
 
-def on_order(result: Fit) -> str:
+def on_order(result: Fit, without: Fitted) -> str:
     """What the blocks did to the order of the models."""
-    assert result.without is not None
-    before, after = result.without.scores, result.scores
+    before, after = without.scores, result.scores
     ranks = pd.DataFrame({"before": before.rank(ascending=False), "after": after.rank(ascending=False)})
     moved = ranks[ranks["before"] != ranks["after"]]
     correlation = float(np.corrcoef(before, after)[0, 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,31 +50,30 @@ def tested(fitted: Fitted, name: str) -> BlockTest:
         raise ConfigError(
             f"with question effects the shrunk block {name!r} has no test: its standard deviation says its size"
         )
-    statistic = max(0.0, 2 * (fitted.marginal_log_likelihood - without(fitted, name).marginal_log_likelihood))
+    statistic = max(0.0, 2 * (fitted.marginal_log_likelihood - without(fitted, [name]).marginal_log_likelihood))
     if block.shrunk:
         return BlockTest(statistic, 1, 0.5 * float(chdtrc(1, statistic)) if statistic > 0 else 1.0)
     many = len(block.labels)
     return BlockTest(statistic, many, float(chdtrc(many, statistic)))
 
 
-def without(fitted: Fitted, name: str) -> Fitted:
-    """The same fit without a further block."""
-    place, raw = fitted.model.place(name), fitted.known_raw
-    assert raw.columns is not None and fitted.without is not None
-    bare = fitted.without if fitted.effects is None else fitted.without.without
-    assert bare is not None
-    others = tuple(block for block in fitted.blocks if block.name != name)
-    kept = np.delete(np.arange(raw.columns.shape[1]), np.arange(place.start, place.stop))
-    comparisons = replace(raw, columns=raw.columns[:, kept])
+def without(fitted: Fitted, names: Collection[str]) -> Fitted:
+    """The same fit without some further blocks."""
+    raw, others = fitted.known_raw, tuple(block for block in fitted.blocks if block.name not in names)
+    assert raw.columns is not None
+    kept = np.array([block.name not in names for block in fitted.blocks for _ in block.labels], bool)
+    comparisons = replace(raw, columns=raw.columns[:, np.flatnonzero(kept)] if others else None)
+    spread = fitted.solution.spread or {}
+    known = {block.name: spread.get(block.name, 0.0) for block in others if block.shrunk}
 
     def again(comparisons: Comparisons, question: IntArray | None) -> Fitted:
-        spread = fitted.solution.spread or {}
-        known = (
-            None
-            if isinstance(fitted.settings, Penalised)
-            else {b.name: spread.get(b.name, 0.0) for b in others if b.shrunk}
-        )
-        return with_blocks(bare, comparisons, others, known) if others else bare
+        given = None if isinstance(fitted.settings, Penalised) else known
+        return with_blocks(fitted.member, comparisons, others, given) if others else fitted.member
 
     smaller = again(comparisons, None)
     return smaller if fitted.effects is None else with_question_effects(smaller, again)
+
+
+def without_blocks(fitted: Fitted) -> Fitted:
+    """The same fit without any further block, question effects as they are."""
+    return without(fitted, [block.name for block in fitted.blocks])

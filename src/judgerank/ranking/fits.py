@@ -15,6 +15,7 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import has_errors, leaderboard, orders_of, pairs
 from judgerank.fits.telling import sentences
+from judgerank.fits.testing import without_blocks
 from judgerank.model.members import MODELS
 from judgerank.ranking import panel, remarks
 from judgerank.ranking.bands import with_bands
@@ -42,7 +43,9 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
     found, said = described(judgments, name, settings)
     comparisons = judgments.comparisons if found is None or found.raw is None else found.raw
     refit = partial(fitted_member, replace(comparisons, columns=None), solver=settings.solver)
-    fitted = refit(name) if found is None else alone(found)
+    fitted = refit(name) if found is None else found.member
+    if found is None and "question_id" in judgments.frame:
+        fitted = replace(fitted, question=judgments.question)
     name = fitted.model.name
     estimates = found if found is not None and is_usable(found) else fitted
     if judgments.ordered and name in {*remarks.WITH_POSITIONS, *remarks.WITHOUT_POSITIONS}:
@@ -58,8 +61,9 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
         said += too_few
         plan = next_comparisons(fitted, settings.next, settings.next_size, level, few)
         if fitted.blocks:
-            tables = block_tables(fitted, level)
-            said += sentences(fitted, level)
+            unblocked = without_blocks(fitted)
+            tables = block_tables(fitted, unblocked, level)
+            said += sentences(fitted, unblocked, level)
     compared = pairs(fitted, level)
     tables = {
         "leaderboard": with_bands(leaderboard(fitted, level), compared),
@@ -99,13 +103,6 @@ def described(judgments: Judgments, name: str, settings: Settings) -> tuple[Fit 
     return found, [*why, *said, *on_effects(found, settings.level)]
 
 
-def alone(found: Fit) -> Fit:
-    """The member by itself, without further blocks and question effects."""
-    while found.without is not None:
-        found = found.without
-    return found
-
-
 def with_dependence(
     fitted: Fit, found: Fit | None, judgments: Judgments, settings: Settings
 ) -> tuple[Fit, list[str]]:
@@ -140,7 +137,7 @@ def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd
             found = None
             if settings.cluster == EFFECTS:
                 found, _ = with_effects(part, name, replace(settings, blocks=()))
-            plain = fitted_member(part.comparisons, name, settings.solver) if found is None else alone(found)
+            plain = fitted_member(part.comparisons, name, settings.solver) if found is None else found.member
             fitted, _ = with_dependence(plain, found, part, settings)
         except (DataError, NoMaximumError, NotIdentifiedError) as error:
             said.append(f"Category {category} is not ranked by itself: {error}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from judgerank.fits.fitted import Fitted
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.order.pairs import orders, rank_intervals
@@ -12,7 +13,7 @@ from judgerank.order.pairs import orders, rank_intervals
 ALL = "all"  # categories together
 
 
-def block_tables(result: Fit, level: float) -> dict[str, pd.DataFrame]:
+def block_tables(result: Fit, without: Fitted, level: float) -> dict[str, pd.DataFrame]:
     """What the blocks say, and the models with them and without.
 
     Returns
@@ -25,16 +26,17 @@ def block_tables(result: Fit, level: float) -> dict[str, pd.DataFrame]:
     every = result.to_frame(level)
     own = every[every["parameter"].isin([block.name for block in result.blocks])]
     estimates = own.rename(columns={"parameter": "block", "name": "parameter"}).drop(columns="status")
-    adjusted = pd.concat([_board(result, one, level) for one in [None, *result.categories]], ignore_index=True)
+    adjusted = pd.concat(
+        [_board(result, without, one, level) for one in [None, *result.categories]], ignore_index=True
+    )
     return {"blocks": estimates.reset_index(drop=True), "adjusted": adjusted}
 
 
-def _board(result: Fit, category: str | None, level: float) -> pd.DataFrame:
+def _board(result: Fit, unblocked: Fitted, category: str | None, level: float) -> pd.DataFrame:
     order = next(iter(orders(result))) if category is None else result.order(category)
     ranks = rank_intervals([order], level).set_index("model")
     models = list(order.models)
-    assert result.without is not None
-    without = result.without.scores
+    without = unblocked.scores
     scores = result.scores_in(category)[models]
     low, high = wald(scores.to_numpy(), np.sqrt(np.diag(order.covariance)), level, order.degrees_of_freedom)
     table = {
