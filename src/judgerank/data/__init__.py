@@ -1,0 +1,1 @@
+"""Comparisons, judgments and what is known of them before any model is."""
