@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,14 @@ import pandas as pd
 import pytest
 
 from judgerank import fit, rank, read
+from judgerank.collecting.checking import checked
+from judgerank.collecting.settings import Panel
 from judgerank.data.errors import ConfigError
 from judgerank.model.members import MEMBERS, MODELS, Model
 from judgerank.model.naming import member
 from judgerank.ranking.formulas import formula
+from judgerank.reading import layouts
+from tests.tool.collecting import collected, judgments
 from tests.tool.command import environment
 
 ROOT = Path(__file__).parents[2]
@@ -27,14 +32,14 @@ class Page:
     def __init__(self, name: str, folder: Path):
         self.text, self.folder = (ROOT / f"docs/extend/{name}.md").read_text(), folder
         self.files = dict(re.findall(r'```\w+ title="([^"]+)"\n(.*?)```', self.text, re.DOTALL))
+        self.environment = {**environment(), "OPENBLAS_NUM_THREADS": "1"}
         for path, content in self.files.items():
             (folder / path).write_text(content)
 
     def run(self, *words: str) -> str:
         """What a command prints in the folder."""
-        found = {**environment(), "OPENBLAS_NUM_THREADS": "1"}
         command = [sys.executable, *words]
-        done = subprocess.run(command, cwd=self.folder, env=found, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -141,3 +146,157 @@ def test_a_member_may_be_given_as_it_is(simulated):
     c = simulated(1, (0.5, 0.0, -0.5), (1.0, 1.0), 200)
     own = Model("fixed_positions", ("log_discrimination", "position"), fixed_scale=True)
     assert fit(c, own).log_likelihood == fit(c, "position_only").log_likelihood
+
+
+# a judge that is a function
+
+ANSWERS = [
+    {
+        "question_id": f"q{q}",
+        "question": f"Question {q}?",
+        "model": f"m{m}",
+        "answer": f"word{q} " * (4 * m + q % 3),
+    }
+    for q in range(12)
+    for m in range(1, 5)
+]
+FUNCTION = {"judge": "own", "provider": "python", "model": "own.py:ask"}
+
+
+def questions(folder: Path) -> Path:
+    path = folder / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ANSWERS))
+    return path
+
+
+def test_the_page_on_a_judge_works(page, tmp_path):
+    questions(tmp_path)
+    page("judge").commands()
+    frame = pd.read_json(tmp_path / "judgments.jsonl", lines=True)
+    assert len(frame) == 12 * 6 * 2
+    assert set(frame["judge_model"]) == {"longer", "reward"}
+    number = {name: frame[name].str[1:].astype(int) for name in ("model_a", "model_b")}
+    longer = frame["judge_model"] == "longer"
+    better = np.where(number["model_a"] > number["model_b"], "a", "b")
+    assert (frame["judge_preferred_model"] == better)[longer].all()
+    assert set(frame["model_sent"]) == {"my_judge.py:prefer_longer", "my_judge.py:reward"}
+    assert (frame[["prompt_tokens", "completion_tokens"]] == 0).all(axis=None)
+    chances = frame.loc[~longer, "letters"]
+    np.testing.assert_allclose([np.exp(found["a"]) + np.exp(found["b"]) for found in chances], 1.0)
+    assert pd.read_csv("ranking/leaderboard.csv")["model"].iloc[0] == "m4"
+
+
+def collected_by(folder: Path, code: str, *options: object, judge: dict | None = None):
+    questions(folder)
+    (folder / "own.py").write_text(code)
+    return collected(folder, None, *options, judges=[FUNCTION | (judge or {})], key=None)
+
+
+def test_a_function_is_asked_once_and_goes_on_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = "def ask(question, first, second):\n    return len(first) > len(second) and 'a' or 'b'\n"
+    done = collected_by(tmp_path, code, "--comparisons", 30)
+    assert done.returncode == 0, done.stderr
+    assert "called as Python functions, at no cost: own" in done.stdout
+    assert "30 judgments written" in done.stdout
+    assert "spent 0.0000" in done.stdout
+    again = collected_by(tmp_path, code, "--comparisons", 30)
+    assert "30 of the judgments are there already" in again.stdout
+    changed = collected_by(tmp_path, code + "\n", "--comparisons", 30)
+    assert changed.returncode == 1
+    assert "own.py:ask had other code" in changed.stderr
+    assert len(judgments(tmp_path)) == 30
+
+
+def test_a_function_can_be_asked_until_something_is_known(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = (
+        "import random\n"
+        "def ask(question, first, second):\n"
+        "    chance = len(first) / (len(first) + len(second))\n"
+        "    return 'a' if random.Random(question + first + second).random() < chance else 'b'\n"
+    )
+    done = collected_by(tmp_path, code, "--until", "60 comparisons", "--budget", 1.0)
+    assert done.returncode == 0, done.stderr
+    assert len(judgments(tmp_path)) >= 60
+
+
+@pytest.mark.parametrize(
+    ("value", "choice", "confidence"),
+    [("'a'", "a", None), ("'c'", "c", None), ("0.25", "b", 0.75), ("1", "a", 1.0), ("0.5", "c", 0.5)],
+)
+def test_letters_and_probabilities_are_read(tmp_path, monkeypatch, value, choice, confidence):
+    monkeypatch.chdir(tmp_path)
+    done = collected_by(tmp_path, f"def ask(*texts):\n    return {value}\n", "--comparisons", 2)
+    assert done.returncode == 0, done.stderr
+    for record in judgments(tmp_path):
+        assert (record["judge_preferred_model"], record["judge_confidence"]) == (choice, confidence)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("def ask(*texts):\n    return 'better'\n", "the function returned 'better'; expected 'a', 'b', 'c'"),
+        ("def ask(*texts):\n    return 1.5\n", "the function returned 1.5"),
+        ("def ask(*texts):\n    return True\n", "the function returned True"),
+        ("def ask(*texts):\n    return float('nan')\n", "the function returned nan"),
+        ("def ask(*texts):\n    raise KeyError('no reward')\n", "the last for KeyError; it says: 'no reward'"),
+        ("def ask():\n    return 'a'\n", "takes 0 positional arguments"),
+    ],
+)
+def test_a_function_without_answers_is_stopped_and_says_why(tmp_path, monkeypatch, code, message):
+    monkeypatch.chdir(tmp_path)
+    done = collected_by(tmp_path, code)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert not (tmp_path / "judgments.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "judge", "message"),
+    [
+        ("", {}, "own.py defines no ask"),
+        ("ask = 3", {}, "own.py:ask is a int, not a function"),
+        ("1 / 0", {}, "own.py ends in ZeroDivisionError"),
+        ("", {"model": "elsewhere.py:ask"}, "there is no file elsewhere.py"),
+        ("", {"model": "own:ask"}, "write FILE.py:FUNCTION"),
+        ("", {"base_url": "http://localhost:1/v1"}, "takes no base_url, api_key_env or batch"),
+    ],
+)
+def test_what_is_no_function_is_refused_before_anything_is_asked(tmp_path, monkeypatch, code, judge, message):
+    monkeypatch.chdir(tmp_path)
+    done = collected_by(tmp_path, code, "--dry-run", judge=judge)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+def test_a_function_takes_nothing_from_a_panel_on_a_server(tmp_path):
+    judges = [FUNCTION, {"judge": "served"}]
+    panel = checked(Panel, {"base_url": "http://localhost:8000/v1", "judges": judges})
+    own, served = panel.judges
+    assert (own.base_url, own.api_key_env) == (None, None)
+    assert (served.base_url, served.api_key_env) == ("http://localhost:8000/v1", "OPENAI_API_KEY")
+
+
+# a layout
+
+
+def test_the_page_on_a_layout_works(tmp_path):
+    """In a copy of the library, in the place that the page names and no other."""
+    shutil.copytree(ROOT / "src/judgerank", tmp_path / "src/judgerank")
+    own = Page("layout", tmp_path)
+    (tmp_path / "duels.py").rename(tmp_path / "src/judgerank/reading/layouts/duels.py")
+    own.environment["PYTHONPATH"] = str(tmp_path / "src")  # before the checkout's own
+    own.commands()
+    told = own.run("-m", "judgerank", "doctor", "duels.csv")
+    assert "duels of a champion. The champion's answer was shown first." in told
+    assert "6 read: 2 for the model shown first, 2 for the second, 2 ties" in told
+    assert sorted(pd.read_csv(tmp_path / "ranking/leaderboard.csv")["model"]) == ["gpt", "llama", "mistral"]
+    assert json.loads((tmp_path / "ranking/run.json").read_text())["section"] == "rank"
+
+
+def test_layouts_are_found_in_their_stated_order():
+    folder = Path(layouts.__file__).parent
+    own = [path.stem for path in folder.glob("*.py") if re.search(r"^LAYOUTS\b", path.read_text(), re.MULTILINE)]
+    assert sorted([*layouts.FIRST, "__init__"]) == sorted(own)
+    assert layouts.LAYOUTS[0] == layouts.PAPER
