@@ -16,6 +16,7 @@ from judgerank import fit, rank, read
 from judgerank.collecting.checking import checked
 from judgerank.collecting.settings import Panel
 from judgerank.data.errors import ConfigError
+from judgerank.data.modules import object_of
 from judgerank.model.members import MEMBERS, MODELS, Model
 from judgerank.model.naming import member
 from judgerank.ranking.formulas import formula
@@ -300,3 +301,76 @@ def test_layouts_are_found_in_their_stated_order():
     own = [path.stem for path in folder.glob("*.py") if re.search(r"^LAYOUTS\b", path.read_text(), re.MULTILINE)]
     assert sorted([*layouts.FIRST, "__init__"]) == sorted(own)
     assert layouts.LAYOUTS[0] == layouts.PAPER
+
+
+# a solver
+
+
+def test_the_page_on_a_solver_works(page, tmp_path):
+    with_lengths(tmp_path / "judgments.csv")
+    own = page("solver")
+    told = own.run("use_my_solver.py")
+    assert float(told.split()[-1]) < 1e-5
+
+
+@pytest.fixture
+def lbfgs(page):
+    page("solver")
+    return object_of("my_solver.py:LBFGS", "", "a solver")
+
+
+@pytest.mark.parametrize("model", MEMBERS, ids=lambda model: model.name)
+def test_a_solver_of_ones_own_reproduces_the_exact_fit(lbfgs, tmp_path, model):
+    data = read(with_lengths(tmp_path / "judgments.csv", 1500))
+    mine, exact = fit(data, model, lbfgs()), fit(data, model)
+    assert (mine.status, exact.status) == ("interior", "interior")
+    assert mine.log_likelihood == pytest.approx(exact.log_likelihood, abs=1e-6)
+    np.testing.assert_allclose(mine.scores, exact.scores, atol=1e-4)
+    assert mine.settings == lbfgs()
+    intervals = [found.confidence_intervals()["low"].to_numpy() for found in (mine, exact)]
+    np.testing.assert_allclose(*intervals, atol=1e-3)
+
+
+def test_a_solver_of_ones_own_has_its_limits(lbfgs, tmp_path):
+    data = read(with_lengths(tmp_path / "judgments.csv", 500))
+    stopped = fit(data, solver=lbfgs(max_iterations=1))
+    assert not stopped.converged
+    with pytest.raises(ConfigError, match="cannot be saved"):
+        stopped.save(tmp_path / "fit.npz")
+    with pytest.raises(ConfigError, match="question effects are fitted by the solvers"):
+        fit(data, solver=lbfgs(), questions="effects")
+    for wrong in (lbfgs, 3, object()):
+        with pytest.raises(ConfigError, match="a solver is a name or settings with a method `maximise`"):
+            fit(data, solver=wrong)
+
+
+# a judge block
+
+
+def with_lengths_of_answers(path: Path, size: int = 4000) -> Path:
+    """Three judges whose position bias grows with length by 0.8, 0 and -0.8."""
+    rng = np.random.default_rng(5)
+    pairs = np.array([rng.choice(5, 2, replace=False) for _ in range(size)])
+    scores, judge, lengths = np.linspace(1, -1, 5), rng.integers(3, size=size), rng.gamma(4, 50, (2, size)).round()
+    both = lengths.sum(0)
+    bias = 0.3 + np.array([0.8, 0.0, -0.8])[judge] * (both - both.mean()) / both.std()
+    eta = scores[pairs[:, 0]] - scores[pairs[:, 1]] + bias
+    frame = pd.DataFrame({"question_id": rng.integers(400, size=size), "judge_model": [f"j{k}" for k in judge]})
+    frame["model_a"], frame["model_b"] = ([f"m{n}" for n in pairs[:, side]] for side in (0, 1))
+    frame["length_a"], frame["length_b"] = lengths
+    frame["winner"] = np.where(rng.random(size) < 1 / (1 + np.exp(-eta)), "a", "b")
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_the_page_on_a_judge_block_works(page, tmp_path):
+    with_lengths_of_answers(tmp_path / "judgments.csv")
+    own = page("judge_block")
+    assert "position_by_length" in own.run("use_my_block.py")
+    own.commands()
+    result = fit(read("judgments.csv"), "position_aware", blocks=["my_block.py:length"])
+    found = result.parameters("position_by_length")
+    assert list(found.index) == ["j0", "j1", "j2"]
+    np.testing.assert_allclose(found, [0.8, 0.0, -0.8], atol=0.2)
+    assert result.test("position_by_length").p_value < 1e-6
+    assert "position_by_length" in set(pd.read_csv("ranking/blocks.csv")["block"])

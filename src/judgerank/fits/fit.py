@@ -60,6 +60,7 @@ def fit(
         The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, the exact solver over a
         box (for the judge-aware model), or shrinkage toward the panel; the last two always have an estimate.
         A name takes its default settings, for Adam the published ones; ``Newton(tolerance=1e-9)`` sets others.
+        A solver of your own is any object with a method `maximise` (`judgerank.engine.settings.Solver`).
     start : Parameters or Fit, optional
         Where the climb begins. Parameters are those of data that these are a resample of: the maximum is then the
         one reached from there. A fit is that of a part of these comparisons, of some of their models and judges
