@@ -374,3 +374,10 @@ def test_the_page_on_a_judge_block_works(page, tmp_path):
     np.testing.assert_allclose(found, [0.8, 0.0, -0.8], atol=0.2)
     assert result.test("position_by_length").p_value < 1e-6
     assert "position_by_length" in set(pd.read_csv("ranking/blocks.csv")["block"])
+
+
+def test_the_page_on_a_block_works(page, tmp_path):
+    with_lengths_of_answers(tmp_path / "judgments.csv", 1500)
+    told = page("block").run("use_first_and_long.py")
+    assert "first_and_long" in told
+    assert "style" in told
