@@ -68,9 +68,6 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool) -> None:
     require_references(settings.prompt, questions)
     judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
     both = settings.order == "both"
-    for judge in judges.values():
-        if judge.is_function:
-            function(judge.sent)  # that it is there, before anything is asked
     tasks = plan(questions, judges, settings.comparisons, settings.repeats, both, settings.seed)
     log.info("%d questions, %d models, %d requests in all", len(questions.text), len(questions.models), len(tasks))
     studies = [Study(one, judges, questions, tasks) for one in by_criterion(settings)]
@@ -133,11 +130,12 @@ def priced(settings: Collection) -> dict[str, Judge]:
     Raises
     ------
     ConfigError
-        If there is a budget, and a judge without prices.
+        If there is a budget and a judge without prices, or no function that a judge names.
     """
     judges = settings.panel.by_name
     for name, judge in judges.items():
-        if judge.is_function:  # costs nothing
+        if judge.is_function:
+            function(judge.sent)  # refused before anything is asked, if it is not there
             continue
         if judge.base_url is None and judge.prompt_price is None and judge.completion_price is None:
             judges[name] = judge.model_copy(update=list_prices(judge))
