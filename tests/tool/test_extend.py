@@ -93,6 +93,12 @@ def test_the_page_on_a_member_works(page, tmp_path):
     assert list(board["model"]) == [f"m{n}" for n in range(5)]
 
 
+def test_a_ranking_by_a_member_of_ones_own_can_be_stress_tested(page, tmp_path):
+    with_lengths(tmp_path / "judgments.csv", 600)
+    own = page("member")
+    assert "model length_ties" in own.run("-m", "judgerank", "trust", "judgments.csv", "--model", "my_member.py")
+
+
 def test_a_member_of_ones_own_is_tested_against_the_one_with_positions(tmp_path):
     path = with_lengths(tmp_path / "judgments.csv", 1500)
     own = tmp_path / "mine.py"
