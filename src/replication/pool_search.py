@@ -17,7 +17,7 @@ from judgerank.engine.solution import Solution, Status
 from judgerank.engine.sums import evaluate
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.model.members import get_model
+from judgerank.model.naming import get_model
 from replication import published
 from replication.resampling import MEASURES, correlations
 

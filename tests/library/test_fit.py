@@ -42,7 +42,7 @@ def test_an_unknown_solver_is_refused(raw):
 
 @pytest.mark.parametrize("solver", [None, 3, Adam, {"tolerance": 1e-9}])
 def test_what_is_neither_a_name_nor_settings_is_refused(raw, solver):
-    with pytest.raises(ConfigError, match=r"^a solver is a name or its settings, not "):
+    with pytest.raises(ConfigError, match=r"^a solver is a name or settings with a method `maximise`, not "):
         fit(raw, solver=solver)
 
 

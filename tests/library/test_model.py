@@ -9,7 +9,8 @@ from judgerank import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.newton import moved
 from judgerank.engine.sums import Evaluation, evaluate
-from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters, get_model
+from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters
+from judgerank.model.naming import get_model
 
 FAMILY = pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH], ids=lambda model: model.name)
 WITH_JUDGES = pytest.mark.parametrize("model", [JUDGE_AWARE, LENGTH], ids=lambda model: model.name)

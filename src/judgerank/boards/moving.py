@@ -122,7 +122,7 @@ def _refit(held: Anchored) -> Fit:
         values = getattr(old, name), getattr(new, name)
         both[name] = None if any(one is None for one in values) else np.r_[values]
     whole = replace(new, **both)
-    return fit(whole, held.board.model.name, held.board.settings, held.board)
+    return fit(whole, held.board.model, held.board.settings, held.board)
 
 
 def _on_board(refit: Fit, held: Anchored) -> pd.Series:

@@ -143,7 +143,7 @@ def plan(
         read = columns_of(column), words, baseline, encoding, names.value, copies.value
         judgments = read_judgments(files, format and format.value, *read)
         refit = partial(fitted_member, judgments.comparisons, solver=solver.value)
-        panel, fitted = fitted_panel(judgments, refit, model and model.value)
+        panel, fitted = fitted_panel(judgments, refit, model)
         found = questions_like(panel, fitted, judgments)
     asked = {"sd": question_sd, "pairs": question_pairs, "judges": question_judges}
     questions = asked_as(found, panel, asked, repeats)

@@ -117,9 +117,7 @@ def rank(
     Never overwrites an input. Without --force it overwrites nothing else but an earlier ranking of the same files,
     a saved fit, and an earlier export that was not edited since.
     """
-    settings = Settings(
-        model and model.value, solver.value, level, cluster.value, few, next_, next_size, tuple(block or ())
-    )
+    settings = Settings(model, solver.value, level, cluster.value, few, next_, next_size, tuple(block or ()))
     files, words = words_of(winner_values, files)
     paths = paths_of(files)
     target = output or Path("rankings", title_of(paths))

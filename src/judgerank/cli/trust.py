@@ -65,7 +65,7 @@ def trust(
         Outputs(plain(paths), force).folder(output, SECTION, place_of(paths))  # before anything is computed
     read = columns_of(column), words, baseline, encoding, names.value, copies.value
     judgments = read_judgments(paths, format and format.value, *read)
-    report = trust_report(judgments, Settings(model and model.value, solver.value, level), most)
+    report = trust_report(judgments, Settings(model, solver.value, level), most)
     folder = None if output is None else report.write(output, force=force)
     say(str(report))
     if folder is not None:

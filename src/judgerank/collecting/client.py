@@ -12,6 +12,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -82,10 +83,15 @@ class Client:
     ):
         self._keys = keys(judges.values()) if known is None else known
         self._secrets = Secrets(self._keys.values())
-        self._litellm = library()
+        if judges:
+            assert self._litellm  # that it is there is known before anything is asked
         self._prompt, self.timeout = prompt, timeout
         self._unstructured: set[str] = set()
         self._network = Network(timeout)
+
+    @cached_property
+    def _litellm(self) -> ModuleType:
+        return library()
 
     async def attempt(
         self, judge: Judge, messages: Sequence[Mapping[str, str]], http: httpx.AsyncClient | None = None

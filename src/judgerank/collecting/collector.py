@@ -16,7 +16,8 @@ from tqdm import tqdm
 from judgerank.collecting.answers import Reply
 from judgerank.collecting.breaker import Breaker
 from judgerank.collecting.client import AttemptFailed, Client, JudgeRefused, Refused
-from judgerank.collecting.costs import Budget, BudgetSpent, cost, most
+from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, cost, most
+from judgerank.collecting.functions import NoAnswer, answered, function
 from judgerank.collecting.identity import identified
 from judgerank.collecting.ledger import Ledger, Record
 from judgerank.collecting.pace import Pace
@@ -65,7 +66,7 @@ class Collector:
         self.breakers = {name: Breaker() for name in judges}
         self.short_of_money: set[str] = set()
         self._all = Pace(settings.requests_per_minute, settings.max_concurrent)
-        self._at_a_time = {name: judge.concurrent or settings.max_concurrent for name, judge in judges.items()}
+        self._at_a_time = {name: at_a_time(judge, settings) for name, judge in judges.items()}
         self._paces = {
             name: Pace(judge.requests_per_minute, self._at_a_time[name]) for name, judge in judges.items()
         }
@@ -167,12 +168,22 @@ class Collector:
     async def _attempt(self, task: Task) -> None:
         """One attempt, in its turn, paid for from the budget."""
         judge = self.judges[task.judge]
-        async with self._paces[task.judge].request(self._all):
+        within = None if judge.is_function else self._all  # no server's pace
+        async with self._paces[task.judge].request(within):
             if self.is_stopped(task.judge):
                 raise Stopped
             held = self.most(task)
             await self.budget.hold(held)
-            await self.take(task, held, self.client.attempt(judge, self.messages(task)))
+            await self.take(task, held, self._reply(task))
+
+    async def _reply(self, task: Task) -> Reply:
+        judge = self.judges[task.judge]
+        if not judge.is_function:
+            return await self.client.attempt(judge, self.messages(task))
+        try:
+            return await answered(function(judge.sent), self.questions.shown(task), judge.params)
+        except NoAnswer as error:
+            raise Refused(error.kind, error.said) from error
 
     def messages(self, task: Task) -> list[dict[str, str]]:
         """What the task's judge is sent."""

@@ -116,7 +116,9 @@ def estimated(
     requests, sent = Counter[str](), dict.fromkeys(judges, 0.0)
     priced, price = dict.fromkeys(judges, 0.0), dict.fromkeys(judges, 0.0)
     for task in tasks:
-        judge, tokens = judges[task.judge], prompt_tokens(messages(prompt, questions, task))
+        judge, tokens = judges[task.judge], 0.0
+        if not judge.is_function:
+            tokens = prompt_tokens(messages(prompt, questions, task))
         share = judge.batch_share if judge.batch and requests[task.judge] >= pilot else 1.0
         requests[task.judge] += 1
         sent[task.judge] += tokens
@@ -151,17 +153,23 @@ def expected_seconds(tasks: Iterable[Task], records: Iterable[Record], settings:
             took.setdefault(record["judge_model"], []).append(record["seconds"])
     each = {name: float(np.mean(took[name])) if name in took else np.nan for name in requests}
     judges = settings.panel.by_name
+    on_servers = sum(count for name, count in requests.items() if not judges[name].is_function)
     alone = [
         count
         * max(
-            each[name] / min(judges[name].concurrent or settings.max_concurrent, settings.max_concurrent),
+            each[name] / min(at_a_time(judges[name], settings), settings.max_concurrent),
             60.0 / (judges[name].requests_per_minute or np.inf),
         )
         for name, count in requests.items()
     ]
     together = sum(count * each[name] for name, count in requests.items()) / settings.max_concurrent
-    paced = requests.total() * 60.0 / (settings.requests_per_minute or np.inf)
+    paced = on_servers * 60.0 / (settings.requests_per_minute or np.inf)
     return float(np.max([*alone, together, paced]))
+
+
+def at_a_time(judge: Judge, settings: Collection) -> int:
+    """How many requests to a judge may be on their way; a function is called by one thread unless it says more."""
+    return judge.concurrent or (1 if judge.is_function else settings.max_concurrent)
 
 
 def spent_before(records: Iterable[Record], judges: Mapping[str, Judge], prompt: Prompt) -> float:

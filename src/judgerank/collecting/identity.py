@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from judgerank.collecting.functions import code_digest
 from judgerank.collecting.ledger import Record, task_of
 from judgerank.collecting.settings import LENGTHS, Judge, Prompt
 from judgerank.collecting.tasks import Questions, Task
@@ -43,6 +44,8 @@ def judge_digest(judge: Judge) -> str:
     """
     params = {name: value for name, value in judge.params.items() if name not in LENGTHS}
     form = [params or None, judge.reasoning_effort, judge.structured or None]
+    if judge.is_function:
+        form.append(code_digest(judge.sent))
     return _digest(form) if any(part is not None for part in form) else ""
 
 
@@ -79,7 +82,8 @@ def changed_since(
             was = record.get("model_sent")
             return f"line {number} is of judge {task.judge!r} when it was {was!r}, not {judge.sent!r}"
         if judge is not None and record.get("asked_with", "") != judge_digest(judge):
-            return f"line {number} is of judge {task.judge!r} when it was asked with other parameters"
+            other = f"{judge.sent} had other code or" if judge.is_function else "it was asked with other"
+            return f"line {number} is of judge {task.judge!r} when {other} parameters"
         was = record.get("address")
         if judge is not None and was is not None and was != judge.address and not moved:
             return (

@@ -17,6 +17,7 @@ from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.client import Client, list_prices
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import Budget, most, spent_before
+from judgerank.collecting.functions import function
 from judgerank.collecting.identity import changed_since, digest
 from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.ledger import Ledger, Record, opened
@@ -129,10 +130,13 @@ def priced(settings: Collection) -> dict[str, Judge]:
     Raises
     ------
     ConfigError
-        If there is a budget, and a judge without prices.
+        If there is a budget and a judge without prices, or no function that a judge names.
     """
     judges = settings.panel.by_name
     for name, judge in judges.items():
+        if judge.is_function:
+            function(judge.sent)  # refused before anything is asked, if it is not there
+            continue
         if judge.base_url is None and judge.prompt_price is None and judge.completion_price is None:
             judges[name] = judge.model_copy(update=list_prices(judge))
         if settings.budget is not None and not sum(judges[name].prices):
@@ -234,7 +238,8 @@ async def _ask(
 ) -> None:
     """The pilot, then the rest, and what is in batches already."""
     settings = study.settings
-    client = Client(study.judges, settings.prompt, settings.timeout)
+    on_servers = {name: judge for name, judge in study.judges.items() if not judge.is_function}
+    client = Client(on_servers, settings.prompt, settings.timeout)
     collector = Collector(settings, study.judges, client, ledger, study.questions, budget)
     told.append(collector)
     first, rest = piloting(tasks, settings.pilot)

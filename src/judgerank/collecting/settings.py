@@ -10,6 +10,8 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from judgerank.collecting.batches.forms import FORMS
 from judgerank.collecting.checking import Settings
+from judgerank.collecting.functions import PYTHON, require_function
+from judgerank.collecting.inherited import inherited
 from judgerank.collecting.storable import require_no_key, require_plain
 from judgerank.collecting.wording import PAIRWISE
 
@@ -61,7 +63,8 @@ class Judge(Settings):
         What it is called where it is asked; its name, by default. Without an address of its own or of the panel
         in litellm's form, provider/model.
     provider : str
-        Whose form of requests the server at an address speaks, by litellm's name.
+        Whose form of requests the server at an address speaks, by litellm's name. With ``python`` there is no
+        server: the model is a function, ``FILE.py:FUNCTION``, and `params` are further arguments.
     base_url, api_key_env : str, optional
         Address of its server, and the environment variable with the key for it; null for none.
     params : dict
@@ -107,6 +110,11 @@ class Judge(Settings):
     _named_by: str = PrivateAttr("")
 
     @property
+    def is_function(self) -> bool:
+        """Whether it is a Python function, not a model on a server."""
+        return self.provider == PYTHON
+
+    @property
     def address(self) -> str:
         """Where it is asked: its own address, or the provider's once that is found; empty before."""
         return self._address or (self.base_url or "").rstrip("/")
@@ -138,7 +146,9 @@ class Judge(Settings):
         return self.called.partition("/")[0]
 
     def longest(self, prompt: Prompt) -> int:
-        """Tokens that a reply takes at most, thoughts among them."""
+        """Tokens that a reply takes at most, thoughts among them; none from a function."""
+        if self.is_function:
+            return 0
         given = (self.params.get(name) for name in LENGTHS)
         said = next((length for length in given if isinstance(length, int)), prompt.max_tokens)
         return said + (self.reasoning_budget or 0)
@@ -158,7 +168,9 @@ class Judge(Settings):
 
     @model_validator(mode="after")
     def _batched(self) -> Self:
-        if self.batch and self.form not in FORMS:
+        if self.is_function:
+            require_function(self.sent, bool(self.base_url or self.api_key_env or self.batch))
+        elif self.batch and self.form not in FORMS:
             raise ValueError(
                 f"judge {self.judge!r} cannot be asked by batch: the batch interfaces known here are those of "
                 f"{' and '.join(FORMS)}, not of {self.form}"
@@ -182,22 +194,7 @@ class Panel(Settings):
     @model_validator(mode="before")
     @classmethod
     def _completed(cls, values: Any) -> Any:
-        """The panel's address to judges that name none, and its key to those at that address."""
-        if (
-            not isinstance(values, dict)
-            or not isinstance(values.get("judges"), list)
-            or not values.get("base_url")
-        ):
-            return values
-        place = values["base_url"]
-        key = {"api_key_env": values.get("api_key_env", cls.model_fields["api_key_env"].default)}
-        completed = []
-        for judge in values["judges"]:
-            if isinstance(judge, dict):
-                at = {"base_url": judge.get("base_url") or place}
-                judge = (key if at["base_url"] == place else {}) | judge | at
-            completed.append(judge)
-        return values | {"judges": completed}
+        return inherited(values, cls.model_fields["api_key_env"].default)
 
     @field_validator("judges")
     @classmethod
@@ -213,6 +210,8 @@ class Panel(Settings):
     def _placed(self) -> Self:
         """Every judge has an address or a provider, and says which key is for it."""
         for judge in self.judges:
+            if judge.is_function:
+                continue
             if judge.base_url is None and "/" not in judge.sent:
                 raise ValueError(
                     f"judge {judge.judge!r} has neither base_url nor a provider in its model (provider/model)"

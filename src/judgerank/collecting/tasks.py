@@ -51,6 +51,15 @@ class Questions:
     def models(self) -> tuple[str, ...]:
         return tuple(sorted({model for answers in self.answers.values() for model in answers}))
 
+    def shown(self, task: Task) -> dict[str, Text]:
+        """``question``, ``first`` and ``second`` of a task."""
+        answers = self.answers[task.question_id]
+        return {
+            "question": self.text[task.question_id],
+            "first": answers[task.first],
+            "second": answers[task.second],
+        }
+
 
 def read_questions(source: str, columns: Mapping[str, str | None], answers: str | None = None) -> Questions:
     """Read questions and answers from a file (JSON, JSON Lines, CSV, Parquet) or a set on the hub.

@@ -37,7 +37,12 @@ def show(study: Study, tasks: Sequence[Task], ledger: Ledger | None) -> None:
 def tell_addresses(study: Study, records: Sequence[Record]) -> None:
     """Where each judge is asked, and through what proxy."""
     together: dict[tuple[str, ...], list[str]] = {}
+    called = [name for name, judge in study.judges.items() if judge.is_function]
+    if called:
+        log.info("called as Python functions, at no cost: %s", several(called))
     for name, found in where(study.judges).items():
+        if name in called:
+            continue
         way = tuple(found.get(key, "") for key in ("address", "named_by", "proxy"))
         together.setdefault(way, []).append(name)
     for (address, named_by, proxy), names in together.items():

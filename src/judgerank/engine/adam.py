@@ -53,6 +53,12 @@ class Adam:
         if not 0 <= self.tolerance <= LARGEST_UPDATE:
             raise ConfigError(f"tolerance must lie from 0 to {LARGEST_UPDATE}, not at {self.tolerance!r}")
 
+    def maximise(
+        self, cells: Comparisons, model: Model, start: Parameters | None = None, bar: float | None = None
+    ) -> Solution:
+        """As the function of this module."""
+        return maximise(cells, model, self, start)
+
 
 def iterates(
     cells: Comparisons, model: Model, settings: Adam, start: Parameters | None = None, sets: int = 1

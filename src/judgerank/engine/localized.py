@@ -59,6 +59,12 @@ class Localized:
         require_positive(self, "max_iterations", "score_bound", "discrimination_bound")
         require_tolerance(self.tolerance)
 
+    def maximise(
+        self, cells: Comparisons, model: Model, start: Parameters | None = None, bar: float | None = None
+    ) -> Solution:
+        """As the function of this module."""
+        return maximise(cells, model, self, start)
+
 
 def maximise(cells: Comparisons, model: Model, settings: Localized, start: Parameters | None = None) -> Solution:
     """Maximise the judge-aware likelihood over the box.

@@ -22,6 +22,7 @@ from scipy.linalg import LinAlgError, eigh
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
 from judgerank.engine.arrow import Arrow
 from judgerank.engine.closure import slopes_at_zero
 from judgerank.engine.coordinates import Coordinates
@@ -91,6 +92,14 @@ class Penalised:
         require_tolerance(self.tolerance)
         require_positive(self, "max_iterations")
         require_positive(self, *(name for name in blocks if getattr(self, name) is not None))
+
+    def maximise(
+        self, cells: Comparisons, model: Model, start: Parameters | None = None, bar: float | None = None
+    ) -> Solution:
+        """As the function of this module, which takes no start."""
+        if start is not None:
+            raise ConfigError("the penalised fit takes no start")
+        return maximise(cells, model, self)
 
 
 class Problem:

@@ -109,6 +109,15 @@ def unless_one_runs_off(
     return best
 
 
+def run(
+    cells: Comparisons, model: Model, settings: Newton, start: Parameters | None, bar: float | None
+) -> Solution:
+    """`maximise`, or `resumed` where the start is of a part of the comparisons and comes with a bar."""
+    if start is not None and bar is not None:
+        return resumed(cells, model, settings, start, bar)
+    return maximise(cells, model, settings, start)
+
+
 def resumed(cells: Comparisons, model: Model, settings: Newton, start: Parameters, bar: float) -> Solution:
     """The maximum of comparisons of which a part was fitted before.
 

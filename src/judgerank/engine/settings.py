@@ -1,10 +1,12 @@
-"""Settings that know their solver: every kind of them stands for one way to maximise."""
+"""Solvers: each is its settings with a method that maximises, and those of the library have a name."""
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
+
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.engine import adam, localized, penalised, search
+from judgerank.engine import search
 from judgerank.engine.adam import Adam
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
@@ -12,7 +14,29 @@ from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Solution
 from judgerank.model.members import Model, Parameters
 
-Settings = Newton | Adam | Localized | Penalised
+
+@runtime_checkable
+class Solver(Protocol):
+    """A solver of your own: a frozen dataclass of its settings with this method (docs/extend/solver.md)."""
+
+    def maximise(
+        self, cells: Comparisons, model: Model, start: Parameters | None = None, bar: float | None = None
+    ) -> Solution:
+        """Maximise the likelihood of aggregated comparisons.
+
+        Parameters
+        ----------
+        cells : Comparisons
+        model : Model
+        start : Parameters, optional
+            Where to begin.
+        bar : float, optional
+            As of `search.resumed`; only a solver that compares several maxima needs it.
+        """
+        ...
+
+
+Settings = Newton | Solver
 SOLVERS: dict[str, type[Settings]] = {
     "newton": Newton,
     "adam": Adam,
@@ -42,10 +66,10 @@ def settings_of(solver: str | Settings, model: Model) -> Settings:
     ConfigError
         If there is no such solver.
     """
-    if isinstance(solver, Settings):
+    if isinstance(solver, Settings) and not isinstance(solver, type):
         return solver
     if not isinstance(solver, str):
-        raise ConfigError(f"a solver is a name or its settings, not {solver!r}")
+        raise ConfigError(f"a solver is a name or settings with a method `maximise`, not {solver!r}")
     found = kind(solver)
     return Adam.published(model) if found is Adam else found()
 
@@ -73,16 +97,6 @@ def maximise(
     ConfigError
         If the solver does not take the model, or takes no start.
     """
-    match settings:
-        case Newton() if start is not None and bar is not None:
-            return search.resumed(cells, model, settings, start, bar)
-        case Newton():
-            return search.maximise(cells, model, settings, start)
-        case Adam():
-            return adam.maximise(cells, model, settings, start)
-        case Localized():
-            return localized.maximise(cells, model, settings, start)
-        case Penalised():
-            if start is not None:
-                raise ConfigError("the penalised fit takes no start")
-            return penalised.maximise(cells, model, settings)
+    if isinstance(settings, Newton):  # one climb knows nothing of the search that is made of climbs
+        return search.run(cells, model, settings, start, bar)
+    return settings.maximise(cells, model, start, bar)

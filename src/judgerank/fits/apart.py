@@ -8,11 +8,12 @@ from judgerank.data.connectivity import split
 from judgerank.engine.settings import Settings
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
+from judgerank.model.members import Model
 
 
 def fit_apart(
     comparisons: Comparisons,
-    model: str = "judge_aware",
+    model: str | Model = "judge_aware",
     solver: str | Settings = "newton",
     cluster: IntArray | None = None,
 ) -> tuple[Fit, ...]:

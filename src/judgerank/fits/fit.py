@@ -26,8 +26,8 @@ from judgerank.fits.question_effects import with_question_effects
 from judgerank.fits.result import Fit
 from judgerank.fits.resuming import bar, beginning
 from judgerank.model.block import Block, Placed, Records, placed
-from judgerank.model.members import Model, Parameters, get_model
-from judgerank.model.naming import all_of
+from judgerank.model.members import Model, Parameters
+from judgerank.model.naming import all_of, get_model
 
 if TYPE_CHECKING:
     from judgerank.reading.read import Source
@@ -37,7 +37,7 @@ EFFECTS, QUESTION = "effects", "question"
 
 def fit(
     judgments: Comparisons | Records | Source,
-    model: str = "judge_aware",
+    model: str | Model = "judge_aware",
     solver: str | Settings = "newton",
     start: Parameters | Fit | None = None,
     *,
@@ -56,12 +56,14 @@ def fit(
     ----------
     judgments : Comparisons, Records, or anything that `judgerank.read` reads
         Such as a file name or a table.
-    model : str
-        A member by its name in `judgerank.model.members.MODELS`: ``btl``, ``judge_aware``, ``position_aware``, ...
+    model : str or Model
+        A name in `judgerank.model.members.MODELS`: ``btl``, ``judge_aware``, ``length``, ``position_aware``, ...
+        A file of your own that defines ``MEMBER`` (``"my_member.py"``), or a member itself.
     solver : {"newton", "adam", "localized", "penalised"}, or Newton, Adam, Localized or Penalised
         The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, the exact solver over a
         box (for the judge-aware model), or shrinkage toward the panel; the last two always have an estimate.
         A name takes its default settings, for Adam the published ones; ``Newton(tolerance=1e-9)`` sets others.
+        A solver of your own is any object with a method `maximise` (`judgerank.engine.settings.Solver`).
     start : Parameters or Fit, optional
         Where the climb begins. Parameters are those of data that these are a resample of: the maximum is then the
         one reached from there. A fit is that of a part of these comparisons, of some of their models and judges
@@ -159,7 +161,10 @@ class Described:
 
 
 def described(
-    judgments: Comparisons | Records | Source, blocks: Iterable[str | Block], question: AnyArray | None, model: str
+    judgments: Comparisons | Records | Source,
+    blocks: Iterable[str | Block],
+    question: AnyArray | None,
+    model: str | Model,
 ) -> Described:
     """Judgments of any kind as what a fit takes.
 

@@ -13,6 +13,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine import penalised
 from judgerank.engine.existence import GIVEN
+from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.fits.certified import require_bounded, require_maximum_of_blocks, require_told_apart
 from judgerank.fits.fitted import Fitted
@@ -65,6 +66,7 @@ def with_blocks(
     if isinstance(without.settings, Penalised):
         solution = penalised.maximise(cells, model, without.settings)
     else:
+        assert isinstance(without.settings, Newton)  # no other solver goes with blocks
         settings = Penalised(tolerance=without.settings.tolerance)
         solution = penalised.with_further(cells, model, start, _moving(without), settings, known)
     found = replace(

@@ -19,13 +19,13 @@ from judgerank.fits.fit import described
 from judgerank.fits.fitted import Fitted
 from judgerank.inference.estimates import places
 from judgerank.model.block import Block, Records
-from judgerank.model.members import Parameters
+from judgerank.model.members import Model, Parameters
 
 
 def held_out(
     judgments: Comparisons | Records,
     fold: IntArray,
-    model: str = "position_aware",
+    model: str | Model = "position_aware",
     *,
     blocks: Iterable[str | Block] = (),
     questions: str | None = None,

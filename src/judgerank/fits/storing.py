@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from judgerank.data.arrays import AnyArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
 from judgerank.engine.settings import SOLVERS
 from judgerank.engine.solution import Rival, Solution, Status
 from judgerank.engine.sums import Evaluation
@@ -54,7 +55,16 @@ def is_saved(path: Path) -> bool:
 
 
 def content(fitted: object, about: Mapping[str, Any] | None = None) -> bytes:
-    """What the file of a fit holds."""
+    """What the file of a fit holds.
+
+    Raises
+    ------
+    ConfigError
+        If the fit is by a solver that this library does not have, whose settings could not be read back.
+    """
+    settings = getattr(fitted, "settings", None)
+    if settings is not None and type(settings) not in SOLVERS.values():
+        raise ConfigError(f"a fit by a solver of your own ({type(settings).__name__}) cannot be saved")
     arrays: list[AnyArray] = []
     tree = _packed(fitted, arrays)
     told = {"kind": tree["kind"], "fit": tree["fields"], "about": dict(about or {})}

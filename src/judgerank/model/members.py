@@ -13,7 +13,7 @@ above where nu_k is zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -21,8 +21,10 @@ import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.errors import ConfigError
 from judgerank.model.block import JUDGE_BLOCKS, JudgeBlock, Placed, Role
+
+SCALE = "log_discrimination"  # the block that all others need
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,20 @@ class Model:
     judge_blocks: tuple[str, ...]
     fixed_scale: bool = False
     further: tuple[Placed, ...] = ()
+
+    def __post_init__(self) -> None:
+        known = [name for name in JUDGE_BLOCKS if name in self.judge_blocks]
+        if list(self.judge_blocks) != known:
+            raise ConfigError(
+                f"model {self.name!r} has the judge blocks {', '.join(map(str, self.judge_blocks))}: they must be "
+                f"some of {', '.join(JUDGE_BLOCKS)}, in this order"
+            )
+        if known and known[0] != SCALE:
+            raise ConfigError(
+                f"model {self.name!r} lacks {SCALE}: put it first (fixed_scale=True fixes it at zero)"
+            )
+        if self.fixed_scale and (not known or "slope" in known):
+            raise ConfigError(f"model {self.name!r} has a fixed scale, which goes with {SCALE} and without slope")
 
     @property
     def has_slope(self) -> bool:
@@ -71,6 +87,22 @@ class Model:
     def n_scale(self) -> int:
         """Number of blocks that scale score differences; they come first."""
         return sum(block.role is Role.WEIGHT for block in self.blocks)
+
+    @property
+    def alone(self) -> Model:
+        """The same without further blocks."""
+        return replace(self, further=()) if self.further else self
+
+    def counterpart(self) -> Model:
+        """The member with positions besides, or without those it has: of `MEMBERS` if it is one of them."""
+        names = ({*self.judge_blocks} ^ {"position"}) | {SCALE}
+        blocks = tuple(name for name in JUDGE_BLOCKS if name in names)
+        fixed = self.fixed_scale or not self.judge_blocks
+        if fixed and blocks == (SCALE,):
+            blocks, fixed = (), False
+        name = f"{self.name}_without_position" if self.has_position else f"{self.name}_position"
+        found = Model(name, blocks, fixed)
+        return next((one for one in MEMBERS if replace(one, name=name) == found), found)
 
     @property
     def offsets(self) -> slice:
@@ -144,28 +176,6 @@ MEMBERS = (
     *(BTL_TIES, JUDGE_AWARE_TIES, POSITION_AWARE_TIES),
 )
 MODELS = {model.name: model for model in MEMBERS}
-
-
-def get_model(name: str, cells: Comparisons) -> Model:
-    """Look a member up by name and check that the comparisons carry what it needs.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such model.
-    DataError
-        If the model needs a covariate, or an order of presentation, and the comparisons have none.
-    """
-    if name not in MODELS:
-        raise ConfigError(f"there is no model {name!r} (known: {', '.join(MODELS)})")
-    if MODELS[name].has_position and not cells.ordered:
-        without = ", ".join(member.name for member in MEMBERS if not member.has_position)
-        raise DataError(
-            f"model {name!r} has positions, and nobody was shown an order (models without positions: {without})"
-        )
-    if MODELS[name].has_slope and cells.covariate is None:
-        raise DataError(f"model {name!r} needs a covariate, and the comparisons have none")
-    return MODELS[name]
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,22 @@
-"""A block by its name and columns, as in ``style:length`` or ``my_block.py:column``."""
+"""Blocks and members of the family by name.
+
+A block is ``style:length`` or ``my_block.py:column``; a member is ``btl`` or ``my_member.py``.
+"""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from importlib import import_module
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from pathlib import Path
+from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
 
-from judgerank.data.errors import ConfigError, JudgerankError
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError, DataError, JudgerankError
+from judgerank.data.modules import from_file, is_file, object_of
 from judgerank.model import kinds
 from judgerank.model.block import Block
+from judgerank.model.members import MEMBERS, MODELS, Model
 
 
 def known() -> list[str]:
@@ -68,21 +72,60 @@ def all_of(specifications: Iterable[str | Block]) -> tuple[Block, ...]:
     return blocks
 
 
+def member(name: str | Model) -> Model:
+    """The member of the family that a name stands for, without further blocks.
+
+    Parameters
+    ----------
+    name : str or Model
+        A name in `members.MODELS`, a file that defines ``MEMBER`` (``my_member.py``) or another name
+        (``my_member.py:OTHER``), or a member itself.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such member, or one of another name or other blocks than the library's.
+    """
+    found: object = name
+    if isinstance(name, str):
+        found = object_of(name, "MEMBER", "a model") if is_file(name) else MODELS.get(name)
+        if found is None:
+            raise ConfigError(f"there is no model {name!r} (known: {', '.join(MODELS)}; or a file NAME.py)")
+    if not isinstance(found, Model):
+        raise ConfigError(f"{name} is a {type(found).__name__}, not a Model (judgerank.model.members)")
+    usual = MODELS.get(found.name)
+    if usual is not None and usual != found.alone:
+        raise ConfigError(f"model {found.name!r} of {name} has the name of another model: rename it")
+    return found.alone
+
+
+def get_model(name: str | Model, cells: Comparisons) -> Model:
+    """The member that a name stands for, if the comparisons have what it needs.
+
+    Raises
+    ------
+    ConfigError
+        As `member`.
+    DataError
+        If the model needs a covariate, or an order of presentation, and the comparisons have none.
+    """
+    found = member(name)
+    if found.has_position and not cells.ordered:
+        without = ", ".join(one.name for one in MEMBERS if not one.has_position)
+        raise DataError(
+            f"model {found.name!r} has positions, and nobody was shown an order (models without positions: "
+            f"{without})"
+        )
+    if found.has_slope and cells.covariate is None:
+        raise DataError(f"model {found.name!r} needs a covariate, and the comparisons have none")
+    return found
+
+
 def _module(name: str) -> ModuleType:
     if name in known():
         return import_module(f"{kinds.__name__}.{name}")
-    if name.endswith(".py"):
-        path = Path(name)
-        spec = spec_from_file_location(path.stem, path) if path.is_file() else None
-        if spec is None or spec.loader is None:
-            raise ConfigError(f"there is no file {name} that holds a block")
-        module = module_from_spec(spec)
-        sys.modules.setdefault(path.stem, module)  # dataclasses of the file look their module up
-        try:
-            spec.loader.exec_module(module)
-        except Exception as error:
-            raise ConfigError(f"{name} ends in {type(error).__name__}: {error}") from error
-        return module
+    if is_file(name):
+        return from_file(name, "a block")
     if "." in name:
         try:
             if find_spec(name) is not None:

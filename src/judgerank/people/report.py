@@ -112,7 +112,7 @@ def _together(c: Comparisons, question: IntArray, people: BoolArray, panel: Fit)
     names = (*panel.comparisons.judges, PEOPLE)
     place = pd.Index(names).get_indexer(pd.Index(c.judges))
     judge = np.where(people, len(names) - 1, place[c.judge])
-    fitted = fit(replace(c, judges=names, judge=judge), panel.model.name)
+    fitted = fit(replace(c, judges=names, judge=judge), panel.model)
     rows = replace(c, judges=names, judge=judge)
     return fitted.clustered(rows, question) if panel.robust is not None else fitted
 

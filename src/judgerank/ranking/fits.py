@@ -16,7 +16,8 @@ from judgerank.fits.result import Fit
 from judgerank.fits.standings import has_errors, leaderboard, orders_of, pairs
 from judgerank.fits.telling import sentences
 from judgerank.fits.testing import without_blocks
-from judgerank.model.members import MODELS
+from judgerank.model.members import Model
+from judgerank.model.naming import member
 from judgerank.ranking import panel, remarks
 from judgerank.ranking.bands import with_bands
 from judgerank.ranking.categories import categories_of
@@ -37,7 +38,7 @@ class RankedPart(NamedTuple):
     tables: dict[str, pd.DataFrame]
 
 
-def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPart:
+def ranked_part(judgments: Judgments, name: str | Model, settings: Settings) -> RankedPart:
     """A component of the comparison graph by one member of the family, with further blocks or question effects."""
     level, few = settings.level, settings.few
     found, said = described(judgments, name, settings)
@@ -46,9 +47,8 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
     fitted = refit(name) if found is None else found.member
     if found is None and "question_id" in judgments.frame:
         fitted = replace(fitted, question=judgments.question)
-    name = fitted.model.name
     estimates = found if found is not None and is_usable(found) else fitted
-    if judgments.ordered and name in {*remarks.WITH_POSITIONS, *remarks.WITHOUT_POSITIONS}:
+    if judgments.ordered:
         test = remarks.leaning(estimates, refit, level)
         said += remarks.on_positions(test, level, fitted.model.has_position)
     said += on_rivals(fitted, refit) + remarks.on_fit(estimates) + on_fragility(fitted, comparisons)
@@ -75,7 +75,7 @@ def ranked_part(judgments: Judgments, name: str, settings: Settings) -> RankedPa
     return RankedPart(fitted, said, tables)
 
 
-def described(judgments: Judgments, name: str, settings: Settings) -> tuple[Fit | None, list[str]]:
+def described(judgments: Judgments, name: str | Model, settings: Settings) -> tuple[Fit | None, list[str]]:
     """The fit with further blocks or question effects, where these are asked for; and what to know of it.
 
     Blocks without a maximum are left out, and that is said.
@@ -125,7 +125,9 @@ def with_dependence(
     return (fitted if too_few else fitted.clustered(raw, question)), too_few
 
 
-def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd.DataFrame | None, list[str]]:
+def by_category(
+    judgments: Judgments, name: str | Model, settings: Settings
+) -> tuple[pd.DataFrame | None, list[str]]:
     """The leaderboard of each category, fitted to its judgments alone, and what to know of it.
 
     Of a category whose comparisons fall apart, the largest component.
@@ -148,7 +150,7 @@ def by_category(judgments: Judgments, name: str, settings: Settings) -> tuple[pd
     return (pd.concat(boards, ignore_index=True) if boards else None), said
 
 
-def fitted_member(comparisons: Comparisons, name: str, solver: str = "newton") -> Fit:
+def fitted_member(comparisons: Comparisons, name: str | Model, solver: str = "newton") -> Fit:
     """A member of the family, or a refusal that says what would make it possible.
 
     Raises
@@ -158,8 +160,8 @@ def fitted_member(comparisons: Comparisons, name: str, solver: str = "newton") -
     NoMaximumError
         With the pairs to compare first.
     """
-    if MODELS[name].has_slope and comparisons.covariate is None:
-        raise DataError(f"model {name!r} needs a column of lengths (--column length=NAME names it)")
+    if member(name).has_slope and comparisons.covariate is None:
+        raise DataError(f"model {member(name).name!r} needs a column of lengths (--column length=NAME names it)")
     try:
         return fit(comparisons, name, solver)
     except NoMaximumError as error:

@@ -15,6 +15,7 @@ from judgerank.ranking import kept, panel
 from judgerank.ranking.charts import charts_of
 from judgerank.ranking.evidence import evidence
 from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS
+from judgerank.ranking.formulas import formula
 from judgerank.ranking.record import Record
 from judgerank.ranking.remarks import counted
 from judgerank.ranking.suggestions import CHANCE
@@ -23,23 +24,6 @@ from judgerank.ranking.verdict import verdict
 TEMPLATE = Path(__file__).parent / "ranking.html"
 POINTS = 400  # of the curve from differences of scores to win probabilities
 MOST_PAIRS = 5_000  # pairs whose interval is on the page; of more, those nearest in rank
-MEMBERS = {
-    "btl": "P(i beats j) = sigmoid(s_i - s_j): all judges alike (Bradley and Terry, 1952)",
-    "judge_aware": "P(i beats j, judge k) = sigmoid(gamma_k (s_i - s_j)), gamma_k the judge's discrimination",
-    "length": "P(i beats j, judge k, length z) = sigmoid(exp(alpha_k + beta_k z) (s_i - s_j))",
-    "position_only": "P(first preferred, judge k) = sigmoid(s_first - s_second + b_k), b_k the judge's leaning",
-    "position_aware": "P(first preferred, judge k) = sigmoid(gamma_k (s_first - s_second) + b_k), gamma_k the "
-    "judge's discrimination and b_k its leaning",
-    "position_length": "P(first preferred, judge k, length z) = sigmoid(exp(alpha_k + beta_k z) "
-    "(s_first - s_second) + b_k)",
-}
-TIES = "odds of first, second, tie e^(eta/2) : e^(-eta/2) : nu_k (Davidson, 1970), eta = "
-MEMBERS |= {
-    "btl_ties": f"{TIES}s_first - s_second",
-    "judge_aware_ties": f"{TIES}gamma_k (s_first - s_second), gamma_k the judge's discrimination",
-    "position_aware_ties": f"{TIES}gamma_k (s_first - s_second) + b_k, gamma_k the judge's discrimination and b_k "
-    "its leaning",
-}
 HEADS = {"low": "from", "high": "to", "rank_low": "rank from", "rank_high": "rank to", "judge_model": "judge"}
 HEADS |= {"p_holm": "p, Holm", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width then"}
@@ -294,7 +278,7 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
     name, blocks = fitted.model.name, ", ".join(block.name for block in fitted.blocks)
     adjusted = f" The ranking is adjusted for: {blocks}." if blocks else ""
     return (
-        f"Model {name}: {MEMBERS[name]}; {fitting}, {ties}.{adjusted} "
+        f"Model {name}: {formula(fitted.model)}; {fitting}, {ties}.{adjusted} "
         f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
         f"{counted(fitted.n_parameters, 'free parameter')}. {spread}"
     )

@@ -155,13 +155,13 @@ def held_out(sample: Sample, member: Model) -> tuple[int, FloatArray] | str:
     if why or not sample.folds:
         return why or f"there are fewer than {FOLDS} to leave out"
     try:
-        whole = fit(c.aggregate(), member.name)
+        whole = fit(c.aggregate(), member)
         if whole.status is Status.UNBOUNDED:
             return f"no maximum: a parameter of {listed(whole.unbounded_judges)} runs off to infinity"
         losses = np.zeros(len(c))
         for train, test, rows in sample.folds:
             same = train.judges == c.judges
-            fitted = fit(train, member.name, start=whole.solution.parameters if same else None)
+            fitted = fit(train, member, start=whole.solution.parameters if same else None)
             losses[rows] = test.count * losses_with_ties(fitted, train, test)
     except JudgerankError as error:
         return str(error)

@@ -11,18 +11,19 @@ from judgerank.data.listing import listed
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import has_errors
+from judgerank.model.members import Model
 from judgerank.order.pairs import at_best_known_scale, standardised
 from judgerank.ranking.remarks import p_of
 from judgerank.ranking.settings import EFFECTS, Settings
 
 
-def with_effects(judgments: Judgments, name: str, settings: Settings) -> tuple[Fit, list[str]]:
+def with_effects(judgments: Judgments, name: str | Model, settings: Settings) -> tuple[Fit, list[str]]:
     """The fit of a component, and why it is of another member than was asked for, where it is.
 
     Parameters
     ----------
     judgments : Judgments
-    name : str
+    name : str or Model
         The member. If the user did not choose it, ties become an outcome of their own where there are any.
     settings : Settings
 

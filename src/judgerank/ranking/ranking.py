@@ -13,6 +13,8 @@ from judgerank.data.errors import JudgerankError, NoMaximumError, NotIdentifiedE
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import LONGEST, listed
 from judgerank.fits.presentation import MOST
+from judgerank.model.members import Model
+from judgerank.model.naming import member
 from judgerank.ranking import exports, remarks
 from judgerank.ranking.fits import by_category, ranked_part
 from judgerank.ranking.members import default_member
@@ -150,9 +152,9 @@ def rank(
         Files, a table of pandas, polars, DuckDB or pyarrow, a list of dicts (see `read_judgments`), or pairs
         (winner, loser).
     model : str, optional
-        A member of the family (`judgerank.model.members.MODELS`). By default ``position_aware`` where the order of
-        presentation identifies it, else ``judge_aware``; how well each predicts questions left out is then said
-        beside it.
+        A member of the family (`judgerank.model.members.MODELS`), or a file that defines one. By default
+        ``position_aware`` where the order of presentation identifies it, else ``judge_aware``; how well each
+        predicts questions left out is then said beside it.
     solver : {"newton", "penalised", "adam", "localized"}
     level : float
         Confidence level of the intervals, between 0 and 1.
@@ -197,8 +199,11 @@ def rank(
 def ranked(judgments: Judgments, settings: Settings) -> Ranking:
     """Every component of the comparison graph ranked by itself; `rank` says what is raised."""
     parts = parts_of(judgments)
-    name, said = settings.model, []
-    if name is None:
+    said: list[str] = []
+    name: str | Model
+    if settings.model is not None:
+        name = member(settings.model)
+    else:
         name, why = default_member([part.comparisons for part in parts])
         said.append(why)
     groups = [part.comparisons.models for part in parts]

@@ -17,11 +17,7 @@ from judgerank.engine.solution import Status
 from judgerank.fits.result import Fit
 from judgerank.inference.uncertainty import MOST_PARAMETERS
 from judgerank.inference.wald import likelihood_ratio
-
-# member: the one that adds a leaning of every judge towards the model shown first
-WITH_POSITIONS = {"btl": "position_only", "judge_aware": "position_aware", "length": "position_length"}
-WITH_POSITIONS |= {"judge_aware_ties": "position_aware_ties"}
-WITHOUT_POSITIONS = {larger: smaller for smaller, larger in WITH_POSITIONS.items()}
+from judgerank.model.members import MODELS, Model
 
 
 @dataclass(frozen=True)
@@ -30,8 +26,8 @@ class Leaning:
 
     Attributes
     ----------
-    member : str
-        The one with positions.
+    member : str, optional
+        Name of the one with positions; None if the fitted member has none of that kind among the named ones.
     kind : str
         ``likelihood ratio`` between two maxima; ``Wald`` where fits are shrunk, and are none, and where question
         effects were integrated out.
@@ -41,7 +37,7 @@ class Leaning:
         Judges whose leaning has an interval without zero, all intervals holding at once (Bonferroni).
     """
 
-    member: str
+    member: str | None
     kind: str
     statistic: float
     p_value: float
@@ -50,37 +46,38 @@ class Leaning:
     towards_second: tuple[str, ...] = ()
 
 
-def leaning(fitted: Fit, refit: Callable[[str], Fit], level: float) -> Leaning | str:
+def leaning(fitted: Fit, refit: Callable[[str | Model], Fit], level: float) -> Leaning | str:
     """Test whether the judges lean towards a position, or say why that cannot be seen.
 
     Parameters
     ----------
     fitted : Fit
-        Of a member without positions that has a counterpart with them, or the other way round.
+        Of a member with or without positions; it is compared with its `Model.counterpart`.
     refit : callable
-        Fits another member, given by name, to the same comparisons.
+        Fits another member to the same comparisons.
     level : float
     """
-    name = fitted.model.name
+    member = fitted.model.alone
     try:
-        larger = fitted if fitted.model.has_position else refit(WITH_POSITIONS[name])
+        larger = fitted if fitted.model.has_position else refit(member.counterpart())
         if larger.solution.spread is not None or larger.effects is not None:
             test = _by_covariance(larger)
         else:
-            test = _of_maxima(refit(WITHOUT_POSITIONS[name]) if fitted.model.has_position else fitted, larger)
+            test = _of_maxima(refit(member.counterpart()) if fitted.model.has_position else fitted, larger)
     except NotIdentifiedError:
         return "the order in which models were shown follows the models, so a leaning cannot be told from scores"
     except JudgerankError as error:
         return str(error)
     if test is None:
         return "a fit with and one without positions are not both at a maximum"
+    name = larger.model.name if larger.model.name in MODELS else None
     try:
         rows = larger.confidence_intervals(1 - (1 - level) / len(larger.comparisons.judges))
     except NoIntervalError:
-        return Leaning(larger.model.name, *test)
+        return Leaning(name, *test)
     rows = rows[rows["parameter"] == "position"]
     sides = (tuple(rows[rows["low"] > 0]["name"]), tuple(rows[rows["high"] < 0]["name"]))
-    return Leaning(larger.model.name, *test, *sides)
+    return Leaning(name, *test, *sides)
 
 
 def _of_maxima(smaller: Fit, larger: Fit) -> tuple[str, float, float, int] | None:
@@ -110,9 +107,10 @@ def on_positions(test: Leaning | str, level: float, allowed_for: bool = False) -
         return []
     sides = (("first", test.towards_first), ("second", test.towards_second))
     named = [f"towards the one shown {side}: {listed(names)}" for side, names in sides if names]
-    advice = (
-        f"takes no account of it: model={test.member} does, and" if not allowed_for else "takes account of it;"
-    )
+    advice = "takes account of it;"
+    if not allowed_for:
+        other = "a model with positions" if test.member is None else f"model={test.member}"
+        advice = f"takes no account of it: {other} does, and"
     return [
         f"Judges lean towards a position ({test.kind} {test.statistic:.1f} on {test.degrees_of_freedom} "
         f"degrees of freedom, p {p_of(test.p_value)})" + "".join(f"; {text}" for text in named) + ". The ranking "

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from judgerank.data.errors import ConfigError
 from judgerank.engine.settings import SOLVERS
-from judgerank.model.members import MODELS
-from judgerank.model.naming import all_of
+from judgerank.model.naming import all_of, member
 
 EFFECTS = "effects"
 CLUSTERS = ("question", EFFECTS, "none")
@@ -35,11 +34,12 @@ class Settings:
     blocks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        choices = {"model": (None, *MODELS), "solver": tuple(SOLVERS), "cluster": CLUSTERS}
+        choices = {"solver": tuple(SOLVERS), "cluster": CLUSTERS}
         for name, known in choices.items():
             if getattr(self, name) not in known:
-                listed = ", ".join(str(one) for one in known if one is not None)
-                raise ConfigError(f"there is no {name} {getattr(self, name)!r} (known: {listed})")
+                raise ConfigError(f"there is no {name} {getattr(self, name)!r} (known: {', '.join(known)})")
+        if self.model is not None:
+            member(self.model)
         asked = [*([f"cluster={EFFECTS}"] if self.cluster == EFFECTS else []), *self.blocks[:1]]
         if asked and self.solver not in DESCRIBED:
             raise ConfigError(f"{asked[0]} goes with solver={' or '.join(DESCRIBED)}, not with {self.solver}")

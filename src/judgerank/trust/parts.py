@@ -75,8 +75,8 @@ class Part:
         if not cold and not isinstance(settings, Penalised):
             start = beginning(self.fitted, part, self.fitted.model)
             with suppress(NoMaximumError):  # a climb does not turn an order round that a single judge gives
-                return Part(self.whole, left, fit(part, self.fitted.model.name, settings, start))
-        return Part(self.whole, left, fit(part, self.fitted.model.name, settings))
+                return Part(self.whole, left, fit(part, self.fitted.model, settings, start))
+        return Part(self.whole, left, fit(part, self.fitted.model, settings))
 
     @cached_property
     def influence(self) -> Influence:

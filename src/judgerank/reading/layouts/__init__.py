@@ -1,36 +1,37 @@
 """Layouts of judgments, each with what tells it from the others and how it is read; one is recognised, or none.
 
-To add one: a `Layout` in the module of its family, listed there.
+To add one: a module in this folder whose ``LAYOUTS`` holds it (docs/extend/layout.md).
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.listing import listed
-from judgerank.reading.layouts.games import GAMES
-from judgerank.reading.layouts.preferences import PREFERENCES
-from judgerank.reading.layouts.promptfoo import PROMPTFOO
-from judgerank.reading.layouts.runs import OF_RUNS
-from judgerank.reading.layouts.score_tables import SCORE_TABLE, SCORE_TABLES
-from judgerank.reading.layouts.scores import SCORED
+from judgerank.reading.layouts.score_tables import SCORE_TABLE
 from judgerank.reading.layouts.spelling import alike, as_usual, refuse_doubtful
 from judgerank.reading.layouts.table import OF_SCORES, Layout, Table
-from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER, TABLES
+from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER
 from judgerank.reading.layouts.texts import is_whole
-from judgerank.reading.layouts.unordered import UNORDERED
 
-LAYOUTS: tuple[Layout, ...] = (
-    *TABLES,
-    *GAMES,
-    *PREFERENCES,
-    *OF_RUNS,
-    *SCORED,
-    *PROMPTFOO,
-    *SCORE_TABLES,
-    *UNORDERED,
-)
+FIRST = ("tables", "games", "preferences", "runs", "scores", "promptfoo", "score_tables", "unordered")
+
+
+def _discovered() -> tuple[Layout, ...]:
+    """The layouts of every module of this folder: those of `FIRST` in that order, then others by their names.
+
+    The order is that in which a refusal lists them; which one is recognised does not depend on it.
+    """
+    others = [module.name for module in iter_modules(__path__) if module.name not in FIRST]
+    modules = [import_module(f"{__name__}.{name}") for name in (*FIRST, *sorted(others))]
+    return tuple(layout for module in modules for layout in getattr(module, "LAYOUTS", ()))
+
+
+LAYOUTS = _discovered()
 MOST_COLUMNS = 2_000
 __all__ = ["LAYOUTS", "Layout", "Table", "recognised"]
 

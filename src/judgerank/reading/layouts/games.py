@@ -122,4 +122,4 @@ ARENA_HARD = Layout(
     lacks_baseline=_lacks_baseline,
     known=AGAINST,
 )
-GAMES = (FASTCHAT, ARENA_HARD)
+LAYOUTS = (FASTCHAT, ARENA_HARD)

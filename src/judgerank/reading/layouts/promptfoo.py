@@ -113,7 +113,7 @@ def _is_report(columns: frozenset[str], table: Table) -> bool:
     return isinstance(first, Mapping) and "results" in first
 
 
-PROMPTFOO = (
+LAYOUTS = (
     Layout(
         "promptfoo's report",
         ("results", "config"),

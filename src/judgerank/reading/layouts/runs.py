@@ -221,4 +221,4 @@ RUNS = Layout(
     known={},
     reads=("swap",),
 )
-OF_RUNS = (BATTLES, REPORTS, RUNS)
+LAYOUTS = (BATTLES, REPORTS, RUNS)

@@ -270,4 +270,4 @@ HARNESS = Layout(
     known={},
     reads=("metrics", "filter", "doc_hash"),
 )
-SCORED = (INSPECT, HARNESS)
+LAYOUTS = (INSPECT, HARNESS)

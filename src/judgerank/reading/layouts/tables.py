@@ -198,4 +198,4 @@ WIDE = Layout(
     remark="Each column of answers is a judge; without a column of questions, a row is one.",
     known=_pair_and_question(),
 )
-TABLES = (PAPER, ARENA, LLMFAO, ONE_HOT_WINNER, WIDE)
+LAYOUTS = (PAPER, ARENA, LLMFAO, ONE_HOT_WINNER, WIDE)

@@ -136,7 +136,7 @@ def _has_no_names(columns: frozenset[str], table: Table) -> bool:
     return _is_pair(columns, table) and columns.isdisjoint({name for pair in PAIRS for name in pair})
 
 
-UNORDERED = (
+LAYOUTS = (
     *(_layout(won, lost, _is_pair) for won, lost in PAIRS),
     _layout(*TEXTS, _has_no_names),
 )

@@ -1,0 +1,69 @@
+"""Load a user's own code: a module by its file, or one object of it."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from judgerank.data.errors import ConfigError
+
+ENDING = ".py"
+
+
+def is_file(name: str) -> bool:
+    """Whether a name is that of a Python file, alone or with an object of it (``FILE.py:NAME``)."""
+    return name.partition(":")[0].endswith(ENDING)
+
+
+def from_file(name: str, what: str) -> ModuleType:
+    """Run a Python file and return it as a module.
+
+    Parameters
+    ----------
+    name : str
+        Path of the file.
+    what : str
+        What the file should hold, for the message if there is no such file.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such file, or it raises an exception.
+    """
+    path = Path(name).resolve()
+    own = f"judgerank_file_{path.stem}"  # no other module's name, so that none is replaced
+    spec = spec_from_file_location(own, path) if path.is_file() else None
+    if spec is None or spec.loader is None:
+        raise ConfigError(f"there is no file {name} that holds {what}")
+    module = module_from_spec(spec)
+    sys.modules[own] = module  # dataclasses of the file look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ConfigError(f"{name} ends in {type(error).__name__}: {error}") from error
+    return module
+
+
+def object_of(name: str, default: str, what: str) -> Any:
+    """One object of a Python file.
+
+    Parameters
+    ----------
+    name : str
+        ``FILE.py:OBJECT``, or ``FILE.py`` for the object called `default`.
+    default, what : str
+        As in `from_file`.
+
+    Raises
+    ------
+    ConfigError
+        As `from_file`, or if the file does not define the object.
+    """
+    file, _, own = name.partition(":")
+    module, own = from_file(file, what), own or default
+    if not hasattr(module, own):
+        raise ConfigError(f"{file} defines no {own}: it should hold {what}")
+    return getattr(module, own)
