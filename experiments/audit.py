@@ -16,7 +16,7 @@ import yaml
 from omegaconf import DictConfig
 
 from judgerank.data.errors import DataUnavailableError
-from judgerank.plots.style import save_figures
+from judgerank.plots.looks import save_figures
 from judgerank.writing.publishing import STORED_FORMAT, replace_file, staged
 from replication import plots, published
 from replication.auditing.article import written

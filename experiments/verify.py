@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, open_dict
 
 from judgerank.data.errors import ConfigError, DataUnavailableError, NotAsStoredError
-from judgerank.plots.style import save_figures
+from judgerank.plots.looks import save_figures
 from judgerank.writing.publishing import staged
 from replication.config import ROOT, main, script_of
 from replication.legends import looks, wrong_labels

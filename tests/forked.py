@@ -23,7 +23,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from judgerank.pages import charts
+from judgerank.pages import embedded as charts
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = [sys.executable, "-W", "error::RuntimeWarning"]

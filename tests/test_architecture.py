@@ -61,7 +61,7 @@ LAYERS = [
 # imported by the function that needs it, and not before: loading it takes time, and no stored number depends on it
 WHEN_ASKED = {
     ("judgerank.cli.collect", "judgerank.collecting.checking"),
-    ("judgerank.cli.collect", "judgerank.collecting.panels"),
+    ("judgerank.cli.collect", "judgerank.collecting.panel_files"),
     ("judgerank.cli.collect", "judgerank.collecting.run"),
     ("judgerank.cli.collect", "judgerank.collecting.settings"),
     ("judgerank.fits.fit", "judgerank.reading.read"),

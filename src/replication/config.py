@@ -18,7 +18,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, JudgerankError
-from judgerank.engine.settings import Settings, kind
+from judgerank.engine.solvers import Settings, kind
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from replication.schemas import register

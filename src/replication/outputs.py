@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.errors import ConfigError, DataUnavailableError
 from judgerank.data.judgments import Judgments
-from judgerank.plots.style import save_figures
+from judgerank.plots.looks import save_figures
 from judgerank.reading.read import read_judgments
 from judgerank.writing.publishing import locked, recover, staged
 from replication.config import ROOT

@@ -16,8 +16,8 @@ from judgerank.data.errors import JudgerankError, NoIntervalError, NoMaximumErro
 from judgerank.engine.adam import Adam
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
-from judgerank.engine.settings import Settings, kind, maximise
 from judgerank.engine.solution import Status
+from judgerank.engine.solvers import Settings, kind, maximise
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald

@@ -20,7 +20,7 @@ from scipy.special import expit
 import judgerank
 from judgerank import Adam, ConfigError, DataError, Localized, Penalised, fit, load, pairwise
 from judgerank.data import errors as named_errors
-from judgerank.engine.settings import SOLVERS
+from judgerank.engine.solvers import SOLVERS
 from judgerank.model.members import MODELS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,8 +11,8 @@ from scipy.special import expit, log_expit
 from judgerank import fit, people_report
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.people.anchor import anchored_by_people, disagreement
-from judgerank.people.asking import next_items, next_pairs
 from judgerank.people.items import Items, items_of
+from judgerank.people.next_items import next_items, next_pairs
 from judgerank.people.reference import on_scale_of
 from judgerank.reading.read import judgments_of
 from replication.people import drawn, human_scale, voted_once

@@ -10,7 +10,7 @@ from scipy.special import expit
 from judgerank import Comparisons, effective_judges, fit, fragility
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.trust.influence import Influence
-from judgerank.trust.parts import judgments_as_units, whole_part
+from judgerank.trust.refits import judgments_as_units, whole_part
 from judgerank.trust.removal import APART, forecast, smallest, swapped
 from tests.real_data import needs_data
 from tests.study.test_config import composed

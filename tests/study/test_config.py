@@ -12,7 +12,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.engine.adam import Adam
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
-from judgerank.engine.settings import kind
+from judgerank.engine.solvers import kind
 from judgerank.model.members import BTL
 from replication.config import CONF, ROOT, explained, simulation_settings, solver_settings
 from replication.schemas.ranges import require_known_and_in_range

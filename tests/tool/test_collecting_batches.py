@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from judgerank.collecting.batches import forms
+from judgerank.collecting.batches import providers as forms
 from tests.forked import Forked
 from tests.tool.batch_endpoint import Batching, whole
 from tests.tool.collecting import KEY, TOTAL, Done, collected, judgments, rows, started

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from judgerank.collecting.batches.forms import FORMS
+from judgerank.collecting.batches.providers import FORMS
 from judgerank.collecting.client import Client, JudgeRefused
 from judgerank.collecting.guard import guarded, let_through
 from judgerank.collecting.line import Line

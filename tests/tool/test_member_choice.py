@@ -14,8 +14,8 @@ from judgerank.model.members import MODELS
 from judgerank.model.simulate import generator
 from judgerank.order.pairs import at_best_known_scale, standardised
 from judgerank.ranking import prediction
-from judgerank.ranking.members import DEFAULT
 from judgerank.ranking.prediction import FOLDS, compared, held_out, mean_of, sample_of
+from judgerank.ranking.rivals import DEFAULT
 from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file
 from tests.real_data import FILES, needs_data

@@ -15,7 +15,7 @@ from judgerank import fit, load, pairwise, rank, rank_intervals
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError, NotIdentifiedError
 from judgerank.model.simulate import generator
 from judgerank.order.pairs import orders
-from judgerank.ranking import question_effects
+from judgerank.ranking import with_effects as question_effects
 from judgerank.ranking.candidates import half_information
 from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import judgments_of

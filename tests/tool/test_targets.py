@@ -15,7 +15,7 @@ from judgerank import fit, load, rank
 from judgerank.cli import app
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits.storing import is_saved
-from judgerank.pages import charts
+from judgerank.pages import embedded as charts
 from judgerank.writing.sidecars import JOURNAL, STAGING, digest, is_marked, mark_of
 from judgerank.writing.targets import Outputs
 from tests.tool.command import environment, judgerank

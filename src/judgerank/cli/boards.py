@@ -9,7 +9,7 @@ import typer
 
 from judgerank.boards import moving
 from judgerank.boards.comparing import compare
-from judgerank.boards.telling import difference_text, placement_text
+from judgerank.boards.reported import difference_text, placement_text
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,

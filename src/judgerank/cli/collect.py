@@ -127,7 +127,7 @@ def collect(
         )
     try:
         from judgerank.collecting.checking import checked, read_settings
-        from judgerank.collecting.panels import read_panel
+        from judgerank.collecting.panel_files import read_panel
         from judgerank.collecting.run import collect as run
         from judgerank.collecting.settings import Collection, Prompt
     except ModuleNotFoundError as error:

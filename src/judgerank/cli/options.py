@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from judgerank.data.modules import is_file
-from judgerank.engine.settings import SOLVERS
+from judgerank.engine.solvers import SOLVERS
 from judgerank.model.members import MODELS
 from judgerank.reading.forms import READERS
 from judgerank.reading.layouts.doubled import COPIES

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from judgerank.boards.telling import about_of
+from judgerank.boards.reported import about_of
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
@@ -34,9 +34,9 @@ from judgerank.cli.terminal import say
 from judgerank.data.errors import ConfigError
 from judgerank.fits.storing import content, is_saved
 from judgerank.model.naming import known
+from judgerank.ranking.choices import CLUSTERS, Settings
 from judgerank.ranking.exports import FORMS, TABLES, Export, contents, export_of
 from judgerank.ranking.ranking import ranked
-from judgerank.ranking.settings import CLUSTERS, Settings
 from judgerank.ranking.writing import SECTION
 from judgerank.reading.files import paths_of, place_of, plain, title_of
 from judgerank.reading.read import read_judgments

@@ -27,7 +27,7 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.cli.terminal import say
-from judgerank.ranking.settings import Settings
+from judgerank.ranking.choices import Settings
 from judgerank.ranking.trust_report import SECTION, trust_report
 from judgerank.reading.files import paths_of, place_of, plain
 from judgerank.reading.read import read_judgments

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from judgerank.collecting.batches.forms import FORMS
+from judgerank.collecting.batches.providers import FORMS
 from judgerank.collecting.checking import Settings
 from judgerank.collecting.functions import PYTHON, require_function
 from judgerank.collecting.inherited import inherited

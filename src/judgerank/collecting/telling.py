@@ -12,7 +12,7 @@ from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import estimated, expected_seconds
 from judgerank.collecting.identity import substituted
 from judgerank.collecting.ledger import Ledger, Record
-from judgerank.collecting.report import biased, duration, happened, money, piloted, several, unfetched
+from judgerank.collecting.outcome import biased, duration, happened, money, piloted, several, unfetched
 from judgerank.collecting.study import Study
 from judgerank.collecting.tasks import Task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import split
-from judgerank.engine.settings import Settings
+from judgerank.engine.solvers import Settings
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.model.members import Model

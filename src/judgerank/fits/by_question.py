@@ -20,8 +20,8 @@ from judgerank.reading.files import Files
 from judgerank.reading.large.cells import cells_of, checked, comparisons_of, places_of
 from judgerank.reading.large.engine import MEMORY, Batch, Engine, session
 from judgerank.reading.large.faults import refuse
-from judgerank.reading.large.names import Names
-from judgerank.reading.large.rows import FAULT, Columns, Rows, rows_of
+from judgerank.reading.large.labels import Names
+from judgerank.reading.large.numbered import FAULT, Columns, Rows, rows_of
 
 LARGEST_WEIGHT = 18  # of a question: larger ones are rarer than a double can tell
 

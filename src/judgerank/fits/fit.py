@@ -18,8 +18,8 @@ from judgerank.engine import runaway
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
-from judgerank.engine.settings import Settings, maximise, settings_of
 from judgerank.engine.solution import Solution
+from judgerank.engine.solvers import Settings, maximise, settings_of
 from judgerank.fits.certified import require_maximum_in_play
 from judgerank.fits.further import with_blocks
 from judgerank.fits.question_effects import with_question_effects
@@ -63,7 +63,7 @@ def fit(
         The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, the exact solver over a
         box (for the judge-aware model), or shrinkage toward the panel; the last two always have an estimate.
         A name takes its default settings, for Adam the published ones; ``Newton(tolerance=1e-9)`` sets others.
-        A solver of your own is any object with a method `maximise` (`judgerank.engine.settings.Solver`).
+        A solver of your own is any object with a method `maximise` (`judgerank.engine.solvers.Solver`).
     start : Parameters or Fit, optional
         Where the climb begins. Parameters are those of data that these are a resample of: the maximum is then the
         one reached from there. A fit is that of a part of these comparisons, of some of their models and judges

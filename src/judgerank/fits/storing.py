@@ -20,8 +20,8 @@ from scipy.sparse import csr_array
 from judgerank.data.arrays import AnyArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.engine.settings import SOLVERS
 from judgerank.engine.solution import Rival, Solution, Status
+from judgerank.engine.solvers import SOLVERS
 from judgerank.engine.sums import Evaluation
 from judgerank.inference.effects import QuestionEffects
 from judgerank.model.block import Placed, Role

@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.engine.settings import Settings
 from judgerank.engine.solution import Solution, Status
+from judgerank.engine.solvers import Settings
 from judgerank.inference.effects import Averaged, QuestionEffects
 from judgerank.model.block import Role
 from judgerank.model.law import Law

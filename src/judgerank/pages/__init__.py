@@ -1,6 +1,6 @@
 """Pages as single HTML files that need nothing beside them: a frame, tables that sort and search, charts."""
 
 from judgerank.pages.frame import render
-from judgerank.pages.tables import Cell, Column, Shown, shown
+from judgerank.pages.sortable import Cell, Column, Shown, shown
 
 __all__ = ["Cell", "Column", "Shown", "render", "shown"]

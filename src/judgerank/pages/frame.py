@@ -11,7 +11,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from judgerank.pages.charts import Chart, library
+from judgerank.pages.embedded import Chart, library
 
 HERE = Path(__file__).parent
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from judgerank.pages.charts import Chart, library
+from judgerank.pages.embedded import Chart, library
 from judgerank.ranking import panel
 from judgerank.ranking.record import Record
 from judgerank.writing.extras import needed

@@ -16,10 +16,10 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed, shortened
 from judgerank.model.members import MODELS, Model
 from judgerank.ranking import remarks
+from judgerank.ranking.choices import Settings
+from judgerank.ranking.components import links_between, never_compared, parts_of
 from judgerank.ranking.fits import fitted_member
-from judgerank.ranking.members import default_member
-from judgerank.ranking.parts import links_between, never_compared, parts_of
-from judgerank.ranking.settings import Settings
+from judgerank.ranking.rivals import default_member
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
 from judgerank.reading.forms import opened
 from judgerank.reading.layouts import Layout, Table, recognised

@@ -13,21 +13,21 @@ from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError, No
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
+from judgerank.fits.said import sentences
 from judgerank.fits.standings import has_errors, leaderboard, orders_of, pairs
-from judgerank.fits.telling import sentences
 from judgerank.fits.testing import without_blocks
 from judgerank.model.members import Model
 from judgerank.model.naming import member
 from judgerank.ranking import panel, remarks
+from judgerank.ranking.adjusted import block_tables
 from judgerank.ranking.bands import with_bands
 from judgerank.ranking.categories import categories_of
-from judgerank.ranking.further import block_tables
-from judgerank.ranking.members import on_rivals
-from judgerank.ranking.parts import parts_of
-from judgerank.ranking.question_effects import is_usable, on_effects, with_effects
-from judgerank.ranking.settings import EFFECTS, Settings
+from judgerank.ranking.choices import EFFECTS, Settings
+from judgerank.ranking.components import parts_of
+from judgerank.ranking.rivals import on_rivals
 from judgerank.ranking.suggestions import bounding_comparisons, first_links, next_comparisons
-from judgerank.trust.telling import on_fragility
+from judgerank.ranking.with_effects import is_usable, on_effects, with_effects
+from judgerank.trust.findings import on_fragility
 
 
 class RankedPart(NamedTuple):

@@ -16,13 +16,13 @@ from judgerank.fits.presentation import MOST
 from judgerank.model.members import Model
 from judgerank.model.naming import member
 from judgerank.ranking import exports, remarks
+from judgerank.ranking.choices import Settings
+from judgerank.ranking.components import across, links_between, never_compared, parts_of, together
 from judgerank.ranking.fits import by_category, ranked_part
-from judgerank.ranking.members import default_member
 from judgerank.ranking.page import to_html
-from judgerank.ranking.parts import across, links_between, never_compared, parts_of, together
 from judgerank.ranking.prediction import compared
 from judgerank.ranking.record import Record
-from judgerank.ranking.settings import Settings
+from judgerank.ranking.rivals import default_member
 from judgerank.ranking.writing import write
 from judgerank.reading.files import behind
 from judgerank.reading.read import Source, read_judgments

@@ -8,7 +8,7 @@ import pandas as pd
 
 from judgerank.data.judgments import Judgments
 from judgerank.fits.result import Fit
-from judgerank.ranking.settings import Settings
+from judgerank.ranking.choices import Settings
 
 
 @dataclass(frozen=True, eq=False)

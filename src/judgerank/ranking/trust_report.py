@@ -14,14 +14,14 @@ from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
+from judgerank.ranking.choices import Settings
+from judgerank.ranking.components import parts_of
 from judgerank.ranking.fits import fitted_member
-from judgerank.ranking.members import default_member
-from judgerank.ranking.parts import parts_of
-from judgerank.ranking.settings import Settings
+from judgerank.ranking.rivals import default_member
 from judgerank.reading.files import behind
 from judgerank.trust.effective import EffectiveJudges, effective_judges
+from judgerank.trust.findings import neighbours, on_panel, top_sentence
 from judgerank.trust.fragility import Fragility, fragility
-from judgerank.trust.telling import neighbours, on_panel, top_sentence
 from judgerank.writing.publishing import staged, versions
 from judgerank.writing.spreadsheets import csv_of
 from judgerank.writing.targets import Outputs

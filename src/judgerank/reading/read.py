@@ -19,10 +19,10 @@ from judgerank.reading.hub import on_revisions
 from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.doubled import require_copies, without_copies
 from judgerank.reading.layouts.names import named_once, on_questions, require_names, with_answers
+from judgerank.reading.layouts.recognised import on_reading, winner_written
 from judgerank.reading.layouts.scores import paired
 from judgerank.reading.layouts.swaps import shown_as_told
 from judgerank.reading.layouts.table import ASK, COLUMNS, ONE_JUDGE, require_models
-from judgerank.reading.layouts.telling import on_reading, winner_written
 from judgerank.reading.layouts.unordered import by_name, won_lost
 from judgerank.reading.layouts.words import ANSWERS, meanings
 from judgerank.reading.tabular import Pairs, Tabular, are_pairs, frame_of, is_tabular, refuse_other

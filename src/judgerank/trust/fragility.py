@@ -15,7 +15,7 @@ from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.fits.given import raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import separated
-from judgerank.trust.parts import Part, Units, judges_as_units, judgments_as_units, questions_as_units, whole_part
+from judgerank.trust.refits import Part, Units, judges_as_units, judgments_as_units, questions_as_units, whole_part
 from judgerank.trust.removal import Goal, Removal, forecast, open_pair, rows_of, smallest, swapped
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import JudgerankError
-from judgerank.trust.parts import Part, Units
+from judgerank.trust.refits import Part, Units
 
 MOST = 0.5  # share of the judgments or the questions beyond which no set is sought
 LONGEST = 200  # refits for one set

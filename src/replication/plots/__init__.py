@@ -1,7 +1,7 @@
 """How stored tables become figures. Nothing here computes a result or draws a random number."""
 
 from judgerank.plots.colours import NAMES
-from judgerank.plots.style import PAGE, REFERENCES, canvas, label_points, short
+from judgerank.plots.looks import PAGE, REFERENCES, canvas, label_points, short
 from replication.plots.adaptive import adaptive
 from replication.plots.coverage import coverage
 from replication.plots.data import pair_heatmap, prompt

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from judgerank.plots.colours import shades
-from judgerank.plots.style import PAGE, canvas
+from judgerank.plots.looks import PAGE, canvas
 
 RULES = {
     "random": "at random",

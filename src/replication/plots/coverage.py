@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from judgerank.plots.colours import COLOURS, MARKERS, NAMES
-from judgerank.plots.style import PAGE, canvas
+from judgerank.plots.looks import PAGE, canvas
 from replication.plots.simulations import draws_of, named_once, settings_in
 
 LOOKS = {  # hollow and dashed: the intervals of the same fit, held against another truth

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.style import PAGE, canvas, short
+from judgerank.plots.looks import PAGE, canvas, short
 
 COUNTED = 20  # models at most for the counts to be legible in their cells
 

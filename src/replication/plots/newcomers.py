@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
-from judgerank.plots.style import PAGE, canvas
+from judgerank.plots.looks import PAGE, canvas
 
 
 def newcomers(left_out: pd.DataFrame, placed: pd.DataFrame | None, title: str) -> Figure:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, MARKERS, shades
-from judgerank.plots.style import PAGE, canvas, name_rows
+from judgerank.plots.looks import PAGE, canvas, name_rows
 
 
 def blocks(rows: pd.DataFrame, coverage: pd.DataFrame | None, title: str) -> Figure:

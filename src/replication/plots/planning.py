@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from judgerank.plots.colours import COLOURS, shades
-from judgerank.plots.style import PAGE, canvas
+from judgerank.plots.looks import PAGE, canvas
 
 POWER_NAMES = {
     "pair_power": "the pair, by itself",

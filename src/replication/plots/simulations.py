@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
-from judgerank.plots.style import PAGE, canvas
+from judgerank.plots.looks import PAGE, canvas
 
 ERROR_LABELS = {"score": "mean squared error\nof s", "log_discrimination": "mean squared error\nof log gamma"}
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, MARKERS, shades
-from judgerank.plots.style import PAGE, canvas
+from judgerank.plots.looks import PAGE, canvas
 
 # way, column, label, look
 JUDGE_AWARE = {"color": COLOURS["judge_aware"], "fmt": MARKERS["judge_aware"]}

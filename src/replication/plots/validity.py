@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, shades
-from judgerank.plots.style import PAGE, canvas
+from judgerank.plots.looks import PAGE, canvas
 
 TESTS = {"wald": "Wald test alone", "both": "both tests"}
 PANELS = (

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Sequence
 
 from tqdm import tqdm
 
-from judgerank.collecting.batches.forms import FORMS, Form, Result
 from judgerank.collecting.batches.pending import Pending, Submission, custom_id, new_name
+from judgerank.collecting.batches.providers import FORMS, Form, Result
 from judgerank.collecting.batches.server import Server
 from judgerank.collecting.client import AttemptFailed, Refused
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import BudgetSpent
 from judgerank.collecting.ledger import task_of
 from judgerank.collecting.line import shortened
-from judgerank.collecting.report import money
+from judgerank.collecting.outcome import money
 from judgerank.collecting.tasks import Task
 
 log = logging.getLogger("judgerank")

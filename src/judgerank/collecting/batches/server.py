@@ -16,8 +16,8 @@ from urllib.parse import quote
 import httpx
 import tenacity
 
-from judgerank.collecting.batches.forms import Batch, Call, Form, Result
 from judgerank.collecting.batches.pending import Submission, custom_id
+from judgerank.collecting.batches.providers import Batch, Call, Form, Result
 from judgerank.collecting.client import AttemptFailed, Client, Refused
 from judgerank.collecting.line import LARGEST_BODY
 from judgerank.collecting.settings import Judge

@@ -14,8 +14,8 @@ from judgerank.data.errors import DataError
 from judgerank.reading.files import Files, named
 from judgerank.reading.large.engine import MEMORY, Batch, Engine, session
 from judgerank.reading.large.faults import refuse
-from judgerank.reading.large.names import DROPPED, Names
-from judgerank.reading.large.rows import FAULT, Columns, Rows, rows_of
+from judgerank.reading.large.labels import DROPPED, Names
+from judgerank.reading.large.numbered import FAULT, Columns, Rows, rows_of
 
 ALIKE = "count(*) AS many, sum(answer::DOUBLE) AS wins"  # of records that count once: a quarter less time
 SUMS = "sum(times) AS many, sum(answer * times) AS wins"

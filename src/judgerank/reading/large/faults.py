@@ -9,8 +9,8 @@ import pandas as pd
 from judgerank.data.errors import DataError
 from judgerank.reading.files import named
 from judgerank.reading.large.engine import Engine
-from judgerank.reading.large.names import value_of
-from judgerank.reading.large.rows import FAULT, Rows
+from judgerank.reading.large.labels import value_of
+from judgerank.reading.large.numbered import FAULT, Rows
 from judgerank.reading.large.sources import Source, table
 from judgerank.reading.layouts import Table
 from judgerank.reading.read import judgments_from

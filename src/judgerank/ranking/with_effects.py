@@ -13,8 +13,8 @@ from judgerank.fits.result import Fit
 from judgerank.fits.standings import has_errors
 from judgerank.model.members import Model
 from judgerank.order.pairs import at_best_known_scale, standardised
+from judgerank.ranking.choices import EFFECTS, Settings
 from judgerank.ranking.remarks import p_of
-from judgerank.ranking.settings import EFFECTS, Settings
 
 
 def with_effects(judgments: Judgments, name: str | Model, settings: Settings) -> tuple[Fit, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from judgerank.data.errors import ConfigError
-from judgerank.engine.settings import SOLVERS
+from judgerank.engine.solvers import SOLVERS
 from judgerank.model.naming import all_of, member
 
 EFFECTS = "effects"

@@ -9,7 +9,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.frames import LARGEST_COUNT
 from judgerank.reading.files import Files, named
 from judgerank.reading.large.engine import Engine
-from judgerank.reading.large.names import NULL, Names, coded
+from judgerank.reading.large.labels import NULL, Names, coded
 from judgerank.reading.large.sources import Source, sources_of, table, unexpected
 from judgerank.reading.layouts import Table, recognised
 from judgerank.reading.layouts.table import ASK, COUNTS
