@@ -18,11 +18,11 @@ from omegaconf import DictConfig, OmegaConf
 from threadpoolctl import threadpool_limits
 
 from judgerank import Comparisons, fit
-from judgerank.data.errors import MethodUnavailableError
 from judgerank.engine.sums import evaluate
 from judgerank.model.members import BTL, JUDGE_AWARE, Parameters
 from judgerank.model.simulate import generator
 from replication.config import main, solver_settings
+from replication.errors import MethodUnavailableError
 from replication.measuring import (
     against_blocks,
     against_further,

@@ -15,8 +15,8 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig
 
-from judgerank.data.errors import NotAsStoredError
 from replication.config import ROOT, main
+from replication.errors import NotAsStoredError
 from replication.launching import launched
 from replication.verifying import Difference, compare
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from judgerank.data.errors import NotAsStoredError
 from judgerank.writing.publishing import replace_file
 from replication.auditing.smoke import HERE, Layered, compared, smoke_page
 from replication.config import ROOT, main
+from replication.errors import NotAsStoredError
 from replication.launching import launched
 from replication.pages import whole_page
 

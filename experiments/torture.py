@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.data.errors import NotAsStoredError
 from judgerank.writing.publishing import staged
 from replication.config import ROOT, main
+from replication.errors import NotAsStoredError
 from replication.records import provenance, write_record
 from replication.replicate import Study
 from replication.tables import Table

@@ -20,10 +20,11 @@ from matplotlib import image
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, open_dict
 
-from judgerank.data.errors import ConfigError, DataUnavailableError, NotAsStoredError
+from judgerank.data.errors import ConfigError, DataUnavailableError
 from judgerank.plots.looks import save_figures
 from judgerank.writing.publishing import staged
 from replication.config import ROOT, main, script_of
+from replication.errors import NotAsStoredError
 from replication.legends import looks, wrong_labels
 from replication.outputs import folder_of, load_section_data, suffix_of
 from replication.records import RECORD, VERSIONED, provenance, write_record

@@ -13,17 +13,14 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.boards.moving import place
     from judgerank.data.comparisons import Comparisons
     from judgerank.data.errors import (
-        ChecksumError,
         ConfigError,
         DataError,
         DataUnavailableError,
         DisconnectedError,
         EndpointError,
         JudgerankError,
-        MethodUnavailableError,
         NoIntervalError,
         NoMaximumError,
-        NotAsStoredError,
         NotIdentifiedError,
     )
     from judgerank.engine.adam import Adam
@@ -51,9 +48,8 @@ _FROM = {
     "boards.moving": ["place"],
     "data.comparisons": ["Comparisons"],
     "data.errors": [
-        *("ChecksumError", "ConfigError", "DataError", "DataUnavailableError", "DisconnectedError"),
-        *("EndpointError", "JudgerankError", "MethodUnavailableError", "NoIntervalError", "NoMaximumError"),
-        *("NotAsStoredError", "NotIdentifiedError"),
+        *("ConfigError", "DataError", "DataUnavailableError", "DisconnectedError", "EndpointError"),
+        *("JudgerankError", "NoIntervalError", "NoMaximumError", "NotIdentifiedError"),
     ],
     "fits.fit": ["fit"],
     "ranking.ranking": ["rank"],
@@ -76,7 +72,6 @@ _MODULE = {name: module for module, names in _FROM.items() for name in names}
 __all__ = [
     "Adam",
     "Block",
-    "ChecksumError",
     "Comparisons",
     "ConfigError",
     "DataError",
@@ -86,11 +81,9 @@ __all__ = [
     "Fit",
     "JudgerankError",
     "Localized",
-    "MethodUnavailableError",
     "Newton",
     "NoIntervalError",
     "NoMaximumError",
-    "NotAsStoredError",
     "NotIdentifiedError",
     "Penalised",
     "Records",

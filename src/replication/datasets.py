@@ -13,12 +13,13 @@ from pathlib import Path
 import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import ChecksumError, DataError, DataUnavailableError
+from judgerank.data.errors import DataError, DataUnavailableError
 from judgerank.data.frames import COLUMNS, question_name
 from judgerank.data.judgments import Judgments
 from judgerank.reading.hub import PART, PREFIX, Place, about, is_hub, load_rows
 from judgerank.reading.read import read_judgments
 from replication.config import ROOT
+from replication.errors import ChecksumError
 from replication.schemas.dataset import Dataset
 
 DIMENSIONS = ("instruction_following", "honesty", "truthfulness", "helpfulness")

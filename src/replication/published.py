@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.data.errors import ChecksumError, DataUnavailableError
+from judgerank.data.errors import DataUnavailableError
+from replication.errors import ChecksumError
 
 TABLES = files("replication") / "published_tables"
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ from scipy.special import expit, log_expit, logit
 
 from judgerank import Comparisons, Status, fit
 from judgerank.data.errors import JudgerankError
-from judgerank.engine.newton import Newton, newton_step
+from judgerank.engine.newton import Newton, _line_search, newton_step
 from judgerank.engine.search import maximise
 from judgerank.engine.solution import unerring_judges
 from judgerank.engine.sums import evaluate
@@ -476,3 +476,20 @@ def test_no_point_near_the_maximum_of_a_small_panel_is_higher(simulated):
             scores, gamma = found.scores.to_numpy(), found.discrimination.to_numpy()
             shaken = scores + 0.02 * rng.normal(size=len(scores)), gamma * rng.uniform(0.98, 1.02, len(gamma))
             assert scipy_closed(cells, *shaken) <= found.log_likelihood + 1e-8
+
+
+def test_a_step_may_fall_by_rounding_and_by_no_more():
+    """At a maximum every step falls; one a thousand times rounding is not taken."""
+    rng = np.random.default_rng(3)
+    i, j = np.array([rng.permutation(5)[:2] for _ in range(4000)]).T
+    k, s, gamma = rng.integers(3, size=4000), np.linspace(1, -1, 5), np.array([0.5, 1.0, 2.0])
+    y = (rng.random(4000) < expit(gamma[k] * (s[i] - s[j]))).astype(float)
+    names = tuple(f"m{x}" for x in range(5)), tuple(f"j{x}" for x in range(3))
+    found = fit(Comparisons(*names, i, j, k, y))
+    cells, at = found.comparisons, found.solution.parameters
+    here = evaluate(cells, JUDGE_AWARE, at, "observed")
+    step = Parameters(1e-4 * rng.normal(size=5), np.zeros((1, 3)))
+    tried = evaluate(cells, JUDGE_AWARE, Parameters(at.scores + step.scores, at.judges)).log_likelihood
+    assert tried < here.log_likelihood - 1e-10 * abs(here.log_likelihood)
+    _, there = _line_search(cells, JUDGE_AWARE, at, here, step, (-1.0, 1.0))
+    assert there.log_likelihood >= here.log_likelihood - 1e-12 * abs(here.log_likelihood)

@@ -307,3 +307,44 @@ def test_clusters_must_be_of_the_comparisons_fitted(raw, fitted):
         fitted.clustered(raw, np.zeros(len(raw), int))
     with pytest.raises(DataError, match="that many labels"):
         fitted.clustered(raw, np.arange(3))
+
+
+# what a mutation would change that no other test sees
+
+
+def test_a_rank_is_sure_beyond_the_simultaneous_quantile_and_not_before(fitted):
+    (order,) = ranks.orders(fitted)
+    reach = ranks.simultaneous_quantile([order], 0.95)
+    for share, apart in ((0.97, False), (1.03, True)):
+        lead = share * reach * order.error[0, 0, 1]
+        difference = np.zeros((N, N))
+        difference[0, 1:], difference[1:, 0] = lead, -lead
+        one = replace(order, difference=np.stack([difference] * 2), error=np.stack([order.error[0]] * 2))
+        statistic = one.statistic[0, 1]
+        assert statistic == pytest.approx(share * reach)
+        table = ranks.rank_intervals([one], 0.95).set_index("model")
+        assert (table.loc[order.models[1], "low"] == 2) == apart
+
+
+def test_weights_under_equality_have_settled(monkeypatch):
+    """For most pairs four rounds are near the end of many; one round is not, where models are near equality."""
+    rng, n, k, size = np.random.default_rng(11), 6, 6, 900
+    ends = np.array([rng.permutation(n)[:2] for _ in range(size)])
+    judge, scores, gamma = rng.integers(k, size=size), rng.normal(0, 0.05, n), np.exp(rng.normal(0, 1.0, k))
+    eta = gamma[judge] * (scores[ends[:, 0]] - scores[ends[:, 1]])
+    names = tuple(f"m{i}" for i in range(n)), tuple(f"j{i}" for i in range(k))
+    y = (rng.random(size) < 1 / (1 + np.exp(-eta))).astype(float)
+    found = fit(Comparisons(*names, *ends.T, judge, y))
+    results = NetResults.of(found.comparisons, found.model, found.solution.parameters)
+
+    def statistics(rounds):
+        monkeypatch.setattr("judgerank.order.equality.ROUNDS", rounds)
+        difference, error = differences_under_equality(results)
+        return (difference / error[0])[np.triu_indices(n, 1)]
+
+    settled = statistics(40)
+    monkeypatch.undo()
+    difference, error = differences_under_equality(results)
+    here = (difference / error[0])[np.triu_indices(n, 1)]
+    apart, after_one = (np.median(np.abs(one - settled)) for one in (here, statistics(1)))
+    assert apart < 0.06 and after_one > 2 * apart, (apart, after_one)

@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from judgerank.data.errors import ChecksumError, DataError, DataUnavailableError
+from judgerank.data.errors import DataError, DataUnavailableError
 from replication import datasets
 from replication.config import both_fits, script_of
+from replication.errors import ChecksumError
 from replication.outputs import load_section_data, run_section
 from replication.schemas.dataset import Dataset
 from tests.hub_folder import votes, written

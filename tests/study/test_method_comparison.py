@@ -16,11 +16,12 @@ from scipy.optimize import approx_fprime
 from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
-from judgerank.data.errors import ConfigError, MethodUnavailableError, NoMaximumError
+from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.fits.crossvalidation import cross_validated, losses
 from judgerank.model.simulate import generator
 from replication.config import ROOT
 from replication.datasets import load_judgments
+from replication.errors import MethodUnavailableError
 from replication.methods.bt_sigma import _cells, _loss, bt_sigma, by_evaluatorq
 from replication.methods.comparison import agreement, held_out
 from replication.methods.family import member

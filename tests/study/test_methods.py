@@ -12,7 +12,8 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
-from judgerank.data.errors import ConfigError, DataError, DisconnectedError, JudgerankError, MethodUnavailableError
+from judgerank.data.errors import ConfigError, DataError, DisconnectedError, JudgerankError
+from replication.errors import MethodUnavailableError
 from replication.methods import crowd_bt as crowd_bt_module
 from replication.methods import graded as graded_module
 from replication.methods.crowd_bt import crowd_bt

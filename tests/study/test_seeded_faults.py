@@ -10,13 +10,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from judgerank.data.errors import ChecksumError, NotAsStoredError
 from replication import legends, published
 from replication.auditing.falls import ORDERS, require_no_fall
 from replication.auditing.results import Missing, Results
 from replication.auditing.shown import current, markdown_in
 from replication.auditing.shown_numbers import MARKED, in_the_form_of, unmarked, unused, value_at, with_numbers
 from replication.config import ROOT, script_of
+from replication.errors import ChecksumError, NotAsStoredError
 from replication.records import VERSIONED
 from replication.verifying import unlike_versions
 from tests import forked

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from html import unescape
 from html.parser import HTMLParser
 from itertools import combinations
@@ -16,7 +17,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import log_expit
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 
 from judgerank import Comparisons, Fit, fit, rank
 from judgerank.data.errors import ConfigError, NoMaximumError
@@ -312,7 +313,8 @@ def test_a_file_a_table_and_judgments_give_one_ranking(mine):
     ]
     for board in boards[1:]:
         pd.testing.assert_frame_equal(board, boards[0])
-    assert repr(rank(table, columns={"winner": "said"})).startswith("Ranking of 6 models: judgments\n")
+    ranking = rank(table, columns={"winner": "said"})
+    assert str(ranking).startswith("Ranking of 6 models: judgments\n") and len(repr(ranking)) < 400
 
 
 def test_a_page_alone_links_to_nothing(mine):
@@ -439,3 +441,17 @@ def test_many_models_are_cut_to_the_first_in_the_figure():
     figure = own.standings(frame, "t")
     assert len(figure.axes[0].get_yticks()) == 60
     assert "first 60" in figure.get_suptitle()
+
+
+def test_leanings_are_named_where_all_judges_intervals_hold_at_once():
+    """At the level that the smallest p-value of a judge has by itself, nobody is named: all are looked at."""
+    fitted = fit(ROOT / "examples/judgments.csv", "position_aware")
+    rows = fitted.to_frame()
+    rows = rows[rows["parameter"] == "position"]
+    z = (rows["estimate"] / rows["standard_error"]).abs().max()
+    alone = 2 * norm.sf(z)
+    refit = partial(fit, fitted.raw)
+    for share, named in ((1.5, 0), (1.5 * len(rows), 1)):
+        found = leaning(fitted, refit, 1 - share * alone)
+        assert len(found.towards_first) + len(found.towards_second) >= named
+        assert named or not (found.towards_first or found.towards_second)

@@ -83,6 +83,8 @@ def test_equal_scores_are_tested_by_the_residuals_of_each_question(found):
     assert here.degrees_of_freedom == len(np.unique(found.question)) - 1
     ratio = found.scores.std() / found.without.scores.std()
     assert_allclose(here.difference[1], ratio * plain.difference[1][np.ix_(place, place)], atol=1e-9)
+    off = ~np.eye(len(place), dtype=bool)
+    assert_allclose(here.error[1][off], ratio * plain.error[1][np.ix_(place, place)][off], rtol=1e-9)
 
 
 def test_models_that_are_equal_are_seldom_separated():

@@ -10,14 +10,15 @@ import pandas as pd
 from judgerank.boards.placing import two_sided
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
+from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
 from judgerank.fits.resuming import contain
 from judgerank.inference.wald import require_level
 from judgerank.order.pairs import holm, standardised
 
 
-@dataclass(frozen=True, eq=False)
-class Difference:
+@dataclass(frozen=True, eq=False, repr=False)
+class Difference(Shown):
     """What differs between two boards.
 
     Attributes
@@ -48,6 +49,12 @@ class Difference:
     def moved(self) -> list[str]:
         """Models that moved by more than noise."""
         return list(self.moves["model"][self.moves["p_holm"] <= 1 - self.level])
+
+    def _line(self) -> str:
+        return f"of two boards with {len(self.moves)} models in common"
+
+    def _table(self) -> pd.DataFrame:
+        return self.moves
 
 
 def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:

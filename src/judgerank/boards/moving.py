@@ -22,6 +22,7 @@ from judgerank.boards.placing import Anchored, anchored, two_sided
 from judgerank.data.arrays import AnyArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
+from judgerank.data.shown import Shown
 from judgerank.fits.fit import fit
 from judgerank.fits.given import raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from judgerank.reading.read import Source
 
 
-@dataclass(frozen=True, eq=False)
-class Placement:
+@dataclass(frozen=True, eq=False, repr=False)
+class Placement(Shown):
     """Newcomers on a board, and the board with them.
 
     Attributes
@@ -73,6 +74,12 @@ class Placement:
         """Judges who see a newcomer otherwise than the others do, with that newcomer."""
         rows = self.judges[self.judges["p_holm"] <= 1 - self.level]
         return list(zip(rows["judge"], rows["newcomer"], strict=True))
+
+    def _line(self) -> str:
+        return f"{len(self.newcomers)} newcomers on a board of {len(self.moves)} models"
+
+    def _table(self) -> pd.DataFrame:
+        return self.newcomers
 
 
 def place(

@@ -138,7 +138,7 @@ def rank(
         beside[save] = content(ranking.fitted, about_of(judgments, notes))
     with outputs.writing(beside):
         page = ranking.write(target, force=force, raw=raw)
-    say(repr(ranking))
+    say(str(ranking))
     for one in exports:
         say(f"{one.table}: {one.path}")
     say(f"the page: {page}")

@@ -17,12 +17,13 @@ from judgerank.data.columns import kinds
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
+from judgerank.data.shown import Shown
 
 POOLED_JUDGE = "all judges"
 
 
-@dataclass(frozen=True, eq=False)
-class Comparisons:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparisons(Shown):
     """Rows of comparisons, raw or aggregated.
 
     Parameters
@@ -319,3 +320,14 @@ class Comparisons:
         """
         self._require_raw()
         return self.take(np.flatnonzero(self.outcome != OUTCOMES["c"]))
+
+    def _line(self) -> str:
+        return f"{self.n_comparisons:,.0f} comparisons of {len(self.models)} models by {len(self.judges)} judges"
+
+    def _table(self) -> pd.DataFrame:
+        n, weight = len(self.models), np.concatenate([self.count, self.count])
+        ends = np.concatenate([self.first, self.second])
+        won = np.bincount(ends, weight * np.concatenate([self.outcome, 1 - self.outcome]), n)
+        many = np.bincount(ends, weight, n)
+        table = pd.DataFrame({"model": self.models, "comparisons": many, "share_won": won / np.maximum(many, 1)})
+        return table.sort_values("share_won", ascending=False, kind="stable")

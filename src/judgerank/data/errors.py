@@ -12,10 +12,6 @@ class DataError(JudgerankError, ValueError):
     """A record, table or file that cannot be read as comparisons."""
 
 
-class ChecksumError(DataError):
-    """A file whose SHA-256 is not the published one."""
-
-
 class DataUnavailableError(JudgerankError):
     """Data that are neither on disk nor reachable for download."""
 
@@ -52,11 +48,3 @@ class NoIntervalError(JudgerankError):
 
 class EndpointError(JudgerankError):
     """The endpoint will not answer: a key or a model's name that it does not accept."""
-
-
-class MethodUnavailableError(JudgerankError):
-    """A method that has no answer on these data."""
-
-
-class NotAsStoredError(JudgerankError):
-    """Stored results that are not what the code gives."""

@@ -12,10 +12,11 @@ from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, DataUnavailableError
 from judgerank.data.frames import OUTCOMES, standardised_log
+from judgerank.data.shown import Shown
 
 
-@dataclass(frozen=True)
-class Judgments:
+@dataclass(frozen=True, repr=False)
+class Judgments(Shown):
     """One loaded set.
 
     Attributes
@@ -104,3 +105,9 @@ class Judgments:
             return replace(self.comparisons, covariate=standardised_log(self.lengths[asked].to_numpy(float)))
         except DataError as error:
             raise DataError(f"{self.title}: {error}") from None
+
+    def _line(self) -> str:
+        return f"{self.title}: {self.comparisons._line()}"
+
+    def _table(self) -> pd.DataFrame:
+        return self.judges.drop(columns="dataset")

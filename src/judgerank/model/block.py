@@ -23,6 +23,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.frames import finite
 from judgerank.data.judgments import Judgments
+from judgerank.data.shown import Shown
 
 
 class Role(IntEnum):
@@ -108,8 +109,8 @@ class Placed:
     what: str
 
 
-@dataclass(frozen=True)
-class Records:
+@dataclass(frozen=True, repr=False)
+class Records(Shown):
     """What blocks make their columns of: comparisons, and the records behind them in the same order.
 
     Attributes
@@ -155,6 +156,12 @@ class Records:
         everyone = np.ones(len(self.frame), bool)
         first, second = (finite(self.column(f"{name}_{side}", block), everyone) for side in "ab")
         return first - second
+
+    def _line(self) -> str:
+        return f"{self.comparisons._line()}, columns {', '.join(map(str, self.frame.columns))}"
+
+    def _table(self) -> pd.DataFrame:
+        return self.frame
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
+from judgerank.data.shown import Shown
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.people.anchor import People, anchored_by_people, disagreement
@@ -26,8 +27,8 @@ PEOPLE = "people"
 SHOWN = 10  # pairs in the text
 
 
-@dataclass(frozen=True, eq=False)
-class PeopleReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class PeopleReport(Shown):
     """Scores on the human scale.
 
     Attributes
@@ -62,6 +63,12 @@ class PeopleReport:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+    def _line(self) -> str:
+        return f"scores of {len(self.table)} models on the human scale"
+
+    def _table(self) -> pd.DataFrame:
+        return self.table
 
 
 def people_report(judgments: Judgments, human: Collection[str] = (), level: float = 0.95) -> PeopleReport:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from judgerank.data.errors import JudgerankError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
-from judgerank.data.listing import LONGEST, listed
+from judgerank.data.listing import LONGEST, listed, shortened
 from judgerank.fits.presentation import MOST
 from judgerank.model.members import Model
 from judgerank.model.naming import member
@@ -119,6 +119,9 @@ class Ranking(Record):
         return f"<div>\n<p><b>{escape(self.title)}</b></p>\n{shown}\n<ul>{said}</ul>\n</div>"
 
     def __repr__(self) -> str:
+        return f"<Ranking {shortened(self.title)}>"
+
+    def __str__(self) -> str:
         board = self.tables["leaderboard"].astype(object).fillna("--")
         shown = board.to_string(index=False, float_format="{:.3f}".format, max_colwidth=LONGEST)
         said, first = [f"- {remark}" for remark in self.remarks], len(self.judgments.remarks)

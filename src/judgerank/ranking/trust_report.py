@@ -12,6 +12,7 @@ import pandas as pd
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
+from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.ranking.choices import Settings
@@ -31,8 +32,8 @@ SHOWN = 10  # records in the text
 RECORD = "record"  # column: number of a judgment as it was read, from 1
 
 
-@dataclass(frozen=True, eq=False)
-class TrustReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrustReport(Shown):
     """What would change a ranking, and how many independent judges its panel is worth.
 
     Attributes
@@ -110,6 +111,12 @@ class TrustReport:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+    def _line(self) -> str:
+        return f"{self.judgments.title}: what would change the ranking, and what its panel is worth"
+
+    def _table(self) -> pd.DataFrame:
+        return self.fragility.changes
 
 
 def trust_report(judgments: Judgments, settings: Settings | None = None, most: int = 20) -> TrustReport:

@@ -22,6 +22,7 @@ import pandas as pd
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
+from judgerank.data.shown import Shown
 from judgerank.fits.given import raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
@@ -36,8 +37,8 @@ FEWEST = 10  # shared items from which a judge is named as another's nearest
 CLOSEST = 0.999  # correlation from which an interval is no longer computed
 
 
-@dataclass(frozen=True, eq=False)
-class EffectiveJudges:
+@dataclass(frozen=True, eq=False, repr=False)
+class EffectiveJudges(Shown):
     """How many independent judges a panel is worth.
 
     Attributes
@@ -113,6 +114,12 @@ class EffectiveJudges:
             rows.append((q, r, cost, adds, adds / cost, now / k))
         columns = ["quality", "correlation", "cost", "adds", "adds_per_cost", "questions_per_cost"]
         return pd.DataFrame(rows, columns=columns)
+
+    def _line(self) -> str:
+        return f"{self.n_judges} judges, their errors correlated by {self.correlation:.2f}"
+
+    def _table(self) -> pd.DataFrame:
+        return self.worth
 
 
 def effective_judges(

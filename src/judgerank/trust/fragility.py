@@ -12,6 +12,7 @@ import pandas as pd
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, JudgerankError
+from judgerank.data.shown import Shown
 from judgerank.fits.given import raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import separated
@@ -33,8 +34,8 @@ class RemovedRows(NamedTuple):
     judgments: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class Fragility:
+@dataclass(frozen=True, eq=False, repr=False)
+class Fragility(Shown):
     """Sets without which a ranking changes.
 
     Attributes
@@ -56,6 +57,12 @@ class Fragility:
     changes: pd.DataFrame
     removed: tuple[RemovedRows, ...]
     judges: pd.DataFrame
+
+    def _line(self) -> str:
+        return f"{self.changes['size'].notna().sum()} changes of a ranking found among {len(self.changes)} tried"
+
+    def _table(self) -> pd.DataFrame:
+        return self.changes
 
 
 def fragility(

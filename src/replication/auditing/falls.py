@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.data.errors import NotAsStoredError
 from replication.auditing.audit import OTHERS, RESULTS, Verdict
 from replication.auditing.claim import Outcome
+from replication.errors import NotAsStoredError
 
 log = logging.getLogger("replication")
 NUMBERS = [*(verdict for verdict in RESULTS if verdict != Verdict.UNCHECKED), *OTHERS, Verdict.UNCHECKED]

@@ -9,9 +9,10 @@ import pandas as pd
 from scipy.special import expit
 
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import MethodUnavailableError, NoIntervalError
+from judgerank.data.errors import NoIntervalError
 from judgerank.engine.solution import Status
 from judgerank.fits.fit import fit
+from replication.errors import MethodUnavailableError
 from replication.methods.ranking import Ranking
 
 

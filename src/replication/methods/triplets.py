@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import MethodUnavailableError
+from replication.errors import MethodUnavailableError
 from replication.methods.ranking import Ranking
 
 FEWEST = 3
