@@ -53,7 +53,8 @@ def test_costs_are_those_of_the_records(tmp_path):
         "b": {"seconds": 1},
     }.items():
         (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "run.json").write_text(json.dumps({"machine": machine}))
+        record = {"section": name[0], "surrogate": False, "machine": {"cpu": "one", **machine}}
+        (tmp_path / name / "run.json").write_text(json.dumps(record))
     assert cost_of(["a"], Results(tmp_path)).cells() == ("1.5", "1.5 GB")
     assert cost_of(["b"], Results(tmp_path)).cells() == ("under 0.1", "not recorded")
     assert cost_of(["a", "b"], Results(tmp_path)).cells() == ("1.5", "not recorded")

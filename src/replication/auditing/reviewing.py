@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from replication.auditing.page import Audit
 from replication.auditing.registry import items
 from replication.auditing.results import Results
 from replication.auditing.shown_panel import grid
+from replication.auditing.shown_times import times_of
 
 SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
 COLUMNS = ("claim", "command", "minutes", "memory", "expected", "verdict")
@@ -44,14 +44,10 @@ class Cost:
 
 def cost_of(sections: Iterable[str], results: Results) -> Cost:
     """What some sections took, from the records of their runs; surrogates' do not count."""
-    found = [
-        json.loads(path.read_text())["machine"]
-        for section in sections
-        for path in sorted((results.folder / section).rglob("run.json"))
-    ]
-    peaks = [machine.get("peak_memory_mb") for machine in found]
-    memory = max(peaks) if peaks and None not in peaks else None
-    return Cost(sum(machine["seconds"] for machine in found), memory)
+    times = times_of(results)
+    of = times[times["section"].isin(list(sections))]
+    known = len(of) > 0 and of["memory"].notna().all()
+    return Cost(float(of["seconds"].sum()), float(of["memory"].max()) if known else None)
 
 
 def numbers_claimed(audit: Audit, results: Results) -> str:

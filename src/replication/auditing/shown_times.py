@@ -44,9 +44,9 @@ def whole_runs(results: Results) -> str:
 
 
 def times_of(results: Results) -> pd.DataFrame:
-    """Seconds by section, sets together, the slowest first: ``section, seconds, processor, cpu``.
+    """Seconds by section, sets together, the slowest first: ``section, seconds, processor, cpu, memory``.
 
-    Of the processor they are NaN where a record does not tell.
+    Those of the processor, and megabytes of the largest process, are NaN where a record does not tell.
     """
     rows = []
     for path in sorted(results.folder.rglob("run.json")):
@@ -55,11 +55,13 @@ def times_of(results: Results) -> pd.DataFrame:
         if not (is_small or run["surrogate"] or run["section"] in COMMANDS):
             machine = run["machine"]
             processor = machine.get("processor_seconds", float("nan"))
-            rows.append((run["section"], machine["seconds"], processor, machine["cpu"]))
-    frame = pd.DataFrame(rows, columns=["section", "seconds", "processor", "cpu"])
+            memory = machine.get("peak_memory_mb", float("nan"))
+            rows.append((run["section"], machine["seconds"], processor, machine["cpu"], memory))
+    frame = pd.DataFrame(rows, columns=["section", "seconds", "processor", "cpu", "memory"])
     sets = frame.groupby("section", sort=False)
-    times = sets.agg({"seconds": "sum", "cpu": "first"}).assign(processor=sets["processor"].sum(min_count=1))
-    times["processor"] = times["processor"].where(sets["processor"].count() == sets.size())
+    times = sets.agg({"seconds": "sum", "processor": "sum", "cpu": "first", "memory": "max"})
+    for name in ("processor", "memory"):
+        times[name] = times[name].where(sets[name].count() == sets.size())
     return times.sort_values("seconds", ascending=False, kind="stable").reset_index()
 
 
