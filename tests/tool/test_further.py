@@ -1,10 +1,10 @@
-"""`judgerank rank --block`: what judges do besides, beside the ranking."""
+"""`judgerank rank --block`: a ranking by the fit with what judges do besides judging quality."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank import rank
+from judgerank import fit, rank, read
 from judgerank.data.errors import ConfigError, DataError
 from tests.library.test_blocks import drawn
 from tests.tool.command import judgerank
@@ -57,6 +57,25 @@ def test_the_command_writes_its_tables(table, tmp_path):
     assert list(pd.read_csv(tmp_path / "out/blocks.csv")["block"]) == ["style"]
     assert len(pd.read_csv(tmp_path / "out/adjusted.csv")) == 5
     assert '"style:length"' in (tmp_path / "out/run.json").read_text()
+
+
+@pytest.mark.parametrize("solver", ["newton", "penalised"])
+def test_the_command_ranks_by_blocks_question_effects_and_shrinkage_together(table, tmp_path, solver):
+    table.to_csv(tmp_path / "judgments.csv", index=False)
+    asked = ["--block", "style:length", "--cluster", "effects", "--solver", solver]
+    done = judgerank("rank", "judgments.csv", *asked, "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Question effects" in done.stdout and "Block style" in done.stdout
+    fitted = fit(
+        read(tmp_path / "judgments.csv"),
+        "position_aware_ties",
+        solver,
+        blocks=["style:length"],
+        questions="effects",
+        merge_copies=True,
+    )
+    board = pd.read_csv(tmp_path / "out/leaderboard.csv").set_index("model")
+    np.testing.assert_allclose(board["score"], fitted.scores[board.index], atol=1e-6)
 
 
 @pytest.mark.parametrize(
