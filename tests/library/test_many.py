@@ -11,8 +11,9 @@ from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data import connectivity
 from judgerank.data.errors import DataError
 from judgerank.engine import basins, penalised, search
-from judgerank.engine.penalised import BlockProblem, Penalised, Problem
+from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import arrow
+from judgerank.engine.problem import BlockProblem, Problem
 from judgerank.engine.sums import evaluate
 from judgerank.fits.resuming import bar, beginning
 from judgerank.model.members import JUDGE_AWARE, MODELS

@@ -11,8 +11,9 @@ from scipy.stats import norm
 from judgerank import Comparisons, Status, fit
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError
 from judgerank.engine.information import information, zero_sum_basis
-from judgerank.engine.penalised import Penalised, Problem
+from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import WIDE, penalty
+from judgerank.engine.problem import Problem
 from judgerank.engine.sums import evaluate
 from judgerank.inference.wald import for_few_clusters
 from judgerank.model.members import BTL, MODELS, Parameters

@@ -8,17 +8,9 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.engine.at import in_parts
 from judgerank.engine.solution import ROUNDING
-from judgerank.engine.sums import (
-    Curvature,
-    Evaluation,
-    evaluate,
-    first_shown_share,
-    in_parts,
-    judged,
-    net_wins,
-    tied_share,
-)
+from judgerank.engine.sums import Curvature, Evaluation, evaluate, first_shown_share, judged, net_wins, tied_share
 from judgerank.model.members import Model, Parameters
 
 SHARPEST = 10.0  # discrimination that a climb starts from

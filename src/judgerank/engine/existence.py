@@ -17,10 +17,11 @@ from scipy.sparse import block_diag, coo_array, csr_array, eye_array, hstack, vs
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.engine.at import row_by_row
 from judgerank.engine.information import SINGULAR, information
 from judgerank.engine.penalty import flat
 from judgerank.engine.solution import ROUNDING
-from judgerank.engine.sums import evaluate, row_by_row
+from judgerank.engine.sums import evaluate
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 

@@ -13,7 +13,8 @@ from scipy.linalg import block_diag
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.closure import offsets_at_zero
-from judgerank.engine.penalised import Penalised, Problem
+from judgerank.engine.penalised import Penalised
+from judgerank.engine.problem import Problem
 from judgerank.engine.solution import Solution, Status, unbounded_judges, unerring_judges
 from judgerank.engine.sums import evaluate
 from judgerank.engine.units import in_units

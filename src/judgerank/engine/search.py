@@ -15,6 +15,7 @@ from scipy.special import expit
 
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
+from judgerank.engine.at import predictor, row_by_row
 from judgerank.engine.basins import Ends, rough_maxima
 from judgerank.engine.choice import EQUAL_HEIGHT, height, highest
 from judgerank.engine.closure import assurance, guess, offsets_at_zero
@@ -22,7 +23,6 @@ from judgerank.engine.newton import Newton, climb
 from judgerank.engine.slopes import elsewhere
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.starts import Rows, apart, shares
-from judgerank.engine.sums import predictor, row_by_row
 from judgerank.engine.units import in_units
 from judgerank.model.members import BTL, Model, Parameters
 

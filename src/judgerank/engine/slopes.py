@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from judgerank.data.comparisons import Comparisons
+from judgerank.engine.at import predictor
 from judgerank.engine.newton import Newton, climb
-from judgerank.engine.sums import predictor
 from judgerank.model.members import Model, Parameters
 
 SLOPES, DISCRIMINATIONS = 17, 9  # points of the grid

@@ -10,7 +10,8 @@ import numpy as np
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.engine.sums import CHUNK, Evaluation
+from judgerank.engine.at import CHUNK
+from judgerank.engine.sums import Evaluation
 from judgerank.model.members import Model, Parameters
 
 LARGEST_LOG_ODDS = 2e2  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded

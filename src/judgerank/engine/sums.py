@@ -1,14 +1,7 @@
-"""Likelihood, gradient and information of whatever a model describes, in one pass over the comparisons.
-
-    eta = g q + o,   g = exp(w),   nu = exp(t)
-
-Every block adds to one of q, w, o and t, by its role. So a block's derivative is that of eta or log nu by role,
-times its column, and no member of the family is named here.
-"""
+"""Likelihood, gradient and information of whatever a model describes, in one pass over the comparisons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
@@ -17,14 +10,13 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
+from judgerank.engine.at import CHUNK, At, Values, product, times_both
 from judgerank.engine.rows import KEPT, Further, Listed, Table, laid_out
 from judgerank.model.block import Role
 from judgerank.model.law import Law
 from judgerank.model.members import Model, Parameters
 
-CHUNK = 1 << 14  # rows evaluated at a time: the temporaries stay in cache
 Curvature = Literal["expected", "observed"]
-Values = FloatArray | None  # by row; None stands for one
 
 
 @dataclass(frozen=True)
@@ -66,80 +58,6 @@ class Evaluation:
         return Evaluation(*(factor * getattr(self, each.name) for each in fields(self)))
 
 
-class At:
-    """Some of the rows at a point: their law, and what derivatives are made of.
-
-    Attributes
-    ----------
-    g, d : float array or None
-        Discrimination (None stands for one), and difference of the answers' qualities.
-    signal, law
-        g d, and the law of the outcome.
-    column : list of float array or None
-        What multiplies the parameters of every judge block.
-    further : Further or None
-    """
-
-    def __init__(self, rows: Listed | Table, model: Model, at: Parameters, gamma: Values):
-        self.rows, self.model = rows, model
-        self.column = [getattr(rows, block.column) if block.column else None for block in model.blocks]
-        self.further = rows.further(model.roles) if model.further and isinstance(rows, Listed) else None
-        self.d = self._with(Role.QUALITY, rows.differences(at.scores), at)
-        self.shape = self._shape(at)  # of g at unit gamma; None stands for one
-        g = None if gamma is None else rows.spread(gamma)
-        self.g = g if self.shape is None else _times(self.shape, g)
-        self.signal = self.d if self.g is None else self.g * self.d
-        eta, log_tie = self.signal, None
-        for block, values, column in zip(model.blocks, at.judges, self.column, strict=True):
-            if block.role is Role.OFFSET:
-                eta = eta + _times(rows.spread(values), column)
-            elif block.role is Role.TIE:
-                log_tie = _times(rows.spread(values), column)
-        if log_tie is not None:
-            log_tie = self._with(Role.TIE, log_tie, at)
-        self.log_nu = log_tie
-        self.nu = None if log_tie is None else np.exp(log_tie)
-        self.eta = self._with(Role.OFFSET, eta, at)
-        self.law = Law(self.eta, self.nu)
-
-    def _with(self, role: Role, values: FloatArray, at: Parameters) -> FloatArray:
-        """With what the further blocks of a role add."""
-        if self.further is None or role not in self.further:
-            return values
-        return values + self.further.form(role, at.common)
-
-    def _shape(self, at: Parameters) -> Values:
-        exponent: Values = None
-        for row in range(1, self.model.n_scale):
-            if self.column[row] is not None or self.model.blocks[row].column is None:
-                own = _times(self.rows.spread(at.judges[row]), self.column[row])
-                exponent = own if exponent is None else exponent + own
-        if self.further is not None and Role.WEIGHT in self.further:
-            own = self.further.form(Role.WEIGHT, at.common)
-            exponent = own if exponent is None else exponent + own
-        return None if exponent is None else np.exp(exponent)
-
-    def factors(self, role: Role) -> tuple[Values, ...]:
-        """Derivative of the predictor, or of log nu, in a parameter of this role, but for its column."""
-        if role is Role.WEIGHT:
-            return self.g, self.d
-        return (self.g,) if role is Role.QUALITY else ()
-
-    def told(self, role: Role) -> FloatArray:
-        """Derivative of the log-likelihood in a parameter of this role, but for its column."""
-        return _product(self.tie_residual if role is Role.TIE else self.residual, *self.factors(role))
-
-    @property
-    def residual(self) -> FloatArray:
-        """Counted, of the outcome."""
-        return self.rows.count * (self.rows.outcome - self.law.mean)
-
-    @property
-    def tie_residual(self) -> FloatArray:
-        assert self.rows.tied is not None
-        return self.rows.count * (self.rows.tied - self.law.tie)
-
-
 class _Sums:
     """Running sums of one pass; every array is the total over the rows added so far."""
 
@@ -179,7 +97,7 @@ class _Sums:
         if here.further is not None:
             for role, place in here.further.places.items():
                 told = left if role is Role.TIE and left is not None else r
-                values = _product(told, *here.factors(role))
+                values = product(told, *here.factors(role))
                 self.top_gradient[self.n + place] += here.further.by_column(role, values)
         if self.curvature:
             self._add_slope_at_zero(here)
@@ -210,7 +128,7 @@ class _Sums:
             block, column = self.model.blocks[row], here.column[row]
             values = with_quality[block.role]
             assert values is not None
-            rows.by_both(values, _times_both(here.g, column), self.cross[row])
+            rows.by_both(values, times_both(here.g, column), self.cross[row])
             for other in self.free[: self.free.index(row) + 1]:
                 roles = {block.role, self.model.blocks[other].role}
                 told: Values
@@ -235,7 +153,7 @@ class _Sums:
         for role, place in further.places.items():
             self.further[:n, n + place] += further.by_model(role, second.of(Role.QUALITY, role))
             for row in self.free:
-                values = _product(second.of(self.model.blocks[row].role, role), here.column[row])
+                values = product(second.of(self.model.blocks[row].role, role), here.column[row])
                 self.cross_further[row][:, place] += further.by_judge(role, values)
             for other, there in further.places.items():
                 total = further.by_two(role, other, second.of(role, other))
@@ -272,10 +190,10 @@ class _Second:
             return self.ties
         if Role.TIE in (one, other):
             assert self.shared is not None
-            return _product(self.shared, *self.here.factors(other if one is Role.TIE else one))
-        value = _product(self.w, *self.here.factors(one), *self.here.factors(other))
+            return product(self.shared, *self.here.factors(other if one is Role.TIE else one))
+        value = product(self.w, *self.here.factors(one), *self.here.factors(other))
         if self.curvature == "observed" and Role.WEIGHT in (one, other) and Role.OFFSET not in (one, other):
-            value = value - _product(self.r, self.here.g, self.here.d if one is other else None)
+            value = value - product(self.r, self.here.g, self.here.d if one is other else None)
         return value
 
 
@@ -315,20 +233,6 @@ def tied_share(cells: Comparisons) -> FloatArray:
     return ties / np.maximum(judged(cells), np.finfo(float).tiny)
 
 
-def _times(values: FloatArray, factor: Values) -> FloatArray:
-    return values if factor is None else values * factor
-
-
-def _times_both(one: Values, other: Values) -> Values:
-    return other if one is None else _times(one, other)
-
-
-def _product(values: FloatArray, *factors: Values) -> FloatArray:
-    for factor in factors:
-        values = _times(values, factor)
-    return values
-
-
 def evaluate(cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None = None) -> Evaluation:
     """Log-likelihood, gradient and, on request, information in one pass over the cells.
 
@@ -347,21 +251,3 @@ def evaluate(cells: Comparisons, model: Model, at: Parameters, curvature: Curvat
     for rows in laid_out(cells, CHUNK):
         sums.add(rows)
     return sums.evaluation()
-
-
-def row_by_row(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> At:
-    """Some rows at a point, with values by row."""
-    gamma = np.exp(at.judges[0]) if model.n_scale else None
-    return At(Listed(cells, rows), model, at, gamma)
-
-
-def in_parts(cells: Comparisons, model: Model, at: Parameters) -> Iterator[tuple[slice, At]]:
-    """All rows at a point, part by part."""
-    for start in range(0, len(cells), CHUNK):
-        rows = slice(start, start + CHUNK)
-        yield rows, row_by_row(cells, model, at, rows)
-
-
-def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> FloatArray:
-    """eta of some rows, float array."""
-    return row_by_row(cells, model, at, rows).eta

@@ -11,10 +11,10 @@ import pandas as pd
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
+from judgerank.engine.at import in_parts
 from judgerank.engine.questions.groups import grouped
 from judgerank.engine.questions.marginal import Marginal
 from judgerank.engine.questions.maximum import SHARP
-from judgerank.engine.sums import in_parts
 from judgerank.fits.fit import described
 from judgerank.fits.fitted import Fitted
 from judgerank.inference.estimates import places

@@ -9,8 +9,9 @@ from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, NoMaximumError, NotIdentifiedError
 from judgerank.engine.penalised import Penalised
+from judgerank.engine.questions.climb import Plain
 from judgerank.engine.questions.groups import grouped
-from judgerank.engine.questions.maximum import Plain, maximise
+from judgerank.engine.questions.maximum import maximise
 from judgerank.fits.certified import require_bounded
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.further import FittedKind

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.sums import row_by_row
+from judgerank.engine.at import row_by_row
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 

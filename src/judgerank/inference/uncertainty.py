@@ -14,8 +14,9 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.engine.information import covariance, information
-from judgerank.engine.penalised import Penalised, moving
+from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import flat, penalty
+from judgerank.engine.problem import moving
 from judgerank.engine.runaway import penalty_alone
 from judgerank.engine.solution import Status
 from judgerank.engine.spreads import mixture

@@ -11,7 +11,8 @@ from scipy.special import chdtrc, ndtri, stdtrit
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.engine.sums import evaluate, in_parts
+from judgerank.engine.at import in_parts
+from judgerank.engine.sums import evaluate
 from judgerank.model.members import Model, Parameters
 
 

@@ -1,0 +1,129 @@
+"""Rows at a point: their law, and what derivatives are made of.
+
+    eta = g q + o,   g = exp(w),   nu = exp(t)
+
+Every block adds to one of q, w, o and t, by its role. So a block's derivative is that of eta or log nu by role,
+times its column, and no member of the family is named here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from judgerank.data.arrays import FloatArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.rows import Listed, Table
+from judgerank.model.block import Role
+from judgerank.model.law import Law
+from judgerank.model.members import Model, Parameters
+
+CHUNK = 1 << 14  # rows evaluated at a time: the temporaries stay in cache
+Values = FloatArray | None  # by row; None stands for one
+
+
+class At:
+    """Some of the rows at a point: their law, and what derivatives are made of.
+
+    Attributes
+    ----------
+    g, d : float array or None
+        Discrimination (None stands for one), and difference of the answers' qualities.
+    signal, law
+        g d, and the law of the outcome.
+    column : list of float array or None
+        What multiplies the parameters of every judge block.
+    further : Further or None
+    """
+
+    def __init__(self, rows: Listed | Table, model: Model, at: Parameters, gamma: Values):
+        self.rows, self.model = rows, model
+        self.column = [getattr(rows, block.column) if block.column else None for block in model.blocks]
+        self.further = rows.further(model.roles) if model.further and isinstance(rows, Listed) else None
+        self.d = self._with(Role.QUALITY, rows.differences(at.scores), at)
+        self.shape = self._shape(at)  # of g at unit gamma; None stands for one
+        g = None if gamma is None else rows.spread(gamma)
+        self.g = g if self.shape is None else times(self.shape, g)
+        self.signal = self.d if self.g is None else self.g * self.d
+        eta, log_tie = self.signal, None
+        for block, values, column in zip(model.blocks, at.judges, self.column, strict=True):
+            if block.role is Role.OFFSET:
+                eta = eta + times(rows.spread(values), column)
+            elif block.role is Role.TIE:
+                log_tie = times(rows.spread(values), column)
+        if log_tie is not None:
+            log_tie = self._with(Role.TIE, log_tie, at)
+        self.log_nu = log_tie
+        self.nu = None if log_tie is None else np.exp(log_tie)
+        self.eta = self._with(Role.OFFSET, eta, at)
+        self.law = Law(self.eta, self.nu)
+
+    def _with(self, role: Role, values: FloatArray, at: Parameters) -> FloatArray:
+        """With what the further blocks of a role add."""
+        if self.further is None or role not in self.further:
+            return values
+        return values + self.further.form(role, at.common)
+
+    def _shape(self, at: Parameters) -> Values:
+        exponent: Values = None
+        for row in range(1, self.model.n_scale):
+            if self.column[row] is not None or self.model.blocks[row].column is None:
+                own = times(self.rows.spread(at.judges[row]), self.column[row])
+                exponent = own if exponent is None else exponent + own
+        if self.further is not None and Role.WEIGHT in self.further:
+            own = self.further.form(Role.WEIGHT, at.common)
+            exponent = own if exponent is None else exponent + own
+        return None if exponent is None else np.exp(exponent)
+
+    def factors(self, role: Role) -> tuple[Values, ...]:
+        """Derivative of the predictor, or of log nu, in a parameter of this role, but for its column."""
+        if role is Role.WEIGHT:
+            return self.g, self.d
+        return (self.g,) if role is Role.QUALITY else ()
+
+    def told(self, role: Role) -> FloatArray:
+        """Derivative of the log-likelihood in a parameter of this role, but for its column."""
+        return product(self.tie_residual if role is Role.TIE else self.residual, *self.factors(role))
+
+    @property
+    def residual(self) -> FloatArray:
+        """Counted, of the outcome."""
+        return self.rows.count * (self.rows.outcome - self.law.mean)
+
+    @property
+    def tie_residual(self) -> FloatArray:
+        assert self.rows.tied is not None
+        return self.rows.count * (self.rows.tied - self.law.tie)
+
+
+def times(values: FloatArray, factor: Values) -> FloatArray:
+    return values if factor is None else values * factor
+
+
+def times_both(one: Values, other: Values) -> Values:
+    return other if one is None else times(one, other)
+
+
+def product(values: FloatArray, *factors: Values) -> FloatArray:
+    for factor in factors:
+        values = times(values, factor)
+    return values
+
+
+def row_by_row(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> At:
+    """Some rows at a point, with values by row."""
+    gamma = np.exp(at.judges[0]) if model.n_scale else None
+    return At(Listed(cells, rows), model, at, gamma)
+
+
+def in_parts(cells: Comparisons, model: Model, at: Parameters) -> Iterator[tuple[slice, At]]:
+    """All rows at a point, part by part."""
+    for start in range(0, len(cells), CHUNK):
+        rows = slice(start, start + CHUNK)
+        yield rows, row_by_row(cells, model, at, rows)
+
+
+def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> FloatArray:
+    """eta of some rows, float array."""
+    return row_by_row(cells, model, at, rows).eta

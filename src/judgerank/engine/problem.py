@@ -1,0 +1,254 @@
+"""The penalised log-likelihood of one set of comparisons, its modes, and its Laplace approximation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import LinAlgError, eigh
+
+from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.arrow import Arrow
+from judgerank.engine.coordinates import Coordinates
+from judgerank.engine.information import information
+from judgerank.engine.newton import SUFFICIENT, positive_solve
+from judgerank.engine.penalty import (
+    ALPHA,
+    Spread,
+    arrow,
+    log_prior_determinant,
+    n_scaled,
+    penalty,
+    pulled,
+    scale,
+)
+from judgerank.engine.solution import ROUNDING, unbounded_judges
+from judgerank.engine.sums import Curvature, Evaluation, evaluate
+from judgerank.model.members import Model, Parameters
+
+FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
+LARGEST_STEP = 3.0  # of any parameter, in one iteration
+CLOSE, SLOPE = 1e-9, 0.9  # relative difference of log-likelihoods that may be rounding; slope left, on either side
+LARGE = 1_000  # parameters up to which one matrix is quicker than blocks
+LOST = 1e-4  # log-odds of a typical pair under one judge below which that judge is lost
+
+Information = np.ndarray | Arrow
+
+
+class Limits(Protocol):
+    """How exact a mode is, and how many steps it may take."""
+
+    @property
+    def tolerance(self) -> float: ...
+    @property
+    def max_iterations(self) -> int: ...
+
+
+class Problem:
+    """The penalised log-likelihood of one set of cells, in zero-sum coordinates.
+
+    Attributes
+    ----------
+    base : Parameters
+        Where what does not move is.
+    free : bool array, shape (B, K)
+        Parameters of the judges that move.
+    free_common : bool array, shape (P,)
+        Those of the further blocks.
+    alone : float array, shape (D, D), optional
+        A fixed precision matrix of what moves that is the penalty in place of that of the standard deviations.
+    """
+
+    def __init__(
+        self,
+        cells: Comparisons,
+        model: Model,
+        base: Parameters | None = None,
+        free: BoolArray | None = None,
+        free_common: BoolArray | None = None,
+        alone: FloatArray | None = None,
+    ):
+        self.cells, self.model, self.alone = cells, model, alone
+        self.n, self.k = len(cells.models), len(cells.judges)
+        self.base = base or Parameters.zeros(model, cells)
+        self.free = np.ones(self.base.judges.shape, bool) if free is None else free.copy()
+        self.free[: model.fixed_scale] = False
+        self.free_common = np.ones(len(model.roles), bool) if free_common is None else free_common
+        self.chosen = np.r_[np.ones(self.n, bool), self.free.ravel(), self.free_common]
+        blocks = [(self.n, True)]
+        for row, many in enumerate(self.free.sum(axis=1).tolist()):
+            blocks.append((many, row == 0 and model.weighs_judges))
+        self.coordinates = Coordinates([*blocks, (int(self.free_common.sum()), False)])
+        # where judges run off there are many modes, and which is found must not hang on what has no coordinate
+        self.metric = None if alone is None else self.coordinates.metric
+        self._last: dict[str | None, tuple[np.ndarray, Evaluation]] = {}  # by curvature
+
+    def parameters(self, x: np.ndarray) -> Parameters:
+        full, judges, common = self.coordinates.full(x), self.base.judges.copy(), self.base.common.copy()
+        of_judges = self.n + int(self.free.sum())
+        judges[self.free], common[self.free_common] = full[self.n : of_judges], full[of_judges:]
+        return Parameters(full[: self.n], judges, common)
+
+    def at(self, at: Parameters) -> np.ndarray:
+        """The inverse of `parameters`."""
+        return np.r_[at.scores, at.judges[self.free], at.common[self.free_common]][self.coordinates.kept]
+
+    def look(
+        self, x: np.ndarray, spread: Spread, curvature: Curvature | None = None
+    ) -> tuple[float, np.ndarray, Information]:
+        """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
+        at = self.parameters(x)
+        here = self._evaluated(x, at, curvature)
+        whole = np.r_[here.top_gradient[: self.n], here.judge_gradient.ravel(), here.top_gradient[self.n :]]
+        gradient = whole[self.chosen]
+        if self.alone is not None:
+            full = self.coordinates.full(x)
+            image = self.alone @ full
+            gradient = gradient - image
+            lost = float(full @ image)
+        else:
+            lost, pull = pulled(self.model, at, spread)
+            gradient = gradient - pull[self.chosen]
+        info = np.empty((0, 0)) if curvature is None else self._second(at, spread, here, curvature)
+        return here.log_likelihood - 0.5 * lost, self.coordinates.gradient(gradient), info
+
+    def _second(self, at: Parameters, spread: Spread, here: Evaluation, curvature: Curvature) -> Information:
+        """Minus the second derivatives in the coordinates, or the expected ones, shape (D', D')."""
+        if self.alone is None:
+            precision = penalty(self.model, at, spread, curvature == "observed")
+        else:
+            precision = np.zeros((len(self.chosen),) * 2)
+            precision[np.ix_(self.chosen, self.chosen)] = self.alone
+        if curvature == "observed":
+            here = self._logarithmic(here)
+        free = precision if self.chosen.all() else precision[np.ix_(self.chosen, self.chosen)]
+        return self.coordinates.reduced(information(here, self.free, self.free_common) + free)
+
+    def _logarithmic(self, here: Evaluation) -> Evaluation:
+        """The same with minus the second derivatives in the logarithm of gamma, no longer in gamma."""
+        if not self.model.weighs_judges:
+            return here
+        own = here.judge_information.copy()
+        own[:, 0, 0] -= here.judge_gradient[0]
+        return replace(here, judge_information=own)
+
+    def _evaluated(self, x: np.ndarray, at: Parameters, curvature: Curvature | None) -> Evaluation:
+        """The likelihood's part, which standard deviations do not change; they are often tried at one point."""
+        if curvature not in self._last or not np.array_equal(self._last[curvature][0], x):
+            self._last[curvature] = x, evaluate(self.cells, self.model, at, curvature)
+        return self._last[curvature][1]
+
+    def mode(self, x: np.ndarray, spread: Spread, settings: Limits) -> tuple[np.ndarray, float, bool, int]:
+        """The mode reached from x: where it is, how high, whether the tolerance was met, and Newton steps.
+
+        A judge without a penalty may run off: the climb ends where its discrimination counts as unbounded.
+        """
+        height, gradient, info = self.look(x, spread, "observed")
+        for steps in range(settings.max_iterations + 1):
+            step, slack = self._ascent(info, gradient), ROUNDING * max(1.0, abs(height))
+            rise = gradient @ step
+            small = np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height))
+            if small or rise <= slack:
+                return x, height, True, steps
+            if ALPHA not in spread and self._strays(x):
+                break
+            moved = step if self.metric is None else self.coordinates.full(step)
+            size = min(1.0, LARGEST_STEP / np.abs(moved).max())
+            there = self.look(x + size * step, spread, "observed")  # the first try mostly holds
+            while there[0] < height + SUFFICIENT * size * rise - slack and not (
+                # where rounding hides which is higher, the slope tells (Hager and Zhang, 2005)
+                there[0] >= height - CLOSE * max(1.0, abs(height)) and there[1] @ step >= -SLOPE * rise
+            ):
+                size /= 2
+                there = self.look(x + size * step, spread, "observed")
+            x, (height, gradient, info) = x + size * step, there
+        return x, height, False, steps
+
+    def _strays(self, x: np.ndarray) -> bool:
+        """Whether a judge without a penalty runs off, or falls to where no step would bring it back."""
+        at = self.parameters(x)
+        lost = self.alone is None and self.model.weighs_judges and bool((at.in_play & faint(at, LOST)).any())
+        return lost or bool(unbounded_judges(self.model, at))
+
+    def _ascent(self, info: Information, gradient: np.ndarray) -> np.ndarray:
+        """Newton's step; where the log-likelihood curves upward, as if it curved downward as much."""
+        if isinstance(info, Arrow):
+            whole = np.zeros(len(info.sums))
+            whole[self.coordinates.kept] = gradient
+            return info.solve(whole)[self.coordinates.kept]
+        try:
+            return positive_solve(info, gradient)
+        except LinAlgError:
+            values, vectors = np.linalg.eigh(info) if self.metric is None else eigh(info, self.metric)
+            return vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), FLATTEST * values[-1]))
+
+    def near(self, x: np.ndarray, spread: Spread) -> np.ndarray:
+        """The mode for standard deviations next to those of the mode x, to first order: one Newton step."""
+        _, gradient, info = self.look(x, spread, "observed")
+        return x + self._ascent(info, gradient)
+
+    def marginal(self, x: np.ndarray, spread: Spread) -> float:
+        """Log-likelihood at the mode x with all that is shrunk integrated out, in Laplace's approximation."""
+        height, _, info = self.look(x, spread, "expected")
+        at = self.parameters(x)
+        prior = log_prior_determinant(self.model, at, spread)
+        to_scaled = n_scaled(self.model, at, spread) * np.log(scale(self.model, at)[0])
+        return height + 0.5 * (prior - self._log_determinant(info, spread)) + to_scaled
+
+    def _log_determinant(self, info: Information, spread: Spread) -> float:
+        assert not isinstance(info, Arrow)
+        if "scores" in spread and not self.model.further:
+            return float(np.linalg.slogdet(info)[1])
+        shrunk = np.concatenate([np.full(len(b.labels), b.name in spread) for b in self.model.further])
+        shrunk = shrunk[self.free_common]
+        part = np.r_[np.full(len(info) - len(shrunk), "scores" in spread), shrunk]
+        return float(np.linalg.slogdet(info[np.ix_(part, part)])[1])
+
+
+class BlockProblem(Problem):
+    """The same for so many judges that their information must not become one matrix (`engine.arrow`).
+
+    All is shrunk but for further blocks that are not.
+    """
+
+    def _second(self, at: Parameters, spread: Spread, here: Evaluation, curvature: Curvature) -> Information:
+        """The expected ones where the log-likelihood curves upward."""
+        if curvature == "observed":
+            found = arrow(self.model, at, self._logarithmic(here), spread, True)
+            if found.is_positive:
+                return found
+            here = evaluate(self.cells, self.model, at, "expected")
+        return arrow(self.model, at, here, spread, False)
+
+    def _log_determinant(self, info: Information, spread: Spread) -> float:
+        assert isinstance(info, Arrow)
+        blocks = [self.n] + [self.k] * (len(info.sums.T) - 1)  # from orthonormal coordinates to these
+        return info.log_determinant() + float(np.log(blocks).sum())
+
+
+def faint(at: Parameters, least: float) -> BoolArray:
+    """Judges under whom a typical pair's log-odds are below a size, shape (K,)."""
+    if not len(at.judges):
+        return np.zeros(at.judges.shape[1], bool)
+    weak: BoolArray = np.exp(at.judges[0]) * at.scores.std() < least
+    return weak
+
+
+def problem_of(cells: Comparisons, model: Model, spread: Spread | None = None) -> Problem:
+    """The problem in which all is shrunk, by blocks where one matrix would be large.
+
+    With a `spread`, shrunk further blocks that it does not name are held at zero.
+    """
+    size = len(cells.models) + len(model.free_blocks) * len(cells.judges)
+    if size > LARGE and not model.further:
+        return BlockProblem(cells, model)
+    return Problem(cells, model, free_common=None if spread is None else moving(model, spread))
+
+
+def moving(model: Model, spread: Spread | None) -> BoolArray:
+    """Which parameters of further blocks are not held at zero for having no standard deviation, shape (P,)."""
+    known = {} if spread is None else spread
+    parts = [np.full(len(block.labels), not block.shrunk or block.name in known) for block in model.further]
+    return np.concatenate([np.zeros(0, bool), *parts])
