@@ -53,12 +53,13 @@ def test_scores_are_ranked_without_positions(tmp_path):
 def test_a_member_with_positions_is_refused_in_a_sentence(tmp_path):
     found = read(logs(tmp_path))
     sentence = (
-        "model 'position_aware' has positions, and nobody was shown an order .models without positions: btl, "
+        "model 'position_aware' needs an order of presentation, and the comparisons have none "
+        ".models that do without: btl, "
     )
     for solver in ("newton", "penalised"):
         with pytest.raises(DataError, match=sentence):
             rank(found, model="position_aware", solver=solver)
-    with pytest.raises(DataError, match="model 'position_aware_ties' has positions"):
+    with pytest.raises(DataError, match="model 'position_aware_ties' needs an order"):
         fit(found, "position_aware_ties", questions="effects")
     with pytest.raises(DataError, match="block 'category_position' is of the answer shown first"):
         frame = found.frame.assign(category=["one", "two"] * (len(found.frame) // 2))
@@ -108,7 +109,7 @@ def test_a_board_with_positions_takes_no_newcomers_without_an_order(tmp_path):
     )
     given = read(logs(tmp_path, rates={"x": 0.5, "new": 0.5}, scorers=("match",))).comparisons
     with pytest.raises(
-        JudgerankError, match="the board's judges have positions, and these comparisons have no order"
+        JudgerankError, match="the board's model 'position_aware' needs an order of presentation, and these"
     ):
         judgerank.place(board, given)
 

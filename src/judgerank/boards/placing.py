@@ -185,10 +185,10 @@ def _onto(board: Fit, given: Comparisons) -> tuple[Comparisons, tuple[str, ...],
     newcomers = tuple(name for name in given.models if name not in models)
     if not newcomers:
         raise DataError("every model of these comparisons is on the board already: there is none to place")
-    if board.model.has_position and not given.ordered:
-        raise DataError("the board's judges have positions, and these comparisons have no order of presentation")
-    if board.model.has_ties:
-        given = given.with_ties()
+    missing = board.model.missing(given)
+    if missing is not None:
+        raise DataError(f"the board's model {board.model.name!r} needs {missing}, and these comparisons have none")
+    given = board.model.observed(given)
     place = pd.Index([*models, *newcomers]).get_indexer(pd.Index(given.models))
     judge = pd.Index(judges).get_indexer(pd.Index(given.judges)) if board.model.judge_blocks else None
     first, second = place[given.first], place[given.second]
@@ -203,8 +203,6 @@ def _onto(board: Fit, given: Comparisons) -> tuple[Comparisons, tuple[str, ...],
     for name in ("covariate", "tied"):
         values = getattr(given, name)
         columns[name] = None if values is None else values[kept]
-    if not board.model.has_slope:
-        columns["covariate"] = None
     who = np.zeros(len(kept), int) if judge is None else judge[given.judge[kept]]
     rows = Comparisons(
         (*models, *newcomers), judges, first[kept], second[kept], who, ordered=given.ordered, **columns

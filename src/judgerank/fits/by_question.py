@@ -58,7 +58,7 @@ def clustered(
     NoIntervalError
         If the fit has no intervals.
     """
-    if fitted.model.has_slope:
+    if any(block.column for block in fitted.model.blocks):
         raise ConfigError(f"questions at scale take a model without a covariate, and not {fitted.model.name!r}")
     linear = _to_gradients(fitted.model, fitted.solution.parameters)
     squares, many, total = np.zeros((linear.shape[1],) * 2), 0, 0.0
@@ -87,9 +87,10 @@ def _to_gradients(model: Model, at: Parameters) -> csr_array:
     if not b:
         return csr_array(np.eye(n))
     gamma, row = np.exp(at.judges[0]), np.arange(k * n)
-    own = b - model.n_scale  # offsets of every judge
+    offsets = np.arange(b)[model.offsets]
+    own = len(offsets)  # of every judge
     offset = k * n + np.arange(k * own)
-    block = n + (model.n_scale + np.arange(k * own) % max(own, 1)) * k + np.arange(k * own) // max(own, 1)
+    block = n + np.tile(offsets, k) * k + np.repeat(np.arange(k), own)
     values = np.r_[np.repeat(gamma, n), np.outer(gamma, at.scores).ravel(), np.ones(k * own)]
     place = np.r_[row, row, offset], np.r_[np.tile(np.arange(n), k), n + np.repeat(np.arange(k), n), block]
     return csr_array((values, place), shape=(k * (n + own), n + b * k))
@@ -112,7 +113,8 @@ def _by_question(db: Engine, rows: Rows, fitted: Fit) -> Iterator[tuple[csr_arra
         question, times = batch["question"], batch["times"]
         number = np.r_[0, np.cumsum(question[1:] != question[:-1])]
         at = fitted.solution.parameters
-        part = residuals_by_cluster(_raw(rows.names, batch, fitted.model.has_ties), fitted.model, at, number)
+        answers = fitted.model.observed(_raw(rows.names, batch, ties=True))
+        part = residuals_by_cluster(answers, fitted.model, at, number)
         if waiting is not None:
             part = csr_array(vstack([waiting + part[:1], part[1:]] if question[0] == last else [waiting, part]))
         waiting, last = part[-1:], question[-1]

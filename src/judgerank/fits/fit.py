@@ -189,8 +189,6 @@ def described(
         if asked is None and "question_id" in records.frame:
             asked = np.array([question_name(one) for one in records.frame["question_id"]])
     member = get_model(model, comparisons)
-    if comparisons.covariate is not None and not member.has_slope:  # rows that differ in it alone merge
-        comparisons = replace(comparisons, covariate=None)
     further: tuple[Placed, ...] = ()
     columns = None
     if chosen:
@@ -199,10 +197,7 @@ def described(
         if np.any(comparisons.count != 1):
             raise DataError("blocks take raw comparisons, and these are aggregated")
         further, columns = placed(chosen, records)
-    if member.has_ties:
-        comparisons = comparisons.with_ties()
-    elif comparisons.tied is not None:
-        comparisons = replace(comparisons, tied=None)
+    comparisons = member.observed(comparisons)
     if asked is not None:
         if len(asked) != len(comparisons):
             raise DataError(

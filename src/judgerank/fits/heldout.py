@@ -107,7 +107,7 @@ def log_likelihoods(fitted: Fitted, comparisons: Comparisons, question: IntArray
 def _by_question(fitted: Fitted, c: Comparisons, number: IntArray, many: int) -> FloatArray:
     model, at = fitted.model, _tying(fitted)
     c = c if model.further else replace(c, columns=None)
-    c = c if model.has_ties else replace(c, tied=None)
+    c = model.observed(c)
     if fitted.effects is not None and fitted.effects.sigma > 0:
         sigma = fitted.effects.sigma
         fine = Marginal.fine(grouped(c, number), model, model.of_judges(at).gamma, sigma, SHARP)

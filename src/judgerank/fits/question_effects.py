@@ -70,7 +70,7 @@ def with_question_effects(
     names = ", ".join(sorted({*leader, *leader.values()}))
     if leader and merge_copies:
         comparisons, asked = with_one_vote(comparisons.with_ties(), asked, leader)
-        comparisons = comparisons if model.has_ties else replace(comparisons, tied=None)
+        comparisons = model.observed(comparisons)
         without = again(comparisons, asked)
         require_bounded(without)
         remarks.append(f"These judge ids answer as one, and count as one judge: {names}.")

@@ -128,7 +128,7 @@ def copies(
     once = replace(comparisons, count=np.ones(len(comparisons)))  # how often an answer was given does not matter
     frame = once.to_frame().assign(question_id=question)
     try:
-        known = without.model.has_position or not comparisons.ordered
+        known = without.model.needs_order or not comparisons.ordered
         expecting = without if known else again(comparisons, "position_aware")
     except (NoMaximumError, NotIdentifiedError):
         expecting = without

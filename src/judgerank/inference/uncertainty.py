@@ -24,6 +24,7 @@ from judgerank.engine.sums import Curvature, evaluate
 from judgerank.inference.estimates import Estimates
 from judgerank.inference.residuals import residuals_by_cluster
 from judgerank.inference.wald import cluster_gradients, for_few_clusters
+from judgerank.model.block import Role
 
 MOST_PARAMETERS = 3_000  # of which a covariance is kept: its inverse takes seconds, and time grows as their cube
 
@@ -52,12 +53,14 @@ class Uncertainty(Estimates):
     def free(self) -> BoolArray:
         """The judges' free parameters, shape (B, K)."""
         in_play = self.solution.parameters.in_play
-        everyone = np.ones_like(in_play)
         weighed = in_play & self.model.weighs_judges
-        masks = {"log_discrimination": weighed, "slope": in_play & ~self._slope_held, "position": everyone}
-        if self.model.has_ties:
-            masks["log_tie"] = np.isfinite(self.solution.parameters.judges[-1])
-        return np.array([masks[block] for block in self.model.judge_blocks], bool).reshape(-1, len(in_play))
+        masks = []
+        for block, values in zip(self.model.blocks, self.solution.parameters.judges, strict=True):
+            if block.role is Role.WEIGHT:
+                masks.append(weighed if block.column is None else in_play & ~self._slope_held)
+            else:
+                masks.append(np.isfinite(values))  # a judge who never ties has none
+        return np.array(masks, bool).reshape(-1, len(in_play))
 
     @property
     def n_free_discriminations(self) -> int:
@@ -185,8 +188,7 @@ class Uncertainty(Estimates):
         """
         self._require_few_parameters()
         self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
-        if self.model.has_ties:
-            comparisons = comparisons.with_ties()
+        comparisons = self.model.observed(comparisons)
         chosen = cluster_gradients(comparisons, self.model, self.solution.parameters, cluster)[:, self.chosen]
         residuals = residuals_by_cluster(comparisons, self.model, self.solution.parameters, cluster)
         return self.sandwiched(chosen.T @ chosen, len(chosen), residuals)

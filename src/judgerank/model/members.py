@@ -73,6 +73,36 @@ class Model:
     def has_ties(self) -> bool:
         return "log_tie" in self.judge_blocks
 
+    @property
+    def needs_order(self) -> bool:
+        """Whether it matters which model was shown first."""
+        return any(block.role is Role.OFFSET for block in self.blocks)
+
+    def missing(self, comparisons: Comparisons) -> str | None:
+        """What the model needs and the comparisons do not have; None if they have it all."""
+        if self.needs_order and not comparisons.ordered:
+            return "an order of presentation"
+        absent = (
+            block.column for block in self.blocks if block.column and getattr(comparisons, block.column) is None
+        )
+        return next((f"a {column}" for column in absent), None)
+
+    def observed(self, comparisons: Comparisons) -> Comparisons:
+        """The comparisons as this model takes them: ties apart or half a win for either, and the columns it uses.
+
+        Raises
+        ------
+        DataError
+            If ties are an outcome, and aggregated rows have lost them.
+        """
+        if self.has_ties:
+            comparisons = comparisons.with_ties()
+        elif comparisons.tied is not None:
+            comparisons = replace(comparisons, tied=None)
+        if comparisons.covariate is None or any(block.column == "covariate" for block in self.blocks):
+            return comparisons
+        return replace(comparisons, covariate=None)  # rows that differ in it alone merge
+
     @cached_property
     def blocks(self) -> tuple[JudgeBlock, ...]:
         """What every judge has, row by row of `Parameters.judges`."""

@@ -110,14 +110,13 @@ def get_model(name: str | Model, cells: Comparisons) -> Model:
         If the model needs a covariate, or an order of presentation, and the comparisons have none.
     """
     found = member(name)
-    if found.has_position and not cells.ordered:
-        without = ", ".join(one.name for one in MEMBERS if not one.has_position)
+    missing = found.missing(cells)
+    if missing is not None:
+        others = ", ".join(one.name for one in MEMBERS if one.missing(cells) is None)
         raise DataError(
-            f"model {found.name!r} has positions, and nobody was shown an order (models without positions: "
-            f"{without})"
+            f"model {found.name!r} needs {missing}, and the comparisons have none (models that do without: "
+            f"{others})"
         )
-    if found.has_slope and cells.covariate is None:
-        raise DataError(f"model {found.name!r} needs a covariate, and the comparisons have none")
     return found
 
 

@@ -77,8 +77,8 @@ class NetResults:
         results, cross, slopes = rows.net_results(k)
         if rows.offsets:
             information -= np.einsum("kba,kbc->kac", cross, slopes)
-        gamma = np.exp(at.judges[0]) if model.judge_blocks else np.ones(1)
-        weighted = bool(model.judge_blocks) and not model.fixed_scale and k > 1
+        gamma = model.of_judges(at).gamma[:k]
+        weighted = model.weighs_judges and k > 1
         return cls(results, information, gamma, weighted, slopes)
 
     def with_clusters(self, *by_cluster: csr_array | None) -> NetResults:

@@ -105,8 +105,8 @@ class ManyResults:
             net[:, chosen],
             cross[:, :, chosen],
             slopes[:, :, chosen],
-            np.exp(at.judges[0]) if model.judge_blocks else np.ones(1),
-            bool(model.judge_blocks) and not model.fixed_scale and k > 1,
+            model.of_judges(at).gamma[:k],
+            model.weighs_judges and k > 1,
         )
 
     def total(self, gamma: FloatArray) -> FloatArray:

@@ -77,7 +77,7 @@ class Panel:
             raise NoIntervalError(f"there is no panel to plan for: the fit ended as {result.status}{who}")
         in_play = result.discrimination[result.discrimination > 0]
         panel = cls.of(*({str(name): value for name, value in x.items()} for x in (result.scores, in_play)))
-        if not result.model.has_position:
+        if not result.model.needs_order:
             return panel
         position = result.position[in_play.index].to_numpy()
         at = Parameters(panel.at.scores, np.vstack([panel.at.judges, position]))
@@ -149,14 +149,14 @@ class Panel:
         asked = weight > 0
         i, j = (index[pair[asked]] for index in np.triu_indices(len(self.models), 1))
         k, count = k[asked], size * weight[asked] / weight.sum()
-        if self.model.has_position:
+        if self.model.needs_order:
             i, j, k, count = np.r_[i, j], np.r_[j, i], np.r_[k, k], np.r_[count, count] / 2
         return Comparisons(self.models, self.judges, i, j, k, self.probability(i, j, k), count)
 
     def probability(self, i: IntArray, j: IntArray, k: IntArray) -> FloatArray:
         """P(first preferred) for i shown before j by judge k."""
-        eta = np.exp(self.at.judges[0])[k] * (self.at.scores[i] - self.at.scores[j])
-        return expit(eta + self.at.judges[1][k] if self.model.has_position else eta)
+        gamma, _, position, _ = self.model.of_judges(self.at)
+        return expit(gamma[k] * (self.at.scores[i] - self.at.scores[j]) + position[k])
 
     @cached_property
     def covariance(self) -> FloatArray:

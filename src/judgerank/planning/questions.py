@@ -30,7 +30,9 @@ from scipy.special import ndtri
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.engine.at import product, row_by_row
 from judgerank.fits.result import Fit
+from judgerank.model.block import Role
 from judgerank.order.pairs import at_best_known_scale
 from judgerank.planning.panels import Panel
 
@@ -119,12 +121,12 @@ def shared_variance(panel: Panel, questions: Questions) -> FloatArray:
 def _gradients(panel: Panel, cells: Comparisons) -> csr_array:
     """u_t = d eta / d (s, alpha[, b]), shape (C, D)."""
     n, k, rows = len(panel.models), len(panel.judges), np.arange(len(cells))
-    g = np.exp(panel.at.judges[0])[cells.judge]
-    values = [g, -g, g * (panel.at.scores[cells.first] - panel.at.scores[cells.second])]
-    columns = [cells.first, cells.second, n + cells.judge]
-    if panel.model.has_position:
-        values.append(np.ones(len(cells)))
-        columns.append(n + k + cells.judge)
+    here, ones = row_by_row(cells, panel.model, panel.at), np.ones(len(cells))
+    g = product(ones, *here.factors(Role.QUALITY))
+    values, columns = [g, -g], [cells.first, cells.second]
+    for row, (block, column) in enumerate(zip(panel.model.blocks, here.column, strict=True)):
+        values.append(product(ones, column, *here.factors(block.role)))
+        columns.append(n + row * k + cells.judge)
     places = np.tile(rows, len(values)), np.concatenate(columns)
     return coo_array((np.concatenate(values), places), (len(cells), n + k * len(panel.at.judges))).tocsr()
 
@@ -195,7 +197,7 @@ def drawn_in_questions(
     judge = np.argsort(-asking, axis=1)[:, : questions.judges].ravel()  # without replacement, by weight
     question = np.repeat(np.arange(many), questions.size)
     i, j = (index[pair] for index in np.triu_indices(n, 1))
-    turned = (rng.random(len(pair)) < 0.5) & panel.model.has_position
+    turned = (rng.random(len(pair)) < 0.5) & panel.model.needs_order
     i, j = np.where(turned, j, i), np.where(turned, i, j)
     rho = loading(panel, questions.sd)[judge]
     better = rng.standard_normal((many, n))

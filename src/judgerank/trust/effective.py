@@ -177,10 +177,10 @@ def information_by_judge(fitted: Fit) -> FloatArray:
     """a^2: mean information of a judge's comparison on its difference of scores, shape (K,)."""
     cells, s = fitted.comparisons.pool_judges(), fitted.scores.to_numpy()
     d = s[cells.first] - s[cells.second]
-    gamma, b = (values.to_numpy()[:, None] for values in (fitted.discrimination, fitted.position))
-    nu = fitted.tie.to_numpy()[:, None] if fitted.model.has_ties else None
-    variance = Law(gamma * d + b, nu).variance
-    return np.asarray(gamma[:, 0] ** 2 * (variance @ cells.count) / cells.n_comparisons)
+    gamma, _, position, nu = fitted.model.of_judges(fitted.solution.parameters)
+    eta = gamma[:, None] * d + position[:, None]
+    variance = Law(eta, None if nu is None else nu[:, None]).variance
+    return np.asarray(gamma**2 * (variance @ cells.count) / cells.n_comparisons)
 
 
 def design_effect(fitted: Fit, comparisons: Comparisons, question: IntArray) -> float:

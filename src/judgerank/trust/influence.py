@@ -11,8 +11,9 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.engine.at import product, row_by_row
 from judgerank.fits.result import Fit
-from judgerank.inference.residuals import Residuals
+from judgerank.model.block import Role
 
 
 class Influence:
@@ -33,14 +34,7 @@ class Influence:
     def __init__(self, fitted: Fit, comparisons: Comparisons) -> None:
         self._model, self._cells = fitted.model, comparisons
         self._chosen, self._inverse = fitted.chosen, fitted._inverse("observed")
-        at = fitted.solution.parameters
-        self._rows = Residuals.at(comparisons, fitted.model, at)
-        self._discrimination = np.ones(len(comparisons))
-        if self._model.judge_blocks:
-            exponent = at.judges[0, self._rows.judge]
-            if self._model.has_slope:
-                exponent = exponent + at.judges[1, self._rows.judge] * comparisons.known_covariate
-            self._discrimination = np.exp(exponent)
+        self._here = row_by_row(comparisons, fitted.model, fitted.solution.parameters)
 
     def on_difference(self, i: int, j: int) -> tuple[FloatArray, FloatArray, float]:
         """On s_i - s_j.
@@ -58,17 +52,15 @@ class Influence:
         c[i], c[j] = 1.0, -1.0
         v = np.zeros(len(self._chosen))
         v[self._chosen] = self._inverse @ c
-        n, cells, rows = len(self._cells.models), self._cells, self._rows
-        slope = self._discrimination * (v[cells.first] - v[cells.second])
+        n, cells, here = len(self._cells.models), self._cells, self._here
+        slope = product(v[cells.first] - v[cells.second], *here.factors(Role.QUALITY))
         effect = np.zeros(len(cells))
-        if self._model.judge_blocks:
-            by_judge = v[n:].reshape(len(self._model.judge_blocks), -1)
-            slope = slope + rows.signal * by_judge[0, rows.judge]
-            if self._model.has_slope:
-                slope = slope + rows.signal * cells.known_covariate * by_judge[1, rows.judge]
-            if self._model.has_position:
-                slope = slope + by_judge[self._model.row("position"), rows.judge]
-            if self._model.has_ties:
-                effect += rows.offsets[-1][1] * by_judge[-1, rows.judge]
-        effect += rows.residual * slope
-        return effect, rows.variance * slope**2, float(c @ self._inverse @ c)
+        by_judge = v[n:].reshape(len(self._model.blocks), len(cells.judges))
+        for block, own, column in zip(self._model.blocks, by_judge, here.column, strict=True):
+            moved = product(own[cells.judge], column, *here.factors(block.role))
+            if block.role is Role.TIE:
+                effect += here.tie_residual * moved
+            else:
+                slope = slope + moved
+        effect += here.residual * slope
+        return effect, cells.count * here.law.variance * slope**2, float(c @ self._inverse @ c)

@@ -145,8 +145,7 @@ def whole_part(
     DataError
         If these are not the comparisons that were fitted, or rows hold both wins and losses.
     """
-    if fitted.model.has_ties:
-        comparisons = comparisons.with_ties()
+    comparisons = fitted.model.observed(comparisons)
     fitted.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
     if not np.isin(comparisons.outcome[comparisons.count > 1], (0.0, 0.5, 1.0)).all():
         raise DataError("this takes the judgments themselves, and some of these rows are means of several")

@@ -93,7 +93,7 @@ def together(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Toget
     DataError
         If these are not the comparisons that were fitted, or questions are not as many.
     """
-    c = comparisons.with_ties() if fitted.model.has_ties else comparisons
+    c = fitted.model.observed(comparisons)
     fitted.require_fitted(c.models, c.judges, c.n_comparisons)
     if len(question) != len(c):
         raise DataError(f"{len(c)} comparisons and {len(question)} questions: one question each is needed")
