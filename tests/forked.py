@@ -23,12 +23,10 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from judgerank.pages import embedded as charts
-
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = [sys.executable, "-W", "error::RuntimeWarning"]
 USUAL = ("pandas", "pyarrow", "pydantic", "scipy.optimize", "scipy.stats", "judgerank.cli.commands")
-DRAWING = ("altair", "itables", "hydra", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf")
+DRAWING = ("itables", "hydra", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf")
 DRAWING += (*USUAL, "fontTools.subset", "replication.config", "replication.outputs", "replication.plots")
 COLLECTING = (*USUAL, "judgerank.collecting.run", "litellm")
 QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}  # as its import is told to be
@@ -147,9 +145,6 @@ if __name__ == "__main__":
     for module in sys.argv[1:]:
         with suppress(ImportError):  # of an extra that is not installed
             importlib.import_module(module)
-    if "altair" in sys.modules:
-        with suppress(ImportError):
-            charts.library()
     gc.freeze()  # a program's end would else take a second to look through all of it
     program = next_program()
     become(*program)

@@ -36,8 +36,6 @@ CORE = {
 }
 EXTRAS = {
     "judgerank.plots": {"matplotlib", "textalloc"},
-    "judgerank.pages": {"vl_convert"},
-    "judgerank.ranking": {"altair"},
     "judgerank.collecting": {"httpx", "litellm", "pydantic", "yaml", "tenacity", "filelock", "tqdm"},
 }
 # each may import those before it and what is beside it in the same folder

@@ -11,7 +11,7 @@ from judgerank.writing import extras
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("extra", ["collect", "excel", "page", "parquet", "plot", "scale", "zstd"])
+@pytest.mark.parametrize("extra", ["collect", "excel", "parquet", "plot", "scale", "zstd"])
 def test_an_extra_is_told_with_all_of_its_packages(extra):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     said = extras.needed(extra)

@@ -3,10 +3,8 @@
 import json
 import shlex
 import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
-from html import unescape
 from html.parser import HTMLParser
 from itertools import combinations
 from pathlib import Path
@@ -320,13 +318,6 @@ def test_a_file_a_table_and_judgments_give_one_ranking(mine):
 def test_a_page_alone_links_to_nothing(mine):
     shown = Page(rank(mine).to_html())
     assert {address for address in shown.addresses if not address.startswith("#")} == {"data:,"}
-
-
-def test_without_the_extra_that_draws_the_page_says_so(mine, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "altair", None)
-    text = rank(mine).write(tmp_path / "plain").read_text()
-    assert "the extra 'page' (pip install 'altair>=" in unescape(text)
-    assert "chart-spec" not in text.partition("<body>")[2].partition('id="table-library"')[0]
 
 
 def test_the_record_beside_a_ranking_says_what_it_takes_to_rank_again(ranked, mine):

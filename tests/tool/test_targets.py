@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,10 +13,9 @@ from judgerank import fit, load, rank
 from judgerank.cli import app
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits.storing import is_saved
-from judgerank.pages import embedded as charts
 from judgerank.writing.sidecars import JOURNAL, STAGING, digest, is_marked, mark_of
 from judgerank.writing.targets import Outputs
-from tests.tool.command import environment, judgerank
+from tests.tool.command import judgerank
 from tests.tool.test_exports import judgments
 
 MODELS = ["x", "y", "z"]
@@ -397,40 +394,3 @@ def test_an_input_that_lies_in_the_output_folder_is_refused(shared):
     (shared / "pairs.csv").hardlink_to(shared.parent / "m.csv")
     with_files(shared, {"pairs.csv": digest(shared / "pairs.csv")})
     assert "is read, and lies in shared" in refused(shared)
-
-
-# charts
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no ulimit")
-@pytest.mark.parametrize("kilobytes", [1_200_000, 2_000_000])
-def test_tables_are_written_where_memory_is_too_short_for_charts(kilobytes, folder):
-    pytest.importorskip("altair")
-    judgments(MODELS).to_csv("m.csv", index=False)
-    limited = f'ulimit -v {kilobytes}; exec "$@"'
-    command = [sys.executable, "-m", "judgerank", "rank", "m.csv", "-o", "out"]
-    done = subprocess.run(
-        ["bash", "-c", limited, "bash", *command], capture_output=True, text=True, env=environment(), timeout=100
-    )
-    assert done.returncode == 0, done.stderr
-    assert "the page has no charts: the library that draws them does not run here" in done.stdout
-    assert "There are no charts: the library" in Path("out/index.html").read_text()
-    assert {"index.html", "leaderboard.csv", "run.json"} <= {path.name for path in Path("out").iterdir()}
-    assert sorted(path.name for path in folder.iterdir()) == ["m.csv", "notes.txt", "out"]
-
-
-def test_tables_are_written_where_charts_fail(folder, monkeypatch, caplog):
-    pytest.importorskip("altair")
-    monkeypatch.setattr("judgerank.ranking.charts._scores", lambda ranking: 1 / 0)
-    monkeypatch.setattr("judgerank.ranking.charts.library", str)
-    rank(judgments(MODELS)).write("out")
-    assert "There are no charts: division by zero." in Path("out/index.html").read_text()
-    assert "the page has no charts: division by zero" in caplog.text
-
-
-def test_a_library_of_charts_in_the_working_directory_is_not_run(folder):
-    pytest.importorskip("vl_convert")
-    a_file("vl_convert.py", "open('ran', 'w'); javascript_bundle = str")
-    charts.library.cache_clear()
-    assert len(charts.library()) > 100_000
-    assert not Path("ran").exists()

@@ -37,7 +37,7 @@ def test_help_names_every_command_and_every_command_has_help():
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl.zst"])
-def test_the_example_is_ranked_in_every_form_with_charts(form, tmp_path):
+def test_the_example_is_ranked_in_every_form_with_a_picture(form, tmp_path):
     file = tmp_path / f"mine.{form}"
     judgments = pd.read_csv(EXAMPLE)
     if form == "csv":
@@ -50,7 +50,7 @@ def test_the_example_is_ranked_in_every_form_with_charts(form, tmp_path):
     assert done.returncode == 0, done.stderr
     assert pd.read_csv(tmp_path / "out/leaderboard.csv")["model"].iloc[0] == "aster"
     page = (tmp_path / "out/index.html").read_text()
-    assert "vega" in page
+    assert page.count("<svg viewBox") > 5
     assert "pip install" not in page
 
 

@@ -30,13 +30,14 @@ from judgerank.cli.options import (
     notes_of,
     words_of,
 )
-from judgerank.cli.terminal import say
+from judgerank.cli.terminal import say, say_wrapped
 from judgerank.data.errors import ConfigError
 from judgerank.fits.storing import content, is_saved
 from judgerank.model.naming import known
 from judgerank.ranking.choices import CLUSTERS, Settings
 from judgerank.ranking.exports import FORMS, TABLES, Export, contents, export_of
 from judgerank.ranking.ranking import ranked
+from judgerank.ranking.verdict import verdict
 from judgerank.ranking.writing import SECTION
 from judgerank.reading.files import paths_of, place_of, plain, title_of
 from judgerank.reading.read import read_judgments
@@ -109,6 +110,7 @@ def rank(
         ),
     ] = None,
     force: ForceOption = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the notes of the page, too.")] = False,
 ) -> None:
     """Rank models: scores and ranks with intervals, the judges, pairs separated, what to collect next.
 
@@ -138,7 +140,13 @@ def rank(
         beside[save] = content(ranking.fitted, about_of(judgments, notes))
     with outputs.writing(beside):
         page = ranking.write(target, force=force, raw=raw)
-    say(str(ranking))
+    headline, *lines = verdict(ranking).lines()
+    say_wrapped([headline], bold=True)
+    say_wrapped([*lines, *(f"Note: {remark}" for remark in ranking.remarks if verbose)])
+    say("\n" + ranking.board_text())
+    if ranking.remarks and not verbose:
+        many = len(ranking.remarks)
+        say(f"{many} {'notes' if many > 1 else 'note'} on the page; --verbose prints them.")
     for one in exports:
         say(f"{one.table}: {one.path}")
     say(f"the page: {page}")

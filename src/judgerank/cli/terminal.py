@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import re
 import sys
+import textwrap
+from collections.abc import Iterable
 
 import typer
 
+WIDTH = 100  # characters of a line of text
 LONGEST = 4096  # characters without a blank, such as a path; what is longer is a name that nobody reads
 # controls but tab and newline, marks of direction, what has no width, halves of characters, tags
 UNSEEN = re.compile(
@@ -26,6 +29,13 @@ def plain(text: str) -> str:
 def say(text: str, err: bool = False) -> None:
     """Print a text and a newline."""
     typer.echo(plain(text), err=err)
+
+
+def say_wrapped(texts: Iterable[str], bold: bool = False) -> None:
+    """Print texts in lines of at most `WIDTH` characters, further lines of a text indented."""
+    for text in texts:
+        wrapped = textwrap.fill(plain(text), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        typer.secho(wrapped, bold=bold)
 
 
 def prepare() -> None:

@@ -1,4 +1,4 @@
-// What every page has: a theme, tables that sort, search and filter, charts. Without scripts the tables stay readable.
+// What every page has: a theme, tables that sort, search and filter. Without scripts the tables stay readable.
 const root = document.documentElement;
 root.classList.add("scripted");
 const announced = document.getElementById("announced");
@@ -15,7 +15,6 @@ function paint() {
   root.dataset.theme = dark ? "dark" : "light";
   root.classList.toggle("dark", dark);
   toggle.textContent = `Theme: ${THEMES[theme]}`;
-  return draw();
 }
 toggle.addEventListener("click", () => {
   theme = (theme + 1) % THEMES.length;
@@ -24,32 +23,10 @@ toggle.addEventListener("click", () => {
 });
 wanted.addEventListener("change", paint);
 
-// charts
-async function draw() {
-  if (!window.vegaEmbed) return;
-  const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const [ink, line] = [colour("--ink"), colour("--line")];
-  const words = { labelColor: ink, titleColor: ink };
-  const config = {
-    background: null, font: "system-ui, sans-serif", view: { stroke: null },
-    axis: { ...words, gridColor: line, domainColor: line, tickColor: line, labelLimit: 260 },
-    legend: words, title: { color: ink }, text: { color: ink }, header: words,
-  };
-  for (const place of document.querySelectorAll(".chart")) {
-    const source = document.querySelector(`script.chart-spec[data-chart="${place.dataset.chart}"]`);
-    await window.vegaEmbed(place, JSON.parse(source.textContent), {
-      config, renderer: "svg", tooltip: { theme: root.dataset.theme, disableDefaultStyle: true },
-      ast: true, // expressions are interpreted: the page's policy allows no code made of text
-      actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
-      downloadFileName: place.dataset.chart, i18n: { CLICK_TO_VIEW_ACTIONS: "Save the chart" },
-    });
-    place.querySelector("summary")?.setAttribute("aria-label", "Save the chart");
-  }
-}
-
 // tables
 async function librarian() {
-  const source = document.getElementById("table-library").textContent;
+  const packed = Uint8Array.from(atob(document.getElementById("table-library").textContent), (one) => one.charCodeAt(0));
+  const source = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).blob();
   const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   const library = await import(address);
   URL.revokeObjectURL(address);

@@ -12,9 +12,9 @@ from judgerank.data.judgments import Judgments
 from judgerank.fits.result import Fit
 from judgerank.pages import Shown, render, shown
 from judgerank.ranking import kept, panel
-from judgerank.ranking.charts import charts_of
 from judgerank.ranking.evidence import evidence
 from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS
+from judgerank.ranking.first_screen import judges_of, pictures
 from judgerank.ranking.formulas import formula
 from judgerank.ranking.record import Record
 from judgerank.ranking.remarks import counted
@@ -86,14 +86,15 @@ def to_html(ranking: Record, beside: bool = False) -> str:
     board = tables["leaderboard"]
     listed = board.assign(elo=ELO_MEAN + ELO_POINTS * board["score"], versus=np.nan)
     listed = listed[[*(name for name in listed if name != "comparisons"), "comparisons"]]
-    charts, no_charts = charts_of(ranking)
+    told = verdict(ranking)
     return render(
         TEMPLATE,
-        charts=charts,
-        no_charts=no_charts,
         title=ranking.title,
+        headline=told.headline,
         told=_told(ranking),
-        verdict=verdict(ranking),
+        verdict=told,
+        pictures=pictures(ranking),
+        judges_drawn=judges_of(ranking),
         read=ranking.judgments.remarks,
         remarks=ranking.remarks[len(ranking.judgments.remarks) :],
         level=f"{level:.0%}",

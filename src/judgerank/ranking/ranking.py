@@ -23,6 +23,7 @@ from judgerank.ranking.page import to_html
 from judgerank.ranking.prediction import compared
 from judgerank.ranking.record import Record
 from judgerank.ranking.rivals import default_member
+from judgerank.ranking.verdict import verdict
 from judgerank.ranking.writing import write
 from judgerank.reading.files import behind
 from judgerank.reading.read import Source, read_judgments
@@ -40,7 +41,7 @@ class Ranking(Record):
     """
 
     def to_html(self) -> str:
-        """The page as one HTML text, with charts where the extra ``page`` is installed."""
+        """The page as one HTML text that needs nothing beside it."""
         return to_html(self)
 
     def write(self, folder: str | Path, *, force: bool = False, raw: bool = False) -> Path:
@@ -121,11 +122,13 @@ class Ranking(Record):
     def __repr__(self) -> str:
         return f"<Ranking {shortened(self.title)}>"
 
-    def __str__(self) -> str:
+    def board_text(self) -> str:
+        """The leaderboard as text."""
         board = self.tables["leaderboard"].astype(object).fillna("--")
-        shown = board.to_string(index=False, float_format="{:.3f}".format, max_colwidth=LONGEST)
-        said, first = [f"- {remark}" for remark in self.remarks], len(self.judgments.remarks)
-        return "\n".join([self.title, *said[:first], shown, *said[first:]])
+        return board.to_string(index=False, float_format="{:.3f}".format, max_colwidth=LONGEST)
+
+    def __str__(self) -> str:
+        return "\n".join([*verdict(self).lines(), "", self.board_text()])
 
 
 def rank(

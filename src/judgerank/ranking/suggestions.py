@@ -97,6 +97,17 @@ def next_comparisons(
     return pd.DataFrame(rows, columns=COLUMNS).astype({"to_separate": "Int64"})
 
 
+def cost_of_pair(result: Fit, first: str, second: str, level: float = 0.95, few: int = 0) -> int | None:
+    """Comparisons of two models, spread evenly over the judges, that are expected to separate them.
+
+    As `to_separate`; `few` as of `next_comparisons`.
+    """
+    v = result.covariance
+    to_scores = best_known_scale(result.scores.to_numpy(), v, result.n_free_discriminations)
+    i, j = (result.comparisons.models.index(name) for name in (first, second))
+    return to_separate(result, Candidates(result, few), v, to_scores, i, j, _open_pairs(result, level)[2], level)
+
+
 def to_separate(
     result: Fit,
     those: Candidates,

@@ -1,141 +1,170 @@
-"""The verdict of a ranking in words: who is first, who cannot be told apart, who judges, what to worry about."""
+"""The verdict of a ranking in words: who leads and how surely, what would change it, what to do next.
+
+The page and the terminal say the same sentences. All numbers come from the ranking's tables and its fit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
-from judgerank.data.listing import listed
 from judgerank.ranking import panel
 from judgerank.ranking.record import Record
-from judgerank.ranking.remarks import counted
-from judgerank.ranking.suggestions import CHANCE
+from judgerank.ranking.suggestions import CHANCE, cost_of_pair
+from judgerank.trust.findings import FRAGILITY
 
-Told = Iterator[tuple[str, str]]  # what it is about, and sentences
-MANY_DROPPED = 0.05  # share of records that could not be read, from which it is worrying
-FEW_JUDGES = 2.0  # effective judges, below which a ranking hangs on one
+WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+MANY_DROPPED = 0.05  # share of records that could not be read, from which it is a warning
+FEW_JUDGES = 2.0  # equally informative judges, below which a ranking hangs on one
+TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are not worth it
 
 
-def verdict(ranking: Record) -> list[tuple[str, str]]:
-    """What it is about, and a few sentences, computed from the tables; of the largest component."""
-    board, pairs, judges = (_largest(ranking.tables[name]) for name in ("leaderboard", "pairs", "judges"))
+@dataclass(frozen=True)
+class Verdict:
+    """What a reader needs first.
+
+    Attributes
+    ----------
+    headline : str
+        Who leads, without a full stop.
+    lead, change, next : str
+        How sure that is; what would change it; what to do next. Sentences, empty where there is nothing to say.
+    facts : list of (str, str)
+        A number and what it counts.
+    warnings : list of str
+        Sentences.
+    """
+
+    headline: str
+    lead: str
+    change: str
+    next: str
+    facts: list[tuple[str, str]]
+    warnings: list[str]
+
+    def lines(self) -> list[str]:
+        """The verdict as lines of text, the headline first."""
+        facts = ", ".join(f"{number} {what}" for number, what in self.facts)
+        told = [self.lead, self.change, self.next, *(f"Warning: {one}" for one in self.warnings)]
+        return [f"{self.headline}.", f"{facts}.", *(line for line in told if line)]
+
+
+def verdict(ranking: Record) -> Verdict:
+    """The verdict on the largest component."""
+    board, pairs, judges = (largest(ranking.tables[name]) for name in ("leaderboard", "pairs", "judges"))
     judges = judges[judges["status"] != panel.MERGED]
-    parts = (
-        _first(ranking, board, pairs),
-        _groups(board, pairs),
-        _panel(judges),
-        _worries(ranking, judges),
-        _next(ranking),
+    return Verdict(
+        _headline(board),
+        _lead(ranking, board, pairs),
+        next((one.removeprefix(FRAGILITY) for one in ranking.remarks if one.startswith(FRAGILITY)), ""),
+        _next(ranking, board, pairs),
+        _facts(ranking, judges),
+        _warnings(ranking, judges),
     )
-    return [told for part in parts for told in part]
 
 
-def _largest(table: pd.DataFrame) -> pd.DataFrame:
+def largest(table: pd.DataFrame) -> pd.DataFrame:
     """Of several components, the rows of the first."""
     return table[table["component"] == 1] if "component" in table else table
 
 
-def _first(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> Told:
+def in_words(number: int) -> str:
+    """A small number as a word."""
+    return WORDS[number] if number < len(WORDS) else f"{number:,}"
+
+
+def _headline(board: pd.DataFrame) -> str:
+    best, tied = board["model"].iloc[0], board["band"].eq(1).fillna(False)
+    many = int(tied.sum())
+    if many == 0:
+        return f"{best} has the highest score"
+    if many == 1:
+        return f"{best} leads"
+    if many == len(board):
+        return f"No clear leader among {in_words(many)} models"
+    if many == 2:
+        return f"{best} and {board['model'].iloc[1]} share the lead"
+    return f"{in_words(many).capitalize()} models share the lead"
+
+
+def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     best, second = board.iloc[0], board.iloc[1]
     chance = float(ranking.fitted.win_probability(np.array(best["score"] - second["score"])))
-    told = (
-        f"{best['model']} is first. A judge of this panel prefers it to {second['model']}, the second, with "
-        f"probability {chance:.2f}."
-    )
+    told = f"{best['model']} is preferred to {second['model']} (2nd) in {chance:.0%} of comparisons"
     if board["rank_low"].isna().any():
-        yield "First", f"{told} How surely cannot be said: this fit has no intervals."
-        return
-    low, high = best["rank_low"], best["rank_high"]
-    range_ = f"is {low}" if low == high else f"lies between {low} and {high}"
-    told += f" Its rank {range_} ({ranking.settings.level:.0%} confidence, all models at once)."
-    mine = pairs[(pairs["first"] == best["model"]) | (pairs["second"] == best["model"])]
-    rest = mine[~mine["separated"].fillna(False).astype(bool)]
-    others = [b if a == best["model"] else a for a, b in zip(rest["first"], rest["second"], strict=True)]
-    place = {name: number for number, name in enumerate(board["model"])}
-    others.sort(key=place.__getitem__)
-    if not others:
-        yield "First", f"{told} It is separated from every other model."
-    else:
-        yield "First", f"{told} It is not separated from {counted(len(others), 'other')}: {listed(others)}."
+        return f"{told}. This fit has no confidence intervals, so the difference may be chance."
+    how = "a significant difference" if _separated(pairs, best["model"], second["model"]) else "too close to call"
+    low, high, level = best["rank_low"], best["rank_high"], f"{ranking.settings.level:.0%} confidence"
+    range_ = "It ranks first" if low == high == 1 else f"Its true rank is between {low} and {high}"
+    return f"{told}, {how}. {range_} ({level}, jointly for all models)."
 
 
-def _groups(board: pd.DataFrame, pairs: pd.DataFrame) -> Told:
-    if board["band"].isna().any():
-        return
-    known = pairs["separated"].notna()
-    apart = int(pairs["separated"][known].astype(bool).sum())
-    told = f"{apart} of {int(known.sum())} pairs of models are separated. "
-    groups = [list(names) for _, names in board.groupby("band")["model"] if len(names) > 1]
-    if not groups:
-        yield "Told apart", f"{told}Every model is separated from the next."
-        return
-    shown = "; ".join("{" + listed(group) + "}" for group in groups[:4])
-    more = f"; and {len(groups) - 4} more bands" if len(groups) > 4 else ""
-    yield "Told apart", f"{told}Within each of these bands no two are: {shown}{more}."
+def _separated(pairs: pd.DataFrame, first: str, second: str) -> bool:
+    row = pairs[(pairs["first"] == first) & (pairs["second"] == second)]
+    return bool(row["separated"].fillna(False).any())
 
 
-def _panel(judges: pd.DataFrame) -> Told:
-    share = judges["information"]
-    if share.isna().any() or len(judges) < 2:
-        return
-    worth, heaviest = panel.effective_judges(share), judges["judge"].iloc[share.argmax()]
-    told = (
-        f"What is known of the scores comes from the {len(judges)} judges as unevenly as from {worth:.1f} that "
-        f"give the same; {heaviest} gives most, {share.max():.0%}."
+def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
+    """What decides the first two neighbours that are not separated."""
+    if "separated" not in pairs or board["band"].isna().any():
+        return "For confidence intervals, compare the models again until no judge is always of one mind."
+    names = list(board["model"])
+    close = [(a, b) for a, b in pairwise(names) if not _separated(pairs, a, b)]
+    if not close:
+        return "Every model is significantly different from the next: this ranking needs no more data."
+    first, second = close[0]
+    goal = f"To decide between {first} and {second}"
+    cost = cost_of_pair(ranking.fitted, first, second, ranking.settings.level, ranking.settings.few)
+    total = ranking.judgments.comparisons.n_comparisons
+    if cost is None or cost > TOO_DEAR * total:
+        return f"{goal} is not worth it: it would take more than {TOO_DEAR} times the data you have."
+    size = int(float(f"{cost:.2g}"))
+    more = f"{cost / total:.1%} more data" if cost < total else f"{cost / total:.1f} times the data"
+    return (
+        f"{goal}, collect about {size:,} more comparisons of the two on new questions, spread over the judges "
+        f"({more}; {CHANCE:.0%} power if the estimated gap is right)."
     )
-    flagged = judges[judges["verdict"] != panel.TRUST]
-    by = [f"{verdict}: {listed(rows['judge'])}" for verdict, rows in flagged.groupby("verdict", sort=True)]
-    yield "Judges", told + (f" Not simply to be trusted: {'; '.join(by)}." if by else " None stands out.")
 
 
-def _worries(ranking: Record, judges: pd.DataFrame) -> Told:
+def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
+    frame, c = ranking.judgments.frame, ranking.judgments.comparisons
+    found = [
+        (f"{sum(len(fitted.scores) for fitted in ranking.fits):,}", "models"),
+        (f"{c.n_comparisons:,.0f}", "judgments"),
+    ]
+    if "question_id" in frame:
+        found.append((f"{frame['question_id'].nunique():,}", "questions"))
+    share = judges["information"]
+    if len(judges) < 2 or share.isna().any():
+        return [*found, (f"{len(judges):,}", "judges" if len(judges) != 1 else "judge")]
+    equal = panel.effective_judges(share)
+    return [*found, (f"{len(judges):,}", f"judges, as informative as {equal:.1f} equal ones")]
+
+
+def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
     found, fitted = [], ranking.fitted
     if len(ranking.fits) > 1:
-        found.append(f"The comparisons fall into {len(ranking.fits)} groups of models, each ranked apart.")
+        found.append(
+            f"The comparisons fall into {len(ranking.fits)} groups of models that were never compared with each "
+            "other. Each group is ranked by itself."
+        )
     if not fitted.converged:
         found.append(f"The fit ended as {fitted.status}, not at a maximum.")
+    doubtful = judges[judges["verdict"] != panel.TRUST]
+    if len(doubtful):
+        found.append(f"{len(doubtful)} of {len(judges)} judges have a problem, listed under Judges.")
     if 2 * (judges["verdict"] == panel.SILENT).sum() >= len(judges):
-        found.append("Half of the judges or more count for nothing: the others may be the contrary ones.")
-    copies = judges[judges["verdict"].str.startswith(panel.SAME)]
-    for one, group in copies.groupby(copies["verdict"].str.removeprefix(panel.SAME))["judge"]:
-        found.append(f"These answer as one judge, and are counted as {len(group) + 1}: {listed([one, *group])}.")
+        found.append("At least half of the judges disagree with the ranking or ignore it.")
     share = judges["information"]
     if len(judges) > 1 and share.notna().all() and panel.effective_judges(share) < FEW_JUDGES:
-        found.append(f"The ranking all but hangs on one judge, {judges['judge'].iloc[share.argmax()]}.")
+        found.append(f"One judge, {judges['judge'].iloc[share.argmax()]}, largely decides the ranking.")
     c = ranking.judgments.comparisons
     dropped = sum(c.dropped.values())
     if dropped > MANY_DROPPED * (dropped + c.n_comparisons):
         found.append(f"{dropped:,} answers could not be read.")
     if not ranking.clustered:
-        found.append("Comparisons are taken as independent: if questions recur, the intervals are too short.")
-    yield "To worry about", " ".join(found) or "Nothing that stands out."
-
-
-def _next(ranking: Record) -> Told:
-    plan = _largest(ranking.tables["next"])
-    if plan.empty:
-        return
-    line = plan.iloc[0]
-    told = f"Show {line['model_a']} and {line['model_b']} to {line['judge_model']}, on new questions"
-    if pd.isna(line["width"]):
-        yield "Next", f"{told}: an answer against the order is likeliest there, and intervals need one."
-        return
-    told += f": it tells most of {line['first']} against {line['second']}, the pair known least of those open. "
-    cost = line["to_separate"]
-    total = ranking.judgments.comparisons.n_comparisons
-    if pd.isna(cost):
-        yield "Next", f"{told}No number of comparisons within reason is known to separate these two."
-        return
-    share = f"{cost / total:.1g} of" if cost < total else f"{cost / total:.2g} times"
-    yield (
-        "Next",
-        f"{told}About {_rounded(cost):,} comparisons of these two, spread over the judges, separate them with a "
-        f"chance of {CHANCE:.0%} if they differ as estimated. That is {share} the {total:,.0f} there are.",
-    )
-
-
-def _rounded(number: int) -> int:
-    """To two significant digits."""
-    return int(float(f"{number:.2g}"))
+        found.append("Judgments are taken as independent. If questions repeat, the intervals are too narrow.")
+    return found

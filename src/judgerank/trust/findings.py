@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
@@ -14,6 +13,8 @@ from judgerank.fits.result import Fit
 from judgerank.trust.effective import EffectiveJudges
 from judgerank.trust.fragility import top_change
 
+FRAGILITY = "Fragility: "  # how the remark on it begins
+FEW = 0.01  # share of the judgments that are few to decide who is first
 MOST_PARAMETERS, MOST_ROWS = 500, 200_000  # beyond which a ranking says nothing of this by itself: it takes refits
 
 
@@ -27,19 +28,17 @@ def on_fragility(fitted: Fit, comparisons: Comparisons) -> list[str]:
     except JudgerankError:  # without information, or of means of several judgments
         return []
     more = "" if pd.isna(row["size"]) else " judgerank trust lists them."
-    return [f"Fragility: {top_sentence(row)}{more}"]
+    return [f"{FRAGILITY}{top_sentence(row)}{more}"]
 
 
 def top_sentence(row: pd.Series) -> str:
     """What is known of a change of the first model."""
-    first, second, by = row["first"], row["second"], row["by"]
+    by = row["by"]
     if pd.isna(row["size"]):
-        return f"No set of {by} was found without which {first} is not first ({row['why']})."
-    foreseen = f"{row['forecast']:,.0f}" if np.isfinite(row["forecast"]) else "that all would not do"
-    return (
-        f"Without {row['size']:,} of {row['total']:,} {by} ({row['share']:.2%}; one step forecasts {foreseen}) "
-        f"{second} is above {first}, the first."
-    )
+        return f"No set of {by} was found whose removal would put another model first ({row['why']})."
+    just = "just " if row["share"] < FEW else ""
+    those = f"{row['size']:,} of {row['total']:,} {by} ({row['share']:.2%})"
+    return f"Removing {just}{those} would put {row['second']} first."
 
 
 def neighbours(changes: pd.DataFrame) -> pd.DataFrame:
