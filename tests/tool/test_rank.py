@@ -23,13 +23,16 @@ from judgerank import Comparisons, Fit, fit, rank
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.data.listing import LISTED, listed
 from judgerank.fits import standings
+from judgerank.model.formula import formula
 from judgerank.model.members import MODELS
 from judgerank.model.simulate import generator
 from judgerank.order import pairs as ranks
 from judgerank.plots import own
-from judgerank.ranking.formulas import formula
 from judgerank.ranking.page import to_html
-from judgerank.ranking.remarks import leaning, on_design, on_dropped, on_fit, on_positions
+from judgerank.ranking.studies.convergence import on_fit
+from judgerank.ranking.studies.few_comparisons import on_design
+from judgerank.ranking.studies.left_out import on_dropped
+from judgerank.ranking.studies.position_bias import leaning, on_positions
 from judgerank.reading.read import read_judgments
 from judgerank.writing.targets import Outputs
 from replication.config import ROOT

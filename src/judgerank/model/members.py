@@ -23,6 +23,7 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.model.block import JUDGE_BLOCKS, JudgeBlock, Placed, Role
+from judgerank.model.needs import Need
 
 SCALE = "log_discrimination"  # the block that all others need
 
@@ -77,6 +78,15 @@ class Model:
     def blocks(self) -> tuple[JudgeBlock, ...]:
         """What every judge has, row by row of `Parameters.judges`."""
         return tuple(JUDGE_BLOCKS[name] for name in self.judge_blocks)
+
+    def uses(self, need: Need) -> bool:
+        """Whether one of its parameters needs this of the data."""
+        return need in self.needs
+
+    @cached_property
+    def needs(self) -> frozenset[Need]:
+        """What its parameters need of the data."""
+        return frozenset(block.needs for block in self.blocks if block.needs is not None)
 
     @property
     def free_blocks(self) -> tuple[str, ...]:

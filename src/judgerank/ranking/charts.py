@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from judgerank.pages.embedded import Chart, library
-from judgerank.ranking import panel
 from judgerank.ranking.record import Record
+from judgerank.ranking.studies import panel
 from judgerank.writing.extras import needed
 
 if TYPE_CHECKING:

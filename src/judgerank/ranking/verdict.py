@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from judgerank.data.listing import listed
-from judgerank.ranking import panel
+from judgerank.data.listing import counted, listed
 from judgerank.ranking.record import Record
-from judgerank.ranking.remarks import counted
-from judgerank.ranking.suggestions import CHANCE
+from judgerank.ranking.studies import panel
+from judgerank.ranking.studies.next_comparisons import CHANCE
 
 Told = Iterator[tuple[str, str]]  # what it is about, and sentences
 MANY_DROPPED = 0.05  # share of records that could not be read, from which it is worrying
