@@ -30,7 +30,7 @@ from judgerank.order import pairs as ranks
 from judgerank.plots import own
 from judgerank.ranking.page import to_html
 from judgerank.ranking.studies.convergence import on_fit
-from judgerank.ranking.studies.few_comparisons import on_design
+from judgerank.ranking.studies.few_comparisons import on_few
 from judgerank.ranking.studies.left_out import on_dropped
 from judgerank.ranking.studies.position_bias import leaning, on_positions
 from judgerank.reading.read import read_judgments
@@ -387,8 +387,8 @@ def test_thin_designs_are_pointed_out(cells_of):
         "Dropped, since the answer could not be read: 2 unknown.",
         "Not ranked, since no answer about them could be read: v.",
     ]
-    assert on_design(data, 30) == on_design(raw, 30)
-    assert on_design(raw, 30) == [
+    assert on_few(data, 30) == on_few(raw, 30)
+    assert on_few(raw, 30) == [
         "2 of 6 pairs of models were never compared; their order rests on comparisons with others: "
         "w and z, x and z.",
         "Fewer than 30 comparisons, models: z (2).",

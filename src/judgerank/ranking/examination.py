@@ -21,7 +21,7 @@ from judgerank.ranking.components import links_between, never_compared, parts_of
 from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fits import fitted_member
 from judgerank.ranking.studies.convergence import on_fit
-from judgerank.ranking.studies.few_comparisons import on_design as on_few
+from judgerank.ranking.studies.few_comparisons import on_few
 from judgerank.ranking.studies.unconnected import on_parts
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
 from judgerank.reading.forms import opened

@@ -11,10 +11,10 @@ from judgerank.ranking.study import Component, Finding
 
 def of_component(component: Component) -> Finding:
     """Remarks on the design."""
-    return Finding(on_design(component.comparisons, component.settings.few))
+    return Finding(on_few(component.comparisons, component.settings.few))
 
 
-def on_design(comparisons: Comparisons, few: int) -> list[str]:
+def on_few(comparisons: Comparisons, few: int) -> list[str]:
     """Pairs never compared, and models and judges with few comparisons."""
     c, said = comparisons, []
     n = len(c.models)

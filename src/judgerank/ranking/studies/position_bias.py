@@ -18,11 +18,16 @@ from judgerank.ranking.study import Component, Finding
 
 
 def of_component(component: Component) -> Finding:
-    """A remark on the test, where the order of presentation is known."""
+    """A remark on the test, where the order of presentation is known.
+
+    A fit without positions is compared with one that has them besides, so both are of the member alone.
+    """
     if not component.judgments.ordered:
         return Finding()
-    test = leaning(component.independent, component.refit, component.settings.level)
-    return Finding(on_positions(test, component.settings.level, component.member.model.uses(Need.ORDER)))
+    member, level = component.member, component.settings.level
+    has_positions = member.model.uses(Need.ORDER)
+    test = leaning(component.independent if has_positions else member, component.refit, level)
+    return Finding(on_positions(test, level, has_positions))
 
 
 @dataclass(frozen=True)
