@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from judgerank.data.modules import object_of
 from judgerank.model.formula import formula
 from judgerank.model.members import MEMBERS, MODELS, Model
 from judgerank.model.naming import member
+from judgerank.model.needs import unmet
 from judgerank.ranking import studies
 from judgerank.reading import layouts
 from tests.tool.collecting import collected, judgments
@@ -122,6 +124,25 @@ def test_members_have_counterparts_and_a_formula(model):
     assert other.counterpart() == model
     assert ("+ b_k" in formula(model)) == model.has_position
     assert ("nu_k" in formula(model)) == model.has_ties
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "why"),
+    [
+        ("length", {}, "there are no lengths"),
+        ("btl_ties", {}, "there are no ties"),
+        ("position_only", {}, "the order of presentation follows the models"),
+        ("position_aware_ties", {}, "there are no ties"),
+        ("judge_aware", {}, ""),
+        ("length", {"covariate": [0.5, -1.0, 0.5]}, ""),
+        ("btl_ties", {"outcome": [1.0, 0.5, 0.0]}, ""),
+        ("position_only", {"first": [0, 1, 0], "second": [1, 0, 2]}, ""),
+    ],
+)
+def test_what_a_member_needs_of_the_data_follows_from_its_parameters(cells_of, name, change, why):
+    cells = cells_of(("a", "b", "j", 1, 0), ("a", "b", "j", 0, 1), ("a", "c", "j", 1, 0))
+    changed = replace(cells, **{key: np.array(values) for key, values in change.items()})
+    assert unmet(MODELS[name].needs, changed.with_ties()) == why
 
 
 def test_counterparts_that_have_a_name_are_found():

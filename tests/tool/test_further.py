@@ -68,6 +68,13 @@ def test_where_question_effects_are_zero_all_else_is_said_of_the_fit_with_the_bl
     assert set(without.remarks) <= set(with_effects.remarks)
 
 
+def test_blocks_whose_fit_has_no_intervals_are_left_out_and_the_ranking_says_so(table, monkeypatch):
+    monkeypatch.setattr("judgerank.inference.uncertainty.MOST_PARAMETERS", 3)
+    ranking = rank(table, blocks=["style:length"])
+    assert not ranking.fitted.blocks and "adjusted" not in ranking.tables
+    assert "Further blocks (style:length) are left out: the fit with them has no intervals." in ranking.remarks
+
+
 def test_only_numbers_of_both_answers_are_kept(table):
     kept = rank(table).judgments.frame.columns
     assert {"length_a", "length_b"} <= set(kept)

@@ -17,7 +17,7 @@ from judgerank.model.needs import Need
 
 CAUTION = 0.95  # level of the interval of a discrimination within which a judge is taken at its worst
 AT_ONCE = 100_000  # candidates looked at at a time
-ROLES = (Role.WEIGHT, Role.OFFSET, Role.TIE)  # of which a judge has a block without a column, at most
+ROLES = (Role.WEIGHT, Role.OFFSET, Role.TIE)  # each has at most one block of judges without a column
 SLACK = 1e-9  # relative, by which a bound may fall short by rounding
 
 

@@ -32,12 +32,14 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
         If the component cannot be ranked.
     """
     asked, departures = _asked(judgments, model, settings)
-    alone = asked.member
+    member_alone = asked.member
     independent = asked if asked.without is None or is_usable(asked) else asked.without
     shown = _by_question(independent, judgments, settings)
     if orders_of(shown) is None:
-        independent = shown = alone
-    return Component(judgments, settings, shown, independent, alone, asked, tuple(departures))
+        if independent.blocks:
+            departures.append(f"{_left_out(settings)}: the fit with them has no intervals.")
+        independent = shown = member_alone
+    return Component(judgments, settings, shown, independent, member_alone, asked, tuple(departures))
 
 
 def _asked(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit, list[str]]:
@@ -48,9 +50,13 @@ def _asked(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit,
     except (NoMaximumError, NotIdentifiedError, NoIntervalError) as error:
         if not settings.blocks:
             raise
-        why = f"Further blocks ({', '.join(settings.blocks)}) are left out: {error}."
+        why = f"{_left_out(settings)}: {error}."
     found, departures = described(judgments, model, replace(settings, blocks=()))
     return found, [why, *departures]
+
+
+def _left_out(settings: Settings) -> str:
+    return f"Further blocks ({', '.join(settings.blocks)}) are left out"
 
 
 def _with_blocks(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit, list[str]]:
