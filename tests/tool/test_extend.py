@@ -6,6 +6,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +19,11 @@ from judgerank.collecting.checking import checked
 from judgerank.collecting.settings import Panel
 from judgerank.data.errors import ConfigError
 from judgerank.data.modules import object_of
+from judgerank.model.formula import formula
 from judgerank.model.members import MEMBERS, MODELS, Model
 from judgerank.model.naming import member
-from judgerank.ranking.formulas import formula
+from judgerank.model.needs import unmet
+from judgerank.ranking import studies
 from judgerank.reading import layouts
 from tests.tool.collecting import collected, judgments
 from tests.tool.command import environment
@@ -120,6 +124,25 @@ def test_members_have_counterparts_and_a_formula(model):
     assert other.counterpart() == model
     assert ("+ b_k" in formula(model)) == model.has_position
     assert ("nu_k" in formula(model)) == model.has_ties
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "why"),
+    [
+        ("length", {}, "there are no lengths"),
+        ("btl_ties", {}, "there are no ties"),
+        ("position_only", {}, "the order of presentation follows the models"),
+        ("position_aware_ties", {}, "there are no ties"),
+        ("judge_aware", {}, ""),
+        ("length", {"covariate": [0.5, -1.0, 0.5]}, ""),
+        ("btl_ties", {"outcome": [1.0, 0.5, 0.0]}, ""),
+        ("position_only", {"first": [0, 1, 0], "second": [1, 0, 2]}, ""),
+    ],
+)
+def test_what_a_member_needs_of_the_data_follows_from_its_parameters(cells_of, name, change, why):
+    cells = cells_of(("a", "b", "j", 1, 0), ("a", "b", "j", 0, 1), ("a", "c", "j", 1, 0))
+    changed = replace(cells, **{key: np.array(values) for key, values in change.items()})
+    assert unmet(MODELS[name].needs, changed.with_ties()) == why
 
 
 def test_counterparts_that_have_a_name_are_found():
@@ -387,3 +410,80 @@ def test_the_page_on_a_block_works(page, tmp_path):
     told = page("block").run("use_first_and_long.py")
     assert "first_and_long" in told
     assert "style" in told
+
+
+# a study
+
+
+def circular(path: Path) -> Path:
+    """Four models: three that beat each other in turn, and one that mostly loses."""
+    wins = {("m0", "m1"): 14, ("m1", "m2"): 14, ("m2", "m0"): 14, ("m0", "m3"): 16, ("m1", "m3"): 16}
+    rows = [
+        (*((a, b) if number % 2 else (b, a)), "ab"[(number < many) != number % 2], f"j{number % 3}", number)
+        for (a, b), many in wins.items()
+        for number in range(20)
+    ]
+    columns = ["model_a", "model_b", "winner", "judge_model", "question_id"]
+    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def with_study(tmp_path):
+    """A copy of the library with a study in the place that the page names, and no other change."""
+    shutil.copytree(ROOT / "src/judgerank", tmp_path / "src/judgerank")
+    own = Page("study", tmp_path)
+    circular(tmp_path / "judgments.csv")
+    own.environment["PYTHONPATH"] = str(tmp_path / "src")  # before the checkout's own
+    own.studies = tmp_path / "src/judgerank/ranking/studies"
+    return own
+
+
+def test_the_page_on_a_study_works(with_study, tmp_path):
+    (tmp_path / "cycles.py").rename(with_study.studies / "cycles.py")
+    with_study.commands()
+    found = pd.read_csv(tmp_path / "ranking/cycles.csv").set_index("model")["cycles"]
+    assert found.to_dict() == {"m0": 1, "m1": 1, "m2": 1, "m3": 0}
+    page = (tmp_path / "ranking/index.html").read_text()
+    assert "<li>Cycles of three models: 1.</li>" in page
+    assert '<table id="other-cycles"' in page
+    frame = pd.read_csv(tmp_path / "judgments.csv")
+    other = frame.assign(model_a="x" + frame["model_a"], model_b="x" + frame["model_b"])
+    pd.concat([frame, other]).to_csv(tmp_path / "two.csv", index=False)
+    told = with_study.run("-m", "judgerank", "rank", "two.csv", "--output", "two")
+    assert "Component 1: Cycles of three models: 1." in told
+    assert "Component 2: Cycles of three models: 1." in told
+    assert list(pd.read_csv(tmp_path / "two/cycles.csv")["component"]) == [1] * 4 + [2] * 4
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("def of_component(one):\n    return []", "study 'own' returned a list: it must return a Finding"),
+        ("def of_everything(one):\n    return []", "study 'own' defines neither of_component nor of_set"),
+        (
+            "from judgerank.ranking.study import Finding\n"
+            "def of_set(ranked):\n    return Finding(tables={'judges': ranked.judgments.frame})",
+            "two studies return a table 'judges': rename one",
+        ),
+    ],
+)
+def test_what_is_no_study_is_refused_in_a_sentence(tmp_path, monkeypatch, code, message):
+    (tmp_path / "own.py").write_text(code)
+    monkeypatch.setattr(studies, "__path__", [*studies.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "judgerank.ranking.studies.own", raising=False)
+    try:
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            rank(circular(tmp_path / "judgments.csv"))
+    finally:
+        sys.modules.pop("judgerank.ranking.studies.own", None)
+
+
+def test_every_study_of_the_library_has_its_place_and_looks_at_one_thing():
+    assert studies.unlisted() == ()
+    assert len({*studies.LISTED}) == len(studies.LISTED)
+    for name in studies.LISTED:
+        module = import_module(f"{studies.__name__}.{name}")
+        assert [one for one in studies.FUNCTIONS if hasattr(module, one)] == [
+            "of_component" if name in studies.OF_COMPONENT else "of_set"
+        ]

@@ -6,6 +6,7 @@ import pytest
 
 from judgerank import fit, rank, read
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.model.members import MODELS
 from tests.library.test_blocks import drawn
 from tests.tool.command import judgerank
 
@@ -42,6 +43,36 @@ def test_the_ranking_is_by_the_fit_with_the_blocks_and_the_one_without_stands_be
     assert "Block style" in told and "by question p" in told and "Scores with these blocks" in told
     page = ranking.to_html()
     assert "What judges do besides judging quality" in page and "What judges do besides" not in plain.to_html()
+
+
+@pytest.mark.parametrize(
+    "asked", [{"blocks": ["style:length"]}, {"cluster": "effects"}, {"blocks": ["category"], "cluster": "effects"}]
+)
+def test_position_bias_is_tested_between_fits_that_differ_in_positions_alone(table, asked):
+    """Where the fit that ranks has none, whatever else it has."""
+    ranking = rank(table, model="btl_ties", **asked)
+    data = ranking.judgments.comparisons
+    smaller, larger = fit(data, "btl_ties"), fit(data, MODELS["btl_ties"].counterpart())
+    statistic = 2 * (larger.log_likelihood - smaller.log_likelihood)
+    (told,) = (text for text in ranking.remarks if "position" in text and "degrees of freedom" in text)
+    assert f"(likelihood ratio {statistic:.1f} on {len(data.judges)} degrees of freedom" in told
+
+
+def test_where_question_effects_are_zero_all_else_is_said_of_the_fit_with_the_blocks(table):
+    alone = table.assign(question_id=np.arange(len(table)) % 40)  # judgments that share nothing
+    asked = {"model": "position_aware_ties", "blocks": ["style:length"]}
+    with_effects, without = rank(alone, cluster="effects", **asked), rank(alone, **asked)
+    assert with_effects.fitted.effects is None
+    added = [text for text in with_effects.remarks if text not in without.remarks]
+    assert len(added) == 1 and added[0].startswith("Question effects: none")
+    assert set(without.remarks) <= set(with_effects.remarks)
+
+
+def test_blocks_whose_fit_has_no_intervals_are_left_out_and_the_ranking_says_so(table, monkeypatch):
+    monkeypatch.setattr("judgerank.inference.uncertainty.MOST_PARAMETERS", 3)
+    ranking = rank(table, blocks=["style:length"])
+    assert not ranking.fitted.blocks and "adjusted" not in ranking.tables
+    assert "Further blocks (style:length) are left out: the fit with them has no intervals." in ranking.remarks
 
 
 def test_only_numbers_of_both_answers_are_kept(table):

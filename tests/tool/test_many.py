@@ -13,7 +13,7 @@ from judgerank.engine import runaway
 from judgerank.inference import uncertainty
 from judgerank.ranking import kept
 from judgerank.ranking.candidates import Candidates
-from judgerank.ranking.suggestions import next_comparisons
+from judgerank.ranking.studies.next_comparisons import next_comparisons
 
 SCORES, GAMMA = np.linspace(1.5, -1.5, 12), (0.5, 1.0, 2.0)
 

@@ -13,9 +13,9 @@ from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import MODELS
 from judgerank.model.simulate import generator
 from judgerank.order.pairs import at_best_known_scale, standardised
-from judgerank.ranking import prediction
-from judgerank.ranking.prediction import FOLDS, compared, held_out, mean_of, sample_of
-from judgerank.ranking.rivals import DEFAULT
+from judgerank.ranking.default_member import DEFAULT
+from judgerank.ranking.studies import prediction
+from judgerank.ranking.studies.prediction import FOLDS, compared, held_out, mean_of, sample_of
 from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file
 from tests.real_data import FILES, needs_data

@@ -15,9 +15,10 @@ from judgerank.data.errors import NoMaximumError
 from judgerank.engine import search
 from judgerank.engine.closure import guess
 from judgerank.model.simulate import generator
+from judgerank.ranking.default_member import DEFAULT, FALLBACK, default_member
 from judgerank.ranking.page import to_html
-from judgerank.ranking.remarks import leaning, on_positions
-from judgerank.ranking.rivals import DEFAULT, FALLBACK, default_member, on_rivals, rival
+from judgerank.ranking.studies.position_bias import leaning, on_positions
+from judgerank.ranking.studies.rivals import on_rivals, rival
 from judgerank.reading.read import read_judgments
 from replication.datasets import find_file
 from tests.real_data import FILES, needs_data

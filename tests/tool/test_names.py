@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from judgerank.data.judgments import Judgments
+from judgerank.ranking.default_member import default_member
 from judgerank.ranking.ranking import rank
-from judgerank.ranking.rivals import default_member
 from judgerank.reading.layouts import LAYOUTS, Table
 from judgerank.reading.read import judgments_from
 

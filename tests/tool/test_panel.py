@@ -15,8 +15,8 @@ from judgerank import Comparisons, fit, rank
 from judgerank.fits.same_judges import excess_agreement, same_judges
 from judgerank.model.simulate import generator
 from judgerank.ranking import evidence as evidence_of
-from judgerank.ranking import panel
 from judgerank.ranking.bands import bands_of
+from judgerank.ranking.studies import panel
 from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file

@@ -21,13 +21,16 @@ from judgerank import Comparisons, Fit, fit, rank
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.data.listing import LISTED, listed
 from judgerank.fits import standings
+from judgerank.model.formula import formula
 from judgerank.model.members import MODELS
 from judgerank.model.simulate import generator
 from judgerank.order import pairs as ranks
 from judgerank.plots import own
-from judgerank.ranking.formulas import formula
 from judgerank.ranking.page import to_html
-from judgerank.ranking.remarks import leaning, on_design, on_dropped, on_fit, on_positions
+from judgerank.ranking.studies.convergence import on_fit
+from judgerank.ranking.studies.few_comparisons import on_few
+from judgerank.ranking.studies.left_out import on_dropped
+from judgerank.ranking.studies.position_bias import leaning, on_positions
 from judgerank.reading.read import read_judgments
 from judgerank.writing.targets import Outputs
 from replication.config import ROOT
@@ -375,8 +378,8 @@ def test_thin_designs_are_pointed_out(cells_of):
         "Dropped, since the answer could not be read: 2 unknown.",
         "Not ranked, since no answer about them could be read: v.",
     ]
-    assert on_design(data, 30) == on_design(raw, 30)
-    assert on_design(raw, 30) == [
+    assert on_few(data, 30) == on_few(raw, 30)
+    assert on_few(raw, 30) == [
         "2 of 6 pairs of models were never compared; their order rests on comparisons with others: "
         "w and z, x and z.",
         "Fewer than 30 comparisons, models: z (2).",

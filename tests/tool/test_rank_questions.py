@@ -15,7 +15,7 @@ from judgerank import fit, load, pairwise, rank, rank_intervals
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError, NotIdentifiedError
 from judgerank.model.simulate import generator
 from judgerank.order.pairs import orders
-from judgerank.ranking import with_effects as question_effects
+from judgerank.ranking import described
 from judgerank.ranking.candidates import half_information
 from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import judgments_of
@@ -248,7 +248,7 @@ def test_a_fit_that_ended_nowhere_is_not_ranked_by(found, frame, monkeypatch):
     assert f"{found.sigma:.3f}" in saddle.summary()
     with pytest.raises(NoIntervalError, match="singular"):
         saddle.confidence_intervals()
-    monkeypatch.setattr(question_effects, "fit", lambda *_, **__: saddle)
+    monkeypatch.setattr(described, "fit", lambda *_, **__: saddle)
     ranking = rank(frame, cluster="effects")
     clustered = found.without.clustered()
     pd.testing.assert_frame_equal(ranking.tables["pairs"], pairwise(clustered), check_exact=False, atol=1e-9)

@@ -11,7 +11,8 @@ from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.engine.information import covariance
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.pairs import best_known_scale, pairwise
-from judgerank.ranking.suggestions import CHANCE, first_links, next_comparisons
+from judgerank.ranking.first_links import first_links
+from judgerank.ranking.studies.next_comparisons import CHANCE, next_comparisons
 
 SCORES, GAMMA = (1.0, 0.4, 0.1, -0.5, -1.0), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)

@@ -1,7 +1,7 @@
 """Which comparisons to ask next: the rules, for a round at a time.
 
 n comparisons of one pair, before one judge, in one order, add X X' to the information, as in
-`ranking.suggestions`. With V the covariance and M what is to be known, they lower the trace of M V by
+`ranking.studies.next_comparisons`. With V the covariance and M what is to be known, they lower the trace of M V by
 
     tr (1 + X'V X)^-1 X'V M V X,
 

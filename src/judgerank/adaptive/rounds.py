@@ -18,7 +18,7 @@ from judgerank.data.errors import NoIntervalError, NoMaximumError, NotIdentified
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import Order, orders_by_errors
-from judgerank.ranking.remarks import on_questions
+from judgerank.ranking.described import enough
 
 EACH = 10  # comparisons for each parameter before the first look: a fit of fewer has no errors to rely on
 QUESTION = 4  # place of the questions among the columns, after those of `Comparisons`
@@ -156,7 +156,7 @@ class Kept:
         questions can seem to agree. These take more questions than parameters.
         """
         question = self._column(QUESTION)
-        several = self.questions < len(question) and not on_questions(result, question)
+        several = self.questions < len(question) and enough(result, question)
         try:
             kinds = [result, *([result.clustered(self.raw, question)] if several else [])]
             found = orders_by_errors(*kinds)

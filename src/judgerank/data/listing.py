@@ -1,4 +1,4 @@
-"""Names in a sentence: the first few of many, and the start of a long one."""
+"""Names and numbers in a sentence: the first few of many names, the start of a long one, a count, a p-value."""
 
 from __future__ import annotations
 
@@ -21,3 +21,13 @@ def shortened(name: object, longest: int = LONGEST) -> str:
     text = str(name)
     start = " ".join(text[: longest + 1].split())
     return start if len(text) <= longest else f"{start[: longest - 3]}..."
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural where there is not one."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def p_of(value: float) -> str:
+    """A p-value, with its sign."""
+    return "< 0.0001" if value < 1e-4 else f"= {value:.4f}"

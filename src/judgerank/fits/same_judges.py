@@ -16,6 +16,7 @@ from judgerank.data.errors import NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.law import Law
+from judgerank.model.needs import Need
 
 ITEM = ["question_id", "model_a", "model_b"]
 FEWEST = 30  # items that two judges both decided
@@ -128,7 +129,7 @@ def copies(
     once = replace(comparisons, count=np.ones(len(comparisons)))  # how often an answer was given does not matter
     frame = once.to_frame().assign(question_id=question)
     try:
-        known = without.model.needs_order or not comparisons.ordered
+        known = without.model.uses(Need.ORDER) or not comparisons.ordered
         expecting = without if known else again(comparisons, "position_aware")
     except (NoMaximumError, NotIdentifiedError):
         expecting = without

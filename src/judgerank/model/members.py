@@ -23,6 +23,7 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.model.block import JUDGE_BLOCKS, JudgeBlock, Placed, Role
+from judgerank.model.needs import Need
 
 SCALE = "log_discrimination"  # the block that all others need
 
@@ -73,14 +74,9 @@ class Model:
     def has_ties(self) -> bool:
         return "log_tie" in self.judge_blocks
 
-    @property
-    def needs_order(self) -> bool:
-        """Whether it matters which model was shown first."""
-        return any(block.role is Role.OFFSET for block in self.blocks)
-
     def missing(self, comparisons: Comparisons) -> str | None:
         """What the model needs and the comparisons do not have; None if they have it all."""
-        if self.needs_order and not comparisons.ordered:
+        if self.uses(Need.ORDER) and not comparisons.ordered:
             return "an order of presentation"
         absent = (
             block.column for block in self.blocks if block.column and getattr(comparisons, block.column) is None
@@ -107,6 +103,15 @@ class Model:
     def blocks(self) -> tuple[JudgeBlock, ...]:
         """What every judge has, row by row of `Parameters.judges`."""
         return tuple(JUDGE_BLOCKS[name] for name in self.judge_blocks)
+
+    def uses(self, need: Need) -> bool:
+        """Whether one of its parameters needs this of the data."""
+        return need in self.needs
+
+    @cached_property
+    def needs(self) -> frozenset[Need]:
+        """What its parameters need of the data."""
+        return frozenset(block.needs for block in self.blocks if block.needs is not None)
 
     @property
     def free_blocks(self) -> tuple[str, ...]:

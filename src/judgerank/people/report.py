@@ -20,8 +20,8 @@ from judgerank.people.anchor import People, anchored_by_people, disagreement
 from judgerank.people.items import human_rows, items_of
 from judgerank.people.next_items import next_items, next_pairs
 from judgerank.people.reference import on_scale_of
+from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fits import fitted_member
-from judgerank.ranking.rivals import default_member
 
 PEOPLE = "people"
 SHOWN = 10  # pairs in the text

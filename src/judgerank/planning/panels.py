@@ -19,6 +19,7 @@ from judgerank.engine.information import covariance, information
 from judgerank.engine.sums import evaluate
 from judgerank.fits.result import Fit
 from judgerank.model.members import JUDGE_AWARE, POSITION_AWARE, Model, Parameters
+from judgerank.model.needs import Need
 from judgerank.model.simulate import generator
 
 
@@ -77,7 +78,7 @@ class Panel:
             raise NoIntervalError(f"there is no panel to plan for: the fit ended as {result.status}{who}")
         in_play = result.discrimination[result.discrimination > 0]
         panel = cls.of(*({str(name): value for name, value in x.items()} for x in (result.scores, in_play)))
-        if not result.model.needs_order:
+        if not result.model.uses(Need.ORDER):
             return panel
         position = result.position[in_play.index].to_numpy()
         at = Parameters(panel.at.scores, np.vstack([panel.at.judges, position]))
@@ -149,7 +150,7 @@ class Panel:
         asked = weight > 0
         i, j = (index[pair[asked]] for index in np.triu_indices(len(self.models), 1))
         k, count = k[asked], size * weight[asked] / weight.sum()
-        if self.model.needs_order:
+        if self.model.uses(Need.ORDER):
             i, j, k, count = np.r_[i, j], np.r_[j, i], np.r_[k, k], np.r_[count, count] / 2
         return Comparisons(self.models, self.judges, i, j, k, self.probability(i, j, k), count)
 

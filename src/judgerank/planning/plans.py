@@ -17,7 +17,7 @@ from judgerank.planning import precision
 from judgerank.planning.panels import Panel, sub_panels
 from judgerank.planning.precision import Precision
 from judgerank.planning.questions import INDEPENDENT, Questions, asked_in, deviation
-from judgerank.ranking.rivals import DEFAULT, FALLBACK, default_member
+from judgerank.ranking.default_member import DEFAULT, FALLBACK, default_member
 
 log = logging.getLogger("judgerank")
 # goals by name, as in `precision.GOALS`, where none are named

@@ -33,6 +33,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.engine.at import product, row_by_row
 from judgerank.fits.result import Fit
 from judgerank.model.block import Role
+from judgerank.model.needs import Need
 from judgerank.order.pairs import at_best_known_scale
 from judgerank.planning.panels import Panel
 
@@ -197,7 +198,7 @@ def drawn_in_questions(
     judge = np.argsort(-asking, axis=1)[:, : questions.judges].ravel()  # without replacement, by weight
     question = np.repeat(np.arange(many), questions.size)
     i, j = (index[pair] for index in np.triu_indices(n, 1))
-    turned = (rng.random(len(pair)) < 0.5) & panel.model.needs_order
+    turned = (rng.random(len(pair)) < 0.5) & panel.model.uses(Need.ORDER)
     i, j = np.where(turned, j, i), np.where(turned, i, j)
     rho = loading(panel, questions.sd)[judge]
     better = rng.standard_normal((many, n))

@@ -11,11 +11,13 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.fits.result import Fit
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
+from judgerank.model.block import Role
 from judgerank.model.law import Law
+from judgerank.model.needs import Need
 
 CAUTION = 0.95  # level of the interval of a discrimination within which a judge is taken at its worst
 AT_ONCE = 100_000  # candidates looked at at a time
-BLOCKS = ("log_discrimination", "position", "log_tie")
+ROLES = (Role.WEIGHT, Role.OFFSET, Role.TIE)  # each has at most one block of judges without a column
 SLACK = 1e-9  # relative, by which a bound may fall short by rounding
 
 
@@ -65,7 +67,12 @@ class Candidates:
 
     def __len__(self) -> int:
         n = len(self.result.comparisons.models)
-        return n * (n - 1) // 2 * (1 + self.result.model.has_position) * len(self.judges)
+        return n * (n - 1) // 2 * self._orders * len(self.judges)
+
+    @property
+    def _orders(self) -> int:
+        """In how many orders a pair can be shown that differ to the model."""
+        return 1 + self.result.model.uses(Need.ORDER)
 
     @cached_property
     def judges(self) -> IntArray:
@@ -105,7 +112,7 @@ class Candidates:
 
     def between(self, i: int, j: int) -> IntArray:
         """Those that compare these two models: first, second and judge, shape (3, C)."""
-        ends = [(min(i, j), max(i, j)), (max(i, j), min(i, j))][: 1 + self.result.model.has_position]
+        ends = [(min(i, j), max(i, j)), (max(i, j), min(i, j))][: self._orders]
         first, second = np.repeat(np.array(ends, np.intp).T, len(self.judges), axis=1)
         return np.array([first, second, np.tile(self.judges, len(ends))])
 
@@ -116,22 +123,23 @@ class Candidates:
         b, nu = result.position.to_numpy()[k], result.tie.to_numpy()[k]
         half = half_information(result, g * d + b, g, nu)
         nothing = np.zeros_like(d)
-        of_predictor = {
-            "log_discrimination": g * d,
-            "position": nothing + 1,
-        }  # and of the slope, at covariate zero
+        by_role = {  # derivatives of the predictor and of the log tie propensity
+            Role.WEIGHT: (g * d, nothing),
+            Role.OFFSET: (nothing + 1, nothing),
+            Role.TIE: (nothing, nothing + 1),
+        }
         index, gradient = [i, j], [(g, nothing), (-g, nothing)]
-        for row, block in enumerate(result.model.judge_blocks):
+        for row, block in enumerate(result.model.blocks):
             index.append(self._place[row, k])
-            own = (of_predictor.get(block, nothing), nothing + (block == "log_tie"))
-            gradient.append(result.free[row, k] * own)
+            own = (nothing, nothing) if block.column else by_role[block.role]  # at mean zero
+            gradient.append(result.free[row, k] * np.array(own))
         root = np.einsum("adt,tdr->tar", np.array(gradient), half)
         told = []
         for end in (0.0, -1.0, 1.0):  # of the interval of log gamma: at the estimate, and at its ends
             at = g * np.exp(np.clip(end * normal_quantile(CAUTION) * self._known[k], -FURTHEST, FURTHEST))
             told.append(at**2 * (half_information(result, at * d + b, at, nu)[:, 0] ** 2).sum(axis=1))
         caution = np.min(told, axis=0) / np.maximum(told[0], np.finfo(float).tiny)
-        root = root if result.model.has_ties else root[..., :1]
+        root = root if result.model.uses(Need.TIES) else root[..., :1]
         return Outcomes(np.array(index).T, root, caution)
 
     def best(self, v: FloatArray, c: FloatArray, size: int, pair: tuple[int, int]) -> IntArray:
@@ -169,19 +177,23 @@ class Candidates:
         A fall is at most X'w w'X <= n m (h^2 + e^2), m the largest trace of the covariance of an outcome and a
         tie; h = g (x_i - x_j) + w_b and e = w_nu those parts of G'w, and x = w_s + s w_alpha.
         """
-        free, blocks = self.result.free, self.result.model.judge_blocks
-        by_block = {block: np.where(free[row], w[self._place[row]], 0.0) for row, block in enumerate(blocks)}
-        most = 0.5 if self.result.model.has_ties else 0.25
+        free = self.result.free
+        by_role = {
+            block.role: np.where(free[row], w[self._place[row]], 0.0)
+            for row, block in enumerate(self.result.model.blocks)
+            if not block.column
+        }
+        most = 0.5 if self.result.model.uses(Need.TIES) else 0.25
         found, n = [], len(self._scores)
         for k in self.judges:
-            alpha, b, nu = (by_block[name][k] if name in by_block else 0.0 for name in BLOCKS)
+            alpha, b, nu = (by_role[role][k] if role in by_role else 0.0 for role in ROLES)
             x = w[:n] + self._scores * alpha
             least = np.sqrt(max((1 - SLACK) * top / (size * most) - nu**2, 0.0)) - abs(b)
             i, j = _apart(x, least / self._gamma[k])
             found.append(np.array([np.minimum(i, j), np.maximum(i, j), np.full(len(i), k)]))
         who = np.concatenate(found, axis=1)
         who = who[:, np.lexsort(who[::-1])]
-        return np.concatenate([who, who[[1, 0, 2]]], axis=1) if self.result.model.has_position else who
+        return who if self._orders == 1 else np.concatenate([who, who[[1, 0, 2]]], axis=1)
 
 
 def _apart(x: FloatArray, gap: float) -> tuple[IntArray, IntArray]:
@@ -204,7 +216,7 @@ def half_information(fitted: Fit, eta: FloatArray, gamma: FloatArray, nu: FloatA
     eta, gamma, nu : float array, shape (C,)
         Predictors, and the discrimination and tie propensity of the judge asked.
     """
-    tied = nu if fitted.model.has_ties else None
+    tied = nu if fitted.model.uses(Need.TIES) else None
     if fitted.effects is None:
         law = Law(eta, tied)
         return _half(law.variance, law.with_ties, law.tie * (1 - law.tie))

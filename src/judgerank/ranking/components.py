@@ -12,7 +12,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import components, split
 from judgerank.data.errors import DisconnectedError
 from judgerank.data.judgments import Judgments
-from judgerank.ranking.suggestions import first_links
+from judgerank.ranking.first_links import first_links
 
 
 def parts_of(judgments: Judgments) -> list[Judgments]:
@@ -32,7 +32,7 @@ def never_compared(judgments: Judgments) -> tuple[str, ...]:
 
 
 def links_between(judgments: Judgments) -> list[tuple[str, str]]:
-    """Pairs to compare so that the components are connected, as in `suggestions.first_links`."""
+    """Pairs to compare so that the components are connected, as in `first_links.first_links`."""
     groups = [group for group in components(judgments.comparisons) if len(group) > 1]
     return first_links(judgments.comparisons, DisconnectedError("", tuple(groups)))
 

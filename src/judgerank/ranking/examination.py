@@ -15,11 +15,14 @@ from judgerank.data.errors import JudgerankError, NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed, shortened
 from judgerank.model.members import MODELS, Model
-from judgerank.ranking import remarks
+from judgerank.model.needs import Need
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.components import links_between, never_compared, parts_of
+from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fits import fitted_member
-from judgerank.ranking.rivals import default_member
+from judgerank.ranking.studies.convergence import on_fit
+from judgerank.ranking.studies.few_comparisons import on_few
+from judgerank.ranking.studies.unconnected import on_parts
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
 from judgerank.reading.forms import opened
 from judgerank.reading.layouts import Layout, Table, recognised
@@ -121,11 +124,11 @@ def on_answers(judgments: Judgments) -> Found:
 
 def _possible(ordered: bool) -> list[Model]:
     """Members that may be fitted."""
-    return [member for member in MODELS.values() if ordered or not member.has_position]
+    return [member for member in MODELS.values() if ordered or not member.uses(Need.ORDER)]
 
 
 def _ties(share: float, ordered: bool) -> str:
-    members = ", ".join(member.name for member in _possible(ordered) if member.has_ties)
+    members = ", ".join(member.name for member in _possible(ordered) if member.uses(Need.TIES))
     return f"{share:.0%} of what was read, half a win for either (an outcome of their own with model={members})"
 
 
@@ -139,7 +142,7 @@ def _categories(frame: pd.DataFrame) -> str:
 
 
 def _lengths(there: bool, ordered: bool) -> str:
-    members = ", ".join(member.name for member in _possible(ordered) if member.has_slope)
+    members = ", ".join(member.name for member in _possible(ordered) if member.uses(Need.LENGTH))
     if there:
         return f"there, for model={members}"
     return f"no column, so that model={members} is refused (--column length=NAME names one)"
@@ -149,12 +152,12 @@ def on_design(judgments: Judgments) -> Found:
     """Order of presentation, connections, thin places."""
     parts = [part.comparisons for part in parts_of(judgments)]
     yield "order", default_member(parts)[1]
-    apart = remarks.on_parts([part.models for part in parts], links_between(judgments))
+    apart = on_parts([part.models for part in parts], links_between(judgments))
     yield "connected", " ".join(apart) or "a chain of comparisons connects any two models"
     if never_compared(judgments):
         yield "left out", f"no answer about them could be read: {listed(never_compared(judgments))}"
     for part in parts:
-        for said in remarks.on_design(part, Settings.few):
+        for said in on_few(part, Settings.few):
             yield "thin", said
 
 
@@ -177,7 +180,7 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
             refused.append(error)
             yield "maximum", f"{who}none, since {error}"
             continue
-        for said in remarks.on_fit(fitted):
+        for said in on_fit(fitted):
             yield "fit", said
     if len(refused) < len(parts):
         yield "run next", command

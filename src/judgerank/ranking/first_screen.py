@@ -13,8 +13,8 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.listing import shortened
-from judgerank.ranking import panel
 from judgerank.ranking.record import Record
+from judgerank.ranking.studies import panel
 from judgerank.ranking.verdict import in_words, largest
 
 WIDTH = 100.0  # of a drawn row, in its own units

@@ -9,16 +9,19 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.judgments import Judgments
+from judgerank.data.listing import counted
 from judgerank.fits.result import Fit
+from judgerank.model.block import JUDGE_BLOCKS
+from judgerank.model.formula import formula, treatment_of_ties
+from judgerank.model.needs import Need
 from judgerank.pages import Shown, render, shown
-from judgerank.ranking import kept, panel
+from judgerank.ranking import kept
 from judgerank.ranking.evidence import evidence
-from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS
+from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, TABLES
 from judgerank.ranking.first_screen import judges_of, pictures
-from judgerank.ranking.formulas import formula
 from judgerank.ranking.record import Record
-from judgerank.ranking.remarks import counted
-from judgerank.ranking.suggestions import CHANCE
+from judgerank.ranking.studies import panel
+from judgerank.ranking.studies.next_comparisons import CHANCE
 from judgerank.ranking.verdict import verdict
 
 TEMPLATE = Path(__file__).parent / "ranking.html"
@@ -31,7 +34,9 @@ HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "
 HEADS |= {"score_without": "score without", "rank_without": "rank without"}
 HEADS |= {"worse_error": "its standard error", "note": "why not compared"}
 HEADS |= {"to_separate": "to separate", "elo": "Elo scale", "versus": "wins against"}
-HEADS |= {f"{end}_{name}": word for end, word in (("low", "from"), ("high", "to")) for name in panel.BLOCKS}
+HEADS |= {
+    f"{end}_{one.shown}": word for end, word in (("low", "from"), ("high", "to")) for one in JUDGE_BLOCKS.values()
+}
 ABOUT = {
     "score": "quality in log-odds, their sum zero",
     "score_without": "the score without the blocks",
@@ -49,10 +54,7 @@ ABOUT = {
     "share_b": "share of answers for the model shown second",
     "share_tie": "share of ties",
     "unparsed": "records that could not be read",
-    "discrimination": "how sharply it tells models apart; the geometric mean over the judges in play is one",
-    "position": "its preference for the model shown first, in log-odds",
-    "slope": "by how much its log discrimination rises with length",
-    "tie": "tie propensity: odds of a tie between equals against either win",
+    **{block.shown: block.about for block in JUDGE_BLOCKS.values()},
     "agreement": "share of its answers that go with the majority of the others on the same two models",
     "information": "its share in what is known of the scores, given the discriminations",
     "status": "how its estimate ended: interior is an ordinary maximum, zero one at discrimination zero, "
@@ -112,6 +114,7 @@ def to_html(ranking: Record, beside: bool = False) -> str:
         adjusted=_further(ranking, "adjusted", "Scores that allow for the blocks, best first"),
         blocks=_further(ranking, "blocks", "Blocks, with intervals"),
         categories=_categories(ranking),
+        others=[_shown(f"other-{name}", name, table) for name, table in tables.items() if name not in TABLES],
         methods=_methods(ranking),
         data=_data(ranking),
     )
@@ -210,7 +213,7 @@ def _next_told(ranking: Record) -> str:
         )
     where = (
         ""
-        if ranking.fitted.model.has_position or not ranking.judgments.ordered
+        if ranking.fitted.model.uses(Need.ORDER) or not ranking.judgments.ordered
         else " (show each pair in both orders equally often)"
     )
     return (
@@ -275,11 +278,10 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             f"{name.replace('_', ' ')} {value:.2f}" for name, value in fitted.solution.spread.items()
         )
         fitting = f"penalised maximum likelihood (standard deviations of what is shrunk: {widths})"
-    ties = "ties an outcome of their own" if fitted.model.has_ties else "ties as half a win for either"
     name, blocks = fitted.model.name, ", ".join(block.name for block in fitted.blocks)
     adjusted = f" The ranking is adjusted for: {blocks}." if blocks else ""
     return (
-        f"Model {name}: {formula(fitted.model)}; {fitting}, {ties}.{adjusted} "
+        f"Model {name}: {formula(fitted.model)}; {fitting}, {treatment_of_ties(fitted.model)}.{adjusted} "
         f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
         f"{counted(fitted.n_parameters, 'free parameter')}. {spread}"
     )

@@ -9,20 +9,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.data.errors import JudgerankError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
-from judgerank.data.listing import LONGEST, listed, shortened
+from judgerank.data.listing import LONGEST, shortened
 from judgerank.fits.presentation import MOST
-from judgerank.model.members import Model
-from judgerank.model.naming import member
-from judgerank.ranking import exports, remarks
+from judgerank.ranking import exports
 from judgerank.ranking.choices import Settings
-from judgerank.ranking.components import across, links_between, never_compared, parts_of, together
-from judgerank.ranking.fits import by_category, ranked_part
+from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import to_html
-from judgerank.ranking.prediction import compared
 from judgerank.ranking.record import Record
-from judgerank.ranking.rivals import default_member
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.writing import write
 from judgerank.reading.files import behind
@@ -204,39 +198,7 @@ def rank(
 
 def ranked(judgments: Judgments, settings: Settings) -> Ranking:
     """Every component of the comparison graph ranked by itself; `rank` says what is raised."""
-    parts = parts_of(judgments)
-    said: list[str] = []
-    name: str | Model
-    if settings.model is not None:
-        name = member(settings.model)
-    else:
-        name, why = default_member([part.comparisons for part in parts])
-        said.append(why)
-    groups = [part.comparisons.models for part in parts]
-    said += remarks.on_parts(groups, links_between(judgments))
-    said += remarks.on_dropped(judgments.comparisons, never_compared(judgments))
-    done, refused = [], list[JudgerankError]()
-    for part in parts:
-        try:
-            done.append((part, ranked_part(part, name, settings)))
-        except (NoMaximumError, NotIdentifiedError) as error:
-            refused.append(error)
-            said.append(f"Not ranked: {listed(part.comparisons.models)}, since {error}.")
-    if not done:
-        raise refused[0]
-    fits = [one for _, one in done]
-    for number, one in enumerate(fits, 1):
-        said += [f"Component {number}: {text}" if len(parts) > 1 else text for text in one.remarks]
-    keys = dict.fromkeys(key for one in fits for key in one.tables)
-    tables = {key: together([one.tables.get(key, pd.DataFrame()) for one in fits]) for key in keys}
-    if len(parts) > 1:
-        tables["pairs"] = pd.concat([tables["pairs"], across(groups)], ignore_index=True)
-    if settings.model is None:
-        tables["members"], beside = compared(done[0][0], fits[0].fitted.model.name)
-        said[1:1] = beside
-    categories, unranked = by_category(judgments, name, settings)
-    said += unranked
-    if categories is not None:
-        tables["categories"] = categories
-    told = [*judgments.remarks, *said]
-    return Ranking(judgments, settings, [one.fitted for one in fits], told, tables)
+    every = ranked_set(judgments, settings)
+    found = findings(every)
+    remarks = [*judgments.remarks, *found.remarks]
+    return Ranking(judgments, settings, [one.shown for one in every.components], remarks, dict(found.tables))

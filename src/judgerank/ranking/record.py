@@ -25,7 +25,7 @@ class Record:
         What to know first.
     tables : dict of str to DataFrame
         ``leaderboard``, ``judges``, ``pairs`` and ``next``; no rows in the last if there are no intervals.
-        ``members``, how well each member of the family predicts (`prediction.compared`), if no model was named.
+        ``members``, how well each member of the family predicts (`studies.prediction`), if no model was named.
         ``categories``, leaderboards one after the other, if the judgments name any.
     """
 

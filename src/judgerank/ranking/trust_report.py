@@ -17,8 +17,8 @@ from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.components import parts_of
+from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fits import fitted_member
-from judgerank.ranking.rivals import default_member
 from judgerank.reading.files import behind
 from judgerank.trust.effective import EffectiveJudges, effective_judges
 from judgerank.trust.findings import neighbours, on_panel, top_sentence

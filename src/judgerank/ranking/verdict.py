@@ -11,9 +11,9 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from judgerank.ranking import panel
 from judgerank.ranking.record import Record
-from judgerank.ranking.suggestions import CHANCE, cost_of_pair
+from judgerank.ranking.studies import panel
+from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair
 from judgerank.trust.findings import FRAGILITY
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

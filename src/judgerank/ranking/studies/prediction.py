@@ -1,7 +1,7 @@
 """How well each member of the family predicts what it has not seen, beside the one that ranks.
 
 All members predict the same three outcomes, a tie among them (`crossvalidation.three_outcomes`), of whole
-questions that were left out. Which member ranks does not follow from it: `members.default_member` says why.
+questions that were left out. Which member ranks does not follow from it: `default_member` says why.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.connectivity import positions_are_imitated, split
+from judgerank.data.connectivity import split
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
@@ -21,7 +21,9 @@ from judgerank.engine.solution import Status
 from judgerank.fits.crossvalidation import losses_with_ties
 from judgerank.fits.fit import fit
 from judgerank.model.members import MODELS, Model
+from judgerank.model.needs import Need, unmet
 from judgerank.model.simulate import generator
+from judgerank.ranking.study import Finding, Ranked
 
 FOLDS = 5
 MOST_MODELS, MOST_ROWS = 200, 20_000  # compared on; of more, those compared most, and questions at random
@@ -49,6 +51,15 @@ class Sample(NamedTuple):
     told: str
 
 
+def of_set(ranked: Ranked) -> Finding:
+    """The table ``members``, and a remark, where no member was named; of the largest component."""
+    if ranked.settings.model is not None:
+        return Finding()
+    first = ranked.components[0]
+    table, said = compared(first.judgments, first.shown.model.name)
+    return Finding(said, {"members": table})
+
+
 def compared(judgments: Judgments, used: str) -> tuple[pd.DataFrame, list[str]]:
     """Held-out log-loss of every member, and a sentence on the one that ranks.
 
@@ -71,7 +82,7 @@ def compared(judgments: Judgments, used: str) -> tuple[pd.DataFrame, list[str]]:
     sample = sample_of(judgments)
     rows, losses = [], {}
     for member in MODELS.values():
-        if member.has_position and not judgments.ordered:
+        if member.uses(Need.ORDER) and not judgments.ordered:
             continue
         found = held_out(sample, member)
         rows.append({"member": member.name, "ranks": member.name == used, "note": ""})
@@ -151,7 +162,7 @@ def _in_order(comparisons: Comparisons) -> IntArray:
 def held_out(sample: Sample, member: Model) -> tuple[int, FloatArray] | str:
     """Free parameters, and the log-loss of every unit when it was left out, shape (Q,); or why there is none."""
     c = sample.comparisons
-    why = _forbidden(member, c)
+    why = unmet(member.needs, c)
     if why or not sample.folds:
         return why or f"there are fewer than {FOLDS} to leave out"
     try:
@@ -178,17 +189,6 @@ def _parted(c: Comparisons, left_out: BoolArray) -> tuple[Comparisons, Compariso
     known = np.isin(np.array(c.judges, object), train.judges)
     rows = np.flatnonzero(left_out & known[c.judge])
     return train.aggregate(), c.take(rows), rows
-
-
-def _forbidden(member: Model, c: Comparisons) -> str:
-    """Why a member is none for these data; empty if it may be one."""
-    if member.has_slope and c.covariate is None:
-        return "there are no lengths"
-    if member.has_ties and not c.known_ties.any():
-        return "there are no ties"
-    if member.has_position and positions_are_imitated(c):
-        return "the order of presentation follows the models"
-    return ""
 
 
 def _told(table: pd.DataFrame, used: str, over: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables of a ranking with further blocks: what judges do besides judging quality, and what that moves."""
+"""Further blocks: what judges do besides judging quality, and how that changes the ranking."""
 
 from __future__ import annotations
 
@@ -7,10 +7,22 @@ import pandas as pd
 
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.result import Fit
+from judgerank.fits.said import sentences
+from judgerank.fits.testing import without_blocks
 from judgerank.inference.wald import wald
 from judgerank.order.pairs import orders, rank_intervals
+from judgerank.ranking.study import Component, Finding
 
 ALL = "all"  # categories together
+
+
+def of_component(component: Component) -> Finding:
+    """The tables ``blocks`` and ``adjusted``, and a remark on each block."""
+    shown, level = component.shown, component.settings.level
+    if not shown.blocks or not component.has_intervals:
+        return Finding()
+    without = without_blocks(shown)
+    return Finding(sentences(shown, without, level), block_tables(shown, without, level))
 
 
 def block_tables(result: Fit, without: Fitted, level: float) -> dict[str, pd.DataFrame]:

@@ -21,17 +21,28 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.data.comparisons import POOLED_JUDGE, Comparisons
-from judgerank.data.errors import ConfigError, DisconnectedError, NoMaximumError
+from judgerank.data.comparisons import POOLED_JUDGE
+from judgerank.data.errors import ConfigError
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.pairs import best_known_scale, orders, separated
 from judgerank.ranking.candidates import Candidates
+from judgerank.ranking.study import Component, Finding
 
 COLUMNS = ["model_a", "model_b", "judge_model", "comparisons", "first", "second", "width", "width_after"]
 COLUMNS += ["to_separate"]
 CHANCE = 0.8  # of separating a pair by as many comparisons as are said to do so
 MOST = 1e7  # comparisons of a pair beyond which it is not said to be separated by any
+
+
+def of_component(component: Component) -> Finding:
+    """The table ``next``: what to collect next."""
+    chosen, shown = component.settings, component.shown
+    if component.has_intervals:
+        return Finding(
+            tables={"next": next_comparisons(shown, chosen.next, chosen.next_size, chosen.level, chosen.few)}
+        )
+    return Finding(tables={"next": bounding_comparisons(shown, chosen.next, chosen.next_size)})
 
 
 def next_comparisons(
@@ -169,34 +180,3 @@ def _open_pairs(result: Fit, level: float) -> tuple[IntArray, IntArray, int]:
 
 def _pairs_of(places: list[int]) -> IntArray:
     return np.array(places)[np.array(np.triu_indices(len(places), 1))]
-
-
-def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[str, str]]:
-    """Pairs to compare before anything can be ranked.
-
-    In a graph that falls apart, the most compared model of the largest component with that of every other one. Of
-    models that won, or lost, every comparison with the others, the most compared with the best, or the worst, of
-    the others.
-    """
-    c = comparisons.pool_judges()
-    n, names = len(c.models), list(c.models)
-    met = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
-    wins = np.bincount(c.first, c.count * c.outcome, n) + np.bincount(c.second, c.count * (1 - c.outcome), n)
-    times = dict(zip(names, met, strict=True))
-    share = dict(zip(names, wins / np.maximum(met, 1), strict=True))
-    if isinstance(error, DisconnectedError):
-        centre, *others = (
-            max(group, key=times.__getitem__) for group in sorted(error.models, key=len, reverse=True)
-        )
-        return [(centre, other) for other in others]
-    links: list[tuple[str, str]] = []
-    for group in error.models:
-        if not any(other in group for _, other in links):  # a loss of one group is a win of another
-            inside = np.isin(names, group)
-            a, b = inside[c.first], inside[c.second]
-            unbeaten = np.any(c.outcome[a & ~b] > 0) or np.any(c.outcome[b & ~a] < 1)
-            most_compared = max((name for name in names if name in group), key=times.__getitem__)
-            rest = [name for name in names if name not in group]
-            nearest = max(rest, key=share.__getitem__) if unbeaten else min(rest, key=share.__getitem__)
-            links.append((most_compared, nearest))
-    return links

@@ -15,8 +15,10 @@ from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
+from judgerank.model.block import JUDGE_BLOCKS
 from judgerank.order.pairs import best_known_weights
 from judgerank.ranking.candidates import half_information
+from judgerank.ranking.study import Component, Finding
 
 TRUST, WEAK, SILENT, UNSURE, UNBOUNDED = "trust", "weak", "silent", "unsure", "never wrong"
 LEANS = ("leans to the first shown", "leans to the second shown")
@@ -31,9 +33,15 @@ MEANING = {
     UNSURE: "its answers are too few to tell",
     UNBOUNDED: "it never answered against the order, so its discrimination has no upper end",
 }
-BLOCKS = ("discrimination", "position", "slope", "tie")  # parameters of a judge
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
 LEANING = float(np.log(0.6 / 0.4))  # log-odds of the first shown among equals, beyond which a judge leans
+
+
+def of_component(component: Component) -> Finding:
+    """The table ``judges``."""
+    chosen, asked = component.settings, component.asked
+    table = judges(component.shown, component.judgments, chosen.level, chosen.few, asked.merged)
+    return Finding(tables={"judges": table})
 
 
 def agreement(cells: Comparisons) -> pd.Series:
@@ -86,7 +94,7 @@ def _information(fitted: Fit, c: Comparisons) -> FloatArray:
     """Of one comparison of every row on the difference of its scores, shape (T,)."""
     k, s = c.judge, fitted.scores.to_numpy()
     g = fitted.discrimination.to_numpy()[k]
-    if fitted.model.has_slope and c.covariate is not None:
+    if c.covariate is not None:
         g = g * np.exp(fitted.slope.to_numpy()[k] * c.covariate)
     eta = g * (s[c.first] - s[c.second]) + fitted.position.to_numpy()[k]
     half = half_information(fitted, eta, g, fitted.tie.to_numpy()[k])
@@ -185,10 +193,7 @@ def judges(fitted: Fit, judgments: Judgments, level: float, few: int, merged: Ma
         rows = fitted.confidence_intervals(level).set_index("name")
     except NoIntervalError:
         rows = None
-    for block in fitted.model.judge_blocks:
-        name = block.removeprefix("log_")
-        if name == "discrimination" and fitted.model.fixed_scale:
-            continue
+    for name in (JUDGE_BLOCKS[block].shown for block in fitted.model.free_blocks):
         frame[name] = getattr(fitted, name)
         ends = None if rows is None else rows[rows["parameter"] == name]
         for end in ("low", "high"):

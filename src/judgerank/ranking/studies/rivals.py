@@ -1,9 +1,4 @@
-"""Which member of the family ranks judgments of one's own, and whether another end or member says otherwise.
-
-The judge-aware likelihood can be higher where discriminations follow something other than quality that most judges
-share, such as a position: the ranking is then that of the habit. Members with a position are not led astray by it,
-so they come first wherever the order of presentation identifies them.
-"""
+"""How far the order depends on the judges' weights: the ranking without them, and another maximum."""
 
 from __future__ import annotations
 
@@ -13,40 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from judgerank.data.comparisons import Comparisons
-from judgerank.data.connectivity import position_share, positions_are_imitated
 from judgerank.data.errors import JudgerankError
 from judgerank.engine import newton, search
 from judgerank.engine.solution import Solution
 from judgerank.engine.units import in_units
 from judgerank.fits.result import Fit
+from judgerank.model.needs import Need
+from judgerank.ranking.default_member import DEFAULT
+from judgerank.ranking.study import Component, Finding
 
-DEFAULT, FALLBACK = "position_aware", "judge_aware"
 AGREE = 0.9  # rank correlation with btl below which a ranking is warned of
 SAME = 0.999  # rank correlation from which two maxima count as one ranking
 
 
-def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
-    """Name of the member that ranks unless one is chosen, and a sentence that says why.
-
-    Parameters
-    ----------
-    parts : iterable of Comparisons
-        The components of the comparison graph: the member must be identified in each.
-    """
-    parts = list(parts)
-    if not all(part.ordered for part in parts):
-        return FALLBACK, f"Model {FALLBACK}: nobody was shown an order, so position is not modelled."
-    if any(positions_are_imitated(part) for part in parts):
-        return FALLBACK, (
-            f"Model {FALLBACK}: the order in which models were shown follows the models, so judges who lean "
-            "towards a position cannot be told from better models (show some pairs in the other order)."
-        )
-    share = min(position_share(part) for part in parts)
-    return DEFAULT, (
-        f"Model {DEFAULT}, the default: judges may lean towards the model shown first ({share:.0%} of a leaning's "
-        f"effect could not be taken for scores); model={FALLBACK} leaves that out."
-    )
+def of_component(component: Component) -> Finding:
+    """Remarks on rivals of the ranking by the member alone."""
+    return Finding(on_rivals(component.member, component.refit))
 
 
 @dataclass(frozen=True)
@@ -74,7 +51,7 @@ def rival(fitted: Fit) -> Rival | None:
     None if all of these give the same ranking, or the fit is not an exact maximum with free discriminations.
     """
     model, cells, settings = fitted.model, fitted.comparisons, fitted.settings
-    if not isinstance(settings, newton.Newton) or model.n_scale < 1 or model.fixed_scale:
+    if not isinstance(settings, newton.Newton) or not model.weighs_judges:
         return None
     bounds, (cells, size) = search.BOX | {"slope": settings.slope_bound}, in_units(cells)
     starts = search.worth_climbing(cells, model, search.rough_ends(cells, model, bounds), within=np.inf)
@@ -98,7 +75,7 @@ def on_rivals(fitted: Fit, refit: Callable[[str], Fit]) -> list[str]:
     refit : callable
         Fits another member, given by name, to the same comparisons.
     """
-    if fitted.model.n_scale < 1 or fitted.model.fixed_scale or fitted.model.has_position:
+    if not fitted.model.weighs_judges or fitted.model.uses(Need.ORDER):
         return []
     said = []
     try:

@@ -1,56 +1,22 @@
-"""A ranking by a fit with question effects: which member has one, and what there is to say of it."""
+"""Question effects: how much answers of one model differ, and what that changes in the ranking."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from judgerank.data.arrays import FloatArray
-from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError
-from judgerank.data.judgments import Judgments
-from judgerank.data.listing import listed
-from judgerank.fits.fit import fit
+from judgerank.data.errors import NoIntervalError
+from judgerank.data.listing import listed, p_of
 from judgerank.fits.result import Fit
-from judgerank.fits.standings import has_errors
-from judgerank.model.members import Model
 from judgerank.order.pairs import at_best_known_scale, standardised
-from judgerank.ranking.choices import EFFECTS, Settings
-from judgerank.ranking.remarks import p_of
+from judgerank.ranking.described import is_usable
+from judgerank.ranking.study import Component, Finding
 
 
-def with_effects(judgments: Judgments, name: str | Model, settings: Settings) -> tuple[Fit, list[str]]:
-    """The fit of a component, and why it is of another member than was asked for, where it is.
-
-    Parameters
-    ----------
-    judgments : Judgments
-    name : str or Model
-        The member. If the user did not choose it, ties become an outcome of their own where there are any.
-    settings : Settings
-
-    Raises
-    ------
-    DataError
-        If there are no questions.
-    ConfigError, NoMaximumError, NotIdentifiedError
-        As `judgerank.fit`.
-    """
-    if "question_id" not in judgments.frame:
-        raise DataError(f"cluster={EFFECTS} needs a column of questions (--column question=NAME names it)")
-    said = []
-    if settings.model is None and (judgments.comparisons.outcome == 0.5).any():
-        name = f"{name}_ties"
-        said.append(f"Model {name}, since with question effects ties have to be an outcome of their own.")
-    try:
-        found = fit(judgments, name, settings.solver, blocks=settings.blocks, questions=EFFECTS, merge_copies=True)
-        return found, said
-    except NoMaximumError as error:
-        advice = "cluster=question leaves question effects out, and allows for dependence in the errors"
-        raise type(error)(f"{error} ({advice})", error.models) from None
-
-
-def is_usable(found: Fit) -> bool:
-    """Whether the fit has intervals, and question effects where they were asked for."""
-    return (found.effects is None or found.effects.sigma > 0) and has_errors(found)
+def of_component(component: Component) -> Finding:
+    """Remarks on the size of question effects, where they are asked for."""
+    asked = component.asked
+    return Finding([] if asked.effects is None else on_effects(asked, component.settings.level))
 
 
 def on_effects(found: Fit, level: float) -> list[str]:

@@ -1,0 +1,47 @@
+"""The formula of a member of the family in plain text, put together from its judge blocks."""
+
+from __future__ import annotations
+
+from judgerank.model.block import JudgeBlock, Role
+from judgerank.model.members import Model
+from judgerank.model.needs import Need
+
+TIES = "odds of first, second, tie e^(eta/2) : e^(-eta/2) : nu_k (Davidson, 1970), eta = "
+
+
+def formula(model: Model) -> str:
+    """How a member predicts an answer, with a word on each parameter of a judge."""
+    eta, free = predictor(model), _free(model)
+    has_columns = any(block.column for block in free)
+    said = [block.meaning for block in free if block.meaning and not has_columns]
+    whose = ["the judge's", *["its"] * len(said)]
+    meanings = " and ".join(text.format(whose=word) for text, word in zip(said, whose, strict=False))
+    if model.uses(Need.TIES):
+        return TIES + ", ".join([eta, *([meanings] if meanings else [])])
+    given = ["first preferred" if model.uses(Need.ORDER) else "i beats j"]
+    given += ["judge k"] if free else []
+    given += ["length z"] if has_columns else []
+    alike = "" if free else ": all judges alike (Bradley and Terry, 1952)"
+    return f"P({', '.join(given)}) = sigmoid({eta}){alike}" + (f", {meanings}" if meanings else "")
+
+
+def predictor(model: Model) -> str:
+    """The log-odds of the answer shown first."""
+    first, second = ("first", "second") if model.uses(Need.ORDER) or model.uses(Need.TIES) else ("i", "j")
+    free = _free(model)
+    weights = [block for block in free if block.role is Role.WEIGHT]
+    scaled = f"s_{first} - s_{second}"
+    if len(weights) == 1:
+        scaled = f"gamma_k ({scaled})"
+    elif weights:
+        scaled = f"exp({' + '.join(block.term for block in weights)}) ({scaled})"
+    return " + ".join([scaled, *(block.term for block in free if block.role is Role.OFFSET)])
+
+
+def treatment_of_ties(model: Model) -> str:
+    """Say whether ties are an outcome."""
+    return "ties an outcome of their own" if model.uses(Need.TIES) else "ties as half a win for either"
+
+
+def _free(model: Model) -> list[JudgeBlock]:
+    return [block for block in model.blocks if block.name in model.free_blocks]

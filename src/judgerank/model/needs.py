@@ -1,0 +1,28 @@
+"""What data must have for a parameter to be estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import StrEnum
+
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import positions_are_imitated
+
+
+class Need(StrEnum):
+    """What a parameter needs, in the order in which it is checked."""
+
+    LENGTH = "length"
+    TIES = "ties"
+    ORDER = "order of presentation"
+
+
+def unmet(needs: Collection[Need], comparisons: Comparisons) -> str:
+    """Say which need the comparisons do not meet, the first of several; empty if they meet all."""
+    if Need.LENGTH in needs and comparisons.covariate is None:
+        return "there are no lengths"
+    if Need.TIES in needs and not comparisons.known_ties.any():
+        return "there are no ties"
+    if Need.ORDER in needs and positions_are_imitated(comparisons):
+        return "the order of presentation follows the models"
+    return ""

@@ -1,0 +1,116 @@
+"""The fits of one component: as the settings describe it, and what stands in where that is impossible."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from judgerank.data.arrays import IntArray
+from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError, NotIdentifiedError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.fit import fit
+from judgerank.fits.result import Fit
+from judgerank.fits.standings import has_errors, orders_of
+from judgerank.model.members import Model
+from judgerank.model.naming import member
+from judgerank.ranking.choices import EFFECTS, Settings
+from judgerank.ranking.fits import fitted_member
+from judgerank.ranking.study import Component
+
+
+def component_of(judgments: Judgments, model: Model, settings: Settings) -> Component:
+    """Fit a component of the comparison graph, and choose which fit the ranking shows.
+
+    Question effects whose sigma is zero, or that have no intervals, are not shown; errors are then by question.
+    Errors are by question where that is asked for and there are enough questions. If the fit with all this has no
+    intervals, the member alone is shown.
+
+    Raises
+    ------
+    ConfigError, DataError
+        If there is no such block, or the records lack what it needs.
+    NoMaximumError, NotIdentifiedError
+        If the component cannot be ranked.
+    """
+    asked, departures = _asked(judgments, model, settings)
+    member_alone = asked.member
+    independent = asked if asked.without is None or is_usable(asked) else asked.without
+    shown = _by_question(independent, judgments, settings)
+    if orders_of(shown) is None:
+        if independent.blocks:
+            departures.append(f"{_left_out(settings)}: the fit with them has no intervals.")
+        independent = shown = member_alone
+    return Component(judgments, settings, shown, independent, member_alone, asked, tuple(departures))
+
+
+def _asked(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit, list[str]]:
+    """The fit that the settings describe, and what it lacks of that, with the reason."""
+    described = _with_effects if settings.cluster == EFFECTS else _with_blocks
+    try:
+        return described(judgments, model, settings)
+    except (NoMaximumError, NotIdentifiedError, NoIntervalError) as error:
+        if not settings.blocks:
+            raise
+        why = f"{_left_out(settings)}: {error}."
+    found, departures = described(judgments, model, replace(settings, blocks=()))
+    return found, [why, *departures]
+
+
+def _left_out(settings: Settings) -> str:
+    return f"Further blocks ({', '.join(settings.blocks)}) are left out"
+
+
+def _with_blocks(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit, list[str]]:
+    """The member, with further blocks where there are any."""
+    if settings.blocks:
+        return fit(judgments, model, settings.solver, blocks=settings.blocks), []
+    found = fitted_member(judgments.comparisons, model, settings.solver)
+    return (replace(found, question=judgments.question) if "question_id" in judgments.frame else found), []
+
+
+def _with_effects(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit, list[str]]:
+    """The member with question effects and further blocks, and whether ties became an outcome of their own.
+
+    They do where there are any, if the user did not name the member.
+
+    Raises
+    ------
+    DataError
+        If there are no questions.
+    ConfigError, NoMaximumError, NotIdentifiedError
+        As `judgerank.fit`.
+    """
+    if "question_id" not in judgments.frame:
+        raise DataError(f"cluster={EFFECTS} needs a column of questions (--column question=NAME names it)")
+    departures = []
+    if settings.model is None and (judgments.comparisons.outcome == 0.5).any():
+        model = member(f"{model.name}_ties")
+        departures = [f"Model {model.name}, since with question effects ties have to be an outcome of their own."]
+    blocks, solver = settings.blocks, settings.solver
+    try:
+        return fit(judgments, model, solver, blocks=blocks, questions=EFFECTS, merge_copies=True), departures
+    except NoMaximumError as error:
+        advice = "cluster=question leaves question effects out, and allows for dependence in the errors"
+        raise type(error)(f"{error} ({advice})", error.models) from None
+
+
+def _by_question(fitted: Fit, judgments: Judgments, settings: Settings) -> Fit:
+    """The fit with errors by question, where they are asked for, possible and not in it already."""
+    if fitted.effects is not None or not clusters(judgments, settings) or not has_errors(fitted):
+        return fitted
+    question = fitted.known_question  # of these comparisons, whose judge ids may be merged
+    return fitted.clustered(fitted.raw, question) if enough(fitted, question) else fitted
+
+
+def clusters(judgments: Judgments, settings: Settings) -> bool:
+    """Whether errors should allow for dependence within questions."""
+    return settings.cluster != "none" and "question_id" in judgments.frame
+
+
+def enough(fitted: Fit, question: IntArray) -> bool:
+    """Whether there are enough questions for errors by question: the sandwich's rank is below their number."""
+    return len(set(question)) > fitted.n_parameters
+
+
+def is_usable(found: Fit) -> bool:
+    """Whether the fit has no question effects, or some that are not zero and have intervals."""
+    return found.effects is None or (found.effects.sigma > 0 and has_errors(found))

@@ -1,0 +1,88 @@
+"""All findings on a set of judgments: every study asked, its remarks and tables put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from judgerank.data.errors import ConfigError, JudgerankError, NoMaximumError, NotIdentifiedError
+from judgerank.data.judgments import Judgments
+from judgerank.model.naming import member
+from judgerank.ranking.choices import Settings
+from judgerank.ranking.components import across, parts_of, together
+from judgerank.ranking.default_member import default_member
+from judgerank.ranking.described import component_of
+from judgerank.ranking.studies import CLOSING, OF_COMPONENT, OPENING, found_in, found_in_component, unlisted
+from judgerank.ranking.study import Component, Finding, Ranked
+
+
+def ranked_set(judgments: Judgments, settings: Settings) -> Ranked:
+    """Fit every component of the comparison graph by itself.
+
+    Raises
+    ------
+    ConfigError, DataError
+        As `described.component_of`.
+    NoMaximumError, NotIdentifiedError
+        If no component can be ranked: that of the largest.
+    """
+    parts = parts_of(judgments)
+    if settings.model is None:
+        name, reason = default_member([part.comparisons for part in parts])
+        chosen = member(name)
+    else:
+        chosen, reason = member(settings.model), ""
+    components, refused = list[Component](), list[tuple[Judgments, JudgerankError]]()
+    for part in parts:
+        try:
+            components.append(component_of(part, chosen, settings))
+        except (NoMaximumError, NotIdentifiedError) as error:
+            refused.append((part, error))
+    if not components:
+        raise refused[0][1]
+    return Ranked(judgments, settings, chosen, reason, tuple(parts), tuple(components), tuple(refused))
+
+
+def findings(ranked: Ranked) -> Finding:
+    """Ask every study, in the order of `studies`, and join what they find.
+
+    Raises
+    ------
+    ConfigError
+        If two studies return a table of the same name, or one returns no finding.
+    """
+    others = unlisted()
+    opening = _joined(found_in(ranked, OPENING))
+    each = [_joined(found_in_component(one, (*OF_COMPONENT, *others))) for one in ranked.components]
+    closing = _joined(found_in(ranked, (*CLOSING, *others)))
+    within = _together(ranked, each)
+    remarks = [*opening.remarks, *within.remarks, *closing.remarks]
+    return Finding(remarks, _joined([within, opening, closing]).tables)
+
+
+def _joined(found: Sequence[Finding]) -> Finding:
+    """Several findings as one."""
+    tables: dict[str, pd.DataFrame] = {}
+    for one in found:
+        twice = sorted(one.tables.keys() & tables.keys())
+        if twice:
+            raise ConfigError(f"two studies return a table {twice[0]!r}: rename one")
+        tables |= one.tables
+    return Finding([text for one in found for text in one.remarks], tables)
+
+
+def _together(ranked: Ranked, found: Sequence[Finding]) -> Finding:
+    """The findings on all components as one; each says of which it is if there are several."""
+    several = len(ranked.parts) > 1
+    remarks = [
+        f"Component {number}: {text}" if several else text
+        for number, one in enumerate(found, 1)
+        for text in one.remarks
+    ]
+    names = dict.fromkeys(name for one in found for name in one.tables)
+    tables = {name: together([one.tables.get(name, pd.DataFrame()) for one in found]) for name in names}
+    if several:
+        apart = across([part.comparisons.models for part in ranked.parts])
+        tables["pairs"] = pd.concat([tables["pairs"], apart], ignore_index=True)
+    return Finding(remarks, tables)

@@ -1,0 +1,54 @@
+"""What a ranking says, one study to a file: how the fit ended, position bias, the judges, what to collect next.
+
+A study of a component is a function `of_component` from a `Component` to a `Finding`, a study of the whole set a
+function `of_set` from a `Ranked`. To add one: a module in this folder that defines it (docs/extend/study.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
+
+from judgerank.data.errors import ConfigError
+from judgerank.ranking.study import Component, Finding, Ranked
+
+OPENING = ("default", "prediction", "unconnected", "left_out")  # of the set
+OF_COMPONENT = (
+    *("leaderboard", "panel", "differences", "next_comparisons"),  # tables alone
+    *("departures", "sigma", "position_bias", "rivals", "convergence", "top_change"),
+    *("few_comparisons", "few_questions", "adjusted"),
+)
+CLOSING = ("categories",)  # of the set
+LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)
+FUNCTIONS = ("of_component", "of_set")
+
+
+def unlisted() -> tuple[str, ...]:
+    """Names of the studies in this folder that have no place in the order: they follow the others, by name."""
+    return tuple(sorted(module.name for module in iter_modules(__path__) if module.name not in LISTED))
+
+
+def found_in(ranked: Ranked, names: tuple[str, ...]) -> list[Finding]:
+    """What the studies of the set among some studies find."""
+    return [_asked(name, "of_set", ranked) for name in names if _has(name, "of_set")]
+
+
+def found_in_component(component: Component, names: tuple[str, ...]) -> list[Finding]:
+    """What the studies of a component among some studies find."""
+    return [_asked(name, "of_component", component) for name in names if _has(name, "of_component")]
+
+
+def _has(name: str, function: str) -> bool:
+    module = import_module(f"{__name__}.{name}")
+    if not any(hasattr(module, one) for one in FUNCTIONS):
+        raise ConfigError(f"study {name!r} defines neither {' nor '.join(FUNCTIONS)}")
+    return hasattr(module, function)
+
+
+def _asked(name: str, function: str, about: Ranked | Component) -> Finding:
+    study: Callable[[Ranked | Component], Finding] = getattr(import_module(f"{__name__}.{name}"), function)
+    found = study(about)
+    if not isinstance(found, Finding):
+        raise ConfigError(f"study {name!r} returned a {type(found).__name__}: it must return a Finding")
+    return found

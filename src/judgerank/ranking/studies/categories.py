@@ -1,0 +1,49 @@
+"""Leaderboards by category, where the records name any."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+
+from judgerank.data.errors import DataError, NoMaximumError, NotIdentifiedError
+from judgerank.data.judgments import Judgments
+from judgerank.ranking.components import parts_of
+from judgerank.ranking.described import component_of
+from judgerank.ranking.studies.leaderboard import board_of
+from judgerank.ranking.study import Finding, Ranked
+from judgerank.reading.read import comparisons_of
+
+MOST = 30  # categories that are ranked by themselves
+
+
+def of_set(ranked: Ranked) -> Finding:
+    """The table ``categories``, one leaderboard after the other, and remarks on categories without one.
+
+    Each is fitted to its own judgments; where these fall apart, to those of the largest component.
+    """
+    boards, unranked = [], []
+    settings = replace(ranked.settings, blocks=())
+    for category, judgments in categories_of(ranked.judgments).items():
+        try:
+            board = board_of(component_of(parts_of(judgments)[0], ranked.member, settings))
+        except (DataError, NoMaximumError, NotIdentifiedError) as error:
+            unranked.append(f"Category {category} is not ranked by itself: {error}.")
+            continue
+        boards.append(board.assign(category=category)[["category", *board.columns]])
+    return Finding(unranked, {"categories": pd.concat(boards, ignore_index=True)} if boards else {})
+
+
+def categories_of(judgments: Judgments) -> dict[str, Judgments]:
+    """The judgments of each category, by its name in alphabetical order; none unless there are two to `MOST`."""
+    if "category" not in judgments.frame:
+        return {}
+    names = judgments.frame["category"].dropna().astype(str)
+    if not 2 <= names.nunique() <= MOST:
+        return {}
+    return {str(name): _restricted(judgments, rows.index) for name, rows in names.groupby(names, sort=True)}
+
+
+def _restricted(judgments: Judgments, rows: pd.Index) -> Judgments:
+    frame = judgments.frame.loc[rows].reset_index(drop=True)
+    return replace(judgments, frame=frame, comparisons=comparisons_of(frame, judgments.ordered), remarks=())

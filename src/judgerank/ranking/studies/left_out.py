@@ -1,0 +1,29 @@
+"""Records that could not be read, and models that are not ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.frames import NO_QUESTION
+from judgerank.data.listing import listed
+from judgerank.ranking.components import never_compared
+from judgerank.ranking.study import Finding, Ranked
+
+
+def of_set(ranked: Ranked) -> Finding:
+    """Remarks on what was dropped, and on components without a ranking."""
+    unranked = [f"Not ranked: {listed(part.comparisons.models)}, since {error}." for part, error in ranked.refused]
+    return Finding([*on_dropped(ranked.judgments.comparisons, never_compared(ranked.judgments)), *unranked])
+
+
+def on_dropped(comparisons: Comparisons, never: Iterable[str]) -> list[str]:
+    """Records left out, and models that are left without a comparison by it."""
+    said, never = [], list(never)
+    unread = {reason: count for reason, count in comparisons.dropped.items() if count and reason != NO_QUESTION}
+    if unread:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in unread.items())
+        said.append(f"Dropped, since the answer could not be read: {reasons}.")
+    if never:
+        said.append(f"Not ranked, since no answer about them could be read: {listed(never)}.")
+    return said

@@ -1,0 +1,128 @@
+"""Position bias: whether the judges favour the answer shown first, or second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc
+
+from judgerank.data.errors import JudgerankError, NoIntervalError, NotIdentifiedError
+from judgerank.data.listing import listed, p_of
+from judgerank.fits.result import Fit
+from judgerank.inference.wald import likelihood_ratio
+from judgerank.model.members import MODELS, Model
+from judgerank.model.needs import Need
+from judgerank.ranking.study import Component, Finding
+
+
+def of_component(component: Component) -> Finding:
+    """A remark on the test, where the order of presentation is known.
+
+    A fit without positions is compared with one that has them besides, so both are of the member alone.
+    """
+    if not component.judgments.ordered:
+        return Finding()
+    member, level = component.member, component.settings.level
+    has_positions = member.model.uses(Need.ORDER)
+    test = leaning(component.independent if has_positions else member, component.refit, level)
+    return Finding(on_positions(test, level, has_positions))
+
+
+@dataclass(frozen=True)
+class Leaning:
+    """Test of no judge leaning towards a position.
+
+    Attributes
+    ----------
+    member : str, optional
+        Name of the one with positions; None if the fitted member has none of that kind among the named ones.
+    kind : str
+        ``likelihood ratio`` between two maxima; ``Wald`` where fits are shrunk, and are none, and where question
+        effects were integrated out.
+    statistic, p_value : float
+    degrees_of_freedom : int
+    towards_first, towards_second : tuple of str
+        Judges whose leaning has an interval without zero, all intervals holding at once (Bonferroni).
+    """
+
+    member: str | None
+    kind: str
+    statistic: float
+    p_value: float
+    degrees_of_freedom: int
+    towards_first: tuple[str, ...] = ()
+    towards_second: tuple[str, ...] = ()
+
+
+def leaning(fitted: Fit, refit: Callable[[str | Model], Fit], level: float) -> Leaning | str:
+    """Test whether the judges lean towards a position, or say why that cannot be seen.
+
+    Parameters
+    ----------
+    fitted : Fit
+        Of a member with or without positions; it is compared with its `Model.counterpart`.
+    refit : callable
+        Fits another member to the same comparisons.
+    level : float
+    """
+    member = fitted.model.alone
+    try:
+        larger = fitted if fitted.model.uses(Need.ORDER) else refit(member.counterpart())
+        if larger.solution.spread is not None or larger.effects is not None:
+            test = _by_covariance(larger)
+        else:
+            test = _of_maxima(refit(member.counterpart()) if larger is fitted else fitted, larger)
+    except NotIdentifiedError:
+        return "the order in which models were shown follows the models, so a leaning cannot be told from scores"
+    except JudgerankError as error:
+        return str(error)
+    if test is None:
+        return "a fit with and one without positions are not both at a maximum"
+    name = larger.model.name if larger.model.name in MODELS else None
+    try:
+        rows = larger.confidence_intervals(1 - (1 - level) / len(larger.comparisons.judges))
+    except NoIntervalError:
+        return Leaning(name, *test)
+    rows = rows[rows["parameter"] == "position"]
+    sides = (tuple(rows[rows["low"] > 0]["name"]), tuple(rows[rows["high"] < 0]["name"]))
+    return Leaning(name, *test, *sides)
+
+
+def _of_maxima(smaller: Fit, larger: Fit) -> tuple[str, float, float, int] | None:
+    freed = larger.n_parameters - smaller.n_parameters
+    if not (smaller.converged and larger.converged) or freed < 1:
+        return None
+    return "likelihood ratio", *likelihood_ratio(smaller.log_likelihood, larger.log_likelihood, freed), freed
+
+
+def _by_covariance(larger: Fit) -> tuple[str, float, float, int] | None:
+    """Wald test of all leanings at once. Shrunk ones are less spread than their covariance, so it is cautious."""
+    if not larger.converged:
+        return None
+    row = larger.model.row("position")
+    start = len(larger.scores) + int(larger.free[:row].sum())
+    b = larger.position.to_numpy()
+    mine = slice(start, start + len(b))
+    statistic = float(b @ np.linalg.solve(larger.covariance[mine, mine], b))
+    return "Wald", statistic, float(chdtrc(len(b), statistic)), len(b)
+
+
+def on_positions(test: Leaning | str, level: float, allowed_for: bool = False) -> list[str]:
+    """What there is to say of a test for leanings, and of a ranking that allows for them or does not."""
+    if isinstance(test, str):
+        return [f"Whether judges lean towards the model shown first could not be tested: {test}."]
+    if test.p_value > 1 - level:
+        return []
+    sides = (("first", test.towards_first), ("second", test.towards_second))
+    named = [f"towards the one shown {side}: {listed(names)}" for side, names in sides if names]
+    advice = "takes account of it;"
+    if not allowed_for:
+        other = "a model with positions" if test.member is None else f"model={test.member}"
+        advice = f"takes no account of it: {other} does, and"
+    return [
+        f"Judges lean towards a position ({test.kind} {test.statistic:.1f} on {test.degrees_of_freedom} "
+        f"degrees of freedom, p {p_of(test.p_value)})" + "".join(f"; {text}" for text in named) + ". The ranking "
+        f"{advice} showing each pair in both orders equally often keeps it from favouring a model."
+    ]
