@@ -16,6 +16,7 @@ from judgerank.fits.same_judges import excess_agreement, same_judges
 from judgerank.model.simulate import generator
 from judgerank.ranking import evidence as evidence_of
 from judgerank.ranking.bands import bands_of
+from judgerank.ranking.first_screen import judges_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import judgments_of, read_judgments
@@ -145,36 +146,41 @@ def test_each_judge_gets_the_verdict_of_its_kind():
     assert (verdicts["j0"], verdicts["j5"]) == ("trust", "same as j0")
     assert verdicts["j1"] == "trust"
     assert verdicts["new"] in ("unsure", "never wrong")
-    told = dict(verdict(ranking))
-    assert "j4" in told["Judges"]
-    assert "answer as one judge, and are counted as 2" in told["To worry about"]
+    judges = {judge.name: judge.problem for judge in judges_of(ranking)}
+    assert judges["j4"] == "noisy"
+    assert judges["j5"] == "duplicates j0"
+    assert judges["contrary"] == "against the ranking, or random"
+    assert judges["j1"] == "fine"
+    wrong = sum(problem != "fine" for problem in judges.values())
+    assert f"{wrong} of 8 judges have a problem, listed under Judges." in verdict(ranking).warnings
 
 
 def test_the_verdict_names_first_second_and_how_surely():
     clear = rank(panel_of([3.0, 3.0, 2.0], n_questions=400))
-    told = dict(verdict(clear))
+    told = verdict(clear)
     board = clear.tables["leaderboard"]
     chance = clear.fitted.win_probability(np.array(board["score"][0] - board["score"][1]))
-    said = f"m0 is first. A judge of this panel prefers it to m1, the second, with probability {chance:.2f}."
-    assert told["First"].startswith(said)
-    assert "Its rank is 1 (95% confidence" in told["First"]
-    assert "separated from every other model" in told["First"]
-    assert told["To worry about"] == "Nothing that stands out."
+    assert told.headline == "m0 leads"
+    assert told.lead == (
+        f"m0 is preferred to m1 (2nd) in {chance:.0%} of comparisons, a significant difference. "
+        "It ranks first (95% confidence, jointly for all models)."
+    )
+    assert told.next == "Every model is significantly different from the next: this ranking needs no more data."
+    assert told.warnings == []
     coins = panel_of([0.0001, 0.0001, 0.0001], n_questions=100, seed="coins")
     tossed = rank(coins, solver="penalised")
-    lost = dict(verdict(tossed))
-    assert "lies between 1 and 6" in lost["First"]
-    assert "not separated from 5 others" in lost["First"]
-    assert "Within each of these bands no two are: {" in lost["Told apart"]
+    lost = verdict(tossed)
+    assert lost.headline == "No clear leader among six models"
+    assert "too close to call. Its true rank is between 1 and 6 (95%" in lost.lead
     assert (tossed.tables["leaderboard"]["band"] == 1).all()
 
 
 def test_the_verdict_worries_about_components_and_records_without_questions():
     one = panel_of([1.0, 1.0])
     other = one.assign(model_a="n" + one["model_a"], model_b="n" + one["model_b"])
-    told = dict(verdict(rank(pd.concat([one, other]).drop(columns="question"))))
-    assert "2 groups of models, each ranked apart" in told["To worry about"]
-    assert "taken as independent" in told["To worry about"]
+    told = " ".join(verdict(rank(pd.concat([one, other]).drop(columns="question"))).warnings)
+    assert "2 groups of models that were never compared with each other" in told
+    assert "taken as independent" in told
 
 
 @pytest.mark.parametrize("model", ["judge_aware", "position_aware", "position_aware_ties"])

@@ -31,6 +31,7 @@ from judgerank.ranking.studies.convergence import on_fit
 from judgerank.ranking.studies.few_comparisons import on_few
 from judgerank.ranking.studies.left_out import on_dropped
 from judgerank.ranking.studies.position_bias import leaning, on_positions
+from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import read_judgments
 from judgerank.writing.targets import Outputs
 from replication.config import ROOT
@@ -80,7 +81,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 class Page(HTMLParser):
     """Text, links and sources of a page whose tags must be nested and closed."""
 
-    VOID = frozenset({"meta", "img", "br", "hr", "link", "input"})
+    VOID = frozenset({"meta", "img", "br", "hr", "link", "input", "col"})
 
     def __init__(self, content: str):
         super().__init__()
@@ -90,13 +91,13 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.open += [tag] * (tag not in self.VOID)
-        self.addresses += [value for name, value in attrs if name in ("src", "href")]
+        self.handle_startendtag(tag, attrs)
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
     def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
+        self.addresses += [value for name, value in attrs if name in ("src", "href")]
 
     def handle_data(self, data):
         self.texts.append(data)
@@ -134,13 +135,26 @@ def test_the_page_names_every_model_and_judge_and_needs_nothing_beside_it(ranked
     assert all((target / address).is_file() for address in linked)
 
 
-def test_what_is_to_be_known_is_said_on_the_page_and_in_the_terminal(ranked):
+def test_what_is_to_be_known_is_said_on_the_page_and_in_the_terminal(ranked, mine):
     target, done = ranked
+    verbose = run(mine, target.parent / "again", "--verbose")
     text = " ".join(Page((target / "index.html").read_text()).texts)
     for said in ("Judges lean towards a position", "towards the one shown first: judge 2.", "Dropped, since"):
         assert said in text
-        assert said in done.stdout
+        assert said not in done.stdout
+        assert said in " ".join(verbose.stdout.split())
+    assert "notes on the page; --verbose prints them." in done.stdout
     assert "within each of the 120 questions" in text
+
+
+def test_the_verdict_comes_first_in_at_most_twelve_lines_of_a_hundred_characters(ranked):
+    target, done = ranked
+    lines = done.stdout.splitlines()
+    head = lines[: lines.index("")]
+    assert len(head) <= 12
+    assert max(map(len, head)) <= 100
+    page = " ".join(Page((target / "index.html").read_text()).texts)
+    assert head[0].removesuffix(".") in page
 
 
 def test_the_leaderboard_is_that_of_maximising_the_likelihood_with_positions(ranked, mine):
@@ -315,7 +329,7 @@ def test_a_file_a_table_and_judgments_give_one_ranking(mine):
     for board in boards[1:]:
         pd.testing.assert_frame_equal(board, boards[0])
     ranking = rank(table, columns={"winner": "said"})
-    assert str(ranking).startswith("Ranking of 6 models: judgments\n") and len(repr(ranking)) < 400
+    assert str(ranking).startswith(f"{verdict(ranking).headline}.\n6 models, ") and len(repr(ranking)) < 400
 
 
 def test_a_page_alone_links_to_nothing(mine):
