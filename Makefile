@@ -17,6 +17,7 @@
 # make collect     judgments from LLM judges: ARGS="answers.jsonl --judges panel.yaml", as judgerank collect
 # make rank        a leaderboard of your own models: DATA=my.jsonl, as judgerank rank
 # make plan        how many comparisons and judges a wanted precision takes, see conf/plan.yaml
+# make screens     the pictures of the example's page in docs/images (takes Chromium)
 # make docs        the documentation as a site, in site/
 # make study       .venv with what `make reproduce` needs: requirements-study.lock, a part of requirements.lock
 # make environment .venv with everything: requirements.lock
@@ -33,7 +34,7 @@ ARGS     ?=
 UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce paper test quick lowest newest licences smoke figures audit crate verify kernels bench torture rank collect docs lock study \
+.PHONY: reproduce paper test quick lowest newest licences smoke figures audit crate verify kernels bench torture screens rank collect docs lock study \
         environment \
         $(SECTIONS)
 
@@ -72,8 +73,8 @@ audit: study
 	$(BIN)/python experiments/audit.py $(ARGS)
 
 smoke verify crate: study
-kernels torture licences: environment
-smoke verify crate kernels torture licences:
+kernels torture licences screens: environment
+smoke verify crate kernels torture licences screens:
 	$(BIN)/python experiments/$@.py $(ARGS)
 
 quick: SELECTED := -m "not slow"

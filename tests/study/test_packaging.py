@@ -125,7 +125,7 @@ def test_each_command_installs_what_it_needs_first():
     rules = dict(re.findall(r"^([^:\t#\n]+): ([^=\n]*)$", MAKEFILE, re.MULTILINE))
     assert rules["$(SECTIONS)"] == rules["figures"] == rules["audit"] == "study"
     assert rules["smoke verify crate"] == rules["study"].removeprefix(".venv/") == "study"
-    assert rules["test quick"] == rules["kernels torture licences"] == "environment"
+    assert rules["test quick"] == rules["kernels torture licences screens"] == "environment"
     assert rules["environment"] == ".venv/installed"
     for stamp, lock in ((".venv/study", "requirements-study.lock"), (".venv/installed", "requirements.lock")):
         assert rules[stamp] == f"{lock} pyproject.toml"

@@ -1,0 +1,37 @@
+"""The first screens of the example's page, for the documentation: on a desktop, on a phone, in the dark.
+
+python experiments/screens.py        (takes Chromium: apt-get install chromium)
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+import judgerank
+from replication.config import ROOT
+
+TARGET = ROOT / "docs" / "images"
+SCREENS = {"desktop": (1280, 800, "light"), "phone": (390, 844, "light"), "dark": (1280, 800, "dark")}
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def run(target: Path) -> None:
+    browser_path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser_path is None:
+        sys.exit("no browser was found: apt-get install chromium")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page = judgerank.rank(ROOT / "examples" / "judgments.csv").write(Path(folder) / "ranking")
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        for name, (width, height, scheme) in SCREENS.items():
+            shown = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            shown.goto(page.as_uri())
+            shown.wait_for_selector("html[data-complete]", state="attached")
+            shown.screenshot(path=target / f"page_{name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    run(TARGET)
