@@ -23,8 +23,8 @@ class Fitted:
 class Design:
     """A truth, drawn anew for every data set, and a design."""
 
-    title: str = MISSING
-    methods: list[str] = MISSING
+    title: str = field(default=MISSING, compare=False)
+    methods: list[str] = field(default=MISSING, compare=False)
     n_models: int = at_least(2, 12)
     n_judges: int = at_least(1, 16)
     n_comparisons: int = at_least(1, 2000)
