@@ -186,7 +186,7 @@ def _covered(fitted: Fit, truth: Parameters, cell: Cell) -> Covered | None:
     held = off <= normal_quantile(cell.level, fitted.degrees_of_freedom) * error
     across = design.islands & ((i < n // 2) != (j < n // 2))
     shares = Covered(float(held[~across].mean()), float(held[across].mean()) if across.any() else None)
-    if gamma.empty or not design.sigma_scores or fitted.model.n_scale != 1:
+    if gamma.empty or not design.sigma_scores:
         return shares
     true, known = np.exp(truth.judges[0]), gamma["low"].notna().to_numpy()
     inside = ((gamma["low"] <= true) & (true <= gamma["high"])).to_numpy()[known]
