@@ -36,7 +36,7 @@ from replication.methods.study import method_of
 from replication.outputs import load_section_data
 from replication.panel_blocks import records_of
 from replication.scaling import measures
-from replication.simulation import drawn, interval_coverage, squared_error, study_of
+from replication.simulation import Cell, drawn, interval_coverage, squared_error, study_of
 
 
 def against_passes(cfg: DictConfig) -> Iterator[tuple]:
@@ -161,12 +161,11 @@ def against_drawing(cfg: DictConfig) -> Iterator[tuple]:
     for section, task in (("convergence_mse", squared_error), ("ci_coverage", interval_coverage)):
         study = study_of(compose(section, ["draws=0"]), section, task)
         by_size: dict[str, list] = {}
-        for cell, settings in study.cells.items():
-            many = max(2, round(cfg.study_share * study.replications[cell]))
-            times = [seconds_a_replication(run, settings, cell, many, cfg.seed) for run in (task, drawn)]
-            size = f"N={settings['n_models']} K={settings['n_judges']}"
-            by_size.setdefault(size, []).append(times)
-            totals += study.replications[cell] * np.array(times)
+        for name, cell in study.cells.items():
+            many = max(2, round(cfg.study_share * study.replications[name]))
+            times = [seconds_a_replication(run, cell, many, cfg.seed) for run in (task, drawn)]
+            by_size.setdefault(f"N={cell.truth.n_models} K={cell.truth.n_judges}", []).append(times)
+            totals += study.replications[name] * np.array(times)
         for size, times in by_size.items():
             label = f"{section}, one replication / drawing its data, {size}, mean over T"
             yield label, *np.mean(times, axis=0), ""
@@ -174,10 +173,10 @@ def against_drawing(cfg: DictConfig) -> Iterator[tuple]:
     yield label, *totals, "at most 6"
 
 
-def seconds_a_replication(run: Callable, settings: dict, cell: str, many: int, seed: int) -> float:
+def seconds_a_replication(run: Callable, cell: Cell, many: int, seed: int) -> float:
     start = time.perf_counter()
     for replication in range(many):
-        run(settings, generator(seed, cell, replication))
+        run(cell, generator(seed, cell.name, replication))
     return (time.perf_counter() - start) / many
 
 

@@ -15,7 +15,7 @@ from replication import plots
 from replication.config import main
 from replication.outputs import run_section
 from replication.replicate import Study
-from replication.simulation import endings_of, failures_of, grid, interval_coverage, place_of, records_of, study_of
+from replication.simulation import Cell, endings_of, failures_of, interval_coverage, is_interior, study_of
 from replication.tables import Table
 
 log = logging.getLogger("replication")
@@ -25,9 +25,10 @@ METHODS = ("judge_aware", "btl", "btl_rescaled")
 def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
     study = study_of(cfg, "ci_coverage", interval_coverage)
     study.run(cfg.parallel)
-    main_draw = rows_of(study, cfg, [0])
-    further = rows_of(study, cfg, range(1, cfg.draws + 1))
-    beyond = rows_of(study, cfg, [0], beyond=True)
+    on_grid = [cell for cell in study.cells.values() if not cell.beyond]
+    main_draw = rows_of(study, [cell for cell in on_grid if cell.truth.draw == 0])
+    further = rows_of(study, [cell for cell in on_grid if cell.truth.draw > 0])
+    beyond = rows_of(study, [cell for cell in study.cells.values() if cell.beyond])
     failures = failures_of(study)
     log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
     caption = f"Coverage and mean width of {cfg.level:.0%} intervals of the scores"
@@ -35,27 +36,25 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
         "coverage": Table(main_draw.drop(columns="draw"), f"{caption} (Figure 2)", 4),
         "coverage_draws": Table(further, f"{caption} under further draws of the truth", 4),
         "coverage_beyond": Table(beyond, f"{caption} beyond the paper's grid", 4),
-        "endings": Table(endings_of(study, cfg), "How the judge-aware fits ended, as shares"),
+        "endings": Table(endings_of(study), "How the judge-aware fits ended, as shares"),
         "failures": Table(failures, "Replications without a result"),
         "level": Table(pd.DataFrame({"level": [float(cfg.level)]}), "The nominal level"),
     }
     return {name: table for name, table in tables.items() if len(table.frame.columns)}
 
 
-def rows_of(study: Study, cfg: DictConfig, draws: Iterable[int], beyond: bool = False) -> pd.DataFrame:
-    """Coverage by grid point, draw of the truth and method; on the paper's grid, or past it."""
+def rows_of(study: Study, cells: Iterable[Cell]) -> pd.DataFrame:
+    """Coverage by grid point, draw of the truth and method."""
     rows = []
-    for name, setting, size in grid(cfg, beyond):
-        for draw in draws:
-            records = records_of(study, name, size, draw)
-            place = place_of(setting, size) | {"draw": draw}
-            rows += [{**place, "method": method, **summary(records, method)} for method in METHODS]
+    for cell in cells:
+        records, place = study.frame(cell.name), {**cell.place, "draw": cell.truth.draw}
+        rows += [{**place, "method": method, **summary(records, method)} for method in METHODS]
     return pd.DataFrame(rows)
 
 
 def summary(records: pd.DataFrame, method: str) -> dict:
     """Coverage with its Monte Carlo standard error over replications, width, and width over spread of scores."""
-    columns = [f"{method}_{name}" for name in ("coverage", "width", "spread")]
+    columns = [f"intervals/{method}/{name}" for name in ("coverage", "width", "spread")]
     known = records.reindex(columns=columns).dropna()
     covered, width, spread = (known[name] for name in columns)
     return {
@@ -64,7 +63,7 @@ def summary(records: pd.DataFrame, method: str) -> dict:
         "width": width.mean(),
         "n_replications": len(known),
         "relative_width": (width / spread).mean(),
-        "n_interior": int(records["interior"].eq(True).sum()),
+        "n_interior": int(is_interior(records).sum()),
     }
 
 

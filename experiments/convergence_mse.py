@@ -15,17 +15,7 @@ from replication import plots, published
 from replication.config import main
 from replication.outputs import run_section
 from replication.replicate import Study
-from replication.simulation import (
-    LAST,
-    endings_of,
-    failures_of,
-    grid,
-    place_of,
-    records_of,
-    squared_error,
-    study_of,
-    truths_of,
-)
+from replication.simulation import LAST, endings_of, failures_of, is_interior, squared_error, study_of, truths_of
 from replication.tables import Table
 
 log = logging.getLogger("replication")
@@ -47,7 +37,7 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
         "mse_draws": Table(errors.query("draw > 0"), "Mean squared error under further draws of the truth", 4),
         "slopes": Table(_beside_paper(slopes), "Log-log slopes of the last five points (Table A.3)"),
         "slopes_draws": Table(slopes, "Slopes under every draw of the truth"),
-        "endings": Table(endings_of(study, cfg), "How the fits ended, as shares"),
+        "endings": Table(endings_of(study), "How the fits ended, as shares"),
         "truths": Table(truths_of(cfg), "Every truth drawn (appendix C.1)"),
         "failures": Table(failures, "Replications without a result"),
         **algorithm_1(cfg, slopes),
@@ -60,15 +50,15 @@ def errors_and_slopes(cfg: DictConfig) -> tuple[pd.DataFrame, pd.DataFrame, Stud
     study.run(cfg.parallel)
     errors = pd.DataFrame(
         {
-            **place_of(setting, size),
-            "draw": draw,
+            **cell.place,
+            "draw": cell.truth.draw,
             "subset": subset,
             "parameter": parameter,
             **_summary(records, parameter, subset),
         }
-        for name, setting, size in grid(cfg)
-        for draw in range(cfg.draws + 1)
-        for records in [records_of(study, name, size, draw)]
+        for cell in study.cells.values()
+        if not cell.beyond
+        for records in [study.frame(cell.name)]
         for subset in SUBSETS
         for parameter in PARAMETERS
     )
@@ -109,14 +99,15 @@ def algorithm_1(cfg: DictConfig, by_box: pd.DataFrame) -> dict[str, Table]:
 
 
 def _summary(records: pd.DataFrame, parameter: str, subset: str) -> dict:
-    is_interior = records["interior"].eq(True)
-    values = records.reindex(columns=[parameter]).loc[is_interior | (subset == "all"), parameter].dropna()
+    interior = is_interior(records)
+    column = f"errors/judge_aware/{parameter}"
+    values = records.reindex(columns=[column]).loc[interior | (subset == "all"), column].dropna()
     return {
         "mean": values.mean(),
         "q25": values.quantile(0.25),
         "q75": values.quantile(0.75),
         "n_replications": len(values),
-        "n_interior": int(is_interior.sum()),
+        "n_interior": int(interior.sum()),
         "standard_error": values.std() / np.sqrt(len(values)) if len(values) > 1 else np.nan,
     }
 

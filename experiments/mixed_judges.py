@@ -11,9 +11,18 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots, published
-from replication.config import both_fits, main
+from replication.config import both_fits, both_solvers, main
 from replication.outputs import run_section
-from replication.resampling import Whole, correlations, empanelled, endings_of, study_of, summary_of, whole_of
+from replication.resampling import (
+    Panel,
+    Whole,
+    correlations,
+    empanelled,
+    endings_of,
+    study_of,
+    summary_of,
+    whole_of,
+)
 from replication.tables import Table, discrimination, fit_rows
 
 log = logging.getLogger("replication")
@@ -66,8 +75,8 @@ def sweep_of(cfg: DictConfig, whole: Whole):
     order = whole.discrimination.sort_values(kind="stable").index.tolist()
     half = len(order) // 2
     panel = min(cfg.panel, half)
-    shared = {"weak": order[:half], "strong": order[-half:], "panel": panel, "n_comparisons": cfg.n_comparisons}
-    cells = {f"weak{n}": {"n_weak": n, **shared} for n in range(panel + 1)}
+    shared = (tuple(order[:half]), tuple(order[-half:]), panel, cfg.n_comparisons, both_solvers(cfg.solver))
+    cells = {f"weak{n}": Panel(n, *shared) for n in range(panel + 1)}
     return study_of(cfg, "mixed_judges", empanelled, whole, cells)
 
 

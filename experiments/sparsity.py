@@ -11,7 +11,7 @@ design is judged by a likelihood of all printed numbers together.
 
 import logging
 from dataclasses import replace
-from itertools import chain
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +22,10 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, both_fits, main
+from replication.config import ROOT, both_fits, both_solvers, main
 from replication.outputs import run_section
 from replication.replicate import Study
-from replication.resampling import Whole, endings_of, study_of, summary_of, thinned, whole_of
+from replication.resampling import Thinned, Whole, endings_of, study_of, summary_of, thinned, whole_of
 from replication.sparse_designs import design_cells, designs, printed_rows, rows_of, sparse_table
 from replication.tables import Table
 
@@ -37,13 +37,13 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     (judgments,) = data.values()
     whole = whole_of(judgments, both_fits(cfg.solver, judgments.comparisons))
     observed = n_pairs(judgments.comparisons)
-    cells = {}
-    for redraw in cfg.redraw:
-        for trees in cfg.trees:
-            n_edges = trees * (len(judgments.comparisons.models) - 1)
-            if n_edges <= observed:
-                values = (redraw.name, trees, n_edges, n_edges / observed)
-                cells[f"{redraw.name}-{trees}"] = dict(zip(POINT, values, strict=True))
+    cells, solvers = {}, both_solvers(cfg.solver)
+    for redraw, trees in product(cfg.redraw, cfg.trees):
+        n_edges = trees * (len(judgments.comparisons.models) - 1)
+        if n_edges <= observed:
+            cells[f"{redraw.name}-{trees}"] = Thinned(
+                redraw.name, n_edges, trees=trees, edge_fraction=n_edges / observed, solvers=solvers
+            )
     study = study_of(cfg, "sparsity", thinned, whole, cells)
     study.run(cfg.parallel)
     summary = summary_of(study, POINT, cfg.paper_repeats)
@@ -66,7 +66,8 @@ def search(cfg: DictConfig, whole: Whole, observed: int, title: str) -> dict[str
     """Designs with fewer comparisons beside Table A.9, and the printed numbers among tables of the likeliest."""
     printed = printed_rows(observed, len(whole.comparisons.models))
     grids = OmegaConf.to_container(cfg.designs, enum_to_str=True).values()
-    cells = dict(chain.from_iterable(design_cells(**grid, n_edges=printed["n_edges"]).items() for grid in grids))
+    n_edges = tuple(map(int, printed["n_edges"]))
+    cells = {cell.name: cell for grid in grids for cell in design_cells(**grid, n_edges=n_edges)}
     if not cells:
         return {}
     repeats, folder = dict.fromkeys(cells, cfg.design_tables), Path(ROOT, cfg.cache)

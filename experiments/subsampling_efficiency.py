@@ -14,10 +14,10 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import both_fits, main
+from replication.config import both_fits, both_solvers, main
 from replication.efficiency import efficiency_claims
 from replication.outputs import run_section
-from replication.resampling import endings_of, study_of, subsampled, summary_of, whole_of
+from replication.resampling import Subsample, endings_of, study_of, subsampled, summary_of, whole_of
 from replication.tables import Table
 
 log = logging.getLogger("replication")
@@ -31,7 +31,8 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     budgets = [k for k in cfg.n_judges if k <= panel]
     if len(budgets) < len(cfg.n_judges):
         log.info("left out: numbers of judges above the set's %d", panel)
-    cells = {f"k{k}-t{t}": dict(zip(POINT, (k, t), strict=True)) for k in budgets for t in cfg.n_comparisons}
+    solvers = both_solvers(cfg.solver)
+    cells = {f"k{k}-t{t}": Subsample(k, t, solvers) for k in budgets for t in cfg.n_comparisons}
     study = study_of(cfg, "subsampling_efficiency", subsampled, whole, cells)
     study.run(cfg.parallel)
     summary = summary_of(study, POINT, cfg.paper_repeats)

@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from replication import plots
 from replication.config import main
 from replication.outputs import run_section
-from replication.simulation import failures_of, grid, place_of, records_of, shrunk_error, study_of
+from replication.simulation import by_draws, failures_of, shrunk_error, study_of
 from replication.tables import Table
 
 log = logging.getLogger("replication")
@@ -25,14 +25,9 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
     study = study_of(cfg, "small_samples", shrunk_error)
     study.run(cfg.parallel)
     errors, shrunk = [], []
-    for name, setting, size in grid(cfg):
-        for draws, label in ((range(1), "main"), (range(1, cfg.draws + 1), "further")):
-            by_draw = [records_of(study, name, size, draw) for draw in draws]
-            if not by_draw:
-                continue
-            place = {**place_of(setting, size), "draws": label}
-            errors += [{**place, "parameter": p, **compared(by_draw, p)} for p in PARAMETERS]
-            shrunk.append({**place, **what_it_chose(by_draw)})
+    for place, by_draw in by_draws(study):
+        errors += [{**place, "parameter": p, **compared(by_draw, p)} for p in PARAMETERS]
+        shrunk.append({**place, **what_it_chose(by_draw)})
     failures = failures_of(study)
     log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
     frame = pd.DataFrame(errors)
@@ -54,7 +49,7 @@ def compared(by_draw: list[pd.DataFrame], parameter: str) -> dict[str, float]:
 
     Over several draws of the truth, draws are the independent units.
     """
-    columns = [parameter, f"{parameter}_shrunk"]
+    columns = [f"errors/{method}/{parameter}" for method in ("judge_aware", "shrunk")]
     frames = [frame.reindex(columns=columns).dropna() for frame in by_draw]
     units = np.array([frame.mean() for frame in frames if len(frame)] if len(frames) > 1 else frames[0])
     if len(units) == 0:
@@ -69,10 +64,10 @@ def compared(by_draw: list[pd.DataFrame], parameter: str) -> dict[str, float]:
 def what_it_chose(by_draw: list[pd.DataFrame]) -> dict[str, float]:
     """Mean standard deviations of the penalties, and coverage of the scores with its Monte Carlo error."""
     frame = pd.concat(by_draw)
-    covered = frame["coverage_shrunk"].dropna()
+    covered = frame["intervals/shrunk/coverage"].dropna()
     return {
-        "spread_scores": frame["spread_scores"].mean(),
-        "spread_log_discrimination": frame["spread_log_discrimination"].mean(),
+        "spread_scores": frame["penalties/scores"].mean(),
+        "spread_log_discrimination": frame["penalties/log_discrimination"].mean(),
         "coverage": covered.mean(),
         "coverage_se": covered.std() / np.sqrt(len(covered)),
     }

@@ -4,6 +4,7 @@ python experiments/beyond/validity.py [replications=4 halves=2] [members=[btl]] 
 """
 
 import logging
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,9 @@ from replication import plots
 from replication.config import ROOT, main
 from replication.outputs import run_section
 from replication.replicate import Study
+from replication.schemas.validity import Fitted
 from replication.tables import Table
-from replication.validity import TESTS, half, measured, separated
+from replication.validity import TESTS, Cell, OnSet, half, measured, separated
 
 log = logging.getLogger("replication")
 KEPT = ("false", "wrong", "ranks", "power")
@@ -29,7 +31,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     study, sets = study_of_designs(cfg), studies_of_sets(cfg, data)
     for each in (study, *sets):
         each.run(cfg.parallel)
-    kept, intervals = order_table(cfg, study), coverage_table(study)
+    kept, intervals = order_table(study), coverage_table(study)
     pairs, halves = (pd.DataFrame(rows(each)) for rows, each in zip((pair_rows, half_rows), sets, strict=True))
     log.info("%s", kept.query("test == 'both'").to_string(index=False, float_format="%.3f"))
     log.info("%s\n%s", pairs.to_string(index=False), halves.to_string(index=False))
@@ -43,14 +45,13 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 
 def study_of_designs(cfg: DictConfig) -> Study:
     """Every design with every method it names."""
-    designs, methods = (OmegaConf.to_container(cfg[name]) for name in ("designs", "methods"))
+    designs, methods = (OmegaConf.to_object(cfg[name]) for name in ("designs", "methods"))
     cells = {}
     for name, design in designs.items():
-        design.pop("title")
-        for method in design.pop("methods"):
+        for method in design.methods:
             if method not in methods:
                 raise ConfigError(f"design {name!r}: there is no method {method!r} (known: {', '.join(methods)})")
-            cells[f"{name}-{method}"] = {**design, **methods[method], "level": cfg.level}
+            cells[f"{name}-{method}"] = Cell(name, design, method, methods[method], cfg.level)
     repeats = dict.fromkeys(cells, cfg.replications)
     return Study("validity", measured, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
 
@@ -59,9 +60,7 @@ def studies_of_sets(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[Study,
     """Pairs separated in every set as a whole, and intervals in halves of it."""
     shared = {name: (judgments.comparisons, judgments.question) for name, judgments in data.items()}
     one = {
-        f"{name}-{member}": {"set": name, "member": member, "solver": "newton", "level": cfg.level}
-        for name in data
-        for member in cfg.members
+        f"{name}-{member}": OnSet(name, Fitted(member), cfg.level) for name, member in product(data, cfg.members)
     }
     place = (cfg.seed, Path(ROOT, cfg.cache), cfg.block, shared)
     return (
@@ -70,35 +69,33 @@ def studies_of_sets(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[Study,
     )
 
 
-def order_table(cfg: DictConfig, study: Study) -> pd.DataFrame:
+def order_table(study: Study) -> pd.DataFrame:
     """Shares of data sets, each with its Monte Carlo error, by design, method and test."""
     rows = []
-    for cell, settings in study.cells.items():
-        records = pd.DataFrame(study.records(cell))
-        name, method = cell.split("-")
+    for name, cell in study.cells.items():
+        records = study.frame(name)
         for test in TESTS:
-            row = {"design": name, "title": cfg.designs[name].title, "method": method}
-            row |= {"clustered": settings["clustered"], "test": test}
+            row = {"design": cell.name, "title": cell.design.title, "method": cell.method}
+            row |= {"clustered": cell.design.clustered, "test": test}
             for measure in KEPT:
-                row |= shares(measure, records.get(f"{measure}/{test}"))
-            rows.append(row | {"n_replications": int(records[f"false/{test}"].notna().sum())})
+                row |= shares(measure, records.get(f"tests/{test}/{measure}"))
+            rows.append(row | {"n_replications": int(records[f"tests/{test}/false"].notna().sum())})
     return pd.DataFrame(rows)
 
 
 def coverage_table(study: Study) -> pd.DataFrame:
     """Coverage of Wald intervals by design and method, where the truth is on the scale of the fit."""
     rows = []
-    for cell in study.cells:
-        records = pd.DataFrame(study.records(cell))
-        name, method = cell.split("-")
+    for name, cell in study.cells.items():
+        records = study.frame(name)
+        away = records["status"] == "unbounded"
         for kind in INTERVALS:
-            if kind in records and records[kind].notna().sum() > 1:
-                row = {"design": name, "method": method, "intervals": kind, **shares("coverage", records[kind])}
-                rows.append(row | {"n_replications": int(records[kind].notna().sum())})
-                away = records["status"] == "unbounded"
+            held = records.get(f"coverage/{kind}")
+            if held is not None and held.notna().sum() > 1:
+                row = {"design": cell.name, "method": cell.method, "intervals": kind, **shares("coverage", held)}
+                rows.append(row | {"n_replications": int(held.notna().sum())})
                 if kind == "scores" and away.sum() > 1:
-                    row = {**row, "intervals": "scores, with a judge unbounded"}
-                    row |= shares("coverage", records.loc[away, kind])
+                    row = {**row, "intervals": "scores, with a judge unbounded", **shares("coverage", held[away])}
                     rows.append(row | {"n_replications": int(away.sum())})
     return pd.DataFrame(rows)
 
@@ -112,11 +109,10 @@ def shares(name: str, values: pd.Series | None) -> dict[str, float]:
 def pair_rows(study: Study) -> list[dict]:
     """What is counted of every set, by member and kind of error."""
     rows = []
-    for cell, settings in study.cells.items():
-        (record,) = study.records(cell)
-        for kind in ("plug_in", "clustered"):
-            counts = {name: record[f"{name}/{kind}"] for name in TESTS}
-            row = {"dataset": settings["set"], "member": settings["member"], "clustered": kind == "clustered"}
+    for name, cell in study.cells.items():
+        (record,) = study.records(name)
+        for kind, counts in record["separated"].items():
+            row = {"dataset": cell.name, "member": cell.fitted.member, "clustered": kind == "clustered"}
             row |= {"pairs": record["pairs"], **counts, "kept": counts["both"] / max(1, counts["wald"])}
             rows.append(row)
     return rows
@@ -125,9 +121,9 @@ def pair_rows(study: Study) -> list[dict]:
 def half_rows(study: Study) -> list[dict]:
     """Shares of the halves of every set, by member."""
     rows = []
-    for cell, settings in study.cells.items():
-        records = pd.DataFrame(study.records(cell))
-        row = {"dataset": settings["set"], "member": settings["member"], "halves": len(records)}
+    for name, cell in study.cells.items():
+        records = study.frame(name)
+        row = {"dataset": cell.name, "member": cell.fitted.member, "halves": len(records)}
         row["with_intervals"] = int(records["intervals"].sum())
         rows.append(row | {"with_unbounded": int((records["status"] == "unbounded").sum())})
     return rows

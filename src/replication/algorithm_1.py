@@ -6,57 +6,68 @@ Many replications run side by side, so that thousands of iterations of every set
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice, product
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from judgerank.engine.adam import Adam, iterates
-from judgerank.model.members import JUDGE_AWARE
 from judgerank.model.simulate import draw_comparisons
-from replication.config import ROOT
-from replication.replicate import Record, Study
-from replication.simulation import LAST, cell_name, grid, identity_of, place_of, truth_of
-from replication.sparse_designs import side_by_side
+from replication.config import ROOT, simulation_settings
+from replication.replicate import Study
+from replication.side_by_side import read_at
+from replication.simulation import LAST, Point, grid, truth_of
 
 PARAMETERS = ("score", "log_discrimination")
 
 
-def errors_at_stops(settings: dict, rng: np.random.Generator) -> Record:
+@dataclass(frozen=True)
+class Stopped(Point):
+    """A point at which Algorithm 1 is read at several iterations, over data sets of one truth."""
+
+    stops: tuple[int, ...]
+    data_sets: int
+
+
+@dataclass(frozen=True)
+class Mean:
+    mean: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class AtStops:
+    """Mean squared errors by stop and parameter."""
+
+    errors: dict[int, dict[str, Mean]]
+
+
+def errors_at_stops(cell: Stopped, rng: np.random.Generator) -> AtStops:
     """Mean squared errors at every stop, over data sets of one truth: their mean and its standard error."""
-    truth, many = truth_of(*identity_of(settings)), settings["data_sets"]
-    parts = [draw_comparisons(rng, truth, settings["n_comparisons"]) for _ in range(many)]
-    constants = Adam(tolerance=0.0, max_iterations=max(settings["stops"]))
-    steps, record, done = iterates(side_by_side(parts), JUDGE_AWARE, constants, sets=many), {}, 0
-    for stop in sorted(settings["stops"]):
-        *_, (_, at, _) = islice(steps, stop - done)
-        done = stop
+    truth, many = truth_of(cell.truth), cell.data_sets
+    parts = [draw_comparisons(rng, truth, cell.n_comparisons) for _ in range(many)]
+    found = {}
+    for stop, at in read_at(cell.stops, parts):
         blocks = {"score": (at.scores, truth.scores), "log_discrimination": (at.judges[0], truth.judges[0])}
-        for parameter, (ours, true) in blocks.items():
-            errors = np.mean((ours.reshape(many, -1) - true) ** 2, axis=1)
-            record[f"{stop}/{parameter}/mean"] = float(errors.mean())
-            record[f"{stop}/{parameter}/standard_error"] = float(errors.std(ddof=1) / np.sqrt(many))
-    return record
+        errors = {
+            name: np.mean((ours.reshape(many, -1) - true) ** 2, axis=1) for name, (ours, true) in blocks.items()
+        }
+        found[stop] = {
+            name: Mean(float(off.mean()), float(off.std(ddof=1) / np.sqrt(many))) for name, off in errors.items()
+        }
+    return AtStops(found)
 
 
 def study_of(cfg: DictConfig) -> Study:
     """Algorithm 1 at the points that slopes are fitted to, in the settings and under the truths asked for."""
-    own, cells = cfg.algorithm_1, {}
-    for name, setting, size in grid(cfg):
-        if name not in own.settings or size not in setting.n_comparisons[-LAST:]:
-            continue
-        for draw in range(own.draws + 1):
-            cells[cell_name(name, size, draw)] = {
-                "seed": cfg.seed,
-                "draw": draw,
-                **place_of(setting, size),
-                "sigma_scores": setting.sigma_scores,
-                "sigma_discrimination": setting.sigma_discrimination,
-                "stops": list(own.stops),
-                "data_sets": own.data_sets[name],
-            }
+    own, settings = cfg.algorithm_1, simulation_settings(cfg)
+    cells = {
+        point.name: Stopped(**vars(point), stops=tuple(own.stops), data_sets=own.data_sets[point.setting])
+        for point in grid(cfg, own.draws)
+        if point.setting in own.settings and point.n_comparisons in settings[point.setting].n_comparisons[-LAST:]
+    }
     repeats = dict.fromkeys(cells, 1)
     return Study("algorithm_1", errors_at_stops, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), 1)
 
@@ -64,13 +75,12 @@ def study_of(cfg: DictConfig) -> Study:
 def errors_of(study: Study) -> pd.DataFrame:
     """``n_models, n_judges, n_comparisons, draw, stop, parameter, mean, standard_error, n_replications``."""
     rows = []
-    for cell, settings in study.cells.items():
-        (record,) = study.records(cell)
-        place = {name: settings[name] for name in ("n_models", "n_judges", "n_comparisons", "draw")}
-        for stop, parameter in product(settings["stops"], PARAMETERS):
-            found = {name: record[f"{stop}/{parameter}/{name}"] for name in ("mean", "standard_error")}
-            one = {"stop": stop, "parameter": parameter, **found, "n_replications": settings["data_sets"]}
-            rows.append(place | one)
+    for name, cell in study.cells.items():
+        (record,) = study.records(name)
+        place = {**cell.place, "draw": cell.truth.draw}
+        for stop, parameter in product(cell.stops, PARAMETERS):
+            found = record["errors"][str(stop)][parameter]
+            rows.append({**place, "stop": stop, "parameter": parameter, **found, "n_replications": cell.data_sets})
     return pd.DataFrame(rows)
 
 

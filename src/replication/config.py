@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def script_of(name: str) -> Path:
 
 
 def solver_settings(solver: DictConfig, model: str) -> Settings:
-    """Settings of the configured solver for a model.
+    """Settings of the configured solver or estimator for a model; ``interior`` is Newton's method.
 
     Raises
     ------
@@ -60,13 +60,23 @@ def solver_settings(solver: DictConfig, model: str) -> Settings:
     name, unweighted = values.pop("name"), values.pop("btl", {})
     if model == "btl":
         values |= unweighted
-    return kind(name)(**values)
+    return kind("newton" if name == "interior" else name)(**values)
+
+
+def both_solvers(solver: DictConfig) -> dict[str, Settings]:
+    """Settings of the configured solver for the judge-aware and the unweighted model."""
+    return {model: solver_settings(solver, model) for model in ("judge_aware", "btl")}
+
+
+def fits_by(solvers: Mapping[str, Settings], comparisons: Comparisons) -> dict[str, Fit]:
+    """A fit of every model, each by its solver."""
+    comparisons = comparisons.aggregate()  # once for all
+    return {model: fit(comparisons, model, settings) for model, settings in solvers.items()}
 
 
 def both_fits(solver: DictConfig, comparisons: Comparisons) -> dict[str, Fit]:
     """The judge-aware and the unweighted fit by the configured solver."""
-    comparisons = comparisons.aggregate()  # once for both
-    return {m: fit(comparisons, m, solver_settings(solver, m)) for m in ("judge_aware", "btl")}
+    return fits_by(both_solvers(solver), comparisons)
 
 
 def simulation_settings(cfg: DictConfig) -> dict[str, Setting]:

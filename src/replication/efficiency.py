@@ -28,16 +28,15 @@ def efficiency_claims(study: Study, paper_repeats: int) -> pd.DataFrame:
         two standard errors; the last is over the first `paper_repeats` repeats.
     """
     own: dict[tuple[str, str], dict[Place, pd.Series]] = {}
-    for cell, settings in study.cells.items():
-        records = pd.DataFrame(study.records(cell))
+    for name, cell in study.cells.items():
+        records = study.frame(name)
         for method, measure in product(("judge_aware", "btl"), ("pearson", "spearman")):
-            column = f"{method}/{method}/{measure}"
+            column = f"correlations/{method}/{method}/{measure}"
             if column in records:
-                place = settings["n_judges"], settings["n_comparisons"]
-                own.setdefault((measure, method), {})[place] = records[column]
+                own.setdefault((measure, method), {})[cell.n_judges, cell.n_comparisons] = records[column]
     rows = [
         tally(claim, measure, method, differences, paper_repeats)
-        for measure in dict.fromkeys(name for name, _ in own)
+        for measure in dict.fromkeys(measure for measure, _ in own)
         for claim, method, differences in _claims({m: v for (name, m), v in own.items() if name == measure})
     ]
     return pd.DataFrame([row for row in rows if row["places"]], columns=COLUMNS)

@@ -1,9 +1,12 @@
 """Many replications: keyed seeds, joblib, checkpoints, progress.
 
-A study is a task (a function of one cell's settings, a generator and what all cells share) over cells of
-settings. Replications run in blocks; each finished block becomes one file, written whole with a checksum and named
-by everything that determines its content, the code behind the task among it. So a killed study loses the blocks
-in flight and nothing else, a finished one has nothing to do, a damaged block is computed again, and neither the
+A study is a task (a function of one cell, a generator and what all cells share) over cells. A cell is a frozen
+record of everything that a replication depends on, and so is what a task returns: both travel as they are from the
+section to the workers.
+
+Replications run in blocks; each finished block becomes one file, written whole with a checksum and named by
+everything that determines its content, the code behind the task among it. So a killed study loses the blocks in
+flight and nothing else, a finished one has nothing to do, a damaged block is computed again, and neither the
 number of workers nor their order can change a byte.
 """
 
@@ -12,14 +15,15 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import joblib
+import pandas as pd
 from joblib import delayed
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
@@ -34,9 +38,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("replication")
 BACKENDS = ("loky", "sequential", "dask")
-Settings = dict[str, Any]
+Cell = Any  # a frozen dataclass, or a dictionary of plain values
 Record = dict[str, Any]
-Task = Callable[..., Record]
+Task = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -48,10 +52,11 @@ class Study:
     name : str
         The section; part of every seed.
     task : callable
-        From a cell's settings, a numpy Generator and, if there is one, the shared object to a record of plain
-        numbers and strings. A function of a module, so that workers can import it.
-    cells : dict of str to dict
-        Settings by name of the cell; the name is part of the cell's seeds.
+        From a cell, a numpy Generator and, if there is one, the shared object to a record (a dataclass or a
+        dictionary) of numbers, strings and further records. A function of a module, so that workers can import it.
+    cells : dict
+        Cells by name; the name is part of the cell's seeds. Fields that do not count where two cells are compared
+        (``compare=False``), such as a title, do not determine its results.
     replications : dict of str to int
         How many replications of each cell.
     seed : int
@@ -65,7 +70,7 @@ class Study:
 
     name: str
     task: Task
-    cells: dict[str, Settings]
+    cells: dict[str, Cell]
     replications: dict[str, int]
     seed: int
     folder: Path
@@ -107,6 +112,14 @@ class Study:
                 raise DataError(f"{self._path(*job)} was damaged while it was in use; run this again")
             yield from records
 
+    def frame(self, cell: str) -> pd.DataFrame:
+        """The cell's records as a table, a row a replication; records within records have columns ``outer/inner``.
+
+        The columns ``status`` and ``failure``, the reason why a replication has no result, are always there.
+        """
+        frame = pd.json_normalize(list(self.records(cell)), sep="/")
+        return frame.assign(**{name: None for name in ("status", "failure") if name not in frame})
+
     def _is_whole(self, cell: str, start: int, stop: int) -> bool:
         path = self._path(cell, start, stop)
         if not path.exists():
@@ -130,23 +143,35 @@ class Study:
 
     def _path(self, cell: str, start: int, stop: int) -> Path:
         task = f"{self.task.__module__}.{self.task.__qualname__}"
-        code = code_digest(__name__, self.task.__module__, *sorted(named_modules(self.cells[cell])))
-        determined_by = [self.name, task, self.cells[cell], self.seed, code, self._shared_digest]
+        plain = json.loads(json.dumps(self.cells[cell], default=_compared))
+        code = code_digest(__name__, self.task.__module__, *sorted(named_modules(plain)))
+        determined_by = [self.name, task, plain, self.seed, code, self._shared_digest]
         key = hashlib.sha256(json.dumps(determined_by, sort_keys=True).encode()).hexdigest()[:16]
         return self.folder / self.name / f"{cell}-{key}" / f"{start:06d}-{stop:06d}.jsonl"
 
 
-def _run_block(task, study: str, cell: str, settings: Settings, seed: int, start: int, stop: int, shared: Any):
-    """Records of replications start to stop, as JSON lines."""
+def _compared(record: Any) -> dict[str, Any]:
+    """A record's type with the fields that tell it from others."""
+    return {type(record).__name__: {f.name: getattr(record, f.name) for f in fields(record) if f.compare}}
+
+
+def _known(items: Iterable[tuple[str, Any]]) -> Record:
+    return {name: value for name, value in items if value is not None}
+
+
+def _run_block(task, study: str, name: str, cell: Cell, seed: int, start: int, stop: int, shared: Any):
+    """Records of replications start to stop, as JSON lines without the fields that are None."""
     lines, given = [], () if shared is None else (shared,)
     with threadpool_limits(1):  # so that sums are the same however many workers share the machine
         for replication in range(start, stop):
             try:
-                record = task(settings, generator(seed, study, cell, replication), *given)
+                record = task(cell, generator(seed, study, name, replication), *given)
+                if is_dataclass(record):
+                    record = asdict(record, dict_factory=_known)
             except (JudgerankError, ArithmeticError, ValueError) as error:
                 record = {"failure": f"{type(error).__name__}: {error}"}
             lines.append(json.dumps({"replication": replication, **record}))
-    return cell, start, stop, "".join(line + "\n" for line in lines)
+    return name, start, stop, "".join(line + "\n" for line in lines)
 
 
 @contextmanager

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import expit
@@ -16,12 +16,13 @@ from scipy.special import expit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.data.judgments import Judgments
+from judgerank.engine.solvers import Settings
 from judgerank.fits.result import Fit
 from judgerank.model.simulate import draw_outcomes
 from replication import published
-from replication.config import ROOT, both_fits
+from replication.config import ROOT, fits_by
 from replication.correlation import spearman
-from replication.replicate import Record, Study, Task
+from replication.replicate import Cell, Study, Task
 
 MEASURES = ("pearson", "spearman")
 
@@ -45,6 +46,57 @@ class Whole:
     discrimination: pd.Series
 
 
+@dataclass(frozen=True)
+class Subsample:
+    """Judges at random and some of their comparisons, and the solver of each model's fit to them."""
+
+    n_judges: int
+    n_comparisons: int
+    solvers: dict[str, Settings]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A panel of so many judges, some of them out of the weak ones, and some of its comparisons."""
+
+    n_weak: int
+    weak: tuple[str, ...]
+    strong: tuple[str, ...]
+    panel: int
+    n_comparisons: int
+    solvers: dict[str, Settings]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A random connected subgraph: where its comparisons come from, its edges and how its tree is drawn.
+
+    Its budget is the number of comparisons made, unless it names another.
+    """
+
+    redraw: str
+    n_edges: int
+    tree: str = "weights"
+    n_comparisons: int | None = None
+
+
+@dataclass(frozen=True)
+class Thinned(Graph):
+    """A subgraph with the edges of so many trees, a fraction of all pairs compared, and the solvers of fits."""
+
+    trees: int = field(kw_only=True)
+    edge_fraction: float = field(kw_only=True)
+    solvers: dict[str, Settings] = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class Correlated:
+    """How both fits of a part ended; if both have a maximum, correlations by method, reference and measure."""
+
+    status: str
+    correlations: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+
+
 def whole_of(judgments: Judgments, fits: dict[str, Fit]) -> Whole:
     """A set with its full-data fits and every other reference there is for it."""
     references = {name: fitted.scores for name, fitted in fits.items()}
@@ -63,65 +115,61 @@ def correlations(scores: pd.Series, reference: pd.Series) -> dict[str, float]:
     return {"pearson": pearson, "spearman": spearman(known, reference)}
 
 
-def held_against(whole: Whole, part: Comparisons, settings: dict) -> Record:
+def held_against(whole: Whole, part: Comparisons, solvers: dict[str, Settings]) -> Correlated:
     """Both fits of a part, correlated with every reference; if either has no maximum, only the reason why."""
     try:
-        fits = both_fits(OmegaConf.create(settings["solver"]), part)
+        fits = fits_by(solvers, part)
     except NoMaximumError as error:
-        return {"status": type(error).__name__}
-    status = next((str(fitted.status) for fitted in fits.values() if not fitted.converged), "")
-    record: Record = {"status": status or str(fits["judge_aware"].status)}
-    if not status:
-        for method, fitted in fits.items():
-            for name, reference in whole.references.items():
-                for measure, value in correlations(fitted.scores, reference).items():
-                    record[f"{method}/{name}/{measure}"] = value
-    return record
+        return Correlated(type(error).__name__)
+    for fitted in fits.values():
+        if not fitted.converged:
+            return Correlated(str(fitted.status))
+    found = {
+        method: {name: correlations(fitted.scores, reference) for name, reference in whole.references.items()}
+        for method, fitted in fits.items()
+    }
+    return Correlated(str(fits["judge_aware"].status), found)
 
 
-def subsampled(settings: dict, rng: np.random.Generator, whole: Whole) -> Record:
+def subsampled(cell: Subsample, rng: np.random.Generator, whole: Whole) -> Correlated:
     """K judges at random, and T of their comparisons (section 5.3)."""
     c = whole.comparisons
-    judges = rng.choice(len(c.judges), settings["n_judges"], replace=False)
-    return _some_of(whole, np.flatnonzero(np.isin(c.judge, judges)), settings, rng)
+    judges = rng.choice(len(c.judges), cell.n_judges, replace=False)
+    return _some_of(whole, np.flatnonzero(np.isin(c.judge, judges)), cell, rng)
 
 
-def empanelled(settings: dict, rng: np.random.Generator, whole: Whole) -> Record:
+def empanelled(cell: Panel, rng: np.random.Generator, whole: Whole) -> Correlated:
     """A panel with a given number of weak judges, and T of its comparisons (section 5.4, extended)."""
-    c, n_weak = whole.comparisons, settings["n_weak"]
+    c = whole.comparisons
     chosen = [
-        *rng.choice(settings["weak"], n_weak, replace=False),
-        *rng.choice(settings["strong"], settings["panel"] - n_weak, replace=False),
+        *rng.choice(cell.weak, cell.n_weak, replace=False),
+        *rng.choice(cell.strong, cell.panel - cell.n_weak, replace=False),
     ]
     judges = [c.judges.index(name) for name in chosen]
-    return _some_of(whole, np.flatnonzero(np.isin(c.judge, judges)), settings, rng)
+    return _some_of(whole, np.flatnonzero(np.isin(c.judge, judges)), cell, rng)
 
 
-def _some_of(whole: Whole, rows: np.ndarray, settings: dict, rng: np.random.Generator) -> Record:
-    size = settings["n_comparisons"]
-    if len(rows) < size:
-        return {"status": "TooFewComparisons"}
-    return held_against(whole, whole.comparisons.take(rng.choice(rows, size, replace=False)), settings)
+def _some_of(whole: Whole, rows: np.ndarray, cell: Subsample | Panel, rng: np.random.Generator) -> Correlated:
+    if len(rows) < cell.n_comparisons:
+        return Correlated("TooFewComparisons")
+    part = whole.comparisons.take(rng.choice(rows, cell.n_comparisons, replace=False))
+    return held_against(whole, part, cell.solvers)
 
 
-def thinned(settings: dict, rng: np.random.Generator, whole: Whole) -> Record:
+def thinned(cell: Thinned, rng: np.random.Generator, whole: Whole) -> Correlated:
     """Both fits of a random connected subgraph's comparisons (appendix F.7)."""
-    return held_against(whole, sparse_part(settings, rng, whole), settings)
+    return held_against(whole, sparse_part(cell, rng, whole), cell.solvers)
 
 
-def sparse_part(settings: dict, rng: np.random.Generator, whole: Whole) -> Comparisons:
-    """A random connected subgraph of the pairs, a budget spread evenly over it (appendix F.7).
-
-    The budget is the number of comparisons made, unless the settings name another.
-    """
+def sparse_part(graph: Graph, rng: np.random.Generator, whole: Whole) -> Comparisons:
+    """A random connected subgraph of the pairs, a budget spread evenly over it (appendix F.7)."""
     c = whole.comparisons
     n = len(c.models)
     pair = np.minimum(c.first, c.second).astype(np.int64) * n + np.maximum(c.first, c.second)
     edges, edge_of_row = np.unique(pair, return_inverse=True)
-    tree = settings.get("tree", "weights")
-    kept = rng.permutation(connected_edges(rng, *np.divmod(edges, n), n, settings["n_edges"], tree))
-    edge = np.resize(kept, settings.get("n_comparisons", len(c)))  # as evenly as whole numbers go
-    if settings["redraw"] == "simulate":
+    kept = rng.permutation(connected_edges(rng, *np.divmod(edges, n), n, graph.n_edges, graph.tree))
+    edge = np.resize(kept, graph.n_comparisons or len(c))  # as evenly as whole numbers go
+    if graph.redraw == "simulate":
         i, j = np.divmod(edges[edge], n)
         judge = rng.choice(c.judge, len(edge))
         s = whole.references["judge_aware"].to_numpy()
@@ -129,7 +177,7 @@ def sparse_part(settings: dict, rng: np.random.Generator, whole: Whole) -> Compa
         return Comparisons(c.models, c.judges, i, j, judge, draw_outcomes(rng, p))
     count = np.bincount(edge_of_row)
     start = np.cumsum(count) - count
-    if settings["redraw"] == "subset":
+    if graph.redraw == "subset":
         wanted = np.bincount(edge, minlength=len(edges))
         order = rng.permutation(len(c))
         order = order[np.argsort(edge_of_row[order], kind="stable")]
@@ -169,13 +217,11 @@ def _first_visits(rng: np.random.Generator, i: np.ndarray, j: np.ndarray, n_mode
     return found
 
 
-def study_of(cfg: DictConfig, section: str, task: Task, whole: Whole, cells: dict[str, dict]) -> Study:
-    """The configured number of repeats of a task on a set, over cells of settings."""
-    solver = OmegaConf.to_container(cfg.solver)
-    name = f"{section}-{cfg.dataset.name}"
-    settings = {cell: {**values, "solver": solver} for cell, values in cells.items()}
-    repeats = dict.fromkeys(settings, cfg.repeats)
-    return Study(name, task, settings, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block, whole)
+def study_of(cfg: DictConfig, section: str, task: Task, whole: Whole, cells: dict[str, Cell]) -> Study:
+    """The configured number of repeats of a task on a set, over cells."""
+    repeats = dict.fromkeys(cells, cfg.repeats)
+    folder = Path(ROOT, cfg.cache)
+    return Study(f"{section}-{cfg.dataset.name}", task, cells, repeats, cfg.seed, folder, cfg.block, whole)
 
 
 def summary_of(study: Study, columns: Iterable[str], paper_repeats: int) -> pd.DataFrame:
@@ -184,7 +230,7 @@ def summary_of(study: Study, columns: Iterable[str], paper_repeats: int) -> pd.D
     Returns
     -------
     DataFrame
-        The cell's settings named by `columns`, ``method, reference, measure, mean, standard_error, q25, q75,
+        The cell's fields named by `columns`, ``method, reference, measure, mean, standard_error, q25, q75,
         q025, q975`` (the central 95% of repeats), ``n_repeats``, and ``paper_mean``, the mean over the first
         `paper_repeats` repeats.
 
@@ -194,11 +240,10 @@ def summary_of(study: Study, columns: Iterable[str], paper_repeats: int) -> pd.D
         If there is no repeat with both fits, or no cell.
     """
     rows = []
-    for cell, settings in study.cells.items():
-        records = pd.DataFrame(study.records(cell))
-        place = {name: settings[name] for name in columns}
-        for key in (column for column in records.columns if column.count("/") == 2):
-            method, reference, measure = key.split("/")
+    for name, cell in study.cells.items():
+        records, place = study.frame(name), {column: getattr(cell, column) for column in columns}
+        for key in (column for column in records.columns if column.startswith("correlations/")):
+            _, method, reference, measure = key.split("/")
             known = records[key].dropna()
             row = {
                 "method": method,
@@ -222,11 +267,8 @@ def summary_of(study: Study, columns: Iterable[str], paper_repeats: int) -> pd.D
 def endings_of(study: Study, columns: Iterable[str]) -> pd.DataFrame:
     """How many repeats of every cell ended how; a failed one by the kind of its failure."""
     rows = []
-    for settings, records in ((study.cells[cell], pd.DataFrame(study.records(cell))) for cell in study.cells):
-        status = records.reindex(columns=["status"])["status"]
-        if "failure" in records:
-            status = status.fillna(records["failure"].str.partition(":")[0])
-        counts = status.value_counts()
-        place = {name: settings[name] for name in columns}
+    for name, cell in study.cells.items():
+        records, place = study.frame(name), {column: getattr(cell, column) for column in columns}
+        counts = records["status"].fillna(records["failure"].str.partition(":")[0]).value_counts()
         rows += [place | {"status": ended, "repeats": many} for ended, many in counts.items()]
     return pd.DataFrame(rows)

@@ -7,22 +7,58 @@ rows, fitted by the paper's Algorithm 1. Tables of a design say where one more w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import islice, product
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from judgerank.data.comparisons import Comparisons
-from judgerank.engine.adam import Adam, iterates
-from judgerank.model.members import JUDGE_AWARE
 from replication import published
 from replication.prediction import SHARE, one_more_by_order
-from replication.replicate import Record, Settings, Study
-from replication.resampling import MEASURES, Whole, correlations, sparse_part
+from replication.replicate import Study
+from replication.resampling import MEASURES, Graph, Whole, correlations, sparse_part
+from replication.side_by_side import read_at
 
-DESIGN = ("redraw", "tree", "n_comparisons")
+
+@dataclass(frozen=True)
+class Design:
+    """Where a table's comparisons come from, how trees are drawn, and how many comparisons there are.
+
+    Attributes
+    ----------
+    stops : tuple of int
+        Iterations of Algorithm 1.
+    n_edges : tuple of int
+        Of the graph of every row.
+    """
+
+    redraw: str
+    tree: str
+    n_comparisons: int
+    stops: tuple[int, ...]
+    n_edges: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return "-".join(map(str, self.place.values()))
+
+    @property
+    def place(self) -> dict[str, str | int]:
+        """The columns that name a design in a table."""
+        return {"redraw": self.redraw, "tree": self.tree, "n_comparisons": self.n_comparisons}
+
+    @property
+    def graphs(self) -> list[Graph]:
+        return [Graph(self.redraw, n_edges, self.tree, self.n_comparisons) for n_edges in self.n_edges]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """One table at every stop: of each of its rows, the correlations by measure."""
+
+    rows_by_stop: dict[int, list[dict[str, float]]]
 
 
 def printed_rows(observed: int, n_models: int) -> pd.DataFrame:
@@ -44,66 +80,34 @@ def design_cells(
     redraws: Iterable[str],
     trees: Iterable[str],
     budgets: Iterable[int],
-    stops: Sequence[int],
-    n_edges: Sequence[int],
-) -> dict[str, Settings]:
-    """Every design by its name: where comparisons come from, how the tree is drawn, how many there are in all."""
-    return {
-        f"{redraw}-{tree}-{budget}": {
-            **dict(zip(DESIGN, (redraw, tree, budget), strict=True)),
-            "stops": list(stops),
-            "n_edges": list(n_edges),
-        }
+    stops: Iterable[int],
+    n_edges: tuple[int, ...],
+) -> list[Design]:
+    """Every design out of these lists."""
+    return [
+        Design(redraw, tree, budget, tuple(stops), n_edges)
         for redraw, tree, budget in product(redraws, trees, budgets)
-    }
-
-
-def sparse_table(settings: dict, rng: np.random.Generator, whole: Whole) -> Record:
-    """One table like the printed one: its rows' graphs, each fitted by Algorithm 1 and read at every stop."""
-    parts = [
-        sparse_part({**settings, "n_edges": n_edges}, rng, whole).aggregate() for n_edges in settings["n_edges"]
     ]
-    stops, n = settings["stops"], len(whole.comparisons.models)
-    steps = iterates(
-        side_by_side(parts), JUDGE_AWARE, Adam(tolerance=0.0, max_iterations=max(stops)), sets=len(parts)
+
+
+def sparse_table(design: Design, rng: np.random.Generator, whole: Whole) -> Tables:
+    """One table like the printed one: its rows' graphs, each fitted by Algorithm 1 and read at every stop."""
+    models, reference = list(whole.comparisons.models), whole.references["judge_aware"]
+    parts = [sparse_part(graph, rng, whole).aggregate() for graph in design.graphs]
+    return Tables(
+        {
+            stop: [
+                correlations(pd.Series(scores, models), reference) for scores in at.scores.reshape(len(parts), -1)
+            ]
+            for stop, at in read_at(design.stops, parts)
+        }
     )
-    record, done = {}, 0
-    for stop in sorted(stops):
-        *_, (_, at, _) = islice(steps, stop - done)
-        done = stop
-        for place, scores in enumerate(at.scores.reshape(len(parts), n)):
-            found = correlations(
-                pd.Series(scores, list(whole.comparisons.models)), whole.references["judge_aware"]
-            )
-            record |= {f"{stop}/{place}/{measure}": value for measure, value in found.items()}
-    return record
-
-
-def side_by_side(parts: Sequence[Comparisons]) -> Comparisons:
-    """Sets of the same models and judges as one set, in which no two share a model or a judge."""
-    n, k = len(parts[0].models), len(parts[0].judges)
-
-    def labels(names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(f"{number}/{name}" for number in range(len(parts)) for name in names)
-
-    index = {"first": n, "second": n, "judge": k}
-    columns = {
-        name: np.concatenate([getattr(part, name) + size * number for number, part in enumerate(parts)])
-        for name, size in index.items()
-    }
-    rows = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("outcome", "count")}
-    return Comparisons(labels(parts[0].models), labels(parts[0].judges), **columns, **rows)
 
 
 def drawn_tables(study: Study, cell: str, stop: int) -> np.ndarray:
     """The tables of a design: float array, shape (tables, rows, measures)."""
-    rows = range(len(study.cells[cell]["n_edges"]))
-    return np.array(
-        [
-            [[record[f"{stop}/{row}/{measure}"] for measure in MEASURES] for row in rows]
-            for record in study.records(cell)
-        ]
-    )
+    tables = (record["rows_by_stop"][str(stop)] for record in study.records(cell))
+    return np.array([[[row[measure] for measure in MEASURES] for row in rows] for rows in tables])
 
 
 def distances(tables: np.ndarray, one: np.ndarray) -> np.ndarray:
@@ -139,14 +143,14 @@ def designs(study: Study, printed: pd.DataFrame) -> pd.DataFrame:
         ``numbers``), ``distance`` (the sum of squared standardised distances), ``log_likelihood``, ``p_joint``.
     """
     one, rows = printed[list(MEASURES)].to_numpy(), []
-    for cell, settings in study.cells.items():
-        for stop in settings["stops"]:
-            tables = drawn_tables(study, cell, stop)
+    for name, design in study.cells.items():
+        for stop in design.stops:
+            tables = drawn_tables(study, name, stop)
             squared = distances(tables, one)
             reach = t.ppf((1 + SHARE) / 2, len(tables) - 1) ** 2
             rows.append(
                 {
-                    **{name: settings[name] for name in DESIGN},
+                    **design.place,
                     "stop": stop,
                     "tables": len(tables),
                     "within": int((squared <= reach).sum()),
@@ -168,14 +172,14 @@ def rows_of(study: Study, cell: str, stop: int, printed: pd.DataFrame) -> pd.Dat
         ``redraw, tree, n_comparisons, stop, trees, n_edges, edge_fraction, measure, paper, mean, low, high,
         tables, within``; low and high are the ends of the 95% prediction interval by order statistics.
     """
-    tables, settings, rows = drawn_tables(study, cell, stop), study.cells[cell], []
+    tables, rows = drawn_tables(study, cell, stop), []
     for place, row in printed.iterrows():
         for column, measure in enumerate(MEASURES):
             values, paper = tables[:, place, column], row[measure]
             expected = one_more_by_order(values)
             rows.append(
                 {
-                    **{name: settings[name] for name in DESIGN},
+                    **study.cells[cell].place,
                     "stop": stop,
                     **{name: int(row[name]) for name in ("trees", "n_edges")},
                     "edge_fraction": row["edge_fraction"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from threadpoolctl import threadpool_info
@@ -20,8 +21,8 @@ def other_numbers(settings, rng):
     return {"normal": rng.normal(settings["mean"], 2.0), "whole": int(rng.integers(2**62)), "word": "other"}
 
 
-def both_sections(settings, rng):
-    return squared_error(settings, rng) | interval_coverage(settings, rng)
+def both_sections(cell, rng):
+    return replace(squared_error(cell, rng), intervals=interval_coverage(cell, rng).intervals)
 
 
 def blas_threads(settings, rng):

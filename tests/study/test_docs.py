@@ -170,11 +170,11 @@ def test_the_recipe_for_a_section_works(tmp_path):
     for folder in ("src", "conf", "experiments", "results/benchmark_alignment", "results/judge_reliability"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     files = blocks_of("docs/extend/section.md")
-    schema = files.pop("src/replication/schemas/section.py")
+    schema = files.pop("src/replication/schemas/beyond.py")
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     schemas = tmp_path / "src/replication/schemas"
-    with (schemas / "section.py").open("a") as file:
+    with (schemas / "beyond.py").open("a") as file:
         file.write(f"\n\n{schema}")
     command = [sys.executable, "experiments/beyond/tie_shares.py", "surrogate=always"]
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}  # before the checkout's own

@@ -6,6 +6,7 @@ import pytest
 
 from replication.efficiency import efficiency_claims, tally
 from replication.replicate import Study
+from replication.resampling import Subsample
 
 NOISE = np.array([-1.0, 1.0, -1.0, 1.0, 0.0, 0.0]) * 0.01
 
@@ -17,7 +18,10 @@ def curves(rise: float, lead: float, judges: float) -> dict[str, list[dict]]:
         for t in (1000, 2000, 3000):
             level = 0.8 + rise * t / 1000 + judges * (k == 8)
             records[f"k{k}-t{t}"] = [
-                {f"{m}/{m}/pearson": level + noise + lead * (m == "judge_aware") for m in ("judge_aware", "btl")}
+                {
+                    f"correlations/{m}/{m}/pearson": level + noise + lead * (m == "judge_aware")
+                    for m in ("judge_aware", "btl")
+                }
                 for noise in NOISE
             ]
     return records
@@ -25,10 +29,7 @@ def curves(rise: float, lead: float, judges: float) -> dict[str, list[dict]]:
 
 def claims(monkeypatch, tmp_path, **shape) -> pd.DataFrame:
     records = curves(**shape)
-    cells = {
-        name: dict(zip(("n_judges", "n_comparisons"), map(int, name[1:].split("-t")), strict=True))
-        for name in records
-    }
+    cells = {name: Subsample(*map(int, name[1:].split("-t")), solvers={}) for name in records}
     monkeypatch.setattr(Study, "records", lambda self, cell: iter(records[cell]))
     study = Study("made_up", None, cells, dict.fromkeys(cells, len(NOISE)), 1, tmp_path)
     return efficiency_claims(study, 2).set_index(["claim", "method"])

@@ -15,6 +15,7 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -221,6 +222,49 @@ def test_what_determines_a_record_is_computed_anew_when_it_changes(changes, comp
         assert list(changed.records(cell)) == list(fresh.records(cell))
     assert before.items() <= stamps(tmp_path).items()
     assert toy(tmp_path).run(SEQUENTIAL) == 0
+
+
+@dataclass(frozen=True)
+class Inner:
+    mean: float
+    title: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class Other:
+    mean: float
+
+
+@dataclass(frozen=True)
+class Typed:
+    inner: Inner | Other
+    title: str = field(default="", compare=False)
+
+
+def nested(cell: Typed, rng: np.random.Generator) -> Typed:
+    return Typed(Inner(cell.inner.mean + rng.normal(), title=None))
+
+
+def test_a_typed_cell_and_record_are_kept_and_read_back_as_a_table(tmp_path):
+    study = toy(tmp_path, cells={"a": Typed(Inner(2.0))}, task=nested)
+    assert study.run(SEQUENTIAL) == 7
+    frame = study.frame("a")
+    assert list(frame) == ["replication", "title", "inner/mean", "status", "failure"]
+    expected = [2.0 + generator(1, "toy", "a", replication).normal() for replication in range(7)]
+    assert frame["inner/mean"].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "computed"),
+    [
+        (Typed(Inner(2.0, "another title"), "and here"), 0),
+        (Typed(Inner(2.5)), 7),
+        (Typed(Other(2.0)), 7),
+    ],
+)
+def test_fields_that_are_compared_and_types_determine_a_cells_results(changed, computed, tmp_path):
+    toy(tmp_path, cells={"a": Typed(Inner(2.0))}, task=nested).run(SEQUENTIAL)
+    assert toy(tmp_path, cells={"a": changed}, task=nested).run(SEQUENTIAL) == computed
 
 
 def test_records_of_other_code_are_computed_anew(tmp_path):

@@ -8,14 +8,18 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from omegaconf import OmegaConf
 
 from judgerank import Comparisons, fit
 from judgerank.data.judgments import Judgments
+from judgerank.engine.newton import Newton
 from judgerank.model.simulate import generator
-from replication.config import both_fits
+from replication.config import fits_by
 from replication.replicate import Study
 from replication.resampling import (
+    Correlated,
+    Panel,
+    Subsample,
+    Thinned,
     Whole,
     connected_edges,
     correlations,
@@ -29,7 +33,7 @@ from replication.resampling import (
 )
 from replication.schemas.section import Parallel
 
-SOLVER = {"name": "newton", "tolerance": 1e-10, "max_iterations": 200}
+SOLVERS = {"judge_aware": Newton(), "btl": Newton()}
 SEQUENTIAL = Parallel("sequential", 1)
 
 
@@ -40,7 +44,7 @@ def raw(simulated):
 
 @pytest.fixture(scope="module")
 def whole(raw):
-    fits = both_fits(OmegaConf.create(SOLVER), raw)
+    fits = fits_by(SOLVERS, raw)
     return Whole(raw, {name: fitted.scores for name, fitted in fits.items()}, fits["judge_aware"].discrimination)
 
 
@@ -49,12 +53,17 @@ def seen(monkeypatch):
     """The parts that are refitted."""
     parts = []
 
-    def record(whole, part, settings):
+    def record(whole, part, solvers):
         parts.append(part)
-        return {"status": "seen"}
+        return Correlated("seen")
 
     monkeypatch.setattr("replication.resampling.held_against", record)
     return parts
+
+
+def graph(redraw: str, n_edges: int, n_comparisons: int | None = None) -> Thinned:
+    given = {"trees": 1, "edge_fraction": 0.5, "solvers": SOLVERS}
+    return Thinned(redraw, n_edges, n_comparisons=n_comparisons, **given)
 
 
 @given(st.integers(2, 9), st.integers(0, 2**32), st.data())
@@ -97,8 +106,7 @@ def test_uniform_trees_are_equally_likely():
 @pytest.mark.parametrize("redraw", ["resample", "simulate"])
 @pytest.mark.parametrize("n_edges", [4, 7, 10])
 def test_a_thinned_design_spends_the_whole_budget_evenly(whole, seen, redraw, n_edges):
-    settings = {"n_edges": n_edges, "redraw": redraw}
-    thinned(settings, generator(1, "thin"), whole)
+    thinned(graph(redraw, n_edges), generator(1, "thin"), whole)
     (part,) = seen
     pair = np.minimum(part.first, part.second) * 5 + np.maximum(part.first, part.second)
     counts = np.unique(pair, return_counts=True)[1]
@@ -109,7 +117,7 @@ def test_a_thinned_design_spends_the_whole_budget_evenly(whole, seen, redraw, n_
 
 def test_resampled_comparisons_are_those_of_their_edge(whole, seen):
     c = whole.comparisons
-    thinned({"n_edges": 6, "redraw": "resample"}, generator(2, "thin"), whole)
+    thinned(graph("resample", 6), generator(2, "thin"), whole)
     made = set(zip(c.first, c.second, c.judge, c.outcome, strict=True))
     (part,) = seen
     judges = [c.judges.index(name) for name in part.judges]
@@ -123,7 +131,7 @@ def test_a_subset_takes_each_comparison_once_and_an_edges_share_at_most(whole, s
     marked = Whole(
         Comparisons(c.models, c.judges, c.first, c.second, c.judge, np.arange(len(c)) / len(c)), {}, None
     )
-    thinned({"n_edges": n_edges, "redraw": "subset", "n_comparisons": budget}, generator(3, "thin"), marked)
+    thinned(graph("subset", n_edges, budget), generator(3, "thin"), marked)
     (part,) = seen
     assert len(np.unique(part.outcome)) == len(part) <= budget
     pair = np.minimum(part.first, part.second) * 5 + np.maximum(part.first, part.second)
@@ -139,13 +147,13 @@ def test_a_subset_takes_each_comparison_once_and_an_edges_share_at_most(whole, s
 
 @pytest.mark.parametrize("redraw", ["resample", "simulate"])
 def test_a_thinned_design_takes_another_budget(whole, seen, redraw):
-    thinned({"n_edges": 6, "redraw": redraw, "n_comparisons": 90}, generator(1, "thin"), whole)
+    thinned(graph(redraw, 6, 90), generator(1, "thin"), whole)
     assert len(seen[0]) == 90
 
 
 def test_simulated_comparisons_follow_the_full_data_fit(whole, seen):
     for repeat in range(20):
-        thinned({"n_edges": 10, "redraw": "simulate"}, generator(repeat, "thin"), whole)
+        thinned(graph("simulate", 10), generator(repeat, "thin"), whole)
     s, gamma = whole.references["judge_aware"].to_numpy(), whole.discrimination.to_numpy()
     d = np.concatenate([gamma[part.judge] * (s[part.first] - s[part.second]) for part in seen])
     outcome = np.concatenate([part.outcome for part in seen])
@@ -160,7 +168,7 @@ def test_a_subsample_has_the_judges_and_the_comparisons_asked_for(raw, seen):
         raw.models, raw.judges, raw.first, raw.second, raw.judge, np.arange(len(raw)) / len(raw)
     )  # every outcome once
     for repeat in range(10):
-        subsampled({"n_judges": 3, "n_comparisons": 500}, generator(repeat, "sub"), Whole(marked, {}, None))
+        subsampled(Subsample(3, 500, SOLVERS), generator(repeat, "sub"), Whole(marked, {}, None))
     panels = [part.judges for part in seen]
     assert all(len(judges) == 3 for judges in panels)
     assert len(set(panels)) > 3
@@ -168,28 +176,27 @@ def test_a_subsample_has_the_judges_and_the_comparisons_asked_for(raw, seen):
 
 
 def test_a_panel_has_the_weak_judges_asked_for(whole, seen):
-    weak, strong = ["j3", "j4", "j5"], ["j0", "j1", "j2"]
+    weak, strong = ("j3", "j4", "j5"), ("j0", "j1", "j2")
     for n_weak in range(4):
-        settings = {"weak": weak, "strong": strong, "panel": 3, "n_weak": n_weak, "n_comparisons": 600}
-        empanelled(settings, generator(n_weak, "panel"), whole)
+        empanelled(Panel(n_weak, weak, strong, 3, 600, SOLVERS), generator(n_weak, "panel"), whole)
         assert len(set(seen[-1].judges) & set(weak)) == n_weak
         assert len(seen[-1].judges) == 3
 
 
 def test_what_cannot_be_fitted_is_a_status_and_no_correlation(whole, cells_of):
-    settings = {"n_judges": 2, "n_comparisons": 10_000}
-    assert subsampled(settings, generator(1, "few"), whole) == {"status": "TooFewComparisons"}
+    few = subsampled(Subsample(2, 10_000, SOLVERS), generator(1, "few"), whole)
+    assert few == Correlated("TooFewComparisons")
     apart = cells_of(("m0", "m1", "j", 2, 2), ("m2", "m3", "j", 2, 2))
-    assert held_against(whole, apart, {"solver": SOLVER}) == {"status": "DisconnectedError"}
+    assert held_against(whole, apart, SOLVERS) == Correlated("DisconnectedError")
     runaway = cells_of(("m0", "m1", "j", 4, 0), ("m1", "m2", "j", 2, 2), ("m0", "m2", "j", 3, 0))
-    assert held_against(whole, runaway, {"solver": SOLVER}) == {"status": "NoMaximumError"}
+    assert held_against(whole, runaway, SOLVERS) == Correlated("NoMaximumError")
 
 
 def test_the_whole_agrees_with_itself(whole):
-    record = held_against(whole, whole.comparisons, {"solver": SOLVER})
+    found = held_against(whole, whole.comparisons, SOLVERS).correlations
     for method in ("judge_aware", "btl"):
         for measure in ("pearson", "spearman"):
-            assert record[f"{method}/{method}/{measure}"] == pytest.approx(1.0)
+            assert found[method][method][measure] == pytest.approx(1.0)
 
 
 def test_correlations_are_over_the_models_of_the_reference():
@@ -214,7 +221,7 @@ def test_references_are_people_where_there_are_ratings_and_the_truth_of_a_surrog
 
 
 def study(folder: Path, whole: Whole, **changes) -> Study:
-    cells = {f"k{k}": {"n_judges": k, "n_comparisons": 300, "solver": SOLVER} for k in (3, 6)}
+    cells = {f"k{k}": Subsample(k, 300, SOLVERS) for k in (3, 6)}
     usual = {
         "name": "parts",
         "task": subsampled,
@@ -247,12 +254,14 @@ def test_another_data_set_takes_no_blocks_of_this_one(tmp_path, whole):
 def test_summaries_are_those_of_the_records(tmp_path, whole, monkeypatch):
     values = [0.9, 0.7, None, 0.5, 0.8]
     records = [
-        {"status": "interior", "btl/human/pearson": value} if value else {"status": "TooFewComparisons"}
+        {"status": "interior", "correlations": {"btl": {"human": {"pearson": value}}}}
+        if value
+        else {"status": "TooFewComparisons"}
         for value in values
     ]
     records.append({"failure": "ValueError: odd"})
     monkeypatch.setattr(Study, "records", lambda self, cell: iter(records))
-    one = study(tmp_path, whole, cells={"k": {"n_judges": 3, "n_comparisons": 9}}, replications={"k": 6})
+    one = study(tmp_path, whole, cells={"k": Subsample(3, 9, SOLVERS)}, replications={"k": 6})
     (row,) = summary_of(one, ["n_judges"], 2).to_dict("records")
     known = np.array([0.9, 0.7, 0.5, 0.8])
     assert (row["method"], row["reference"], row["measure"], row["n_judges"]) == ("btl", "human", "pearson", 3)
@@ -271,7 +280,9 @@ def test_records_are_plain_json(tmp_path, whole):
     for line in next(iter(contents(tmp_path).values())).decode().splitlines()[1:]:  # after the block's checksum
         record = json.loads(line)
         assert record["status"]
-        assert all(-1 <= value <= 1 for name, value in record.items() if "/" in name)
+        by_reference = [found for method in record["correlations"].values() for found in method.values()]
+        assert len(by_reference) == 2 * 2
+        assert all(-1 <= value <= 1 for found in by_reference for value in found.values())
 
 
 def test_rows_taken_keep_the_models_and_lose_the_judges_without_rows(raw):

@@ -1,8 +1,8 @@
 """The simulation study: its cells, one replication of each part by hand, and the summaries behind the figures."""
 
 import importlib.util
-import json
-from dataclasses import replace
+import pickle
+from dataclasses import astuple, replace
 from types import ModuleType
 
 import numpy as np
@@ -16,21 +16,24 @@ from scipy.special import expit, log_expit, logit
 
 from judgerank import fit
 from judgerank.data.errors import ConfigError
+from judgerank.engine.adam import Adam
+from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
 from judgerank.engine.search import maximise
 from judgerank.model.members import JUDGE_AWARE
 from judgerank.model.simulate import draw_comparisons, draw_truth, generator
 from replication.config import CONF, script_of
 from replication.simulation import (
+    Cell,
+    Replication,
+    Truth,
     btl_scale,
-    cell_name,
     drawn,
     endings_of,
     errors_of,
     failures_of,
     fitted,
     interval_coverage,
-    records_of,
     squared_error,
     study_of,
     truth_of,
@@ -51,11 +54,12 @@ GRIDS = {
     },
 }
 TASKS = {"convergence_mse": squared_error, "ci_coverage": interval_coverage}
-BOX = ["localized", {"score_bound": 5.0, "discrimination_bound": 5.0, "tolerance": 1e-10, "max_iterations": 500}]
-ADAM = ["adam", {"max_iterations": 50}]
-EXACT = ["interior", {"tolerance": 1e-10, "max_iterations": 200}]
-SIZES = {"n_models": 5, "n_judges": 3, "sigma_scores": 1.0, "sigma_discrimination": 0.7}
-CELL = {"seed": 3, "draw": 1, **SIZES, "n_comparisons": 600, "level": 0.9, "estimator": BOX}
+BOX = Localized(score_bound=5.0, discrimination_bound=5.0, tolerance=1e-10, max_iterations=500)
+ADAM = Adam(max_iterations=50)
+EXACT = Newton(tolerance=1e-10, max_iterations=200)
+TRUTH = Truth(n_models=5, n_judges=3, sigma_scores=1.0, sigma_discrimination=0.7, seed=3, draw=1)
+CELL = Cell("any", TRUTH, n_comparisons=600, estimator=BOX, level=0.9)
+SCORE = "errors/judge_aware/score"
 SECTIONS = pytest.mark.parametrize("section", GRIDS)
 
 
@@ -79,17 +83,11 @@ def script(section: str) -> ModuleType:
     return module
 
 
-def identity(settings: dict) -> tuple:
-    return tuple(
-        settings[name] for name in ("seed", "draw", "n_models", "n_judges", "sigma_scores", "sigma_discrimination")
-    )
-
-
-def flaky(settings: dict, rng: np.random.Generator) -> dict:
+def flaky(cell: Cell, rng: np.random.Generator) -> dict:
     """A task that fails about one time in four."""
     u = rng.random()
     if u < 0.25:
-        raise ValueError(f"bad luck {settings['n_comparisons']}")
+        raise ValueError(f"bad luck {cell.n_comparisons}")
     return {"status": "interior" if u < 0.5 else "localized", "interior": u < 0.5}
 
 
@@ -100,8 +98,8 @@ def test_both_sections_ask_for_the_same_truths():
     truths = []
     for section, task in TASKS.items():
         cells = study_of(composed(section), section, task).cells.values()
-        asked = ({**cell, "n_comparisons": 100} for cell in cells if cell["n_models"] <= 20)
-        drawn_here = {identity(cell): drawn(cell, generator(1, section))[0] for cell in asked}
+        asked = (replace(cell, n_comparisons=100) for cell in cells if cell.truth.n_models <= 20)
+        drawn_here = {cell.truth: drawn(cell, generator(1, section))[0] for cell in asked}
         truths.append({key: (truth.scores.tolist(), truth.judges.tolist()) for key, truth in drawn_here.items()})
     shared = truths[0].keys() & truths[1].keys()  # one of them takes more draws of the truth
     assert len(shared) >= 6
@@ -109,23 +107,25 @@ def test_both_sections_ask_for_the_same_truths():
 
 
 def test_truths_differ_between_draws_seeds_and_sizes():
-    keys = [(seed, draw, n, k) for seed in (1, 2) for draw in range(4) for n, k in ((10, 5), (10, 6), (11, 5))]
-    truths = [truth_of(*key, 1.0, 1.0) for key in keys]
+    sizes = ((10, 5), (10, 6), (11, 5))
+    keys = [Truth(*size, 1.0, 1.0, seed, draw) for seed in (1, 2) for draw in range(4) for size in sizes]
+    truths = [truth_of(key) for key in keys]
     assert len({truth.scores[:3].tobytes() for truth in truths}) == len(keys)
     assert len({truth.judges[0, :3].tobytes() for truth in truths}) == len(keys)
 
 
 def test_a_truth_does_not_depend_on_which_were_asked_for_before():
-    first = truth_of(5, 0, 10, 5, 1.0, 1.0)
+    key = Truth(10, 5, 1.0, 1.0, seed=5, draw=0)
+    first = truth_of(key)
     truth_of.cache_clear()
-    truth_of(5, 1, 10, 5, 1.0, 1.0)
-    again = truth_of(5, 0, 10, 5, 1.0, 1.0)
+    truth_of(replace(key, draw=1))
+    again = truth_of(key)
     assert_array_equal(again.scores, first.scores)
     assert_array_equal(again.judges, first.judges)
 
 
 def test_standard_deviations_scale_the_truth():
-    one, other = truth_of(5, 0, 10, 5, 1.0, 1.0), truth_of(5, 0, 10, 5, 2.0, 0.5)
+    one, other = (truth_of(Truth(10, 5, *sigmas, seed=5, draw=0)) for sigmas in ((1.0, 1.0), (2.0, 0.5)))
     assert_allclose(other.scores, 2 * one.scores, rtol=0, atol=1e-14)
     assert_allclose(other.judges, one.judges / 2, rtol=0, atol=1e-14)
 
@@ -146,15 +146,19 @@ def test_the_study_has_the_papers_cells_under_every_draw(section):
     cfg = composed(section)
     study = study_of(cfg, section, TASKS[section])
     expected = {
-        cell_name(f"n{n}_k{k}", size, draw): (draw, n, k, size, 1.0, 1.5 if (n, k) == (10, 5) else 1.0)
+        f"n{n}_k{k}-t{size}-draw{draw}": Cell(
+            f"n{n}_k{k}",
+            Truth(n, k, 1.0, 1.5 if (n, k) == (10, 5) else 1.0, cfg.seed, draw),
+            size,
+            estimator=BOX,
+            level=0.95 if section == "ci_coverage" else None,
+        )
         for (n, k), sizes in GRIDS[section].items()
         for size in sizes
         for draw in range(cfg.draws + 1)
     }
     assert len(expected) == (cfg.draws + 1) * sum(map(len, GRIDS[section].values()))
-    names = ("draw", "n_models", "n_judges", "n_comparisons", "sigma_scores", "sigma_discrimination")
-    found = {name: tuple(study.cells[name][key] for key in names) for name in expected}
-    assert found == expected
+    assert {name: study.cells[name] for name in expected} == expected
 
 
 @SECTIONS
@@ -162,7 +166,7 @@ def test_the_main_draw_has_the_papers_replications_and_the_others_their_own(sect
     cfg = composed(section)
     study = study_of(cfg, section, TASKS[section])
     assert set(study.replications) == set(study.cells)
-    by_draw = {(cell["draw"] > 0, study.replications[name]) for name, cell in study.cells.items()}
+    by_draw = {(cell.truth.draw > 0, study.replications[name]) for name, cell in study.cells.items()}
     assert by_draw == {
         (False, {"convergence_mse": 100, "ci_coverage": 500}[section]),
         (True, cfg.draw_replications),
@@ -170,30 +174,25 @@ def test_the_main_draw_has_the_papers_replications_and_the_others_their_own(sect
 
 
 @SECTIONS
-def test_settings_hold_the_seed_the_estimator_and_for_coverage_the_level(section):
+def test_every_truth_is_of_the_studys_seed(section):
     study = study_of(composed(section, "seed=7"), section, TASKS[section])
-    assert study.seed == 7
-    for cell in study.cells.values():
-        assert cell["seed"] == 7
-        assert cell["estimator"] == BOX
-        assert ("level" in cell) == (section == "ci_coverage")
-    assert {cell.get("level") for cell in study.cells.values()} <= {None, 0.95}
+    assert {study.seed, *(cell.truth.seed for cell in study.cells.values())} == {7}
 
 
 @SECTIONS
 @pytest.mark.parametrize("estimator", ["localized", "interior", "adam"])
-def test_settings_are_plain_values_that_the_estimator_takes(section, estimator, tmp_path):
+def test_a_cell_travels_to_workers_with_every_estimator(section, estimator, tmp_path):
     short = ["estimator.max_iterations=50"] if estimator == "adam" else []
     cfg = tiny(section, tmp_path, [300], f"estimator={estimator}", *short)
     (cell, *_) = study_of(cfg, section, TASKS[section]).cells.values()
-    assert json.loads(json.dumps(cell)) == cell
-    assert TASKS[section](cell, generator(1, 0))["status"] in ("interior", "iteration_limit")
+    assert pickle.loads(pickle.dumps(cell)) == cell
+    assert TASKS[section](cell, generator(1, 0)).status in ("interior", "iteration_limit")
 
 
 def test_points_keeps_the_first_grid_points():
     cells = study_of(composed("convergence_mse", "points=2"), "convergence_mse", squared_error).cells.values()
     kept = {
-        (n, k): sorted({c["n_comparisons"] for c in cells if c["n_models"] == n}) for n, k in ((10, 5), (50, 20))
+        (n, k): sorted({c.n_comparisons for c in cells if c.truth.n_models == n}) for n, k in ((10, 5), (50, 20))
     }
     assert kept == {(10, 5): [100, 200], (50, 20): [1000, 2000]}
 
@@ -202,7 +201,8 @@ def test_points_beyond_the_papers_grid_are_taken_under_the_main_draw_unless_the_
     for points, kept in (("null", {(20, 0), (20, 1), (20, 2), (90, 0)}), ("1", {(20, 0), (20, 1), (20, 2)})):
         cfg = tiny("ci_coverage", tmp_path, [20], f"points={points}", beyond=(90,))
         cells = study_of(cfg, "ci_coverage", interval_coverage).cells.values()
-        assert {(cell["n_comparisons"], cell["draw"]) for cell in cells} == kept
+        assert {(cell.n_comparisons, cell.truth.draw) for cell in cells} == kept
+        assert {cell.n_comparisons for cell in cells if cell.beyond} == {size for size, _ in kept if size == 90}
 
 
 # section 4.1
@@ -210,34 +210,31 @@ def test_points_beyond_the_papers_grid_are_taken_under_the_main_draw_unless_the_
 
 def test_squared_error_is_the_mean_squared_error_by_hand():
     record = squared_error(CELL, generator(9, "x"))
-    truth = truth_of(*identity(CELL))
+    truth = truth_of(TRUTH)
     found = fit(draw_comparisons(generator(9, "x"), truth, 600))
     score = sum((found.scores.iloc[i] - truth.scores[i]) ** 2 for i in range(5)) / 5
     gamma = [np.log(found.discrimination.iloc[k]) - truth.judges[0, k] for k in range(3)]
-    assert record["status"] == "interior"
-    assert_allclose(record["score"], score, rtol=1e-8)
-    assert_allclose(record["log_discrimination"], sum(x**2 for x in gamma) / 3, rtol=1e-8)
+    errors = record.errors["judge_aware"]
+    assert_allclose(errors.score, score, rtol=1e-8)
+    assert_allclose(errors.log_discrimination, sum(x**2 for x in gamma) / 3, rtol=1e-8)
     shapes = [np.array(s) / np.std(s) for s in (found.scores, truth.scores)]  # both sum to zero
-    assert_allclose(record["standardised_score"], np.mean((shapes[0] - shapes[1]) ** 2), rtol=1e-8)
-    errors = {"score", "standardised_score", "log_discrimination"}
-    assert set(record) == {"status", "interior", "ambiguous", *errors}
-    assert record["ambiguous"] is False
+    assert_allclose(errors.standardised_score, np.mean((shapes[0] - shapes[1]) ** 2), rtol=1e-8)
+    assert record == Replication("interior", True, ambiguous=False, errors={"judge_aware": errors})
 
 
 def test_the_error_of_standardised_scores_does_not_depend_on_the_scale():
-    truth, result = truth_of(*identity(CELL)), fit(drawn(CELL, generator(9, "x"))[1])
+    truth, result = truth_of(TRUTH), fit(drawn(CELL, generator(9, "x"))[1])
     at = replace(result.solution.parameters, scores=3 * result.solution.parameters.scores)
     scaled = replace(result, solution=replace(result.solution, parameters=at))
     one, other = errors_of(result, truth), errors_of(scaled, truth)
-    assert other["standardised_score"] == pytest.approx(one["standardised_score"])
-    assert other["score"] > 2 * one["score"]
+    assert other.standardised_score == pytest.approx(one.standardised_score)
+    assert other.score > 2 * one.score
 
 
 def test_the_interior_estimator_agrees_where_there_is_an_interior_maximum():
-    one, other = (squared_error({**CELL, "estimator": by}, generator(9, "x")) for by in (BOX, EXACT))
-    assert one["status"] == other["status"] == "interior"
-    assert_allclose(one["score"], other["score"], rtol=1e-8)
-    assert_allclose(one["log_discrimination"], other["log_discrimination"], rtol=1e-8)
+    one, other = (squared_error(replace(CELL, estimator=by), generator(9, "x")) for by in (BOX, EXACT))
+    assert one.status == other.status == "interior"
+    assert astuple(one.errors["judge_aware"]) == pytest.approx(astuple(other.errors["judge_aware"]), rel=1e-8)
 
 
 GOOD = [("a", "b", "x", 70, 30), ("b", "c", "x", 65, 35), ("a", "c", "x", 80, 20)]
@@ -252,14 +249,14 @@ WITHOUT_INTERIOR = {
 @pytest.mark.parametrize("status", WITHOUT_INTERIOR)
 def test_the_interior_estimator_gives_nothing_but_the_reason_without_an_interior_maximum(cells_of, status):
     cells = cells_of(*GOOD, *OTHER, *WITHOUT_INTERIOR[status])
-    assert fitted({"estimator": EXACT}, cells) == (None, {"status": status, "interior": False})
-    assert fitted({"estimator": BOX}, cells)[0].converged
+    assert fitted(EXACT, cells) == (None, {"status": status, "interior": False})
+    assert fitted(BOX, cells)[0].converged
 
 
-@pytest.mark.parametrize("estimator", [BOX, EXACT, ADAM], ids=lambda estimator: estimator[0])
+@pytest.mark.parametrize("estimator", [BOX, EXACT, ADAM], ids=lambda estimator: type(estimator).__name__)
 @pytest.mark.parametrize(("rows", "interior"), [([], True), (WITHOUT_INTERIOR["boundary"], False)])
 def test_every_estimator_tells_whether_there_is_an_interior_maximum(cells_of, estimator, rows, interior):
-    result, record = fitted({"estimator": estimator}, cells_of(*GOOD, *OTHER, *rows))
+    result, record = fitted(estimator, cells_of(*GOOD, *OTHER, *rows))
     assert record["interior"] is interior
     assert result is not None or not interior
 
@@ -271,22 +268,23 @@ def test_a_maximum_far_outside_the_box_is_no_interior_one():
     _, cells = drawn(study.cells[cell], generator(study.seed, study.name, cell, 54))
     found = maximise(cells, JUDGE_AWARE, Newton())
     assert (found.status, found.unbounded_judges) == ("unbounded", (3,))
-    inside, record = fitted(study.cells[cell], cells)
+    inside, record = fitted(study.cells[cell].estimator, cells)
     assert not record["interior"]
     assert found.evaluation.log_likelihood > inside.log_likelihood + 3
 
 
 def test_a_replication_without_an_interior_maximum_has_no_error_entries():
-    few = {**CELL, "n_comparisons": 6, "estimator": EXACT}
-    assert squared_error(few, generator(9, "x")) == {"status": "no_maximum", "interior": False}
-    assert squared_error({**few, "estimator": BOX}, generator(9, "x"))["score"] > 0
+    few = replace(CELL, n_comparisons=6, estimator=EXACT)
+    assert squared_error(few, generator(9, "x")) == Replication("no_maximum", False)
+    assert squared_error(replace(few, estimator=BOX), generator(9, "x")).errors["judge_aware"].score > 0
 
 
 def test_the_mean_squared_error_falls_like_one_over_the_comparisons():
     means, errors = [], []
     for size in (1000, 4000):
         values = [
-            squared_error({**CELL, "n_comparisons": size}, generator(4, size, r))["score"] for r in range(80)
+            squared_error(replace(CELL, n_comparisons=size), generator(4, size, r)).errors["judge_aware"].score
+            for r in range(80)
         ]
         means.append(np.mean(values))
         errors.append(np.std(values, ddof=1) / np.sqrt(len(values)) / means[-1])
@@ -299,9 +297,9 @@ def test_the_mean_squared_error_falls_like_one_over_the_comparisons():
 
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_interval_coverage_is_the_share_of_truths_inside_by_hand(level):
-    record = interval_coverage({**CELL, "level": level}, generator(9, "x"))
-    truth, scale = truth_of(*identity(CELL)).scores, btl_scale(*identity(CELL))
-    cells = draw_comparisons(generator(9, "x"), truth_of(*identity(CELL)), 600)
+    record = interval_coverage(replace(CELL, level=level), generator(9, "x"))
+    truth, scale = truth_of(TRUTH).scores, btl_scale(TRUTH)
+    cells = draw_comparisons(generator(9, "x"), truth_of(TRUTH), 600)
     expected = {}
     for method, model, target in (
         ("judge_aware", "judge_aware", truth),
@@ -311,47 +309,39 @@ def test_interval_coverage_is_the_share_of_truths_inside_by_hand(level):
         intervals = fit(cells, model).confidence_intervals(level).query("parameter == 'score'")
         low, high = intervals["low"].to_numpy(), intervals["high"].to_numpy()
         inside = [low[i] <= target[i] <= high[i] for i in range(5)]
-        expected[f"{method}_coverage"] = sum(inside) / 5
-        expected[f"{method}_width"] = (high - low).mean()
-        expected[f"{method}_spread"] = np.sqrt(np.mean(intervals["estimate"] ** 2))
-    assert [record.pop(name) for name in ("status", "interior", "ambiguous")] == ["interior", True, False]
-    assert record == pytest.approx(expected, rel=1e-8)
+        spread = np.sqrt(np.mean(intervals["estimate"] ** 2))
+        expected[method] = pytest.approx((sum(inside) / 5, (high - low).mean(), spread), rel=1e-8)
+    assert replace(record, intervals={}) == Replication("interior", True, ambiguous=False)
+    assert {method: astuple(found) for method, found in record.intervals.items()} == expected
 
 
 def test_without_an_unweighted_maximum_only_the_judge_aware_model_has_intervals():
-    few = {**CELL, "n_comparisons": 18, "level": 0.95}
-    record = interval_coverage(few, generator(9, "3"))
-    assert "judge_aware_coverage" in record
-    assert not [name for name in record if name.startswith("btl")]
+    record = interval_coverage(replace(CELL, n_comparisons=18), generator(9, "3"))
+    assert set(record.intervals) == {"judge_aware"}
 
 
 def test_fewer_comparisons_than_parameters_give_no_intervals():
     # six comparisons, and four scores and two discriminations that are free
-    record = interval_coverage({**CELL, "n_comparisons": 6, "level": 0.95}, generator(9, "x"))
-    assert record == {"status": "localized", "interior": False, "ambiguous": False}
+    record = interval_coverage(replace(CELL, n_comparisons=6), generator(9, "x"))
+    assert record == Replication("localized", False, ambiguous=False)
 
 
 def test_without_an_interior_maximum_only_btl_has_intervals():
-    cell = {**CELL, "n_comparisons": 60, "estimator": EXACT}
+    cell = replace(CELL, n_comparisons=60, estimator=EXACT)
     records = [interval_coverage(cell, generator(9, replication)) for replication in range(20)]
-    known = [set(record) for record in records if record["status"] == "interior"]
-    others = [set(record) for record in records if record["status"] != "interior"]
-    btl = {f"{method}_{name}" for method in ("btl", "btl_rescaled") for name in ("coverage", "width", "spread")}
-    judge_aware = {f"judge_aware_{name}" for name in ("coverage", "width", "spread")}
-    assert known
-    assert others
-    assert all(names == {"status", "interior"} | btl | judge_aware for names in known)
-    assert all(names == {"status", "interior"} | btl for names in others)
+    assert {(record.status == "interior", *record.intervals) for record in records} == {
+        (True, "judge_aware", "btl", "btl_rescaled"),
+        (False, "btl", "btl_rescaled"),
+    }
 
 
 @pytest.fixture(scope="module")
 def coverage():
     """150 replications under a truth that BTL shrinks by a sixth."""
-    cell = {**CELL, "seed": 5, "draw": 0, "n_models": 6, "sigma_discrimination": 1.0}
-    cell |= {"n_comparisons": 10_000, "level": 0.95}
-    records = pd.DataFrame(interval_coverage(cell, generator(5, "end to end", r)) for r in range(150))
-    assert set(records["status"]) == {"interior"}
-    return records.filter(like="coverage")
+    cell = replace(CELL, truth=Truth(6, 3, 1.0, 1.0, seed=5, draw=0), n_comparisons=10_000, level=0.95)
+    records = [interval_coverage(cell, generator(5, "end to end", r)) for r in range(150)]
+    assert {record.status for record in records} == {"interior"}
+    return pd.DataFrame({name: found.coverage for name, found in r.intervals.items()} for r in records)
 
 
 def z_score(values: pd.Series) -> float:
@@ -360,30 +350,31 @@ def z_score(values: pd.Series) -> float:
 
 
 def test_coverage_of_the_judge_aware_model_is_nominal(coverage):
-    assert abs(z_score(coverage["judge_aware_coverage"] - 0.95)) < 3
+    assert abs(z_score(coverage["judge_aware"] - 0.95)) < 3
 
 
 def test_coverage_of_btl_is_lower(coverage):
-    assert z_score(coverage["judge_aware_coverage"] - coverage["btl_coverage"]) > 10
+    assert z_score(coverage["judge_aware"] - coverage["btl"]) > 10
 
 
 def test_coverage_of_btl_on_its_own_scale_is_higher(coverage):
-    assert z_score(coverage["btl_rescaled_coverage"] - coverage["btl_coverage"]) > 10
+    assert z_score(coverage["btl_rescaled"] - coverage["btl"]) > 10
 
 
 # the scale of BTL
 
 
 def test_the_scale_of_two_models_has_a_closed_form():
-    truth = truth_of(5, 0, 2, 4, 1.0, 1.0)
+    key = Truth(2, 4, 1.0, 1.0, seed=5, draw=0)
+    truth = truth_of(key)
     d = truth.scores[0] - truth.scores[1]
     share = expit(np.exp(truth.judges[0]) * d).mean()
-    assert_allclose(btl_scale(5, 0, 2, 4, 1.0, 1.0), logit(share) / d, rtol=1e-8)
+    assert_allclose(btl_scale(key), logit(share) / d, rtol=1e-8)
 
 
 def test_the_scale_is_the_least_squares_slope_of_the_scores_that_maximise_the_expected_likelihood():
-    key = (5, 0, 6, 3, 1.0, 1.5)
-    truth, i, j = truth_of(*key), *np.triu_indices(6, 1)
+    key = Truth(6, 3, 1.0, 1.5, seed=5, draw=0)
+    truth, i, j = truth_of(key), *np.triu_indices(6, 1)
     share = expit(np.exp(truth.judges[0])[:, None] * (truth.scores[i] - truth.scores[j])).mean(axis=0)
 
     def loss(free):
@@ -394,18 +385,18 @@ def test_the_scale_is_the_least_squares_slope_of_the_scores_that_maximise_the_ex
     limit = np.r_[free, -free.sum()]
     slope, offset = np.polynomial.polynomial.polyfit(truth.scores, limit, 1)[::-1]
     # BFGS with differences of a sum near ten: gradients are good to about 1e-7
-    assert_allclose(btl_scale(*key), slope, rtol=0, atol=1e-5)
+    assert_allclose(btl_scale(key), slope, rtol=0, atol=1e-5)
     assert np.std(limit - slope * truth.scores - offset) > 0.05
 
 
 def test_the_scale_is_one_where_all_judges_are_alike():
     # a relative gradient of 1e-10 over an information above a tenth
-    assert_allclose(btl_scale(5, 0, 8, 4, 1.0, 0.0), 1.0, rtol=0, atol=1e-8)
+    assert_allclose(btl_scale(Truth(8, 4, 1.0, 0.0, seed=5, draw=0)), 1.0, rtol=0, atol=1e-8)
 
 
 def test_the_scale_is_the_slope_of_a_btl_fit_to_many_comparisons():
-    key = (5, 0, 6, 3, 1.0, 1.0)
-    truth, scale = truth_of(*key), btl_scale(*key)
+    key = Truth(6, 3, 1.0, 1.0, seed=5, draw=0)
+    truth, scale = truth_of(key), btl_scale(key)
     slopes = []
     for replication in range(12):
         cells = draw_comparisons(generator(6, "scale", replication), truth, 400_000)
@@ -489,8 +480,8 @@ def mse(tmp_path_factory):
 @pytest.mark.parametrize("size", [25, 60, 200])
 def test_mean_squared_errors_are_summarised_over_replications(mse, parameter, size):
     tables, study, _ = mse
-    records = pd.DataFrame(study.records(cell_name("tiny", size, 0)))
-    values = np.sort(records[parameter])
+    records = study.frame(f"tiny-t{size}-draw0")
+    values = np.sort(records[f"errors/judge_aware/{parameter}"])
     assert len(values) == 12
     (row,) = (
         tables["mse"].frame.query(f"n_comparisons == {size} and parameter == '{parameter}'").to_dict("records")
@@ -506,7 +497,7 @@ def test_mean_squared_errors_are_summarised_over_replications(mse, parameter, si
 def test_every_replication_is_summarised_and_interior_ones_are_counted(mse):
     tables, study, _ = mse
     for row in tables["mse"].frame.to_dict("records"):
-        records = pd.DataFrame(study.records(cell_name("tiny", row["n_comparisons"], 0)))
+        records = study.frame(f"tiny-t{row['n_comparisons']}-draw0")
         assert row["n_replications"] == 12
         assert row["n_interior"] == records["interior"].sum()
     assert 0 < tables["mse"].frame["n_interior"].min() < 12
@@ -514,7 +505,8 @@ def test_every_replication_is_summarised_and_interior_ones_are_counted(mse):
 
 def test_interior_replications_are_summarised_apart(mse):
     tables, study, _ = mse
-    values = [record["score"] for record in study.records(cell_name("tiny", 25, 0)) if record["interior"]]
+    records = study.frame("tiny-t25-draw0")
+    values = records.loc[records["interior"], SCORE]
     (row,) = tables["mse_interior"].frame.query("n_comparisons == 25 and parameter == 'score'").to_dict("records")
     assert 1 < len(values) < 12
     assert row["n_replications"] == row["n_interior"] == len(values)
@@ -524,21 +516,19 @@ def test_interior_replications_are_summarised_apart(mse):
 def test_further_draws_are_summarised_apart(mse):
     tables, study, _ = mse
     frame = tables["mse_draws"].frame.query("n_comparisons == 200 and draw == 2 and parameter == 'score'")
-    values = [record["score"] for record in study.records(cell_name("tiny", 200, 2))]
+    values = study.frame("tiny-t200-draw2")[SCORE]
     assert len(values) == 5
     assert np.isclose(frame["mean"], np.mean(values), rtol=1e-12).any()
     assert set(tables["mse_draws"].frame["draw"]) == {1, 2}
 
 
 def test_endings_are_the_shares_of_statuses_by_main_and_further_draws(mse):
-    _, study, cfg = mse
-    shares = endings_of(study, cfg).set_index(["n_comparisons", "draws"])
+    _, study, _ = mse
+    shares = endings_of(study).set_index(["n_comparisons", "draws"])
     for size in (25, 60, 200):
         for label, draws in (("main", [0]), ("further", [1, 2])):
-            statuses = [
-                record["status"] for draw in draws for record in study.records(cell_name("tiny", size, draw))
-            ]
-            assert_allclose(shares.loc[(size, label), "interior"], np.mean(np.array(statuses) == "interior"))
+            statuses = pd.concat(study.frame(f"tiny-t{size}-draw{draw}")["status"] for draw in draws)
+            assert_allclose(shares.loc[(size, label), "interior"], (statuses == "interior").mean())
             columns = shares.columns.difference(["n_models", "n_judges", "ambiguous"])
             assert_allclose(shares.loc[(size, label), columns].sum(), 1.0)
     assert len(shares) == 6
@@ -548,8 +538,8 @@ def test_the_interior_estimator_is_summarised_over_interior_maxima_only(tmp_path
     cfg = tiny("convergence_mse", tmp_path, [25], "estimator=interior")
     module = script("convergence_mse")
     frame = module.compute(cfg, {})["mse"].frame
-    records = list(study_of(cfg, "convergence_mse", squared_error).records(cell_name("tiny", 25, 0)))
-    values = [record["score"] for record in records if record["status"] == "interior"]
+    records = study_of(cfg, "convergence_mse", squared_error).frame("tiny-t25-draw0")
+    values = records.loc[records["status"] == "interior", SCORE]
     assert 1 < len(values) < 12
     (row,) = frame.query("parameter == 'score'").to_dict("records")
     assert row["n_replications"] == row["n_interior"] == len(values)
@@ -560,9 +550,9 @@ def test_coverage_is_summarised_over_replications():
     records = pd.DataFrame(
         {
             "interior": [True, False, True, True],
-            "judge_aware_coverage": [1.0, 0.8, 0.9, 1.0],
-            "judge_aware_width": [1.0, 2.0, 3.0, 4.0],
-            "judge_aware_spread": [2.0, 2.0, 2.0, 8.0],
+            "intervals/judge_aware/coverage": [1.0, 0.8, 0.9, 1.0],
+            "intervals/judge_aware/width": [1.0, 2.0, 3.0, 4.0],
+            "intervals/judge_aware/spread": [2.0, 2.0, 2.0, 8.0],
         }
     )
     found = script("ci_coverage").summary(records, "judge_aware")
@@ -575,7 +565,11 @@ def test_coverage_is_summarised_over_replications():
 
 
 def test_replications_without_intervals_are_left_out_of_coverage_but_not_of_the_others():
-    names = [f"{method}_{name}" for method in ("btl", "judge_aware") for name in ("coverage", "width", "spread")]
+    names = [
+        f"intervals/{method}/{name}"
+        for method in ("btl", "judge_aware")
+        for name in ("coverage", "width", "spread")
+    ]
     records = pd.DataFrame([[0.5] * 6, [1.0, 1.0, 1.0, np.nan, np.nan, np.nan]], columns=names)
     records = records.assign(interior=[True, False])
     summary = script("ci_coverage").summary
@@ -592,9 +586,9 @@ def test_the_coverage_section_tabulates_every_method_at_every_point(tmp_path):
     keys = tables["coverage"].frame[["n_comparisons", "method"]].to_numpy().tolist()
     methods = ("judge_aware", "btl", "btl_rescaled")
     assert keys == [[size, method] for size in (200, 400) for method in methods]
-    record = pd.DataFrame(study_of(cfg, "ci_coverage", interval_coverage).records(cell_name("tiny", 400, 0)))
+    records = study_of(cfg, "ci_coverage", interval_coverage).frame("tiny-t400-draw0")
     (row,) = tables["coverage"].frame.query("n_comparisons == 400 and method == 'btl'").to_dict("records")
-    assert_allclose(row["coverage"], record["btl_coverage"].mean(), rtol=1e-12)
+    assert_allclose(row["coverage"], records["intervals/btl/coverage"].mean(), rtol=1e-12)
 
 
 def test_points_beyond_the_papers_grid_have_a_table_of_their_own(tmp_path):
@@ -612,25 +606,23 @@ def failing(tmp_path_factory):
     cfg = tiny("convergence_mse", tmp_path_factory.mktemp("failing"), [40, 80], "replications=40")
     study = study_of(cfg, "flaky", flaky)
     study.run(cfg.parallel)
-    return study, cfg
+    return study
 
 
 def test_every_failure_is_listed_with_its_reason(failing):
-    study, _ = failing
     expected = [
-        (cell, replication, f"ValueError: bad luck {settings['n_comparisons']}")
-        for cell, settings in study.cells.items()
-        for replication in range(study.replications[cell])
-        if generator(study.seed, "flaky", cell, replication).random() < 0.25
+        (name, replication, f"ValueError: bad luck {cell.n_comparisons}")
+        for name, cell in failing.cells.items()
+        for replication in range(failing.replications[name])
+        if generator(failing.seed, "flaky", name, replication).random() < 0.25
     ]
     assert len(expected) > 10
-    assert list(failures_of(study).itertuples(index=False, name=None)) == expected
+    assert list(failures_of(failing).itertuples(index=False, name=None)) == expected
 
 
 def test_failures_do_not_shift_the_shares_of_the_other_endings(failing):
-    study, cfg = failing
-    shares = endings_of(study, cfg).set_index(["n_comparisons", "draws"])
-    records = pd.DataFrame(study.records(cell_name("tiny", 80, 0)))
+    shares = endings_of(failing).set_index(["n_comparisons", "draws"])
+    records = failing.frame("tiny-t80-draw0")
     assert records["status"].isna().any()
     interior, localized = ((records["status"] == status).sum() for status in ("interior", "localized"))
     row = shares.loc[(80, "main")]
@@ -638,14 +630,13 @@ def test_failures_do_not_shift_the_shares_of_the_other_endings(failing):
 
 
 def test_records_carry_their_replication_and_a_reason_if_they_failed(failing):
-    study, _ = failing
-    records = records_of(study, "tiny", 80, 0)
+    records = failing.frame("tiny-t80-draw0")
     assert_array_equal(records["replication"], np.arange(40))
     assert_array_equal(records["failure"].isna(), records["status"].notna())
 
 
 def test_records_without_a_failure_have_an_empty_reason(mse):
-    assert records_of(mse[1], "tiny", 60, 0)["failure"].isna().all()
+    assert mse[1].frame("tiny-t60-draw0")["failure"].isna().all()
 
 
 def test_a_study_without_failures_lists_none(mse):

@@ -12,15 +12,16 @@ from judgerank.model.members import JUDGE_AWARE
 from judgerank.model.simulate import draw_comparisons, draw_truth, generator
 from replication.prediction import LEAST_ORDERED, one_more_by_order
 from replication.replicate import Study
-from replication.resampling import MEASURES, Whole, correlations, sparse_part
+from replication.resampling import MEASURES, Graph, Whole, correlations, sparse_part
+from replication.side_by_side import side_by_side
 from replication.sparse_designs import (
+    Design,
     design_cells,
     designs,
     distances,
     joint_p,
     printed_rows,
     rows_of,
-    side_by_side,
     sparse_table,
 )
 
@@ -46,17 +47,17 @@ def test_sets_side_by_side_take_the_paths_they_take_alone():
 
 
 def test_a_table_has_the_correlations_of_its_own_graphs(whole):
-    settings = {"redraw": "subset", "n_comparisons": 60, "n_edges": [5, 10], "stops": [40, 100]}
-    record = sparse_table(settings, generator(3, "table"), whole)
-    assert len(record) == 2 * 2 * len(MEASURES)
+    design = Design("subset", "weights", 60, stops=(100, 40), n_edges=(5, 10))
+    tables = sparse_table(design, generator(3, "table"), whole).rows_by_stop
+    assert {stop: len(rows) for stop, rows in tables.items()} == {40: 2, 100: 2}
     rng = generator(3, "table")
-    parts = [sparse_part({**settings, "n_edges": n_edges}, rng, whole) for n_edges in (5, 10)]
+    parts = [sparse_part(Graph("subset", n_edges, n_comparisons=60), rng, whole) for n_edges in (5, 10)]
     for place, part in enumerate(parts):
-        for stop in settings["stops"]:
+        for stop in design.stops:
             *_, (_, at, _) = iterates(part, JUDGE_AWARE, Adam(tolerance=0.0, max_iterations=stop))
             scores = pd.Series(at.scores, list(whole.comparisons.models))
             for measure, value in correlations(scores, whole.references["judge_aware"]).items():
-                assert record[f"{stop}/{place}/{measure}"] == pytest.approx(value, abs=1e-9)
+                assert tables[stop][place][measure] == pytest.approx(value, abs=1e-9)
 
 
 def test_the_joint_p_value_is_uniform_where_the_design_is_right():
@@ -94,18 +95,18 @@ def test_rows_of_the_printed_table_are_multiples_of_a_tree():
 def test_the_likeliest_design_comes_first_and_its_rows_say_who_is_within(whole, tmp_path, monkeypatch):
     printed = pd.DataFrame({"trees": [1, 2], "n_edges": [5, 10], "edge_fraction": [0.3, 0.7]})
     printed = printed.assign(pearson=[0.5, 0.8], spearman=[0.4, 0.7])
-    cells = design_cells(["subset"], ["weights"], [60, 600], [10], [5, 10])
+    cells = {cell.name: cell for cell in design_cells(["subset"], ["weights"], [60, 600], [10], (5, 10))}
     study = Study("d", sparse_table, cells, dict.fromkeys(cells, LEAST_ORDERED), 1, tmp_path, shared=whole)
     rng = np.random.default_rng(0)
     centre = {"subset-weights-60": 0.0, "subset-weights-600": 0.3}
 
     def records(self, cell):
         for _ in range(LEAST_ORDERED):
-            yield {
-                f"10/{row}/{measure}": printed[measure].iloc[row] + centre[cell] + 0.05 * rng.normal()
+            rows = [
+                {name: printed[name].iloc[row] + centre[cell] + 0.05 * rng.normal() for name in MEASURES}
                 for row in (0, 1)
-                for measure in MEASURES
-            }
+            ]
+            yield {"rows_by_stop": {"10": rows}}
 
     monkeypatch.setattr(Study, "records", records)
     found = designs(study, printed)

@@ -1,20 +1,22 @@
 """Stored results of the simulation study are this code's: cells recomputed in full give the stored rows."""
 
+from dataclasses import asdict
+
 import pandas as pd
 import pytest
 
 from judgerank.model.simulate import generator
 from replication.config import ROOT
-from replication.simulation import cell_name, interval_coverage, squared_error, study_of
+from replication.simulation import interval_coverage, squared_error, study_of
 from replication.verifying import TOLERANCES
 from tests.study.test_config import composed
 
 
 def recomputed(section: str, task, setting: str, size: int) -> pd.DataFrame:
     study = study_of(composed(section), section, task)
-    cell = cell_name(setting, size, 0)
+    cell = f"{setting}-t{size}-draw0"
     seeds = (generator(study.seed, section, cell, r) for r in range(study.replications[cell]))
-    return pd.DataFrame([task(study.cells[cell], rng) for rng in seeds])
+    return pd.json_normalize([asdict(task(study.cells[cell], rng)) for rng in seeds], sep="/")
 
 
 def stored(name: str, **place) -> pd.DataFrame:
@@ -29,7 +31,7 @@ def test_a_mean_squared_error_comes_out_again(setting, place):
     records = recomputed("convergence_mse", squared_error, setting, place[2])
     names = dict(zip(("n_models", "n_judges", "n_comparisons"), place, strict=True))
     for row in stored("convergence_mse/mse", **names).to_dict("records"):
-        values = records[row["parameter"]]
+        values = records[f"errors/judge_aware/{row['parameter']}"]
         found = (values.mean(), values.quantile(0.25), values.quantile(0.75))
         assert found == pytest.approx(
             (row["mean"], row["q25"], row["q75"]), rel=TOLERANCES["monte_carlo"].relative
@@ -42,7 +44,7 @@ def test_a_coverage_comes_out_again():
     rows = stored("ci_coverage/coverage", n_models=10, n_comparisons=1600).to_dict("records")
     assert len(rows) == 3
     for row in rows:
-        found = records[f"{row['method']}_coverage"].mean(), records[f"{row['method']}_width"].mean()
+        found = tuple(records[f"intervals/{row['method']}/{name}"].mean() for name in ("coverage", "width"))
         assert found == pytest.approx((row["coverage"], row["width"]), rel=TOLERANCES["monte_carlo"].relative)
         assert row["n_replications"] == len(records) == 500
 

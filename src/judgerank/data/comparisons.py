@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,12 +12,13 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from judgerank.data import frames
+from judgerank.data.aggregation import merged
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
-from judgerank.data.columns import kinds
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
 from judgerank.data.shown import Shown
+from judgerank.data.validation import checked
 
 POOLED_JUDGE = "all judges"
 
@@ -68,29 +69,10 @@ class Comparisons(Shown):
     columns: csr_array | None = None
 
     def __post_init__(self) -> None:
-        size = len(self.first)
-        if size == 0:
-            raise DataError("there are no comparisons: the set is empty")
-        if len(self.models) < 2:
-            raise DataError(f"there is only one model, {', '.join(self.models)!r}: nothing to rank it against")
-        for labels in (self.models, self.judges):
-            if len(set(labels)) < len(labels):
-                raise DataError(f"a label is there twice: {max(labels, key=labels.count)!r}")
         if self.count is None:
-            object.__setattr__(self, "count", np.broadcast_to(1.0, size))
-        for name, labels in (("first", self.models), ("second", self.models), ("judge", self.judges)):
-            object.__setattr__(self, name, frames.places(name, getattr(self, name), size, len(labels)))
-        frames.refuse_itself(self.models, self.first, self.second)
-        least, largest = np.finfo(float).tiny, np.finfo(float).max
-        ranges = {"outcome": (0.0, 1.0, "numbers from 0 to 1"), "count": (least, largest, "numbers above zero")}
-        if self.covariate is not None:
-            ranges["covariate"] = (-largest, largest, "finite numbers")
-        for name, (low, high, what) in ranges.items():
-            object.__setattr__(self, name, frames.numbers(name, getattr(self, name), size, low, high, what))
-        if self.tied is not None:
-            most = 2 * np.minimum(self.outcome, 1 - self.outcome) + np.finfo(float).eps
-            tied = frames.numbers("tied", self.tied, size, 0.0, most, "shares that the outcomes allow")
-            object.__setattr__(self, "tied", tied)
+            object.__setattr__(self, "count", np.broadcast_to(1.0, len(self.first)))
+        for name, column in checked(self).items():
+            object.__setattr__(self, name, column)
 
     @classmethod
     def from_frame(
@@ -203,25 +185,6 @@ class Comparisons(Shown):
     def __len__(self) -> int:
         return len(self.first)
 
-    def _key(self) -> IntArray:
-        """One integer a row that orders rows by (first, second, judge, covariate)."""
-        key = self.first.astype(np.int64)
-        key *= len(self.models)
-        key += self.second
-        key *= len(self.judges)
-        key += self.judge
-        for code in self._further_codes():
-            key *= code.max() + 1
-            key += code
-        return key
-
-    def _further_codes(self) -> Iterator[IntArray]:
-        """Of the values by which rows differ besides."""
-        if self.covariate is not None:
-            yield np.unique(self.covariate, return_inverse=True)[1]
-        if self.columns is not None:
-            yield kinds(self.columns)[1]
-
     def _rows(self, keep: AnyArray, **changed: Any) -> Comparisons:
         """The rows under a mask or at indices, with `changed` columns in place of their own."""
         for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied", "columns"):
@@ -237,29 +200,8 @@ class Comparisons(Shown):
         Comparisons
             Sorted by that key; counts n and mean outcomes. Itself if it is aggregated already.
         """
-        key = self._key()
-        if np.all(key[1:] > key[:-1]):
-            return self
-        order: slice | IntArray = slice(None)
-        if np.any(key[1:] < key[:-1]):
-            order = np.argsort(key)
-            key = key[order]
-        start = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
-        del key  # at ten million rows every array counts towards the peak
-        count = np.add.reduceat(self.count[order], start)
-        alike = self.count.strides == (0,) and self.count[0] == 1  # counts of one, held as one number
-        wins = self.outcome if alike else self.outcome * self.count
-        outcome = np.add.reduceat(wins[order], start)
-        outcome /= count
-        # sums of rounded products may step outside [0, 1] by one unit in the last place
-        np.clip(outcome, 0.0, 1.0, out=outcome)
-        changed = {"outcome": outcome, "count": count}
-        if self.tied is not None:
-            tied = np.add.reduceat((self.tied * self.count)[order], start) / count
-            changed["tied"] = np.minimum(tied, 2 * np.minimum(outcome, 1 - outcome))  # rounding, again
-        row = start if isinstance(order, slice) else order[start]
-        del order, start, wins
-        return self._rows(row, **changed)
+        found = merged(self)
+        return self if found is None else self._rows(found[0], **found[1])
 
     def __getstate__(self) -> dict[str, object]:
         """Without what can be computed again: small to send, and the same whether it was computed or not."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.errors import DataError
@@ -49,6 +50,12 @@ class Rows(Protocol):
     def outcome(self) -> FloatArray: ...
     @property
     def count(self) -> FloatArray: ...
+    @property
+    def covariate(self) -> FloatArray | None: ...
+    @property
+    def tied(self) -> FloatArray | None: ...
+    @property
+    def columns(self) -> csr_array | None: ...
 
 
 @dataclass(frozen=True)
@@ -173,25 +180,6 @@ def numbers_in(column: pd.Series) -> FloatArray:
         return numbers_in(
             column.map(lambda value: np.inf if isinstance(value, int) and abs(value) > LARGEST else value)
         )
-
-
-def places(name: str, values: IntArray, size: int, below: int) -> NDArray[np.int32]:
-    """A column of places among so many labels, which must be whole numbers, one a row."""
-    index = np.asarray(values)
-    if index.dtype.kind not in "iu" or len(index) != size or index.min() < 0 or index.max() >= below:
-        raise DataError(f"column {name!r} must hold {size} whole numbers below {below}")
-    return index.astype(np.int32, copy=False)
-
-
-def numbers(
-    name: str, values: FloatArray, size: int, low: float, high: float | FloatArray, what: str
-) -> FloatArray:
-    """A column of numbers, which must lie in a range, one a row; `what` says of them what they must be."""
-    column = np.asarray(values, dtype=float)
-    # the negated comparison also catches NaN
-    if len(column) != size or not (column.min() >= low and np.all(column <= high)):
-        raise DataError(f"column {name!r} must hold {size} {what}")
-    return column
 
 
 def refuse_itself(models: tuple[str, ...], first: IntArray, second: IntArray) -> None:

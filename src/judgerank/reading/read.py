@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,17 +10,17 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.errors import ConfigError
 from judgerank.data.frames import NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
 from judgerank.data.judgments import Judgments
 from judgerank.reading.files import Files, is_files, label_of, labels_of, named, paths_of, place_of, title_of
 from judgerank.reading.forms import opened
 from judgerank.reading.hub import on_revisions
+from judgerank.reading.joining import Part, together
 from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.doubled import require_copies, without_copies
-from judgerank.reading.layouts.names import named_once, on_questions, require_names, with_answers
+from judgerank.reading.layouts.names import require_names, with_answers
 from judgerank.reading.layouts.recognised import on_reading, winner_written
-from judgerank.reading.layouts.scores import paired
 from judgerank.reading.layouts.swaps import shown_as_told
 from judgerank.reading.layouts.table import ASK, COLUMNS, ONE_JUDGE, require_models
 from judgerank.reading.layouts.unordered import by_name, won_lost
@@ -29,7 +29,6 @@ from judgerank.reading.tabular import Pairs, Tabular, are_pairs, frame_of, is_ta
 
 __all__ = ["ANSWERS", "ASK", "COLUMNS", "ONE_JUDGE", "Source", "comparisons_in", "judgments_of", "read_judgments"]
 Source = Files | Tabular | Pairs | Judgments
-Part = tuple[Layout, Table, pd.DataFrame]  # records in the published columns, and the table they are of
 
 
 def read_judgments(
@@ -159,7 +158,7 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
     read = [(layout, table, _read(layout, table, alone=len(tables) == 1)) for layout, table in settled]
     parts, left_out = _with_questions(read)
     with named(*labels):
-        frame, remarks = _together(parts, tables[0].names)
+        frame, remarks = together(parts, tables[0].names)
         remarks = [*on_reading(settled), *copies, *remarks]
         ordered = all(layout.ordered for layout, *_ in parts)
         always = winner_written(frame) if ordered else []
@@ -247,57 +246,3 @@ def _refuse_what_is_not_taken(table: Table, layout: Layout) -> None:
     if named or table.words:
         what = f"--column {named[0]}=NAME is" if named else "winner values are"
         raise ConfigError(f"{what} not for {layout.name}: leave that out")
-
-
-def _together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]]:
-    """All records in one table, scores made into comparisons, and what to know of it."""
-    layouts = [layout for layout, *_ in parts]
-    every, remarks = named_once([frame for *_, frame in parts], names)
-    frames = [frame for frame, layout in zip(every, layouts, strict=True) if not layout.of_scores]
-    scores = [frame for frame, layout in zip(every, layouts, strict=True) if layout.of_scores]
-    remarks += dict.fromkeys(f"Read as {layout.name}. {layout.remark}" for layout in layouts if layout.remark)
-    remarks += [
-        f"{table.label}: {note}" if table.label and len(parts) > 1 else note
-        for layout, table, _ in parts
-        for note in layout.notes(table)
-    ]
-    if scores:
-        made, said = paired(pd.concat(scores, ignore_index=True))
-        frames.append(made)
-        remarks.append(said)
-    frame = frames[0] if len(frames) == 1 else _stacked(frames)
-    remarks += [*on_questions(frame), *_on_order(layouts), *_on_weights(frame)]
-    return frame, remarks
-
-
-def _stacked(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Records of several files, which must agree on having questions and lengths."""
-    for name in ("question_id", "length"):
-        there = {name in frame for frame in frames}
-        if len(there) > 1:
-            raise DataError(f"some of the files have {name!r}, and others do not: rank them apart")
-    frame = pd.concat(frames, ignore_index=True)
-    if "count" in frame:
-        frame["count"] = frame["count"].fillna(1)
-    return frame
-
-
-def _on_order(layouts: Sequence[Layout]) -> Iterator[str]:
-    if len({layout.ordered for layout in layouts}) > 1:
-        without = next(layout.name for layout in layouts if not layout.ordered)
-        yield (
-            f"Some files do not say which model was shown first ({without}), so no order is used in any of them: "
-            "rank the others apart to see position bias."
-        )
-
-
-def _on_weights(frame: pd.DataFrame) -> Iterator[str]:
-    if "outcome" in frame:
-        weighted = pd.to_numeric(frame["outcome"]).dropna()
-        many = int((~weighted.isin(list(OUTCOMES.values()))).sum())
-        yield f"{many} answers are weights between the two models; in shares of answers each is the nearer one's."
-        if many and "question_id" not in frame:
-            yield (
-                "Weights vary less than answers do. Without questions errors are those of answers, and intervals "
-                "mostly too wide (--column question=NAME; a column that numbers the judgments will do)."
-            )

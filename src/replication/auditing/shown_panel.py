@@ -79,3 +79,9 @@ def _share(row: pd.Series, name: str) -> str:
 def grid(rows: list[tuple], columns: list[str]) -> str:
     """A table in Markdown, its cells as they are."""
     return pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True)
+
+
+def with_error(value: float, error: float, digits: int) -> str:
+    """A number with its standard error, if it has one, in parentheses."""
+    shown = f"{value:.{digits}f}"
+    return shown if pd.isna(error) else f"{shown} ({error:.{digits}f})"

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from hydra.core.config_store import ConfigStore
 
-from replication.schemas import methods, plan, simulation, validity  # noqa: F401 (what they define is looked up)
+from replication.schemas import beyond, methods, paper, plan, simulation, validity  # noqa: F401 (looked up)
 from replication.schemas.dataset import Dataset
-from replication.schemas.section import Kernels, Section, Verify
+from replication.schemas.section import Section
 from replication.schemas.solver import Adam, Localized, Newton, Penalised
+from replication.schemas.tools import Kernels, Verify
 from replication.schemas.torture import Torture
 
 TOOLS = (Verify, Kernels, Torture)  # commands that are no sections

@@ -9,7 +9,7 @@ from omegaconf import MISSING
 
 from replication.schemas.dataset import Dataset, Surrogate
 from replication.schemas.ranges import LARGEST_SPREAD, at_least, within
-from replication.schemas.section import Parallel, Section
+from replication.schemas.section import Replicated, Section
 
 
 @dataclass
@@ -42,14 +42,11 @@ class SimulatedPanel:
 
 
 @dataclass
-class MethodComparison(Section):
+class MethodComparison(Section, Replicated):
     level: float = within(0, 1, ends=False)
     surrogate: Surrogate = MISSING
     datasets: dict[str, Dataset] = field(default_factory=dict)
     methods: dict[str, Method] = field(default_factory=dict)
     panels: dict[str, SimulatedPanel] = field(default_factory=dict)
     folds: int = at_least(2)
-    parallel: Parallel = field(default_factory=Parallel)
     replications: int = at_least(2)
-    block: int = at_least(1)
-    cache: str = MISSING

@@ -9,7 +9,7 @@ from omegaconf import MISSING
 
 from replication.schemas.dataset import Dataset
 from replication.schemas.ranges import LARGEST_SPREAD, above, at_least, within
-from replication.schemas.section import Judged, Parallel
+from replication.schemas.section import Judged, Replicated
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Asked:
 
 
 @dataclass
-class Plan(Judged):
+class Plan(Judged, Replicated):
     """A plan for an assumed panel, or for one fitted to a set or to a file of one's own."""
 
     assumed: Assumed = field(default_factory=Assumed)
@@ -97,10 +97,7 @@ class Plan(Judged):
     correlations_compared: list[float] = within(0, 1)
     n_judges: list[int] = at_least(1)
     n_comparisons: list[int] = at_least(1)
-    parallel: Parallel = field(default_factory=Parallel)
     replications: int = at_least(1)
     draws: int = at_least(1)
     draw_replications: int = at_least(1)
     points: int | None = at_least(1)
-    block: int = at_least(1)
-    cache: str = MISSING

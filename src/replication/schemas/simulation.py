@@ -8,7 +8,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from replication.schemas.ranges import LARGEST_SPREAD, at_least, each, within
-from replication.schemas.section import Parallel, Section
+from replication.schemas.section import Replicated, Section
 
 
 @dataclass
@@ -24,18 +24,15 @@ class Setting:
 
 
 @dataclass
-class Simulation(Section):
+class Simulation(Section, Replicated):
     """A section of the simulation study."""
 
     settings: dict[str, Any] = each(Setting)  # see simulation_settings
     estimator: Any = MISSING
-    parallel: Parallel = field(default_factory=Parallel)
     replications: int = at_least(1)
     draws: int = at_least(0)
     draw_replications: int = at_least(1)
     points: int | None = at_least(1)
-    block: int = at_least(1)
-    cache: str = MISSING
 
 
 @dataclass
@@ -65,8 +62,7 @@ class SmallSamples(Simulation):
 
 
 @dataclass
-class SlotBias(Section):
-    parallel: Parallel = field(default_factory=Parallel)
+class SlotBias(Section, Replicated):
     members: list[str] = MISSING
     n_models: int = at_least(2)
     n_judges: int = at_least(1)
@@ -76,5 +72,3 @@ class SlotBias(Section):
     sigma_position: float = within(0, LARGEST_SPREAD)
     n_comparisons: list[int] = at_least(1)
     replications: int = at_least(1)
-    block: int = at_least(1)
-    cache: str = MISSING

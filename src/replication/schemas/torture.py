@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from omegaconf import MISSING
 
 from replication.schemas.ranges import at_least
-from replication.schemas.section import Parallel
+from replication.schemas.section import Replicated
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Files:
 
 
 @dataclass
-class Torture:
+class Torture(Replicated):
     maxima: ManyStarts = field(default_factory=ManyStarts)
     existence: Problems = field(default_factory=Problems)
     scales: Scales = field(default_factory=Scales)
@@ -72,8 +72,5 @@ class Torture:
     kills: Kills = field(default_factory=Kills)
     files: Files = field(default_factory=Files)
     secrets: Secrets = field(default_factory=Secrets)
-    parallel: Parallel = field(default_factory=Parallel)
     seed: int = at_least(0)
-    block: int = at_least(1)
-    cache: str = MISSING
     results: str = MISSING

@@ -8,7 +8,7 @@ from omegaconf import MISSING
 
 from replication.schemas.dataset import Dataset, Surrogate
 from replication.schemas.ranges import LARGEST_SPREAD, above, at_least, within
-from replication.schemas.section import Parallel, Section
+from replication.schemas.section import Replicated, Section
 
 
 @dataclass
@@ -23,8 +23,8 @@ class Fitted:
 class Design:
     """A truth, drawn anew for every data set, and a design."""
 
-    title: str = MISSING
-    methods: list[str] = MISSING
+    title: str = field(default=MISSING, compare=False)
+    methods: list[str] = field(default=MISSING, compare=False)
     n_models: int = at_least(2, 12)
     n_judges: int = at_least(1, 16)
     n_comparisons: int = at_least(1, 2000)
@@ -41,7 +41,7 @@ class Design:
 
 
 @dataclass
-class Validity(Section):
+class Validity(Section, Replicated):
     level: float = within(0, 1, ends=False)
     surrogate: Surrogate = MISSING
     datasets: dict[str, Dataset] = field(default_factory=dict)
@@ -49,7 +49,4 @@ class Validity(Section):
     methods: dict[str, Fitted] = field(default_factory=dict)
     designs: dict[str, Design] = field(default_factory=dict)
     halves: int = at_least(1)
-    parallel: Parallel = field(default_factory=Parallel)
     replications: int = at_least(2)
-    block: int = at_least(1)
-    cache: str = MISSING

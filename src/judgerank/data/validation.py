@@ -1,0 +1,59 @@
+"""What every set of comparisons must be: labels that differ, and columns of one length with values in range."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.errors import DataError
+from judgerank.data.frames import Rows, refuse_itself
+
+
+def checked(rows: Rows) -> dict[str, AnyArray]:
+    """The columns of rows of comparisons by name, as arrays of their types.
+
+    Raises
+    ------
+    DataError
+        If there are no rows, fewer than two models, a model compared with itself, or values out of range.
+    """
+    size = len(rows.first)
+    if size == 0:
+        raise DataError("there are no comparisons: the set is empty")
+    if len(rows.models) < 2:
+        raise DataError(f"there is only one model, {', '.join(rows.models)!r}: nothing to rank it against")
+    for labels in (rows.models, rows.judges):
+        if len(set(labels)) < len(labels):
+            raise DataError(f"a label is there twice: {max(labels, key=labels.count)!r}")
+    of = {"first": rows.models, "second": rows.models, "judge": rows.judges}
+    index = {name: places(name, getattr(rows, name), size, len(labels)) for name, labels in of.items()}
+    refuse_itself(rows.models, index["first"], index["second"])
+    least, largest = np.finfo(float).tiny, np.finfo(float).max
+    ranges = {"outcome": (0.0, 1.0, "numbers from 0 to 1"), "count": (least, largest, "numbers above zero")}
+    if rows.covariate is not None:
+        ranges["covariate"] = (-largest, largest, "finite numbers")
+    found = {name: numbers(name, getattr(rows, name), size, *limits) for name, limits in ranges.items()}
+    if rows.tied is not None:
+        most = 2 * np.minimum(found["outcome"], 1 - found["outcome"]) + np.finfo(float).eps
+        found["tied"] = numbers("tied", rows.tied, size, 0.0, most, "shares that the outcomes allow")
+    return {**index, **found}
+
+
+def places(name: str, values: IntArray, size: int, below: int) -> NDArray[np.int32]:
+    """A column of places among so many labels, which must be whole numbers, one a row."""
+    index = np.asarray(values)
+    if index.dtype.kind not in "iu" or len(index) != size or index.min() < 0 or index.max() >= below:
+        raise DataError(f"column {name!r} must hold {size} whole numbers below {below}")
+    return index.astype(np.int32, copy=False)
+
+
+def numbers(
+    name: str, values: FloatArray, size: int, low: float, high: float | FloatArray, what: str
+) -> FloatArray:
+    """A column of numbers, which must lie in a range, one a row; `what` says of them what they must be."""
+    column = np.asarray(values, dtype=float)
+    # the negated comparison also catches NaN
+    if len(column) != size or not (column.min() >= low and np.all(column <= high)):
+        raise DataError(f"column {name!r} must hold {size} {what}")
+    return column

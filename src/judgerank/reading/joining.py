@@ -1,0 +1,69 @@
+"""Records of several tables in one, with the remarks that belong to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from judgerank.data.errors import DataError
+from judgerank.data.frames import OUTCOMES
+from judgerank.reading.layouts import Layout, Table
+from judgerank.reading.layouts.names import named_once, on_questions
+from judgerank.reading.layouts.scores import paired
+
+Part = tuple[Layout, Table, pd.DataFrame]  # records in the published columns, and the table they are of
+
+
+def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]]:
+    """All records in one table, scores made into comparisons, and what to know of it."""
+    layouts = [layout for layout, *_ in parts]
+    every, remarks = named_once([frame for *_, frame in parts], names)
+    frames = [frame for frame, layout in zip(every, layouts, strict=True) if not layout.of_scores]
+    scores = [frame for frame, layout in zip(every, layouts, strict=True) if layout.of_scores]
+    remarks += dict.fromkeys(f"Read as {layout.name}. {layout.remark}" for layout in layouts if layout.remark)
+    remarks += [
+        f"{table.label}: {note}" if table.label and len(parts) > 1 else note
+        for layout, table, _ in parts
+        for note in layout.notes(table)
+    ]
+    if scores:
+        made, said = paired(pd.concat(scores, ignore_index=True))
+        frames.append(made)
+        remarks.append(said)
+    frame = frames[0] if len(frames) == 1 else _stacked(frames)
+    remarks += [*on_questions(frame), *_on_order(layouts), *_on_weights(frame)]
+    return frame, remarks
+
+
+def _stacked(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Records of several files, which must agree on having questions and lengths."""
+    for name in ("question_id", "length"):
+        there = {name in frame for frame in frames}
+        if len(there) > 1:
+            raise DataError(f"some of the files have {name!r}, and others do not: rank them apart")
+    frame = pd.concat(frames, ignore_index=True)
+    if "count" in frame:
+        frame["count"] = frame["count"].fillna(1)
+    return frame
+
+
+def _on_order(layouts: Sequence[Layout]) -> Iterator[str]:
+    if len({layout.ordered for layout in layouts}) > 1:
+        without = next(layout.name for layout in layouts if not layout.ordered)
+        yield (
+            f"Some files do not say which model was shown first ({without}), so no order is used in any of them: "
+            "rank the others apart to see position bias."
+        )
+
+
+def _on_weights(frame: pd.DataFrame) -> Iterator[str]:
+    if "outcome" in frame:
+        weighted = pd.to_numeric(frame["outcome"]).dropna()
+        many = int((~weighted.isin(list(OUTCOMES.values()))).sum())
+        yield f"{many} answers are weights between the two models; in shares of answers each is the nearer one's."
+        if many and "question_id" not in frame:
+            yield (
+                "Weights vary less than answers do. Without questions errors are those of answers, and intervals "
+                "mostly too wide (--column question=NAME; a column that numbers the judgments will do)."
+            )

@@ -1,0 +1,89 @@
+"""Schemas of the sections that the paper does not have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from omegaconf import MISSING
+
+from replication.schemas.ranges import above, at_least, within
+from replication.schemas.section import OneSet, RealData, Replicated, Section
+
+
+@dataclass
+class ModelComparison(OneSet):
+    members: list[str] = MISSING
+    shrunk: list[str] = MISSING  # members that are fitted with shrinkage too
+    folds: int = at_least(2)
+    resamples: int = at_least(2)
+
+
+@dataclass
+class Uncertainty(OneSet, Replicated):
+    members: list[str] = MISSING
+    bootstraps: int = at_least(2)
+    replications: int = at_least(0)
+    inner_bootstraps: int = at_least(2)
+    question_sd: list[float] = at_least(0)
+
+
+@dataclass
+class Panel(RealData, Replicated):
+    """Question effects and further blocks on every set, and on simulated data."""
+
+    members: list[str] = MISSING
+    folds: int = at_least(2)
+    draws: int = at_least(2)
+    blocks: list[str] = MISSING
+    answers: str | None = None
+    replications: int = at_least(0)
+    question_sd: list[float] = at_least(0)
+    sizes: dict[str, float] = MISSING
+    block_replications: int = at_least(0)
+
+
+@dataclass
+class Trust(RealData, Replicated):
+    """What would change rankings, and what panels are worth, on every set and on simulated panels."""
+
+    members: list[str] = MISSING
+    most: int = at_least(1)
+    replications: int = at_least(0)
+    draws: int = at_least(1)
+
+
+@dataclass
+class Newcomers(RealData, Replicated):
+    """New models on existing boards, and boards compared."""
+
+    member: str = MISSING
+    replications: int = at_least(0)
+
+
+@dataclass
+class People(Section, Replicated):
+    """A few human votes beside a panel, simulated."""
+
+    level: float = within(0, 1, ends=False)
+    replications: int = at_least(2)
+
+
+@dataclass
+class Soft(Section, Replicated):
+    """Probabilities in place of letters, simulated."""
+
+    level: float = within(0, 1, ends=False)
+    replications: int = at_least(2)
+
+
+@dataclass
+class Adaptive(RealData, Replicated):
+    """Judgments collected by rounds, simulated and played back."""
+
+    rules: list[str] = MISSING
+    false_stops: int = at_least(1)
+    most: int = at_least(1)
+    saved: int = at_least(2)
+    share: float = within(0, 1, ends=False)
+    growth: float = above(1)
+    playbacks: int = at_least(1)

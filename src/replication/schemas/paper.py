@@ -1,0 +1,127 @@
+"""Schemas of the sections of the paper on judgments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from omegaconf import MISSING
+
+from judgerank.collecting.wording import PAIRWISE
+from replication.schemas.dataset import Dataset, Surrogate
+from replication.schemas.ranges import above, at_least, each, within
+from replication.schemas.section import OneSet, RealData, Replicated, Section
+
+
+@dataclass
+class BenchmarkAlignment(RealData):
+    ratings: str | None = MISSING
+    votes: dict[str, Dataset] = field(default_factory=dict)  # people's, by the set they are held against
+
+
+@dataclass
+class Search:
+    """Settings of Algorithm 1 to try, each with the others as published."""
+
+    length: int = at_least(1)
+    random_starts: int = at_least(0)
+    steps: list[list[float]] = above(0)
+    epsilon: list[float] = above(0)
+    answers: list[str] = MISSING  # of `replication.stopping.ANSWERS`
+
+
+@dataclass
+class JudgeReliability(RealData):
+    prompt: dict[str, Any] = field(default_factory=PAIRWISE.copy)  # what `judgerank collect` sends
+    path_length: int = at_least(1)
+    search: Search = field(default_factory=Search)
+    one_model: list[str] = MISSING
+    fewest_shared: int = at_least(1)
+
+
+@dataclass
+class Stepped:
+    """What may differ between runs of Algorithm 1."""
+
+    step_scores: float = above(0)
+    step_judges: float = above(0)
+    epsilon: float = above(0)
+
+
+@dataclass
+class UnstatedSettings(Section):
+    level: float = within(0, 1, ends=False)
+    surrogate: Surrogate = MISSING
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    most_left_out: int = at_least(0)
+    swapped: list[list[str]] = MISSING
+    sizes: dict[str, list[int]] = at_least(1)
+    seeds: list[int] = at_least(0)
+    algorithms: list[Stepped] = MISSING
+    stops: list[int] = at_least(1)
+    ranking_stops: list[int] = at_least(1)
+    turned: int = at_least(1)
+
+
+@dataclass
+class LengthCovariate(OneSet):
+    curves: list[str] | None = MISSING
+    adam_iterations: int = at_least(1)
+
+
+@dataclass
+class Resampled(OneSet, Replicated):
+    """A section that refits random parts of a set."""
+
+    repeats: int = at_least(1)
+    paper_repeats: int = at_least(1)
+
+
+@dataclass
+class SubsamplingEfficiency(Resampled):
+    n_judges: list[int] = at_least(1)
+    n_comparisons: list[int] = at_least(1)
+
+
+@dataclass
+class MixedJudges(Resampled):
+    pool: list[str] = MISSING
+    n_weak: int = at_least(1)
+    n_strong: int = at_least(1)
+    panel: int = at_least(1)
+    n_comparisons: int = at_least(1)
+
+
+class Redraw(Enum):
+    """Where the comparisons of a thinned design come from."""
+
+    resample = "resample"
+    subset = "subset"
+    simulate = "simulate"
+
+
+class Tree(Enum):
+    """How a random spanning tree is drawn."""
+
+    weights = "weights"
+    uniform = "uniform"
+
+
+@dataclass
+class Designs:
+    """Designs of Table A.9 to search: every choice out of these lists."""
+
+    redraws: list[Redraw] = MISSING
+    trees: list[Tree] = MISSING
+    budgets: list[int] = at_least(1)
+    stops: list[int] = at_least(1)
+
+
+@dataclass
+class Sparsity(Resampled):
+    trees: list[int] = at_least(1)
+    redraw: list[Redraw] = MISSING
+    designs: dict[str, Any] = each(Designs)
+    design_tables: int = at_least(2)
+    found_tables: int = at_least(2)

@@ -1,0 +1,78 @@
+"""Schemas of the commands that check and show the sections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from omegaconf import MISSING
+
+from replication.schemas.ranges import at_least, within
+from replication.schemas.section import Parallel, RealData, Section
+
+
+@dataclass
+class Audit(Section):
+    pages: list[str] = MISSING
+    accept_falls: bool = False
+    codecheck: str = MISSING
+    articles: str = MISSING
+
+
+@dataclass
+class Smoke(Section):
+    """Every section small, and the page of them."""
+
+    stored: str = MISSING
+    workers: int = at_least(1)
+    sections: dict[str, list[str]] = MISSING
+    monte_carlo: list[str] = MISSING
+
+
+@dataclass
+class Verified:
+    """How a section is verified: settings for that, axes that are sampled, tables that follow from others."""
+
+    overrides: list[str] = field(default_factory=list)
+    axes: list[str] = field(default_factory=list)
+    without: list[str] = field(default_factory=list)
+    optional: list[str] = field(default_factory=list)  # tables that are there if a source is within reach
+
+
+@dataclass
+class Verify:
+    """The stored results recomputed, or a sample of them."""
+
+    results: str = MISSING
+    figures: str = MISSING
+    only: list[str] | None = MISSING
+    datasets: list[str] | None = MISSING
+    sample: int | None = at_least(1)
+    seed: int | None = at_least(0)
+    recompute: bool = MISSING
+    parallel: Parallel = field(default_factory=Parallel)
+    shown: int = at_least(0)
+    overrides: list[str] = MISSING
+    sections: dict[str, Verified] = field(default_factory=dict)
+
+
+@dataclass
+class Kernels:
+    """Small sections and tests under several kernels of the same libraries."""
+
+    short: bool = MISSING
+    tests: list[str] = MISSING
+    settings: dict[str, dict[str, str]] = MISSING
+    sections: dict[str, list[str]] = MISSING
+    replicated: list[str] = MISSING  # sections that keep replications
+    short_settings: list[str] = MISSING
+    short_sections: list[str] = MISSING
+    shown: int = at_least(0)
+
+
+@dataclass
+class Bench(RealData):
+    study_share: float = within(0, 1)
+    engine_rows: int = at_least(0)
+    engine_memory: str = MISSING
+    blocks: list[str] = MISSING
+    answers: str | None = None
