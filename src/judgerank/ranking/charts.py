@@ -106,7 +106,7 @@ def _judges(judges: pd.DataFrame, level: float) -> Chart:
     tooltip = [alt.Tooltip(f"{name}:N") for name in texts]
     tooltip += [alt.Tooltip(f"{name}:Q", format=".4~g") for name in numbers]
     base = alt.Chart(_inline(rows[["line", *columns]]))
-    axis = alt.Axis(title="discrimination (geometric mean one)")
+    axis = alt.Axis(title="discrimination")
     ends = rows["high_discrimination"].clip(upper=WIDEST * rows["discrimination"].max())
     reach = float(np.nanmax([*ends, rows["discrimination"].max()]))  # one far end leaves the others seen
     scale = alt.Scale(domain=[0, reach], nice=True)

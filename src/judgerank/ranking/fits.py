@@ -46,7 +46,7 @@ def ranked_part(judgments: Judgments, name: str | Model, settings: Settings) -> 
     refit = partial(fitted_member, replace(comparisons, columns=None), solver=settings.solver)
     fitted = refit(name) if found is None else found.member
     if found is None and "question_id" in judgments.frame:
-        fitted = replace(fitted, question=judgments.question)
+        fitted = replace(fitted, question=judgments.question, question_keys=judgments.question_keys)
     estimates = found if found is not None and is_usable(found) else fitted
     if judgments.ordered:
         test = remarks.leaning(estimates, refit, level)

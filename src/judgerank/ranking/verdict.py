@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.listing import listed
+from judgerank.fits.standings import win_probability
 from judgerank.ranking import panel
 from judgerank.ranking.record import Record
 from judgerank.ranking.remarks import counted
@@ -39,7 +40,7 @@ def _largest(table: pd.DataFrame) -> pd.DataFrame:
 
 def _first(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> Told:
     best, second = board.iloc[0], board.iloc[1]
-    chance = float(ranking.fitted.win_probability(np.array(best["score"] - second["score"])))
+    chance = float(win_probability(ranking.fitted, np.array(best["score"] - second["score"])))
     told = (
         f"{best['model']} is first. A judge of this panel prefers it to {second['model']}, the second, with "
         f"probability {chance:.2f}."

@@ -12,7 +12,8 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import has_errors
 from judgerank.model.members import Model
-from judgerank.order.pairs import at_best_known_scale, standardised
+from judgerank.order.pairs import standardised
+from judgerank.order.scale import scale_of
 from judgerank.ranking.choices import EFFECTS, Settings
 from judgerank.ranking.remarks import p_of
 
@@ -97,6 +98,5 @@ def _without(found: Fit) -> Fit:
 
 
 def _errors(fitted: Fit) -> FloatArray:
-    s = fitted.scores.to_numpy()
-    covariance = at_best_known_scale(s, fitted.covariance, fitted.n_free_discriminations)
-    return np.sqrt(np.diag(standardised(s, covariance)[1]))
+    scale = scale_of(fitted)
+    return np.sqrt(np.diag(standardised(scale.scores, scale.covariance(fitted.covariance))[1]))
