@@ -23,61 +23,11 @@ from judgerank.data.arrays import BoolArray, FloatArray, ObjectArray
 from judgerank.data.cache import remembered
 from judgerank.data.connectivity import components
 from judgerank.data.errors import NoIntervalError
-from judgerank.engine.information import zero_sum_basis
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wald
 from judgerank.order.many import tests_of_equality
 from judgerank.order.ranges import quantile_of_largest
 from judgerank.order.scale import scale_of
-
-
-# variances of log-discriminations that count as none: beside the largest, and by themselves
-RELATIVE, EXACT = 1e-13, 1e-20
-
-
-def best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
-    """Map from (s, alpha, ...) to the scores when the best-known mean discrimination is held at one, shape (N, D).
-
-    Any weights w that sum to one give a normalisation prod gamma_k^{w_k} = 1, under which ds becomes
-    ds + s w' dalpha. Of these, the one whose scale s' ds / s's varies least: its weights are the regression of the
-    scale on the log-discriminations.
-
-    Parameters
-    ----------
-    scores : float array, shape (N,)
-    covariance : float array, shape (D, D)
-        Of (s, alpha, ...), scores and log-discriminations summing to zero.
-    n_judges : int
-        Size of the second block.
-    """
-    n = len(scores)
-    to_scores = np.eye(n, len(covariance))
-    weights = best_known_weights(scores, covariance, n_judges)
-    to_scores[:, n : n + n_judges] = np.outer(scores, weights)
-    return to_scores
-
-
-def best_known_weights(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
-    """The w of `best_known_scale` less their mean, which does not matter as log-discriminations sum to zero.
-
-    Parameters are those of `best_known_scale`; float array, shape (K,).
-    """
-    if n_judges < 2:
-        return np.zeros(n_judges)
-    basis, n = zero_sum_basis(n_judges), len(scores)
-    judges = slice(n, n + n_judges)
-    alpha = basis.T @ covariance[judges, judges] @ basis
-    # singular with fewer clusters than judges, or where judges answer as one: what is left there is rounding
-    most = max(float(np.abs(alpha).max()), np.finfo(float).tiny)
-    inverse = np.linalg.pinv(alpha, rcond=max(RELATIVE, EXACT / most), hermitian=True)
-    weights = -inverse @ (basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
-    return np.asarray(basis @ weights)
-
-
-def at_best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
-    """Covariance of the scores on the scale of `best_known_scale`, shape (N, N)."""
-    to_scores = best_known_scale(scores, covariance, n_judges)
-    return to_scores @ covariance @ to_scores.T
 
 
 def standardised(scores: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
