@@ -77,11 +77,14 @@ class Questions:
         return cluster_gradients(onto(raw, at.comparisons), at.model, at.solution.parameters, board.known_question)
 
     def variance(self, old: FloatArray, new: FloatArray) -> FloatArray:
-        """Of the sum of what all questions add on either board, shape (Q, M) each; shape (M,)."""
+        """Of the sum of what all questions add on either board, shape (Q, M) each; shape (M,).
+
+        About their mean: the sum is what is tested, and should not be part of its own error.
+        """
         total = np.zeros((self.many, old.shape[1]))
         for place, told in zip(self.places, (old, new), strict=True):
             total[place] += told
-        return np.asarray((total**2).sum(axis=0) * self.many / (self.many - 1))
+        return np.asarray(total.var(axis=0, ddof=1) * self.many)
 
 
 def _keys(board: Fit) -> np.ndarray | None:

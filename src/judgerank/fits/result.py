@@ -17,6 +17,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
+from judgerank.fits.standings import leaderboard
 from judgerank.fits.testing import BlockTest, tested
 from judgerank.model.kinds.category import in_category
 from judgerank.order.pairs import Order
@@ -193,6 +194,16 @@ class Fit(Fitted):
 
     def _repr_html_(self) -> str:
         return presentation.html(self)
+
+    def leaderboard(self, level: float = 0.95) -> pd.DataFrame:
+        """The standing of every model as reported, best first (`judgerank.fits.standings.leaderboard`).
+
+        Raises
+        ------
+        ConfigError
+            If the level is not between 0 and 1.
+        """
+        return leaderboard(self, level)
 
     def plot(self, level: float = 0.95) -> Figure:
         """The leaderboard: scores and ranks with their intervals, best on top. It takes the extra ``plot``.

@@ -18,6 +18,7 @@ from replication.auditing.reviewing import numbers_claimed, words_claimed
 from replication.auditing.shown_figures import figures_page
 from replication.auditing.shown_numbers import with_numbers
 from replication.auditing.shown_panel import blocks_table, found_table, grid, panel_table, question_coverage_table
+from replication.auditing.shown_scale import boards_table, scale_table, useless_table
 from replication.auditing.shown_times import times_table, whole_runs
 from replication.auditing.shown_trust import (
     calibration_table,
@@ -261,6 +262,7 @@ def _over_orders(row: pd.Series) -> str:
 BLOCKS = {
     "blocks": blocks_table,
     "blocks found": found_table,
+    "boards": boards_table,
     "calibration": calibration_table,
     "compared": compared_table,
     "checks": checks_table,
@@ -275,6 +277,7 @@ BLOCKS = {
     "people": people_table,
     "placed": placed_table,
     "question coverage": question_coverage_table,
+    "scale": scale_table,
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,
     "slots": slots_table,
@@ -283,6 +286,7 @@ BLOCKS = {
     "whole runs": whole_runs,
     "torture": torture_table,
     "uncertainty": uncertainty_table,
+    "useless": useless_table,
 }
 
 

@@ -242,6 +242,20 @@ class Newcomers(RealData):
 
 
 @dataclass
+class Scale(RealData):
+    """The reported scale of scores, and boards compared on it."""
+
+    parallel: Parallel = field(default_factory=Parallel)
+    member: str = MISSING
+    least: float = within(0, 1)
+    n_comparisons: list[int] = at_least(1)
+    replications: int = at_least(2)
+    boards: int = at_least(2)
+    block: int = at_least(1)
+    cache: str = MISSING
+
+
+@dataclass
 class People(Section):
     """A few human votes beside a panel, simulated."""
 
