@@ -15,11 +15,15 @@ from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
 from judgerank.inference.wald import normal_quantile
+from judgerank.order.scale import scale_by, weights_of
+from judgerank.planning.panels import Panel
 from replication.replicate import Record
 
 SCORES = np.linspace(1.05, -1.05, 8)  # of the board's models, on average zero
 NEWCOMER = 0.3
 DISCRIMINATION = np.exp(np.linspace(-0.5, 0.5, 5))
+TRUE_PANEL = Panel.of(*({str(i): value for i, value in enumerate(x)} for x in (SCORES, DISCRIMINATION)))
+UNIT = TRUE_PANEL.scale.factor  # of reported scores, at the truth
 # settings by name: the board's comparisons, the newcomer's, and the log-odds by which the first judge favours it
 PLACED: dict[str, tuple[int, int, float]] = {
     "large board": (4000, 300, 0.0),
@@ -39,7 +43,7 @@ def left_out_and_placed(judgments: Judgments, member: str, level: float) -> pd.D
     """Every model of a set taken off the board of the others and placed on it, beside the fit of all.
 
     ``dataset, model, comparisons, rank_all, rank_placed, score_all, placed, refit, standard_error, own_error,
-    moved, partial, why``. Scores are on the scale on which the others' mean is zero.
+    moved, partial, why``. Scores are on the scale of the board without the model, whose mean is zero.
     """
     c, rows = judgments.comparisons, []
     whole = fit(c, member)
@@ -47,9 +51,10 @@ def left_out_and_placed(judgments: Judgments, member: str, level: float) -> pd.D
         mine = (c.first == number) | (c.second == number)
         row: dict[str, Any] = {"dataset": judgments.name, "model": model, "rank_all": whole.ranks[model]}
         others = [name for name in c.models if name != model]
-        row["score_all"] = whole.scores[model] - whole.scores[others].mean()
         try:
             board = fit(_without(c, number, ~mine), member)
+            unit = scale_by(whole, weights_of(board)).factor
+            row["score_all"] = unit * (whole.scores[model] - whole.scores[others].mean())
             placed = place(board, c.take(np.flatnonzero(mine)), judgments.question[mine], level)
         except JudgerankError as error:
             rows.append(row | {"why": str(error)})
@@ -93,11 +98,11 @@ def placed_once(settings: dict, rng: np.random.Generator) -> Record:
     new = drawn(rng, np.r_[SCORES, NEWCOMER], settings["own"], True, settings["favour"])
     placed = place(board, new, level=settings["level"])
     row, z = placed.newcomers.iloc[0], normal_quantile(settings["level"])
-    off = abs(row["score"] - NEWCOMER)
+    off = abs(row["score"] - UNIT * NEWCOMER)
     pairs = placed.differences.set_index("model")
-    true = NEWCOMER - pd.Series(SCORES, board.comparisons.models)[pairs.index]
+    true = UNIT * (NEWCOMER - pd.Series(SCORES, board.comparisons.models)[pairs.index])
     return {
-        "covered": float(row["low"] <= NEWCOMER <= row["high"]),
+        "covered": float(row["low"] <= UNIT * NEWCOMER <= row["high"]),
         "covered_own": float(off <= z * row["own_error"]),
         "pairs_covered": float(((pairs["low"] <= true) & (true <= pairs["high"])).mean()),
         "beside_refit": float(abs(row["score"] - row["refit"]) / row["standard_error"]),

@@ -11,7 +11,9 @@ from judgerank.boards.placing import anchored
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.sums import evaluate
 from judgerank.fits.loading import about
-from replication.boards import NEWCOMER, SCORES, drawn
+from judgerank.fits.standings import leaderboard
+from judgerank.order.scale import scale_by, scale_of, weights_of
+from replication.boards import NEWCOMER, SCORES, UNIT, drawn
 
 
 def board_and_new(seed, board=1500, own=300, favour=0.0, member="judge_aware"):
@@ -61,7 +63,7 @@ def test_the_boards_uncertainty_is_that_of_redrawn_boards():
     for _ in range(80):
         held = anchored(fit(drawn(rng, SCORES, 500), "judge_aware"), new)
         placed.append(held.scores.iloc[0])
-        said.append(held.covariance[-1, -1] - held.own[0] ** 2)
+        said.append(held.reported[-1, -1] - (scale_of(held.board).factor * held.own[0]) ** 2)
     assert truth.converged
     ratio = np.var(placed, ddof=1) / np.mean(said)
     assert 0.6 < ratio < 1.6  # 80 draws know a variance to a sixth
@@ -72,7 +74,7 @@ def test_intervals_hold_and_warnings_are_as_rare_as_said():
     for seed in range(60):
         placed = place(*board_and_new(seed, 800, 300), level=level)
         row = placed.newcomers.iloc[0]
-        held.append(row["low"] <= NEWCOMER <= row["high"])
+        held.append(row["low"] <= UNIT * NEWCOMER <= row["high"])
         warned.append(bool(placed.moved))
         partial.append(bool(placed.partial))
     assert np.mean(held) > 0.86  # below that once in 2,000 times
@@ -93,8 +95,9 @@ def test_models_that_move_are_named():
     placed = place(fitted, drawn(rng, np.r_[turned, NEWCOMER], 3000, True))
     assert placed.moved
     row = placed.moves.set_index("model").loc[placed.moved[0]]
+    on_board = placed.refit.scores - placed.refit.scores[list(fitted.scores.index)].mean()
     assert row["after"] == pytest.approx(
-        placed.refit.scores[placed.moved[0]] - placed.refit.scores[list(fitted.scores.index)].mean()
+        scale_by(placed.refit, weights_of(fitted)).factor * on_board[placed.moved[0]]
     )
 
 
@@ -140,6 +143,30 @@ def test_questions_widen_the_newcomers_error():
     assert by.own[0] == pytest.approx(apart.own[0] * np.sqrt(many), rel=0.1)
 
 
+def test_one_model_has_one_number_on_its_board_placed_refitted_and_ranked():
+    fitted, new = board_and_new(16, 3000, 1500)
+    placed = place(fitted, new)
+    board = leaderboard(fitted, 0.95).set_index("model")["score"]
+    moves = placed.moves.set_index("model")
+    np.testing.assert_allclose(moves["before"][board.index], board)  # as the board's page prints them
+    whole = fit(fitted.comparisons.extended(new.to_frame()), "judge_aware")
+    ranked = leaderboard(whole, 0.95).set_index("model")["score"]
+    ranked -= ranked[board.index].mean()
+    row = placed.newcomers.iloc[0]
+    assert row["refit"] == pytest.approx(ranked["m8"], rel=0.02)
+    assert row["score"] == pytest.approx(ranked["m8"], abs=row["standard_error"])
+    np.testing.assert_allclose(moves["after"][board.index], ranked[board.index], rtol=0.02)
+
+
+def test_a_useless_judge_moves_no_printed_score():
+    fitted, _ = board_and_new(17, 3000)
+    coin = drawn(np.random.default_rng(17), 0 * SCORES, 2500).to_frame().assign(judge_model="coin")
+    other = fit(Comparisons.from_frame(pd.concat([fitted.known_raw.to_frame(), coin])), "judge_aware")
+    one, same = (leaderboard(each, 0.95).set_index("model")["score"] for each in (fitted, other))
+    np.testing.assert_allclose(same[one.index], one, atol=0.05 * one.std())
+    assert not compare(fitted, other).moved
+
+
 # boards compared
 
 
@@ -169,18 +196,50 @@ def test_scales_and_models_that_only_one_has_do_not_matter():
     new = fit(replace(weak, judges=tuple(f"n{k}" for k in range(5))), "judge_aware")
     found = compare(old, new)
     assert found.judges == (rows.judges, new.comparisons.judges) and found.models == ((), ())
-    scores = found.moves[["old", "new"]].to_numpy()
-    np.testing.assert_allclose(scores.std(axis=0), 1.0)
-    assert not found.moved
+    assert found.moves["change"].mean() == pytest.approx(0, abs=1e-12) and not found.moved
     fewer = fit(
         Comparisons.from_frame(rows.to_frame().query("model_a != 'm0' and model_b != 'm0'")), "judge_aware"
     )
     found = compare(old, fewer)
     assert found.models == (("m0",), ()) and len(found.moves) == 7
-    with pytest.raises(DataError, match="share 2 models"):
-        compare(
-            old, fit(Comparisons.from_frame(rows.to_frame().query("model_a < 'm2' and model_b < 'm2'")), "btl")
-        )
+    two = rows.to_frame().query("model_a < 'm2' and model_b < 'm2'").replace("m0", "x")
+    with pytest.raises(DataError, match="share 1 models"):
+        compare(old, fit(Comparisons.from_frame(two), "btl"))
+
+
+def test_old_scores_are_those_of_the_old_board_and_new_ones_are_on_its_scale():
+    rng = np.random.default_rng(18)
+    old, new = (fit(drawn(rng, SCORES, 1500), "judge_aware") for _ in range(2))
+    moves = compare(old, new).moves.set_index("model")
+    board = leaderboard(old, 0.95).set_index("model")["score"]
+    np.testing.assert_allclose(moves["old"][board.index], board)
+    unit = scale_by(new, weights_of(old)).factor
+    np.testing.assert_allclose(moves["new"][new.scores.index], unit * new.scores)
+
+
+def test_questions_that_two_boards_share_cancel():
+    """Errors of a grown board: by questions of one comparison each, and by what is known of independent ones."""
+    rng = np.random.default_rng(19)
+    rows = drawn(rng, SCORES, 1600)
+    first = rows.take(np.arange(1200))
+
+    def by_question(c, start=0):
+        return fit(c, "judge_aware", question=start + np.arange(len(c)), cluster="question")
+
+    apart = compare(fit(first, "judge_aware"), fit(rows, "judge_aware")).moves["standard_error"]
+    shared = compare(by_question(first), by_question(rows)).moves["standard_error"]
+    others = compare(by_question(first, 5000), by_question(rows)).moves["standard_error"]
+    assert abs((shared / apart).mean() - 1) < 0.15
+    assert (others > 1.5 * shared).all()
+
+
+def test_a_model_that_moved_is_found_and_no_other():
+    rng = np.random.default_rng(20)
+    old = fit(drawn(rng, SCORES, 4000), "judge_aware")
+    new = fit(drawn(rng, SCORES + 0.8 * (np.arange(8) == 2), 4000), "judge_aware")
+    assert "m2" in compare(old, new).moved
+    moves = compare(old, new).moves
+    assert moves["model"][moves["change"].idxmax()] == "m2"
 
 
 def test_what_a_fit_is_about_is_kept_with_it(tmp_path):

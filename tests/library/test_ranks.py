@@ -33,44 +33,6 @@ def fitted(raw) -> Fit:
     return fit(raw)
 
 
-# scale
-
-
-def under(weights: np.ndarray, scores: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Covariance of scores normalised by prod gamma^weights = 1."""
-    to_scores = np.hstack([np.eye(N), np.outer(scores, weights)])
-    return to_scores @ covariance[: N + K, : N + K] @ to_scores.T
-
-
-def test_no_other_weights_leave_the_scale_less_uncertain(fitted):
-    s, rng = fitted.scores.to_numpy(), np.random.default_rng(0)
-    best = s @ ranks.at_best_known_scale(s, fitted.covariance, K) @ s
-    others = [s @ under(w / w.sum(), s, fitted.covariance) @ s for w in rng.dirichlet(np.ones(K), 200)]
-    assert best <= min(others)
-    assert best < 0.8 * (s @ fitted.covariance[:N, :N] @ s)  # the geometric mean is not the best
-
-
-def test_the_best_known_scale_does_not_hang_on_the_normalisation(fitted):
-    s = fitted.scores.to_numpy()
-    first = np.eye(K)[0]  # gamma_1 = 1 instead: ds' = ds + s dalpha_1, dalpha' = dalpha - dalpha_1
-    change = np.block(
-        [[np.eye(N), np.outer(s, first)], [np.zeros((K, N)), np.eye(K) - np.outer(np.ones(K), first)]]
-    )
-    changed = change @ fitted.covariance @ change.T
-    alpha, shared = changed[N:, N:], changed[:N, N:]
-    v = -np.linalg.pinv(alpha, hermitian=True) @ shared.T @ s / (s @ s)
-    to_scores = np.hstack([np.eye(N), np.outer(s, v)])
-    assert_allclose(
-        to_scores @ changed @ to_scores.T, ranks.at_best_known_scale(s, fitted.covariance, K), rtol=1e-8
-    )
-
-
-def test_one_judge_and_btl_have_no_other_scale(raw, fitted):
-    unweighted = fit(raw, "btl")
-    own = ranks.at_best_known_scale(unweighted.scores.to_numpy(), unweighted.covariance, 0)
-    assert_allclose(own, unweighted.covariance)
-
-
 # pairs
 
 

@@ -52,7 +52,7 @@ def test_two_boards_are_held_against_each_other(folder):
     assert "Models new: cedar." in done.stdout and "Judges are the same." in done.stdout
     assert "Files are others." in done.stdout
     same = judgerank("diff", folder / "all.npz", folder / "all.npz").stdout
-    assert "Both are of the same comparisons." in same and "No model moved" in same and "prompt: v2." in same
+    assert "Both boards have the same comparisons." in same and "No model moved" in same and "prompt: v2." in same
 
 
 def test_what_is_no_board_is_refused(folder, tmp_path):

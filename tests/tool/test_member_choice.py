@@ -12,7 +12,8 @@ from judgerank import Comparisons, fit, rank
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import MODELS
 from judgerank.model.simulate import generator
-from judgerank.order.pairs import at_best_known_scale, standardised
+from judgerank.order.pairs import standardised
+from judgerank.order.scale import scale_of
 from judgerank.ranking.default_member import DEFAULT
 from judgerank.ranking.studies import prediction
 from judgerank.ranking.studies.prediction import FOLDS, compared, held_out, mean_of, sample_of
@@ -245,9 +246,8 @@ def leaning_slightly(seed: int) -> Comparisons:
 def share_held(data: Comparisons, name: str) -> float:
     """Share of the 95% intervals of standardised scores that hold."""
     fitted = fit(data, name)
-    s = fitted.scores.to_numpy()
-    v = at_best_known_scale(s, fitted.covariance, fitted.n_free_discriminations)
-    shape, covariance = standardised(s, v)
+    scale = scale_of(fitted)
+    shape, covariance = standardised(scale.scores, scale.covariance(fitted.covariance))
     inside = np.abs(shape - TRUE / TRUE.std()) <= normal_quantile(0.95) * np.sqrt(np.diag(covariance))
     return float(inside.mean())
 

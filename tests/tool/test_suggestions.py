@@ -10,7 +10,8 @@ from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.engine.information import covariance
 from judgerank.inference.wald import normal_quantile
-from judgerank.order.pairs import best_known_scale, pairwise
+from judgerank.order.pairs import pairwise
+from judgerank.order.scale import scale_of
 from judgerank.ranking.first_links import first_links
 from judgerank.ranking.studies.next_comparisons import CHANCE, next_comparisons
 
@@ -72,7 +73,7 @@ def test_picks_are_those_of_computing_every_candidate_again(member, simulated):
     theta = np.r_[at.scores, at.judges.ravel()]
     n_judges = 0 if member == "btl" else K
     rows = list(zip(cells.first, cells.second, cells.judge, cells.count, strict=True))
-    to_scores = best_known_scale(at.scores, fitted.covariance, fitted.n_free_discriminations)
+    to_scores = scale_of(fitted).to_scores
     reach = 2 * normal_quantile(0.9)
 
     pairs = pairwise(fitted, 0.9)
@@ -117,10 +118,10 @@ def test_the_comparisons_that_separate_a_pair_do_so_as_often_as_said(simulated):
     steps = int((~pairs["separated"]).sum())
     seen = plan.dropna(subset="to_separate").drop_duplicates(["first", "second"])
     assert len(seen) > 0
-    at, theta = fitted.solution.parameters, np.r_[fitted.scores, fitted.solution.parameters.judges.ravel()]
+    theta = np.r_[fitted.scores, fitted.solution.parameters.judges.ravel()]
     cells, models = fitted.comparisons, list(fitted.comparisons.models)
     old = list(zip(cells.first, cells.second, cells.judge, cells.count, strict=True))
-    to_scores = best_known_scale(at.scores, fitted.covariance, K)
+    scores, to_scores = scale_of(fitted).scores, scale_of(fitted).to_scores
     critical = NormalDist().inv_cdf(1 - 0.05 / steps / 2)
     for row in seen.itertuples():
         i, j = models.index(row.first), models.index(row.second)
@@ -129,7 +130,7 @@ def test_the_comparisons_that_separate_a_pair_do_so_as_often_as_said(simulated):
             added = [(i, j, k, number / K) for k in range(K)]
             v = to_scores @ covariance(information([*old, *added], theta, "judge_aware"), N, K) @ to_scores.T
             error = np.sqrt(v[i, i] + v[j, j] - 2 * v[i, j])
-            chances.append(NormalDist().cdf(abs(at.scores[i] - at.scores[j]) / error - critical))
+            chances.append(NormalDist().cdf(abs(scores[i] - scores[j]) / error - critical))
         assert chances[0] < CHANCE <= chances[1] + 1e-9
         assert chances[1] < CHANCE + 0.01
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.fits.result import Fit
-from judgerank.order.pairs import best_known_scale
+from judgerank.order.scale import scale_of
 from judgerank.ranking.candidates import Candidates
 
 CHUNKS = 20  # a round is chosen in so many parts, each seeing those before it as collected
@@ -103,8 +103,8 @@ def by_information(
 
 def open_aim(result: Fit, pairs: IntArray) -> FloatArray:
     """Contrasts of pairs of models, each over the size that it has or may have, shape (D, P)."""
-    scores, v = result.scores.to_numpy(), result.covariance
-    to_scores = best_known_scale(scores, v, result.n_free_discriminations)
+    scale, v = scale_of(result), result.covariance
+    scores, to_scores = scale.scores, scale.to_scores
     i, j = pairs
     c = to_scores[i] - to_scores[j]
     variance = np.einsum("pa,ab,pb->p", c, v, c)
@@ -114,9 +114,7 @@ def open_aim(result: Fit, pairs: IntArray) -> FloatArray:
 
 def all_scores(result: Fit) -> FloatArray:
     """All scores as contrasts, shape (D, N)."""
-    aim: FloatArray = best_known_scale(
-        result.scores.to_numpy(), result.covariance, result.n_free_discriminations
-    ).T
+    aim: FloatArray = scale_of(result).to_scores.T
     return aim
 
 

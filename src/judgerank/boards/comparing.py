@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from judgerank.boards.change import change_of
 from judgerank.boards.placing import two_sided
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
@@ -14,7 +15,7 @@ from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
 from judgerank.fits.resuming import contain
 from judgerank.inference.wald import require_level
-from judgerank.order.pairs import holm, standardised
+from judgerank.order.pairs import holm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,7 +26,8 @@ class Difference(Shown):
     ----------
     moves : DataFrame
         ``model, rank_old, rank_new, old, new, change, standard_error, p_value, p_holm`` of the models on both, by
-        rank on the new one. Ranks and scores are among these; scores have mean zero and standard deviation one.
+        rank on the new one. Ranks are among these. Old scores are as the old board reports them, new ones on its
+        scale and with the same mean over these models.
     models, judges : tuple of tuple of str
         Those that only the old one has, and those that only the new one has.
     members : tuple of str
@@ -60,10 +62,10 @@ class Difference(Shown):
 def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     """Hold two fits against each other, on the models that both have.
 
-    Scores are standardised, so that neither scale matters. Comparisons of one fit that are all behind the other
-    make their difference smaller: its variance is then that of the smaller fit less that of the larger (Hausman,
-    1978), and at least the share of it that the further comparisons make up. Otherwise the two are taken as
-    independent, and if they share comparisons the p-values are too large, not too small.
+    The new board's scores are put on the old board's scale by its weights of the judges (`judgerank.order.scale`),
+    and shifted to the same mean over these models. The standard error is that of the change; the p-value is of a
+    test that keeps its level where models are nearly equal (`judgerank.boards.change`). Both allow for what the
+    boards share, judgments or questions.
 
     Parameters
     ----------
@@ -73,7 +75,7 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     Raises
     ------
     DataError
-        If they share fewer than three models: two standardised scores cannot move.
+        If they share fewer than two models.
     NoIntervalError
         If one of them has no covariance.
     ConfigError
@@ -81,50 +83,25 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     """
     require_level(level)
     shared = [model for model in old.comparisons.models if model in new.comparisons.models]
-    if len(shared) < 3:
-        raise DataError(f"the two boards share {len(shared)} models, and this takes three or more")
-    (one, v_one), (other, v_other) = (_on(shared, each) for each in (old, new))
+    if len(shared) < 2:
+        raise DataError(f"the two boards share {len(shared)} models, and this takes two or more")
     relation = _relation(old, new)
-    sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
-    variance = _variance(np.diag(v_one), np.diag(v_other), sizes, relation)
-    change, error = other - one, np.sqrt(variance)
-    known = error > 0
-    z = np.divide(change, error, out=np.zeros_like(change), where=known)
-    p = np.where(known, two_sided(z, min(old.degrees_of_freedom, new.degrees_of_freedom)), 1.0)
-    ranks = {f"rank_{name}": _ranks(values) for name, values in (("old", one), ("new", other))}
-    columns = {"old": one, "new": other, "change": change, "standard_error": error, "p_value": p}
-    frame = pd.DataFrame({"model": shared, **ranks, **columns, "p_holm": holm(p)})
+    found = change_of(old, new, shared, relation)
+    p = two_sided(found.statistic, found.degrees_of_freedom)
+    ranks = {f"rank_{name}": _ranks(values) for name, values in (("old", found.old), ("new", found.new))}
+    columns = {"old": found.old, "new": found.new, "change": found.new - found.old}
+    columns |= {"standard_error": found.error, "p_value": p, "p_holm": holm(p)}
+    moves = pd.DataFrame({"model": shared, **ranks, **columns}).sort_values("rank_new", ignore_index=True)
     models, judges = (
         _apart(getattr(old.comparisons, x), getattr(new.comparisons, x)) for x in ("models", "judges")
     )
-    members = old.model.name, new.model.name
-    moves = frame.sort_values("rank_new", ignore_index=True)
-    return Difference(moves, models, judges, members, sizes, relation, level)
-
-
-def _on(shared: list[str], fitted: Fit) -> tuple[FloatArray, FloatArray]:
-    """Standardised scores of some models, and their covariance."""
-    places = [fitted.comparisons.models.index(model) for model in shared]
-    centre = np.eye(len(places)) - 1 / len(places)
-    scores = centre @ fitted.scores.to_numpy()[places]
-    if not scores.any():
-        raise DataError("all models that the boards share have one score")
-    return standardised(scores, centre @ fitted.covariance[np.ix_(places, places)] @ centre)
+    sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
+    return Difference(moves, models, judges, (old.model.name, new.model.name), sizes, relation, level)
 
 
 def _relation(old: Fit, new: Fit) -> str:
     more, fewer = contain(new.comparisons, old.comparisons), contain(old.comparisons, new.comparisons)
     return "same" if more and fewer else "more" if more else "fewer" if fewer else "other"
-
-
-def _variance(old: FloatArray, new: FloatArray, sizes: tuple[float, float], relation: str) -> FloatArray:
-    """Of the change of every model."""
-    if relation == "same":
-        return np.zeros(len(old))
-    if relation == "other":
-        return old + new
-    small, large = (old, new) if relation == "more" else (new, old)
-    return np.maximum(small - large, small * (1 - min(sizes) / max(sizes)))
 
 
 def _ranks(scores: FloatArray) -> IntArray:

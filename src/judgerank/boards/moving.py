@@ -26,7 +26,9 @@ from judgerank.data.shown import Shown
 from judgerank.fits.fit import fit
 from judgerank.fits.given import raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
+from judgerank.fits.storing import kept_weights
 from judgerank.order.pairs import holm
+from judgerank.order.scale import scale_by, scale_of
 
 if TYPE_CHECKING:
     from judgerank.reading.read import Source
@@ -133,18 +135,19 @@ def _refit(held: Anchored) -> Fit:
 
 
 def _on_board(refit: Fit, held: Anchored) -> pd.Series:
-    """Scores of a refit, the mean of the board's models at zero as it is on the board."""
-    scores = refit.scores
-    return scores - scores[list(held.board.comparisons.models)].mean()
+    """Scores of a refit on the board's scale, the mean of the board's models at zero as it is on the board."""
+    factor = scale_by(refit, kept_weights(held.board)).factor
+    return factor * (refit.scores - refit.scores[list(held.board.comparisons.models)].mean())
 
 
 def _moves(held: Anchored, refit: Fit | None) -> pd.DataFrame:
-    board, n = held.board, len(held.board.scores)
+    board, scale = held.board, scale_of(held.board)
     v, told = board._inverse("expected"), held.information
     p = np.linalg.solve(np.eye(len(v)) + v @ told, v)
+    p = scale.to_scores @ p
     spread = p @ (held.squares + told @ board.covariance @ told) @ p.T
-    step, error = (p @ held.gradient)[:n], np.sqrt(np.maximum(np.diag(spread)[:n], np.finfo(float).tiny))
-    before = board.scores
+    step, error = p @ held.gradient, np.sqrt(np.maximum(np.diag(spread), np.finfo(float).tiny))
+    before = pd.Series(scale.scores, board.scores.index)
     after = before + step if refit is None else _on_board(refit, held)[list(before.index)]
     p_value = two_sided(step / error, held.degrees_of_freedom)
     frame = pd.DataFrame({"model": before.index, "before": before.to_numpy(), "after": after.to_numpy()})

@@ -11,6 +11,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.engine.information import information
 from judgerank.engine.sums import evaluate
 from judgerank.order.pairs import holm
+from judgerank.order.scale import scale_of
 
 
 def by_judge(held: Anchored) -> pd.DataFrame:
@@ -20,11 +21,12 @@ def by_judge(held: Anchored) -> pd.DataFrame:
     -------
     DataFrame
         ``newcomer, judge, comparisons, lead, standard_error, p_value, p_holm``: by how much one Newton step would
-        raise the newcomer's score if that judge's comparisons alone counted, the other newcomers held. A judge who
+        raise the newcomer's reported score if that judge's comparisons alone counted, others held. A judge who
         favours a newcomer, such as its own kin, has a lead above zero. Judges who tell nothing of it are left out.
     """
     rows, board, m = held.comparisons, held.board, len(held.newcomers)
     n, v, parts = len(board.scores), board.covariance, []
+    unit = scale_of(board).factor
     told = _told(held, rows)
     for k, name in enumerate(rows.judges):
         mine = np.flatnonzero(rows.judge == k)
@@ -38,8 +40,8 @@ def by_judge(held: Anchored) -> pd.DataFrame:
                 continue
             apart = carry[number] / own[number] - told[2][number] / told[1][number]
             variance = 1 / own[number] - 1 / told[1][number] + apart @ v @ apart
-            lead = gradient[number] / own[number]
-            parts.append((held.newcomers[number], name, met[number], lead, np.sqrt(variance)))
+            lead, error = gradient[number] / own[number], np.sqrt(variance)
+            parts.append((held.newcomers[number], name, met[number], unit * lead, unit * error))
     frame = pd.DataFrame(parts, columns=["newcomer", "judge", "comparisons", "lead", "standard_error"])
     p = two_sided((frame["lead"] / frame["standard_error"]).to_numpy(float), held.degrees_of_freedom)
     return frame.assign(p_value=p, p_holm=holm(p)).sort_values("p_value", ignore_index=True)

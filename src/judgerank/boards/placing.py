@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ from judgerank.fits.result import Fit
 from judgerank.inference.wald import cluster_gradients, require_level, wald
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import holm
+from judgerank.order.scale import scale_of
 
 BOARD = "the board"
 STEPS, LONGEST, DONE = 100, 2.0, 1e-12  # of Newton's method: how many, how long, and when it is done
@@ -47,7 +49,7 @@ class Anchored:
     covariance : float array, shape (D + M, D + M)
         Of the board's free parameters and the M newcomers' scores.
     own : float array, shape (M,)
-        Standard errors of the newcomers if the board were known.
+        Standard errors of the newcomers on the scale of the board's fit, if the board were known.
     gradient : float array, shape (D,)
         Of the new comparisons in the board's free parameters.
     squares : float array, shape (D, D)
@@ -73,8 +75,20 @@ class Anchored:
 
     @property
     def scores(self) -> pd.Series:
-        """Of the newcomers, on the board's scale."""
-        return pd.Series(self.at.scores[-len(self.newcomers) :], list(self.newcomers), name="score", copy=True)
+        """Of the newcomers, on the board's reported scale (`judgerank.order.scale`)."""
+        scores = scale_of(self.board).factor * self.at.scores[-len(self.newcomers) :]
+        return pd.Series(scores, list(self.newcomers), name="score")
+
+    @cached_property
+    def reported(self) -> FloatArray:
+        """Covariance of the scores of the board and of the newcomers on that scale, shape (N + M, N + M)."""
+        scale, n, d = scale_of(self.board), len(self.board.scores), len(self.covariance) - len(self.newcomers)
+        own = np.zeros((len(self.at.scores), d))
+        own[:n] = np.eye(n, d)
+        to_scores = np.zeros((len(own), len(self.covariance)))
+        to_scores[:, :d] = scale.derivatives(own, self.at.scores)
+        to_scores[n:, d:] = scale.factor * np.eye(len(self.newcomers))
+        return to_scores @ self.covariance @ to_scores.T
 
     def table(self, level: float = 0.95) -> pd.DataFrame:
         """``model, score, standard_error, low, high, own_error, comparisons, rank``.
@@ -83,13 +97,13 @@ class Anchored:
         the board, newcomers beside each other left out.
         """
         require_level(level)
-        error = np.sqrt(np.diag(self.covariance)[-len(self.newcomers) :])
+        error, board = np.sqrt(np.diag(self.reported)[-len(self.newcomers) :]), scale_of(self.board)
         scores, c = self.scores.to_numpy(), self.comparisons
         low, high = wald(scores, error, level, self.degrees_of_freedom)
         met = np.bincount(c.first, c.count, len(c.models)) + np.bincount(c.second, c.count, len(c.models))
-        better = (self.board.scores.to_numpy()[None, :] > scores[:, None]).sum(axis=1)
+        better = (board.scores[None, :] > scores[:, None]).sum(axis=1)
         frame = pd.DataFrame({"model": self.newcomers, "score": scores, "standard_error": error})
-        frame = frame.assign(low=low, high=high, own_error=self.own)
+        frame = frame.assign(low=low, high=high, own_error=board.factor * self.own)
         return frame.assign(comparisons=met[-len(scores) :].round().astype(int), rank=better + 1)
 
     def differences(self, level: float = 0.95) -> pd.DataFrame:
@@ -99,13 +113,13 @@ class Anchored:
         is for all of them together.
         """
         require_level(level)
-        n, size = len(self.board.scores), len(self.covariance)
+        v, board = self.reported, scale_of(self.board).scores
+        n = len(board)
         rows = []
         for number, name in enumerate(self.newcomers):
-            place = size - len(self.newcomers) + number
-            variance = self.covariance[place, place] + np.diag(self.covariance)[:n]
-            error = np.sqrt(variance - 2 * self.covariance[place, :n])
-            difference = self.scores.iloc[number] - self.board.scores.to_numpy()
+            place = n + number
+            error = np.sqrt(v[place, place] + np.diag(v)[:n] - 2 * v[place, :n])
+            difference = self.scores.iloc[number] - board
             low, high = wald(difference, error, level, self.degrees_of_freedom)
             columns = {"difference": difference, "standard_error": error, "low": low, "high": high}
             frame = pd.DataFrame({"newcomer": name, "model": self.board.comparisons.models, **columns})

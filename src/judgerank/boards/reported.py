@@ -12,10 +12,10 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
 
 RELATIONS = {
-    "same": "Both are of the same comparisons.",
-    "more": "The new one has all comparisons of the old one, and more: noise is that of the further ones.",
-    "fewer": "The old one has all comparisons of the new one, and more: noise is that of those left out.",
-    "other": "Neither has all comparisons of the other: they are taken as independent, which is cautious.",
+    "same": "Both boards have the same comparisons.",
+    "more": "The new board has all comparisons of the old one and more: only those can move a model.",
+    "fewer": "The old board has all comparisons of the new one and more: only those can move a model.",
+    "other": "Neither board has all comparisons of the other.",
 }
 
 
@@ -35,7 +35,10 @@ def placement_text(placed: Placement) -> Iterator[str]:
     held, level = placed.anchored, placed.level
     yield f"{listed(held.newcomers)}, placed on a board of {len(held.board.scores)} models"
     yield placed.newcomers.to_string(index=False, float_format="{:.3f}".format)
-    yield "own_error: if the board were known exactly; refit: the score in a fit of all comparisons together"
+    yield (
+        "score: on the board's scale, its models' mean at zero; own_error: if the board were known exactly; "
+        "refit: the score in a fit of all comparisons together, on the same scale"
+    )
     yield from (f"- Left out, {why}: {many:,} comparisons." for why, many in held.left_out.items())
     for name in held.newcomers:
         mine = placed.differences[placed.differences["newcomer"] == name]
@@ -67,7 +70,10 @@ def difference_text(found: Difference, old: Mapping[str, Any], new: Mapping[str,
     yield from _kept(old, new)
     known = found.moves.assign(**{"p_holm": found.moves["p_holm"].round(4)})
     yield "\n" + known.to_string(index=False, float_format="{:.3f}".format)
-    yield "old, new: scores with mean zero and standard deviation one over these models\n"
+    yield (
+        "old: scores as on the old board; new: those of the new board on the old board's scale, with the same "
+        "mean over these models\n"
+    )
     if found.moved:
         yield f"Moved by more than noise ({found.level:.0%}, Holm's adjustment): {listed(found.moved)}."
     else:

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.signedinteger]
+UIntArray = NDArray[np.unsignedinteger]
 BoolArray = NDArray[np.bool_]
 ObjectArray = NDArray[np.object_]
 AnyArray = NDArray[np.generic]

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, UIntArray
 from judgerank.data.errors import DataError
 from judgerank.data.listing import listed
 
@@ -199,6 +199,11 @@ def refuse_silent(judges: list[str]) -> None:
 def question_name(question: object) -> str:
     """A question's id as one string (in-house ones are lists of mixed types)."""
     return "/".join(map(str, question)) if isinstance(question, list) else str(question)
+
+
+def question_keys(ids: Iterable[object]) -> UIntArray:
+    """A hash of every question's id, the same wherever the id stands, shape (Q,)."""
+    return np.asarray(pd.util.hash_array(np.array([question_name(one) for one in ids], object)))
 
 
 def standardised_log(lengths: FloatArray) -> FloatArray:

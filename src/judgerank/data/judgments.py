@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import IntArray, UIntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, DataUnavailableError
-from judgerank.data.frames import OUTCOMES, standardised_log
+from judgerank.data.frames import OUTCOMES, question_keys, standardised_log
 from judgerank.data.shown import Shown
 
 
@@ -64,6 +64,11 @@ class Judgments(Shown):
     def question(self) -> IntArray:
         """Number of the question behind each comparison, in the order of their ids; int array, shape (T,)."""
         return pd.factorize(self.frame["question_id"][self.parsed], sort=True)[0]
+
+    @cached_property
+    def question_keys(self) -> UIntArray:
+        """Hash of the id of every question by its number, shape (Q,)."""
+        return question_keys(pd.factorize(self.frame["question_id"][self.parsed], sort=True)[1])
 
     @cached_property
     def judges(self) -> pd.DataFrame:

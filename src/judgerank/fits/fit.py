@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from judgerank.data.arrays import AnyArray, IntArray
+from judgerank.data.arrays import AnyArray, IntArray, UIntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import judges_of_one_length, positions_are_imitated, require_maximum
 from judgerank.data.errors import ConfigError, DataError, NotIdentifiedError
-from judgerank.data.frames import question_name
+from judgerank.data.frames import question_keys, question_name
 from judgerank.engine import runaway
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
@@ -127,12 +127,15 @@ class Described:
         Raw or aggregated, with what the member takes and the columns of further blocks.
     member : Model
     question : int array, shape (T,), optional
+    question_keys : uint64 array, shape (Q,), optional
+        Those of `Fitted`.
     further : tuple of Placed
     """
 
     comparisons: Comparisons
     member: Model
     question: IntArray | None
+    question_keys: UIntArray | None
     further: tuple[Placed, ...]
 
     def without_effects(
@@ -146,6 +149,8 @@ class Described:
         """The member and further blocks fitted to comparisons such as these."""
         bare = replace(comparisons, columns=None)
         own = replace(_member(bare, self.member, settings, start), raw=bare, question=question)
+        if question is self.question:  # and not of some of the rows
+            own = replace(own, question_keys=self.question_keys)
         return with_blocks(own, comparisons, self.further, None, certified) if self.further else own
 
     def fitted(self, rows: IntArray, questions: str | None) -> Fit:
@@ -173,6 +178,7 @@ def described(
     ConfigError, DataError
     """
     chosen, records, asked = all_of(blocks), None, None if question is None else np.asarray(question)
+    keys: UIntArray | None = None
     if isinstance(judgments, Comparisons):
         comparisons = judgments
     else:
@@ -184,7 +190,7 @@ def described(
             read = read_judgments(judgments)
             records = Records.of(read)
             if asked is None and "question_id" in read.frame:
-                asked = read.question
+                asked, keys = read.question, read.question_keys
         comparisons = records.comparisons
         if asked is None and "question_id" in records.frame:
             asked = np.array([question_name(one) for one in records.frame["question_id"]])
@@ -203,8 +209,9 @@ def described(
             raise DataError(
                 f"{len(asked)} questions for {len(comparisons)} comparisons: there must be one for each"
             )
-        asked = np.unique(asked, return_inverse=True)[1]
-    return Described(replace(comparisons, columns=columns), member, asked, further)
+        ids, asked = np.unique(asked, return_inverse=True)
+        keys = question_keys(ids) if keys is None else keys
+    return Described(replace(comparisons, columns=columns), member, asked, keys, further)
 
 
 def _settings(

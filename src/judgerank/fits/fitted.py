@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import IntArray, UIntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.penalty import scale
@@ -32,6 +32,10 @@ class Fitted(Intervals):
         What to know of the judges.
     merged : mapping of str to str
         For each judge id that was merged, the one whose votes its own are part of.
+    scale_weights : mapping of str to float, optional
+        Of the reported scale by judge (`judgerank.order.scale`), kept when the fit was saved.
+    question_keys : uint64 array, shape (Q,), optional
+        Hash of each question's id, by its number: which questions two fits share.
     """
 
     raw: Comparisons | None = None
@@ -39,6 +43,8 @@ class Fitted(Intervals):
     without: Self | None = None
     remarks: tuple[str, ...] = ()
     merged: Mapping[str, str] = field(default_factory=dict)
+    scale_weights: Mapping[str, float] | None = None
+    question_keys: UIntArray | None = None
 
     @property
     def blocks(self) -> tuple[Placed, ...]:

@@ -17,9 +17,11 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
+from judgerank.fits.standings import leaderboard
 from judgerank.fits.testing import BlockTest, tested
 from judgerank.model.kinds.category import in_category
-from judgerank.order.pairs import Order, best_known_scale
+from judgerank.order.pairs import Order
+from judgerank.order.scale import scale_of
 
 if TYPE_CHECKING:  # an optional extra
     from matplotlib.figure import Figure
@@ -132,7 +134,7 @@ class Fit(Fitted):
     def order(self, category: str | None = None) -> Order:
         """The models by falling score within a category: ``pairwise([fit.order(name)])`` compares them.
 
-        Both tests of a pair are Wald's here, at the scale at which scores are known best.
+        Both tests of a pair are Wald's here, on the reported scale (`judgerank.order.scale`).
 
         Raises
         ------
@@ -141,7 +143,8 @@ class Fit(Fitted):
         NoIntervalError
             If there is no covariance.
         """
-        scores, to_scores = self._in(category)
+        scale, (scores, own) = scale_of(self), self._in(category)
+        scores, to_scores = scale.factor * scores, scale.derivatives(own, scores)
         place = np.argsort(-scores, kind="stable")
         among = (to_scores @ self.covariance @ to_scores.T)[np.ix_(place, place)]
         own = np.diag(among)
@@ -152,22 +155,19 @@ class Fit(Fitted):
         return Order(np.asarray(self.comparisons.models, object)[place], *twice, among, self.degrees_of_freedom)
 
     def _in(self, category: str | None) -> tuple[FloatArray, FloatArray]:
-        """Scores, and their derivatives in the free parameters, shape (N, D)."""
+        """Scores on the scale of the fit, and their derivatives in the free parameters, shape (N, D)."""
         scores = self.scores.to_numpy()
-        n, judges = len(scores), self.n_free_discriminations
-        own = scores.copy()
-        to_scores = np.eye(n, len(self.covariance))
-        if category is not None:
-            if category not in self.categories:
-                raise ConfigError(f"there is no category {category!r} in this fit")
-            first = self._further("category").start + self.categories.index(category) * n
-            scores = scores + self.solution.parameters.common[first : first + n]
-            there = self._of_common(slice(first, first + n))
-            if len(there):  # none where categories make no difference
-                to_scores[:, there] = np.eye(n)
-        scale_of = best_known_scale(own, self.covariance, judges)[:, n : n + judges]
-        to_scores[:, n : n + judges] += np.outer(scores, own @ scale_of / (own @ own))
-        return scores, to_scores
+        n = len(scores)
+        own = np.eye(n, len(self.covariance))
+        if category is None:
+            return scores, own
+        if category not in self.categories:
+            raise ConfigError(f"there is no category {category!r} in this fit")
+        first = self._further("category").start + self.categories.index(category) * n
+        there = self._of_common(slice(first, first + n))
+        if len(there):  # none where categories make no difference
+            own[:, there] = np.eye(n)
+        return scores + self.solution.parameters.common[first : first + n], own
 
     def __repr__(self) -> str:
         c, more = self.comparisons, [block.name for block in self.blocks]
@@ -194,6 +194,16 @@ class Fit(Fitted):
 
     def _repr_html_(self) -> str:
         return presentation.html(self)
+
+    def leaderboard(self, level: float = 0.95) -> pd.DataFrame:
+        """The standing of every model as reported, best first (`judgerank.fits.standings.leaderboard`).
+
+        Raises
+        ------
+        ConfigError
+            If the level is not between 0 and 1.
+        """
+        return leaderboard(self, level)
 
     def plot(self, level: float = 0.95) -> Figure:
         """The leaderboard: scores and ranks with their intervals, best on top. It takes the extra ``plot``.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wald
-from judgerank.order.pairs import Order, at_best_known_scale, orders, pairwise, rank_intervals
+from judgerank.order.pairs import Order, orders, pairwise, rank_intervals
+from judgerank.order.scale import scale_of
 
 
 def has_errors(fitted: Uncertainty) -> bool:
@@ -28,22 +30,24 @@ def orders_of(fitted: Uncertainty) -> list[Order] | None:
 
 
 def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
-    """``rank, model, score, low, high, rank_low, rank_high, comparisons``, best first.
+    """``rank, model, score, low, high, win_rate, rank_low, rank_high, comparisons``, best first.
 
-    Intervals of scores are on the scale at which they are known best (`order.pairs.at_best_known_scale`). Their
-    quantiles are those of the fit's degrees of freedom. Intervals of ranks hold for all models at once. Ends are
-    missing where the fit has no intervals.
+    Scores and their intervals are on the reported scale (`order.scale`), with quantiles of the fit's degrees of
+    freedom. ``win_rate`` is how often a model is preferred to another one, on average over the others
+    (`win_probability`). Intervals of ranks hold for all models at once. Ends are missing where the fit has no
+    intervals.
     """
-    cells, scores = fitted.comparisons, fitted.scores
+    cells, scale = fitted.comparisons, scale_of(fitted)
+    scores = pd.Series(scale.scores, fitted.scores.index)
     n, missing = len(scores), pd.Series(pd.NA, scores.index, "Int64")
     compared = np.bincount(cells.first, cells.count, n) + np.bincount(cells.second, cells.count, n)
     frame = pd.DataFrame({"rank": fitted.ranks, "score": scores, "low": np.nan, "high": np.nan})
-    frame = frame.assign(rank_low=missing, rank_high=missing, comparisons=compared.astype(int))
+    frame = frame.assign(win_rate=win_rates(fitted), rank_low=missing, rank_high=missing)
+    frame = frame.assign(comparisons=compared.astype(int))
     found = orders_of(fitted)
     if found is not None:
-        v = at_best_known_scale(scores.to_numpy(), fitted.covariance, fitted.n_free_discriminations)
-        errors, freedom = np.sqrt(np.diag(v)), fitted.degrees_of_freedom
-        frame["low"], frame["high"] = wald(scores.to_numpy(), errors, level, freedom)
+        errors = np.sqrt(np.diag(scale.covariance(fitted.covariance)))
+        frame["low"], frame["high"] = wald(scale.scores, errors, level, fitted.degrees_of_freedom)
         ranks = rank_intervals(found, level).set_index("model")
         frame["rank_low"], frame["rank_high"] = ranks["low"], ranks["high"]
     frame = frame.astype({"rank_low": "Int64", "rank_high": "Int64"})
@@ -51,12 +55,44 @@ def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     return frame[["rank", "model", *frame.columns.drop(["rank", "model"])]]
 
 
+def win_probability(fitted: Uncertainty, difference: FloatArray) -> FloatArray:
+    """P(a model is preferred to another) by how much higher its reported score is; array of the same shape.
+
+    By a judge drawn by the weights of the reported scale, which those who tell nothing do not enter, in an order
+    drawn at random; a tie counts half.
+    """
+    scale = scale_of(fitted)
+    judges = scale.weights if scale.weights.any() else None
+    return fitted.win_probability(np.asarray(difference, float) / scale.factor, judges)
+
+
+def win_rates(fitted: Uncertainty, at: pd.Series | None = None) -> FloatArray:
+    """Mean win probability of models against the others.
+
+    Parameters
+    ----------
+    fitted : Uncertainty
+    at : Series, optional
+        Reported scores by model to take for their own, such as ends of intervals, against the others' estimates;
+        by default the estimates of all models.
+
+    Returns
+    -------
+    float array
+        In the order of `at`, or of the fit's models; NaN for a score that is NaN.
+    """
+    scores = pd.Series(scale_of(fitted).scores, fitted.scores.index)
+    given = scores if at is None else at
+    rates = [win_probability(fitted, own - scores.drop(model).to_numpy()).mean() for model, own in given.items()]
+    return np.array(rates)
+
+
 def pairs(fitted: Uncertainty, level: float) -> pd.DataFrame:
     """Every pair of models as in `order.pairs.pairwise`; of a fit without intervals, the differences alone."""
     found = orders_of(fitted)
     if found is not None:
         return pairwise(found, level)
-    scores = fitted.scores.sort_values(ascending=False, kind="stable")
+    scores = pd.Series(scale_of(fitted).scores, fitted.scores.index).sort_values(ascending=False, kind="stable")
     i, j = np.triu_indices(len(scores), 1)
     difference = scores.to_numpy()[i] - scores.to_numpy()[j]
     names = {"first": scores.index[i], "second": scores.index[j]}

@@ -10,7 +10,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,11 @@ from judgerank.data.errors import ConfigError
 from judgerank.engine.solution import Rival, Solution, Status
 from judgerank.engine.solvers import SOLVERS
 from judgerank.engine.sums import Evaluation
+from judgerank.fits.fitted import Fitted
 from judgerank.inference.effects import QuestionEffects
 from judgerank.model.block import Placed, Role
 from judgerank.model.members import Model, Parameters
+from judgerank.order.scale import weights_of
 from judgerank.writing.targets import Outputs
 
 VERSION = 2  # of the tree; other versions are refused
@@ -66,6 +68,8 @@ def content(fitted: object, about: Mapping[str, Any] | None = None) -> bytes:
     if settings is not None and type(settings) not in SOLVERS.values():
         raise ConfigError(f"a fit by a solver of your own ({type(settings).__name__}) cannot be saved")
     arrays: list[AnyArray] = []
+    if isinstance(fitted, Fitted):
+        fitted = replace(fitted, scale_weights=weights_of(fitted))
     tree = _packed(fitted, arrays)
     told = {"kind": tree["kind"], "fit": tree["fields"], "about": dict(about or {})}
     header = json.dumps({"judgerank_fit": VERSION, **told})
@@ -73,6 +77,11 @@ def content(fitted: object, about: Mapping[str, Any] | None = None) -> bytes:
     file = io.BytesIO()
     np.savez_compressed(file, header=np.array(header), **entries)
     return file.getvalue()
+
+
+def kept_weights(board: Fitted) -> Mapping[str, float]:
+    """The weights of a board's reported scale by judge: those kept with it, or, of one saved without, its own."""
+    return weights_of(board) if board.scale_weights is None else board.scale_weights
 
 
 def _packed(value: Any, arrays: list[AnyArray]) -> Any:

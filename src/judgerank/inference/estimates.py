@@ -243,16 +243,23 @@ class Estimates:
         first_preferred = (law.mean - law.tie / 2).mean(axis=-1)
         return float(first_preferred) if first_preferred.ndim == 0 else first_preferred
 
-    def win_probability(self, difference: FloatArray) -> FloatArray:
+    def win_probability(self, difference: FloatArray, judges: FloatArray | None = None) -> FloatArray:
         """P(a model is preferred to another), by how much higher its score is, as float array of the same shape.
 
         By a judge drawn from the panel, in an order drawn at random, at covariate zero; a tie counts half. So it
         is one half for equals, and P(i) + P(j) = 1.
+
+        Parameters
+        ----------
+        difference : float array
+            Of `scores`.
+        judges : float array, shape (K,), optional
+            Probability of each judge to be drawn, all alike by default.
         """
         d = np.asarray(difference, float)[..., None]
         gamma, _, b, nu = self._values
         first, second = (self._at(gamma * lead + b, gamma, nu).mean for lead in (d, -d))
-        return np.asarray((first + 1 - second).mean(axis=-1) / 2)
+        return np.asarray(np.average(first + 1 - second, axis=-1, weights=judges) / 2)
 
     def _law_of(self, comparisons: Comparisons) -> Law | Averaged:
         """Law of the outcome of every row.

@@ -85,7 +85,7 @@ JUDGE_BLOCKS = {
             None,
             "discrimination",
             "their geometric mean one over the judges in play",
-            "how sharply it tells models apart; the geometric mean over the judges in play is one",
+            "how sharply it tells models apart; one is the geometric mean weighted by information",
             "alpha_k",
             "gamma_k {whose} discrimination",
         ),

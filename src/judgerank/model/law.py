@@ -47,3 +47,14 @@ class Law:
     def with_ties(self) -> FloatArray:
         """Covariance of y and a tie; also the derivative of the mean in log nu."""
         return self.tie * (0.5 - self.mean)
+
+    @property
+    def skewness(self) -> FloatArray:
+        """Third central moment of y; also the derivative of its variance in eta."""
+        win, loss, m = self.mean - self.tie / 2, 1 - self.mean - self.tie / 2, self.mean
+        return np.asarray(win * (1 - m) ** 3 + self.tie * (0.5 - m) ** 3 - loss * m**3)
+
+    @property
+    def variance_with_ties(self) -> FloatArray:
+        """Derivative of the variance of y in log nu."""
+        return np.asarray(self.tie * ((0.5 - self.mean) ** 2 - self.variance))

@@ -1,7 +1,6 @@
 """What a fit says of the order of the models: every pair compared, and an interval for every rank at once.
 
-The scale of the scores hangs on the geometric mean of the discriminations, which one weak judge can leave all but
-unknown. The order does not depend on the scale, so here scores are on the scale at which they are known best.
+Scores and their differences are on the reported scale (`judgerank.order.scale`).
 
 Two models differ if two tests say so, the same way round. The Wald test of the fit takes its weights of the judges
 for known; where models are all but equal these suit the noise, and it rejects far too often. The other test weighs
@@ -24,59 +23,11 @@ from judgerank.data.arrays import BoolArray, FloatArray, ObjectArray
 from judgerank.data.cache import remembered
 from judgerank.data.connectivity import components
 from judgerank.data.errors import NoIntervalError
-from judgerank.engine.information import zero_sum_basis
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wald
 from judgerank.order.many import tests_of_equality
 from judgerank.order.ranges import quantile_of_largest
-
-# variances of log-discriminations that count as none: beside the largest, and by themselves
-RELATIVE, EXACT = 1e-13, 1e-20
-
-
-def best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
-    """Map from (s, alpha, ...) to the scores when the best-known mean discrimination is held at one, shape (N, D).
-
-    Any weights w that sum to one give a normalisation prod gamma_k^{w_k} = 1, under which ds becomes
-    ds + s w' dalpha. Of these, the one whose scale s' ds / s's varies least: its weights are the regression of the
-    scale on the log-discriminations.
-
-    Parameters
-    ----------
-    scores : float array, shape (N,)
-    covariance : float array, shape (D, D)
-        Of (s, alpha, ...), scores and log-discriminations summing to zero.
-    n_judges : int
-        Size of the second block.
-    """
-    n = len(scores)
-    to_scores = np.eye(n, len(covariance))
-    weights = best_known_weights(scores, covariance, n_judges)
-    to_scores[:, n : n + n_judges] = np.outer(scores, weights)
-    return to_scores
-
-
-def best_known_weights(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
-    """The w of `best_known_scale` less their mean, which does not matter as log-discriminations sum to zero.
-
-    Parameters are those of `best_known_scale`; float array, shape (K,).
-    """
-    if n_judges < 2:
-        return np.zeros(n_judges)
-    basis, n = zero_sum_basis(n_judges), len(scores)
-    judges = slice(n, n + n_judges)
-    alpha = basis.T @ covariance[judges, judges] @ basis
-    # singular with fewer clusters than judges, or where judges answer as one: what is left there is rounding
-    most = max(float(np.abs(alpha).max()), np.finfo(float).tiny)
-    inverse = np.linalg.pinv(alpha, rcond=max(RELATIVE, EXACT / most), hermitian=True)
-    weights = -inverse @ (basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
-    return np.asarray(basis @ weights)
-
-
-def at_best_known_scale(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
-    """Covariance of the scores on the scale of `best_known_scale`, shape (N, N)."""
-    to_scores = best_known_scale(scores, covariance, n_judges)
-    return to_scores @ covariance @ to_scores.T
+from judgerank.order.scale import scale_of
 
 
 def standardised(scores: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -174,10 +125,11 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         raise NoIntervalError("pairs and ranks take every cluster's residuals, and these were not kept")
     result = results[0]
     found: list[list[Order]] = [[] for _ in results]
-    names, s = np.asarray(result.comparisons.models, object), result.scores.to_numpy()
-    covariances = [_covariance(each) for each in results]
+    scale = scale_of(result)
+    names, s = np.asarray(result.comparisons.models, object), scale.scores
+    covariances = [scale.covariance(each.covariance) for each in results]
     cells, at = result.comparisons, result.solution.parameters
-    longer = 1.0
+    longer = scale.factor
     if result.effects is not None:
         at = result.effects.without
         longer = float(s.std() / at.scores.std()) if np.ptp(at.scores) > 0 else 1.0
@@ -210,11 +162,11 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     -------
     DataFrame
         ``first, second, comparable, difference, standard_error, low, high, p_value, p_holm, separated, test``.
-        ``difference`` and ``standard_error`` are those of the fit. The interval, by itself, holds zero exactly if
-        either test leaves equality open: it reaches over the intervals of both. ``p_value`` is the larger of both
-        tests', ``test`` whose it is (``wald`` or ``equality``), ``p_holm`` has Holm's (1979) adjustment for all
-        comparable pairs; a pair is separated if that is at most one minus the level. Pairs that no chain of
-        comparisons connects are not comparable, and nothing is said of them.
+        ``difference`` and ``standard_error`` are of the fit's reported scores. The interval, by itself, holds zero
+        exactly if either test leaves equality open: it reaches over the intervals of both. ``p_value`` is the
+        larger of both tests', ``test`` whose it is (``wald`` or ``equality``), ``p_holm`` has Holm's (1979)
+        adjustment for all comparable pairs; a pair is separated if that is at most one minus the level. Pairs that
+        no chain of comparisons connects are not comparable, and nothing is said of them.
 
     Raises
     ------
@@ -297,10 +249,6 @@ def _ranks(order: Order, reach: float) -> pd.DataFrame:
     surely, n = order.statistic > reach, len(order.models)
     ranks = {"rank": np.arange(1, n + 1), "low": 1 + surely.sum(axis=0), "high": n - surely.sum(axis=1)}
     return pd.DataFrame({"model": order.models, **ranks})
-
-
-def _covariance(result: Uncertainty) -> FloatArray:
-    return at_best_known_scale(result.scores.to_numpy(), result.covariance, result.n_free_discriminations)
 
 
 def simultaneous_quantile(found: Sequence[Order], level: float) -> float:

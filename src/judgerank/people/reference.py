@@ -7,11 +7,10 @@ assumption (`judgerank.people.anchor`), and wrong where they disagree.
 
 from __future__ import annotations
 
-import numpy as np
-
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError
 from judgerank.fits.result import Fit
+from judgerank.order.scale import scale_by
 
 
 def on_scale_of(fitted: Fit, judge: str) -> tuple[FloatArray, FloatArray]:
@@ -34,14 +33,11 @@ def on_scale_of(fitted: Fit, judge: str) -> tuple[FloatArray, FloatArray]:
     NoIntervalError
         If the fit has no covariance.
     """
-    judges, n = fitted.comparisons.judges, len(fitted.scores)
+    judges = fitted.comparisons.judges
     k = judges.index(judge) if judge in judges else None
     if k is None or not fitted.free[:1, k].any():
         raise DataError(
             f"{judge!r} is not a judge with a free discrimination: it cannot be the unit of the scores"
         )
-    scale, s = float(fitted.discrimination[judge]), fitted.scores.to_numpy()
-    to_scores = np.zeros((n, len(fitted.covariance)))
-    to_scores[:, :n] = np.eye(n)
-    to_scores[:, n + int(fitted.free[0, :k].sum())] = s
-    return scale * s, scale**2 * to_scores @ fitted.covariance @ to_scores.T
+    scale = scale_by(fitted, {judge: 1.0})
+    return scale.scores, scale.covariance(fitted.covariance)

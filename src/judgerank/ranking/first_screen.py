@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import FloatArray
 from judgerank.data.listing import shortened
+from judgerank.fits.standings import win_rates
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
 from judgerank.ranking.verdict import in_words, largest
@@ -116,11 +116,9 @@ def pictures(ranking: Record) -> list[Picture]:
 
 
 def _picture(ranking: Record, board: pd.DataFrame, component: int, anchors: dict[str, str]) -> Picture:
-    scores = board["score"].to_numpy(float)
-    rates = {
-        end: _win_rates(ranking, component, scores, board[name].to_numpy(float))
-        for end, name in (("low", "low"), ("at", "score"), ("high", "high"))
-    }
+    fitted = ranking.fits[component]
+    ends = {end: win_rates(fitted, board.set_index("model")[end]) for end in ("low", "high")}
+    rates = {"at": board["win_rate"].to_numpy(float), **ends}
     everything = np.concatenate([*rates.values(), [0.5]])
     least, most = np.nanmin(everything), np.nanmax(everything)
     margin = MARGIN * (most - least) or 1.0
@@ -146,13 +144,6 @@ def _folded(groups: list[Group]) -> tuple[list[Group], list[Group]]:
     many = np.cumsum([len(group.rows) for group in groups])
     first = int(np.searchsorted(many, SHOWN)) + 1
     return groups[:first], groups[first:]
-
-
-def _win_rates(ranking: Record, component: int, scores: FloatArray, at: FloatArray) -> FloatArray:
-    """How often models at these scores are preferred, on average over the other models, shape (N,)."""
-    fitted, others = ranking.fits[component], len(scores) - 1
-    chance = fitted.win_probability(at[:, None] - scores[None, :])
-    return np.asarray((chance.sum(axis=1) - np.diag(chance)) / others)
 
 
 def _ranks(line: Mapping[Hashable, Any]) -> str:

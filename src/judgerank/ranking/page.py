@@ -11,9 +11,11 @@ import pandas as pd
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.fits.result import Fit
+from judgerank.fits.standings import win_probability
 from judgerank.model.block import JUDGE_BLOCKS
 from judgerank.model.formula import formula, treatment_of_ties
 from judgerank.model.needs import Need
+from judgerank.order.scale import scale_of
 from judgerank.pages import Shown, render, shown
 from judgerank.ranking import kept
 from judgerank.ranking.evidence import evidence
@@ -31,7 +33,7 @@ HEADS = {"low": "from", "high": "to", "rank_low": "rank from", "rank_high": "ran
 HEADS |= {"p_holm": "p, Holm", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width then"}
 HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "worse": "worse by"}
-HEADS |= {"score_without": "score without", "rank_without": "rank without"}
+HEADS |= {"win_rate": "win rate", "score_without": "score without", "rank_without": "rank without"}
 HEADS |= {"worse_error": "its standard error", "note": "why not compared"}
 HEADS |= {"to_separate": "to separate", "elo": "Elo scale", "versus": "wins against"}
 HEADS |= {
@@ -48,13 +50,14 @@ ABOUT = {
     "rank_high": "worst rank it may have; the ranges of all models hold at once",
     "band": "neighbours in rank of whom no two are separated",
     "comparisons": "judgments that it has part in",
-    "elo": "the score in Elo points: mean 1000, a lead of 400 is odds of ten to one for an average judge",
+    "elo": "the score in Elo points: mean 1000, a lead of 400 is odds of ten to one at discrimination one",
     "versus": "probability that a judge of the panel prefers it to the model chosen above; a tie counts half",
     "share_a": "share of answers for the model shown first",
     "share_b": "share of answers for the model shown second",
     "share_tie": "share of ties",
     "unparsed": "records that could not be read",
     **{block.shown: block.about for block in JUDGE_BLOCKS.values()},
+    "win_rate": "how often it is preferred to another model, on average over the others",
     "agreement": "share of its answers that go with the majority of the others on the same two models",
     "information": "its share in what is known of the scores, given the discriminations",
     "status": "how its estimate ended: interior is an ordinary maximum, zero one at discrimination zero, "
@@ -139,9 +142,8 @@ def _data(ranking: Record) -> dict[str, Any]:
     parts = board["component"].tolist() if "component" in board else [1] * len(board)
     curves = []
     for number, fitted in enumerate(ranking.fits, 1):
-        s = fitted.scores
-        reach = float(s.max() - s.min()) or 1.0
-        chances = fitted.win_probability(np.linspace(0.0, reach, POINTS))
+        reach = float(np.ptp(scale_of(fitted).scores)) or 1.0
+        chances = win_probability(fitted, np.linspace(0.0, reach, POINTS))
         curves.append({"component": number, "reach": reach, "chance": chances.round(5).tolist()})
     names = list(dict.fromkeys(judges["judge"]))
     return {
@@ -253,9 +255,9 @@ def _methods(ranking: Record) -> list[str]:
         for number, fitted in enumerate(ranking.fits, 1)
     ]
     scale = (
-        "Scores sum to zero, discriminations have geometric mean one over the judges above zero; scores' "
-        "intervals and pairs are on the scale at which scores are known best, since the order does not depend "
-        "on it."
+        "Scores sum to zero. Their scale is that on which the log-discriminations have mean zero, every judge "
+        "weighted by its Fisher information in the scores, so that judges who tell nothing do not move it. All "
+        "scores, differences, discriminations and their intervals are on this scale."
     )
     return [*texts, scale]
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from judgerank.fits.standings import win_probability
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair
@@ -92,7 +93,7 @@ def _headline(board: pd.DataFrame) -> str:
 
 def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     best, second = board.iloc[0], board.iloc[1]
-    chance = float(ranking.fitted.win_probability(np.array(best["score"] - second["score"])))
+    chance = float(win_probability(ranking.fitted, np.array(best["score"] - second["score"])))
     told = f"{best['model']} is preferred to {second['model']} (2nd) in {chance:.0%} of comparisons"
     if board["rank_low"].isna().any():
         return f"{told}. This fit has no confidence intervals, so the difference may be chance."

@@ -32,6 +32,7 @@ from replication.auditing.shown_panel import (
     question_coverage_table,
     with_error,
 )
+from replication.auditing.shown_scale import boards_table, scale_table, useless_table
 from replication.auditing.shown_times import times_table, whole_runs
 from replication.auditing.shown_trust import (
     calibration_table,
@@ -109,6 +110,7 @@ def items_table(results: Results) -> str:
 BLOCKS = {
     "blocks": blocks_table,
     "blocks found": found_table,
+    "boards": boards_table,
     "calibration": calibration_table,
     "compared": compared_table,
     "checks": checks_table,
@@ -123,6 +125,7 @@ BLOCKS = {
     "people": people_table,
     "placed": placed_table,
     "question coverage": question_coverage_table,
+    "scale": scale_table,
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,
     "slots": slots_table,
@@ -131,6 +134,7 @@ BLOCKS = {
     "whole runs": whole_runs,
     "torture": torture_table,
     "uncertainty": uncertainty_table,
+    "useless": useless_table,
 }
 
 

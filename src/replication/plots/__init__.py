@@ -22,6 +22,7 @@ from replication.plots.people import people
 from replication.plots.planning import plan
 from replication.plots.rankings import agreement, leaderboard, panel, ratings, tie_handling, uncertainty
 from replication.plots.resampled import efficiency, sparsity, weak_share
+from replication.plots.scale import scale
 from replication.plots.simulations import estimator_of, mse, mse_draws, shrunk, slot_bias
 from replication.plots.soft import soft
 from replication.plots.trust import effective, fragility
@@ -60,6 +61,7 @@ __all__ = [
     "pool",
     "prompt",
     "ratings",
+    "scale",
     "short",
     "shrunk",
     "size_against_discrimination",

@@ -87,3 +87,14 @@ class Adaptive(RealData, Replicated):
     share: float = within(0, 1, ends=False)
     growth: float = above(1)
     playbacks: int = at_least(1)
+
+
+@dataclass
+class Scale(RealData, Replicated):
+    """The reported scale of scores, and boards compared on it."""
+
+    member: str = MISSING
+    least: float = within(0, 1)
+    n_comparisons: list[int] = at_least(1)
+    replications: int = at_least(2)
+    boards: int = at_least(2)

@@ -11,6 +11,7 @@ from judgerank.fits.said import sentences
 from judgerank.fits.testing import without_blocks
 from judgerank.inference.wald import wald
 from judgerank.order.pairs import orders, rank_intervals
+from judgerank.order.scale import scale_of
 from judgerank.ranking.study import Component, Finding
 
 ALL = "all"  # categories together
@@ -48,8 +49,8 @@ def _board(result: Fit, unblocked: Fitted, category: str | None, level: float) -
     order = next(iter(orders(result))) if category is None else result.order(category)
     ranks = rank_intervals([order], level).set_index("model")
     models = list(order.models)
-    without = unblocked.scores
-    scores = result.scores_in(category)[models]
+    without = unblocked.scores * scale_of(unblocked).factor
+    scores = result.scores_in(category)[models] * scale_of(result).factor
     low, high = wald(scores.to_numpy(), np.sqrt(np.diag(order.covariance)), level, order.degrees_of_freedom)
     table = {
         "category": ALL if category is None else category,

@@ -25,7 +25,8 @@ from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import ConfigError
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
-from judgerank.order.pairs import best_known_scale, orders, separated
+from judgerank.order.pairs import orders, separated
+from judgerank.order.scale import scale_of
 from judgerank.ranking.candidates import Candidates
 from judgerank.ranking.study import Component, Finding
 
@@ -82,7 +83,7 @@ def next_comparisons(
         raise ConfigError("there must be at least one comparison to suggest, and one in each suggestion")
     those = Candidates(result, few)
     v = result.covariance.copy()
-    to_scores = best_known_scale(result.scores.to_numpy(), v, result.n_free_discriminations)
+    to_scores = scale_of(result).to_scores
     i, j, steps = _open_pairs(result, level)
     models, judges = result.comparisons.models, result.comparisons.judges
     judges = judges if result.model.judge_blocks else (POOLED_JUDGE,)
@@ -114,7 +115,7 @@ def cost_of_pair(result: Fit, first: str, second: str, level: float = 0.95, few:
     As `to_separate`; `few` as of `next_comparisons`.
     """
     v = result.covariance
-    to_scores = best_known_scale(result.scores.to_numpy(), v, result.n_free_discriminations)
+    to_scores = scale_of(result).to_scores
     i, j = (result.comparisons.models.index(name) for name in (first, second))
     return to_separate(result, Candidates(result, few), v, to_scores, i, j, _open_pairs(result, level)[2], level)
 
@@ -136,7 +137,7 @@ def to_separate(
     too few the answer is None.
     """
     c = to_scores[i] - to_scores[j]
-    scores = result.scores.to_numpy()
+    scores = scale_of(result).scores
     wanted = abs(scores[i] - scores[j]) / (normal_quantile(1 - (1 - level) / steps) + ndtri(CHANCE))
     asked = those.outcomes(those.between(i, j))
     each = np.zeros((len(v), len(asked.index), asked.root.shape[2]))

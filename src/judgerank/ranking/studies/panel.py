@@ -16,7 +16,7 @@ from judgerank.fits.same_judges import same_judges
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import JUDGE_BLOCKS
-from judgerank.order.pairs import best_known_weights
+from judgerank.order.scale import scale_of
 from judgerank.ranking.candidates import half_information
 from judgerank.ranking.study import Component, Finding
 
@@ -110,42 +110,46 @@ def effective_judges(share: Iterable[float]) -> float:
 def verdicts(fitted: Fit, few: int, level: float, same: dict[str, str]) -> pd.Series:
     """One of `MEANING` for each judge, by the intervals of its discrimination and its leaning.
 
-    Discriminations are compared with each other, so their intervals are on the scale at which scores are known
-    best: one weak judge may leave the geometric mean all but unknown, and every discrimination with it.
+    Discriminations are compared with each other on the reported scale: one weak judge may leave the geometric mean
+    all but unknown, and every discrimination with it.
     """
     judges = list(fitted.comparisons.judges)
     counts = np.bincount(fitted.comparisons.judge, fitted.comparisons.count, len(judges))
     try:
         ends = fitted.confidence_intervals(level).set_index(["parameter", "name"])
-        low, high = _on_best_known_scale(fitted, level)
+        low, high = discrimination_intervals(fitted, level)
         those = [("discrimination", judge) for judge in low.index]
         ends.loc[those, "low"], ends.loc[those, "high"] = low.to_numpy(), high.to_numpy()
     except NoIntervalError:
         ends = None
-    gamma = fitted.discrimination
+    gamma = reported_discriminations(fitted)
     middle = float(gamma[gamma > 0].median())
     found = {}
     for judge, count in zip(judges, counts, strict=True):
-        found[judge] = _verdict(judge, ends, middle, fitted, same)
+        found[judge] = _verdict(judge, ends, middle, fitted, same, float(gamma[judge]))
         if count < few and found[judge] in (TRUST, WEAK):
             found[judge] = UNSURE
     return pd.Series(found, judges, name="verdict")
 
 
-def _on_best_known_scale(fitted: Fit, level: float) -> tuple[pd.Series, pd.Series]:
-    """Ends of the intervals of the discriminations that have one."""
-    n, many = len(fitted.scores), fitted.n_free_discriminations
-    weights = best_known_weights(fitted.scores.to_numpy(), fitted.covariance, many)
-    to_judges = np.eye(many) - weights
-    own = fitted.covariance[n : n + many, n : n + many]
-    errors = np.sqrt(np.maximum(np.diag(to_judges @ own @ to_judges.T), 0.0))
-    gamma = fitted.discrimination[np.asarray(fitted.free[:1].any(axis=0), bool).tolist()]
+def reported_discriminations(fitted: Fit) -> pd.Series:
+    """Discriminations by judge on the reported scale (`judgerank.order.scale`)."""
+    return pd.Series(scale_of(fitted).discriminations, list(fitted.comparisons.judges), name="discrimination")
+
+
+def discrimination_intervals(fitted: Fit, level: float) -> tuple[pd.Series, pd.Series]:
+    """Ends of the intervals of the discriminations that have one, on the reported scale."""
+    scale = scale_of(fitted)
+    errors = scale.discrimination_errors(fitted.covariance)
+    gamma = reported_discriminations(fitted)[scale.free.tolist()]
     known = ~gamma.index.isin(fitted.unbounded_judges)
     reach = np.exp(np.minimum(normal_quantile(level, fitted.degrees_of_freedom) * errors, FURTHEST))
     return (gamma / reach)[known], (gamma * reach)[known]
 
 
-def _verdict(judge: str, ends: pd.DataFrame | None, middle: float, fitted: Fit, same: dict[str, str]) -> str:
+def _verdict(
+    judge: str, ends: pd.DataFrame | None, middle: float, fitted: Fit, same: dict[str, str], gamma: float
+) -> str:
     if judge in fitted.judges_at_zero:
         return SILENT
     if judge in same:
@@ -156,7 +160,7 @@ def _verdict(judge: str, ends: pd.DataFrame | None, middle: float, fitted: Fit, 
     if low > LEANING or high < -LEANING:
         return LEANS[int(high < 0)]
     low, high = _ends(ends, "discrimination", judge)
-    if fitted.discrimination[judge] < HALF * middle and high < middle:
+    if gamma < HALF * middle and high < middle:
         return WEAK
     return UNSURE if low < HALF * middle and high > middle / HALF else TRUST
 
@@ -199,5 +203,8 @@ def judges(fitted: Fit, judgments: Judgments, level: float, few: int, merged: Ma
         for end in ("low", "high"):
             frame[f"{end}_{name}"] = np.nan if ends is None else ends[end]
     if "discrimination" in frame:
+        frame["discrimination"] = reported_discriminations(fitted)
+        if rows is not None:
+            frame["low_discrimination"], frame["high_discrimination"] = discrimination_intervals(fitted, level)
         frame = frame.sort_values("discrimination", ascending=False, kind="stable")
     return frame.rename_axis("judge").reset_index()

@@ -8,7 +8,8 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.listing import listed, p_of
 from judgerank.fits.result import Fit
-from judgerank.order.pairs import at_best_known_scale, standardised
+from judgerank.order.pairs import standardised
+from judgerank.order.scale import scale_of
 from judgerank.ranking.described import is_usable
 from judgerank.ranking.study import Component, Finding
 
@@ -63,6 +64,5 @@ def _without(found: Fit) -> Fit:
 
 
 def _errors(fitted: Fit) -> FloatArray:
-    s = fitted.scores.to_numpy()
-    covariance = at_best_known_scale(s, fitted.covariance, fitted.n_free_discriminations)
-    return np.sqrt(np.diag(standardised(s, covariance)[1]))
+    scale = scale_of(fitted)
+    return np.sqrt(np.diag(standardised(scale.scores, scale.covariance(fitted.covariance))[1]))

@@ -1,0 +1,78 @@
+"""Beyond the paper: the reported scale of scores, and boards compared on it.
+
+python experiments/beyond/scale.py [replications=400] ...
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank.data.judgments import Judgments
+from replication import plots
+from replication.config import ROOT, main
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.reported_scale import (
+    BOARDS,
+    PANELS,
+    compared_once,
+    compared_row,
+    scored_once,
+    scores_row,
+    without_useless,
+)
+from replication.tables import Table
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    useless = pd.DataFrame([without_useless(one, cfg.member, cfg.least) for one in data.values()])
+    cells = {
+        f"{panel}-{size}".replace(" ", "-"): {"panel": panel, "size": size}
+        for panel in PANELS
+        for size in cfg.n_comparisons
+    }
+    records = simulated(cfg, "scale", scored_once, cells, cfg.replications)
+    rows = [scores_row(records[key], cell["panel"], cell["size"], cfg.level) for key, cell in cells.items()]
+    boards = {name: {"how": asdict(how), "level": cfg.level} for name, how in BOARDS.items()}
+    found = simulated(cfg, "scale boards", compared_once, boards, cfg.boards)
+    return {
+        "useless": Table(useless, "Range of scores with all judges and without those who tell nothing", 3),
+        "scores": Table(pd.DataFrame(rows), "Reported scores and their errors, simulated", 3),
+        "compared": Table(
+            pd.DataFrame([compared_row(found[name], name) for name in boards]),
+            "Boards on which a model is said to have moved, simulated",
+            3,
+        ),
+    }
+
+
+def simulated(cfg: DictConfig, name: str, task, cells: dict, replications: int) -> dict[str, pd.DataFrame]:
+    """Records of every cell."""
+    keys = {key: key.replace(" ", "-").replace(",", "") for key in cells}
+    study = Study(
+        name.replace(" ", "_"),
+        task,
+        {keys[key]: cell for key, cell in cells.items()},
+        dict.fromkeys(keys.values(), replications),
+        cfg.seed,
+        Path(ROOT, cfg.cache),
+        cfg.block,
+    )
+    study.run(cfg.parallel)
+    return {key: pd.DataFrame(study.records(keys[key])) for key in cells}
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"scale": plots.scale(tables["scores"], tables["compared"], f"The reported scale, simulated{suffix}")}
+
+
+@main("scale")
+def run(cfg: DictConfig) -> None:
+    run_section("scale", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,212 @@
+"""How far models moved between two boards, and a test of whether they moved.
+
+The *change* is the difference of the reported scores, the new board on the scale of the old one. Each board's own
+fit gives the judges' discriminations and the standard error (Wald).
+
+Where models are nearly equal, a fit takes discriminations that make its own differences large, and two fits take
+different ones: Wald's test of the change then rejects too often. So the *test* has the same judges on both sides,
+as if nothing had moved. With theta the fit of all comparisons
+together, the scores of each board are one Newton step from theta by its own comparisons, discriminations held:
+
+    d = A_new g_new - A_old g_old,    and theta's own error adds  -(A_new H_new - A_old H_old) V g,
+
+where g are the gradients at theta, H the information, A its inverse in scores and offsets, and V the inverse of
+the information of all comparisons. This is the efficient score of a move when there was none (Neyman, 1959).
+
+If both boards keep their questions, variances are sums over questions of what each adds to the change: what two
+boards share cancels. Otherwise comparisons are taken as independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgerank.boards.sharing import Questions, joined, onto
+from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.errors import JudgerankError
+from judgerank.engine.information import covariance, information
+from judgerank.engine.sums import evaluate
+from judgerank.fits.fit import fit
+from judgerank.fits.result import Fit
+from judgerank.fits.storing import kept_weights
+from judgerank.order.scale import scale_by, scale_of
+
+
+@dataclass(frozen=True)
+class Change:
+    """Of every model that two boards share, shape (M,) each.
+
+    Attributes
+    ----------
+    old, new : float array
+        Reported scores of the old board, and those of the new one on its scale and with the same mean.
+    error : float array
+        Standard errors of new - old.
+    under_equality : float array, or None
+        The change over its error by the discriminations of both together; None where there is no such fit.
+    degrees_of_freedom : float
+    """
+
+    old: FloatArray
+    new: FloatArray
+    error: FloatArray
+    under_equality: FloatArray | None
+    degrees_of_freedom: float
+
+    @property
+    def statistic(self) -> FloatArray:
+        """Of the test; Wald's where there is no fit of both boards."""
+        return _over(self.new - self.old, self.error) if self.under_equality is None else self.under_equality
+
+
+def _over(change: FloatArray, error: FloatArray) -> FloatArray:
+    return np.divide(change, error, out=np.zeros_like(change), where=error > 0)
+
+
+def change_of(old: Fit, new: Fit, shared: Sequence[str], relation: str) -> Change:
+    """The change of some models from one board to another.
+
+    Parameters
+    ----------
+    old, new : Fit
+    shared : sequence of str
+        Models.
+    relation : str
+        That of `boards.comparing.Difference`.
+
+    Raises
+    ------
+    NoIntervalError
+        If one of them has no covariance.
+    """
+    centre = np.eye(len(shared)) - 1 / len(shared)
+    ends = scale_of(old), scale_by(new, kept_weights(old))
+    places = [[each.comparisons.models.index(model) for model in shared] for each in (old, new)]
+    before, after = (scale.scores[place] for scale, place in zip(ends, places, strict=True))
+    after = after - after.mean() + before.mean()
+    if relation == "same":
+        return Change(before, before, np.zeros(len(shared)), None, np.inf)
+    by = Questions.of(old, new)
+    to = [centre @ scale.to_scores[place] for scale, place in zip(ends, places, strict=True)]
+    if by is None:
+        one, other = (np.diag(x @ each.covariance @ x.T) for x, each in zip(to, (old, new), strict=True))
+        sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
+        variance = _of_independent(one, other, sizes, relation)
+        freedom = min(old.degrees_of_freedom, new.degrees_of_freedom)
+    else:
+        one, other = (
+            by.gradients(each, each)[:, each.chosen] @ each._inverse("observed") @ x.T
+            for x, each in zip(to, (old, new), strict=True)
+        )
+        variance, freedom = by.variance(-one, other), by.many - 1.0
+    return Change(before, after, np.sqrt(variance), _under_equality(old, new, shared, relation, by), freedom)
+
+
+def _of_independent(old: FloatArray, new: FloatArray, sizes: tuple[float, float], relation: str) -> FloatArray:
+    """Variance of the change of every model, given those of its scores.
+
+    If one board has all comparisons of the other, it is the variance of the smaller board less that of the larger
+    (Hausman, 1978), and at least the share of it that the further comparisons make up.
+    """
+    if relation == "other":
+        return old + new
+    small, large = (old, new) if relation == "more" else (new, old)
+    return np.maximum(small - large, small * (1 - min(sizes) / max(sizes)))
+
+
+def _under_equality(
+    old: Fit, new: Fit, shared: Sequence[str], relation: str, by: Questions | None
+) -> FloatArray | None:
+    """The change over its error by the discriminations of both boards, shape (M,)."""
+    if old.model != new.model or any(each.blocks or each.effects is not None for each in (old, new)):
+        return None
+    try:
+        both = {"more": new, "fewer": old}.get(relation) or fit(joined(old, new), new.model, new.settings)
+        sides = [_Side.of(each, both) for each in (old, new)]
+        v = both._inverse("expected")
+    except (JudgerankError, np.linalg.LinAlgError):
+        return None
+    models = [both.comparisons.models.index(model) for model in shared]
+    centre = np.zeros((len(shared), len(v)))
+    centre[:, models] = np.eye(len(shared)) - 1 / len(shared)
+    steps = [sign * centre @ side.inverse for sign, side in zip((-1.0, 1.0), sides, strict=True)]
+    carried = sum((step @ side.information for step, side in zip(steps, sides, strict=True)), np.zeros(())) @ v
+    change = sum((step @ side.gradient for step, side in zip(steps, sides, strict=True)), np.zeros(()))
+    behind = relation != "more", relation != "fewer"  # whether a board's own rows are counted in theta
+    maps = [step - counted * carried for step, counted in zip(steps, behind, strict=True)]
+    if by is None:
+        variance = _of_groups(maps, sides, relation)
+    else:
+        told = [by.gradients(each, both)[:, both.chosen] @ x.T for each, x in zip((old, new), maps, strict=True)]
+        variance = by.variance(*told)
+    return _over(change, np.sqrt(variance))
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One board's comparisons seen from the fit of both.
+
+    Attributes
+    ----------
+    gradient : float array, shape (D,)
+    information, inverse, squares : float array, shape (D, D)
+        Information; its inverse in the scores and offsets that the board has; the gradient's variance.
+    """
+
+    gradient: FloatArray
+    information: FloatArray
+    inverse: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def of(cls, board: Fit, both: Fit) -> _Side:
+        cells = onto(board.comparisons, both.comparisons)
+        here = evaluate(cells, both.model, both.solution.parameters, "expected")
+        told = information(here, both.free)
+        gradient = np.r_[here.top_gradient, here.judge_gradient[both.free]]
+        own = _of_board(board, both)
+        inverse, count = np.zeros_like(told), int(own[: len(cells.models)].sum())
+        inverse[np.ix_(own, own)] = covariance(told[np.ix_(own, own)], count, 0)
+        squares = told
+        if board.robust is not None:  # its gradient's variance is behind the sandwich
+            place = _places(board, both)
+            known = np.flatnonzero(place >= 0)
+            whole = np.zeros_like(told)
+            whole[np.ix_(place[known], place[known])] = board.robust[np.ix_(known, known)]
+            squares = told @ whole @ told
+        return cls(gradient, told, inverse, squares)
+
+
+def _names(fitted: Fit) -> list[tuple[str, str]]:
+    """Kind and name of every free parameter."""
+    c = fitted.comparisons
+    every = [("score", model) for model in c.models]
+    every += [(block, judge) for block in fitted.model.judge_blocks for judge in c.judges]
+    return [name for name, free in zip(every, fitted.chosen, strict=False) if free]
+
+
+def _places(board: Fit, both: Fit) -> np.ndarray:
+    """Where the free parameters of a board stand among those of both; -1 where they are not."""
+    place = {name: number for number, name in enumerate(_names(both))}
+    return np.array([place.get(name, -1) for name in _names(board)])
+
+
+def _of_board(board: Fit, both: Fit) -> BoolArray:
+    """Which free parameters of both are scores and offsets that a board has, shape (D,)."""
+    offsets = both.model.judge_blocks[both.model.n_scale :]
+    known = {"score": set(board.comparisons.models)} | {name: set(board.comparisons.judges) for name in offsets}
+    return np.array([name in known.get(kind, ()) for kind, name in _names(both)])
+
+
+def _of_groups(maps: Sequence[FloatArray], sides: Sequence[_Side], relation: str) -> FloatArray:
+    """Variance of every model's change, comparisons independent: those on both sides, and those on one."""
+    (one, other), (old, new) = maps, sides
+    if relation == "other":
+        parts = [(one, old.squares), (other, new.squares)]
+    else:
+        small, large, own = (old, new, other) if relation == "more" else (new, old, one)
+        parts = [(one + other, small.squares), (own, large.information - small.information)]
+    return np.asarray(sum(np.maximum(np.einsum("md,de,me->m", x, m, x), 0.0) for x, m in parts))

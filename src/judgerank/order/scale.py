@@ -1,0 +1,196 @@
+"""The scale on which scores are reported: log-discriminations with information-weighted mean zero.
+
+The likelihood knows gamma_k (s_i - s_j) alone, so that any weights w which sum to one give a scale,
+
+    c = sum_k w_k log gamma_k,    s' = s e^c,    gamma_k' = gamma_k e^-c.
+
+The paper weighs all judges in play alike, and the weakest judge then decides, since its logarithm lies furthest
+out and is known least. Here a judge weighs as much as it tells of the scores,
+
+    w_k = W_k / sum W,    W_k = sum_t n_t gamma_t^2 v_t,
+
+the sum being over its comparisons, with v_t the variance of an answer: half the trace of its Fisher information
+in the scores. A judge who tells nothing has no weight, and the scale does not jump where a judge reaches zero.
+The trace of that information times the covariance of the scores would also count what others tell of the same
+models. Its scale hardly differs, and its derivatives take every pair of parameters.
+
+The weights are estimated, too. The derivative of c has a term for the log-discriminations and one for the weights,
+
+    dc = sum_k w_k d alpha_k + sum_k (alpha_k - c) dW_k / sum W,
+
+so intervals of the reported scores are those of what is reported, by the delta method. Members without free
+discriminations have their scale from the noise, and keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.cache import remembered
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.at import At, in_parts, product, times
+from judgerank.inference.uncertainty import Uncertainty
+from judgerank.model.block import Role
+from judgerank.model.members import Model, Parameters
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """The reported scale of an estimate.
+
+    Attributes
+    ----------
+    weights : float array, shape (K,)
+        By judge, their sum one; all zero where no discrimination is free.
+    shift : float
+        c, the weighted mean of the log-discriminations.
+    derivative : float array, shape (D,)
+        Of c in the free parameters, ordered as `Uncertainty.covariance`.
+    at : Parameters
+        The estimate, on the scale of its fit.
+    free : bool array, shape (K,)
+        Judges whose discrimination is free.
+    """
+
+    weights: FloatArray
+    shift: float
+    derivative: FloatArray
+    at: Parameters
+    free: BoolArray
+
+    @property
+    def factor(self) -> float:
+        """e^c: how many times longer scores are than on the scale of the fit."""
+        return float(np.exp(self.shift))
+
+    @property
+    def scores(self) -> FloatArray:
+        """Reported scores, shape (N,)."""
+        return self.factor * self.at.scores
+
+    @cached_property
+    def to_scores(self) -> FloatArray:
+        """Derivatives of the reported scores in the free parameters, shape (N, D)."""
+        return self.derivatives(np.eye(len(self.at.scores), len(self.derivative)), self.at.scores)
+
+    def derivatives(self, own: FloatArray, values: FloatArray) -> FloatArray:
+        """Derivatives of e^c x, shape (M, D), given those of x, of the same shape, and x, shape (M,)."""
+        return self.factor * (own + np.outer(values, self.derivative))
+
+    def covariance(self, of_parameters: FloatArray) -> FloatArray:
+        """Covariance of the reported scores, shape (N, N), given that of the free parameters, shape (D, D)."""
+        return self.to_scores @ of_parameters @ self.to_scores.T
+
+    @property
+    def discriminations(self) -> FloatArray:
+        """By judge on this scale, shape (K,); one throughout where judges have none."""
+        return np.exp(self.at.judges[0] - self.shift) if len(self.at.judges) else np.ones(len(self.weights))
+
+    def discrimination_errors(self, of_parameters: FloatArray) -> FloatArray:
+        """Standard errors of the free log-discriminations, float array, given the parameters' covariance."""
+        n, many = len(self.at.scores), int(self.free.sum())
+        to_judges = np.eye(many, len(self.derivative), n) - self.derivative
+        return np.sqrt(np.maximum(np.einsum("kd,de,ke->k", to_judges, of_parameters, to_judges), 0.0))
+
+
+@remembered
+def scale_of(fitted: Uncertainty) -> Scale:
+    """The reported scale of a fit."""
+    return scale_at(fitted.comparisons, fitted.model, fitted.solution.parameters, fitted.free, fitted.chosen)
+
+
+def scale_by(fitted: Uncertainty, weights: Mapping[str, float]) -> Scale:
+    """The scale of a fit by weights that are given, such as those of another board, and taken as known.
+
+    Parameters
+    ----------
+    fitted : Uncertainty
+    weights : mapping of str to float
+        By judge. Those of judges without a free discrimination here are left out; if none is left, the scale is
+        `scale_of`.
+    """
+    at, free = fitted.solution.parameters, _free_judges(fitted.free, len(fitted.comparisons.judges))
+    given = np.array([weights.get(judge, 0.0) for judge in fitted.comparisons.judges]) * free
+    if given.sum() <= 0:
+        return scale_of(fitted)
+    given /= given.sum()
+    derivative = np.zeros(len(fitted.chosen))
+    n = len(at.scores)
+    derivative[n : n + len(given)] = given
+    return Scale(given, float(given[free] @ at.judges[0][free]), derivative[fitted.chosen], at, free)
+
+
+def weights_of(fitted: Uncertainty) -> dict[str, float]:
+    """The weights of a fit's scale by judge, to be kept with it."""
+    return dict(zip(fitted.comparisons.judges, scale_of(fitted).weights.tolist(), strict=True))
+
+
+def scale_at(cells: Comparisons, model: Model, at: Parameters, free: BoolArray, chosen: BoolArray) -> Scale:
+    """The reported scale at a point.
+
+    Parameters
+    ----------
+    cells : Comparisons
+    model : Model
+    at : Parameters
+    free : bool array, shape (B, K)
+        Judges' free parameters.
+    chosen : bool array, shape (N + B K + P,)
+        All free parameters.
+    """
+    k = len(cells.judges)
+    judges = _free_judges(free, k)
+    if not judges.any():
+        return Scale(np.zeros(k), 0.0, np.zeros(int(chosen.sum())), at, judges)
+    told = np.zeros(k)
+    for rows, here in in_parts(cells, model, at):
+        told += np.bincount(cells.judge[rows], _information(here), k)
+    told[~judges] = 0.0
+    total = told.sum()
+    weights = told / total if total > 0 else judges / judges.sum()
+    alpha = np.where(judges, at.judges[0], 0.0)
+    shift = float(weights @ alpha)
+    away = np.where(judges, alpha - shift, 0.0) / total if total > 0 else np.zeros(k)
+    derivative = _of_weights(cells, model, at, away)
+    n = len(at.scores)
+    derivative[n : n + k] += weights
+    return Scale(weights, shift, derivative[chosen], at, judges)
+
+
+def _free_judges(free: BoolArray, k: int) -> BoolArray:
+    return np.asarray(free[0] if len(free) else np.zeros(k, bool))
+
+
+def _information(here: At) -> FloatArray:
+    """n g^2 v of every row."""
+    return product(here.rows.count * here.law.variance, here.g, here.g)
+
+
+def _of_weights(cells: Comparisons, model: Model, at: Parameters, away: FloatArray) -> FloatArray:
+    """Derivative of sum_k x_k W_k in all parameters for given x, shape (N + B K + P,)."""
+    n, (b, k) = len(at.scores), at.judges.shape
+    found = np.zeros(n + b * k + len(at.common))
+    for rows, here in in_parts(cells, model, at):
+        c, judge, law = cells, cells.judge[rows], here.law
+        counted = product(here.rows.count * away[judge], here.g, here.g)
+        by_role = {
+            Role.WEIGHT: counted * (2 * law.variance + law.skewness * here.signal),
+            Role.QUALITY: times(counted * law.skewness, here.g),
+            Role.OFFSET: counted * law.skewness,
+        }
+        if model.has_ties:
+            by_role[Role.TIE] = counted * law.variance_with_ties
+        step = by_role[Role.QUALITY]
+        found[:n] += np.bincount(c.first[rows], step, n) - np.bincount(c.second[rows], step, n)
+        for number, (block, column) in enumerate(zip(model.blocks, here.column, strict=True)):
+            values = times(by_role[block.role], column)
+            found[n + number * k : n + (number + 1) * k] += np.bincount(judge, values, k)
+        if here.further is not None:
+            for role, place in here.further.places.items():
+                found[n + b * k + place] += here.further.by_column(role, by_role[role])
+    return found

@@ -1,0 +1,181 @@
+"""Does the reported scale stand still, do its errors hold, and do boards that did not change stay as they are?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from judgerank.boards.comparing import compare
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import JudgerankError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.fit import fit
+from judgerank.fits.result import Fit
+from judgerank.inference.wald import normal_quantile
+from judgerank.model.members import JUDGE_AWARE, Parameters
+from judgerank.order.scale import scale_at, scale_of
+from replication.replicate import Record
+
+SCORES = np.linspace(1.2, -1.2, 6)
+PANELS: dict[str, list[float]] = {  # discriminations
+    "like judges": [1.0] * 5,
+    "usual spread": list(np.exp([0.6, 0.5, 0.2, -0.1, -1.2])),
+    "one weak judge": [1.6, 1.6, 1.3, 1.0, 0.06],
+    "one judge at zero": [1.6, 1.6, 1.3, 1.0, 0.0],
+}
+
+
+@dataclass(frozen=True)
+class Boards:
+    """Two boards of six models: standard deviation of their scores, and how the second comes from the first."""
+
+    sd: float
+    size: int = 600  # comparisons of each, where they are apart
+    further: int = 0  # judges who join on the same questions; none: boards apart
+    change: float = 0.0  # of one model
+
+
+BOARDS = {
+    "apart, near models": Boards(0.16),
+    "apart": Boards(0.8),
+    "apart, one model up by 0.5": Boards(0.8, 1500, change=0.5),
+    "further judges": Boards(0.8, further=2),
+    "further judges prefer one model by 0.5": Boards(0.8, further=2, change=0.5),
+}
+JUDGES, QUESTIONS, PAIRS, TASTE = 5, 60, 4, 0.5  # of boards: questions' pairs, and what answers differ by
+
+
+def drawn(rng: np.random.Generator, scores: np.ndarray, gamma: np.ndarray, position: np.ndarray, size: int):
+    """Comparisons of random pairs in random order by random judges."""
+    n, judge = len(scores), rng.integers(0, len(gamma), size)
+    first = rng.integers(0, n, size)
+    second = (first + rng.integers(1, n, size)) % n
+    return _answered(rng, scores[first] - scores[second], first, second, judge, gamma, position)
+
+
+def _answered(rng: np.random.Generator, lead, first, second, judge, gamma, position) -> Comparisons:
+    won = rng.random(len(judge)) < expit(gamma[judge] * lead + position[judge])
+    models = tuple(f"m{i}" for i in range(max(first.max(), second.max()) + 1))
+    judges = tuple(f"j{k}" for k in range(len(gamma)))
+    return Comparisons(models, judges, first, second, judge, won.astype(float), ordered=True)
+
+
+def true_factor(gamma: np.ndarray) -> float:
+    """What takes true scores to the reported scale, by the information expected of a uniform design."""
+    n, k = len(SCORES), len(gamma)
+    judge, first, second = (
+        x.ravel() for x in np.meshgrid(np.arange(k), np.arange(n), np.arange(n), indexing="ij")
+    )
+    kept = first != second
+    judge, first, second = judge[kept], first[kept], second[kept]
+    with np.errstate(divide="ignore"):
+        at = Parameters(SCORES, np.log(gamma)[None, :])
+    mean = expit(gamma[judge] * (SCORES[first] - SCORES[second]))
+    cells = Comparisons(tuple(map(str, range(n))), tuple(map(str, range(k))), first, second, judge, mean)
+    free = (gamma > 0)[None, :]
+    return scale_at(cells, JUDGE_AWARE, at, free, np.r_[np.ones(n, bool), free[0]]).factor
+
+
+def scored_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
+    """Reported and paper's scores of one set with the former's errors, as lists; nothing without intervals."""
+    gamma = np.array(PANELS[settings["panel"]])
+    fitted = fit(drawn(rng, SCORES, gamma, np.zeros(len(gamma)), settings["size"]), "judge_aware")
+    try:
+        scale = scale_of(fitted)
+        error = np.sqrt(np.diag(scale.covariance(fitted.covariance)))
+    except JudgerankError:
+        return {}
+    own = fitted.scores.to_numpy()
+    named = {"score": scale.scores, "error": error, "paper": own}
+    return {f"{name}_{i}": float(x) for name, values in named.items() for i, x in enumerate(values)}
+
+
+def scores_row(records: pd.DataFrame, panel: str, size: int, level: float) -> dict[str, Any]:
+    """Spread over errors, coverage, and the relative spread of the first score on either scale."""
+    kept = records.dropna(subset="score_0") if "score_0" in records else records.iloc[:0]
+    n, many = len(SCORES), len(kept)
+    score, error, paper = (
+        kept[[f"{name}_{i}" for i in range(n)]].to_numpy() for name in ("score", "error", "paper")
+    )
+    truth = true_factor(np.array(PANELS[panel])) * SCORES
+    ratio = score.std(axis=0, ddof=1) / np.sqrt((error**2).mean(axis=0))
+    held = np.abs(score - truth) <= normal_quantile(level) * error
+    row: dict[str, Any] = {"panel": panel, "n_comparisons": size, "spread_over_error": ratio.mean()}
+    row["spread_over_error_se"] = 1 / np.sqrt(2 * (many - 1))  # of one model: that of the mean is no larger
+    for name, values in (("coverage", held.mean(axis=1)), ("first", held[:, 0]), ("last", held[:, -1])):
+        row |= {name: values.mean(), f"{name}_se": values.std(ddof=1) / np.sqrt(many)}
+    row |= {
+        f"relative_spread_{name}": x[:, 0].std() / x[:, 0].mean() for name, x in (("", score), ("paper", paper))
+    }
+    row = {key.removesuffix("_"): value for key, value in row.items()}
+    return row | {"failed": len(records) - many, "n_replications": len(records)}
+
+
+def compared_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
+    """Two boards: whether any model is said to have moved, and whether the first is."""
+    how = Boards(**settings["how"])
+    scores = rng.standard_normal(len(SCORES))
+    scores = (scores - scores.mean()) / scores.std() * how.sd
+    moved = scores + how.change * (np.arange(len(scores)) == 0)
+    many = JUDGES + how.further
+    gamma, position = np.exp(0.4 * rng.standard_normal(many)), 0.3 * rng.standard_normal(many)
+    if how.further:
+        old, new = _grown(rng, scores, moved, gamma, position)
+    else:
+        old, new = (fit(drawn(rng, x, gamma, position, how.size), "position_aware") for x in (scores, moved))
+    found = compare(old, new, settings["level"]).moved
+    return {"any": float(bool(found)), "first": float("m0" in found)}
+
+
+def _grown(rng, scores, moved, gamma, position) -> tuple[Fit, Fit]:
+    """The first judges' board, and that of all judges, on the same answers; errors by question."""
+    n, many = len(scores), len(gamma)
+    answers = TASTE * rng.standard_normal((QUESTIONS, n))
+    pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(QUESTIONS * PAIRS)])
+    first, second = np.repeat(pairs, many, axis=0).T
+    question = np.repeat(np.arange(QUESTIONS), PAIRS * many)
+    judge = np.tile(np.arange(many), len(pairs))
+    quality = np.where((judge < JUDGES)[:, None], scores, moved) + answers[question]
+    row = np.arange(len(judge))
+    whole = _answered(rng, quality[row, first] - quality[row, second], first, second, judge, gamma, position)
+    rows = np.flatnonzero(judge < JUDGES)
+    part = whole.take(rows).with_judges(whole.judges[:JUDGES])
+    fits = (
+        fit(c, "position_aware", question=asked, cluster="question")
+        for c, asked in ((part, question[rows]), (whole, question))
+    )
+    return next(fits), next(fits)
+
+
+def compared_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
+    """How often a model is said to have moved, with Monte Carlo errors."""
+    row: dict[str, Any] = {"boards": name, **asdict(BOARDS[name])}
+    kept = records.dropna(subset="any")
+    for measure in ("any", "first"):
+        row |= {measure: kept[measure].mean(), f"{measure}_se": kept[measure].std() / np.sqrt(len(kept))}
+    return row | {"failed": len(records) - len(kept), "n_replications": len(records)}
+
+
+def without_useless(judgments: Judgments, member: str, least: float) -> dict[str, Any]:
+    """The range of the scores with all judges and without those of less than a share of the information."""
+    c = judgments.comparisons
+    whole = fit(c, member)
+    scale = scale_of(whole)
+    useful = [judge for judge, weight in zip(c.judges, scale.weights, strict=True) if weight >= least]
+    rest = fit(c.with_judges(useful), member)
+    ranges = {
+        "range": (np.ptp(scale.scores), np.ptp(scale_of(rest).scores)),
+        "paper": (np.ptp(whole.scores), np.ptp(rest.scores)),
+    }
+    row: dict[str, Any] = {
+        "dataset": judgments.name,
+        "judges": len(c.judges),
+        "useless": len(c.judges) - len(useful),
+    }
+    for name, (before, after) in ranges.items():
+        row |= {name: before, f"{name}_without": after, f"{name}_change": after / before - 1}
+    return row

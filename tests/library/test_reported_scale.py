@@ -1,0 +1,200 @@
+"""The reported scale: its definition, its derivatives, and what it does not hang on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from judgerank.ranking.panel import discrimination_intervals, reported_discriminations
+from numpy.testing import assert_allclose
+
+from judgerank import Comparisons, Fit, fit, load
+from judgerank.data.comparisons import Comparisons as Rows
+from judgerank.fits.standings import leaderboard, pairs, win_probability
+from judgerank.fits.storing import kept_weights
+from judgerank.model.members import Parameters
+from judgerank.order.scale import scale_at, scale_by, scale_of, weights_of
+
+SCORES = np.linspace(1.2, -1.2, 6)
+GAMMA = np.exp([0.6, 0.5, 0.2, -0.1, -1.2])
+
+
+def drawn(seed: int, gamma=GAMMA, size: int = 1500, scores=SCORES, ties: float = 0.0) -> Comparisons:
+    rng = np.random.default_rng(seed)
+    n, k = len(scores), rng.integers(0, len(gamma), size)
+    a = rng.integers(0, n, size)
+    b = (a + rng.integers(1, n, size)) % n
+    y = (rng.random(size) < 1 / (1 + np.exp(-gamma[k] * (scores[a] - scores[b]) - 0.3))).astype(float)
+    y[rng.random(size) < ties] = 0.5
+    names = tuple(f"m{i}" for i in range(n)), tuple(f"j{i}" for i in range(len(gamma)))
+    covariate = rng.standard_normal(size)
+    return Rows(*names, a, b, k, y, np.ones(size), covariate=covariate, ordered=True)
+
+
+def numerical(fitted: Fit, step: float = 1e-6) -> np.ndarray:
+    """Derivative of the shift by differences of the whole function, shape (D,)."""
+    at, found = fitted.solution.parameters, []
+    flat = np.r_[at.scores, at.judges.ravel(), at.common]
+    n, many = len(at.scores), at.judges.size
+    for place in np.flatnonzero(fitted.chosen):
+        shifts = []
+        for sign in (1, -1):
+            x = flat.copy()
+            x[place] += sign * step
+            there = Parameters(x[:n], x[n : n + many].reshape(at.judges.shape), x[n + many :])
+            scale = scale_at(fitted.comparisons, fitted.model, there, fitted.free, fitted.chosen)
+            shifts.append(scale.shift)
+        found.append((shifts[0] - shifts[1]) / (2 * step))
+    return np.array(found)
+
+
+MEMBERS = ["judge_aware", "length", "position_aware", "judge_aware_ties", "position_aware_ties"]
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_the_derivative_is_that_of_the_function_for_every_member(member):
+    fitted = fit(drawn(1, ties=0.1), member)
+    assert_allclose(scale_of(fitted).derivative, numerical(fitted), atol=1e-8)
+
+
+@pytest.mark.parametrize("solver", ["penalised", "newton"])
+def test_the_derivative_holds_for_blocks_and_shrinkage(solver):
+    frame = drawn(2).to_frame().rename(columns={"covariate": "length_a"})
+    rng = np.random.default_rng(0)
+    frame = frame.assign(length_a=rng.uniform(10, 200, len(frame)), length_b=rng.uniform(10, 200, len(frame)))
+    frame["question_id"], frame["category"] = np.arange(len(frame)), np.where(np.arange(len(frame)) % 2, "x", "y")
+    fitted = fit(frame, "judge_aware", solver, blocks=["style:length", "category"])
+    assert fitted.blocks
+    assert_allclose(scale_of(fitted).derivative, numerical(fitted), atol=1e-8)
+
+
+def test_the_weights_are_shares_of_the_information_and_the_weighted_mean_is_zero():
+    fitted = fit(drawn(3), "judge_aware")
+    scale, c = scale_of(fitted), fitted.comparisons
+    p, gamma = fitted.probability(c), fitted.discrimination.to_numpy()
+    told = np.bincount(c.judge, c.count * p * (1 - p), len(gamma)) * gamma**2
+    assert_allclose(scale.weights, told / told.sum())
+    assert abs(scale.weights @ np.log(scale.discriminations)) < 1e-12
+    assert_allclose(np.outer(gamma, fitted.scores), np.outer(scale.discriminations, scale.scores))
+
+
+def test_it_does_not_hang_on_the_normalisation_of_the_fit():
+    fitted = fit(drawn(4), "judge_aware")
+    at = fitted.solution.parameters
+    moved = Parameters(at.scores * np.exp(-0.7), at.judges + 0.7)
+    there = scale_at(fitted.comparisons, fitted.model, moved, fitted.free, fitted.chosen)
+    assert_allclose(there.scores, scale_of(fitted).scores)
+    assert_allclose(there.to_scores[:, :6] * np.exp(-0.7), scale_of(fitted).to_scores[:, :6])
+
+
+def test_useless_judges_move_neither_scores_nor_win_rates_and_the_papers_scale_they_do():
+    rng = np.random.default_rng(5)
+    good = drawn(5, np.array([1.6, 1.6, 1.3, 1.0]), 4000)
+    coin = drawn(6, np.array([0.03, 0.0, 0.02]), 3000)
+    coin = replace(coin, judges=("x", "y", "z"), outcome=rng.integers(0, 2, 3000).astype(float))
+    both = Comparisons.from_frame(pd.concat([good.to_frame(), coin.to_frame()]))
+    boards = [leaderboard(fit(rows, "position_aware"), 0.95).set_index("model") for rows in (good, both)]
+    spread, rate = ([float(np.ptp(board[name])) for board in boards] for name in ("score", "win_rate"))
+    assert abs(spread[1] / spread[0] - 1) < 0.02 and abs(rate[1] - rate[0]) < 0.01
+    paper = [np.ptp(fit(rows, "position_aware").scores) for rows in (good, both)]
+    assert paper[1] < 0.7 * paper[0]
+
+
+def test_members_without_discriminations_keep_their_scale():
+    for member in ("btl", "position_only", "btl_ties"):
+        fitted = fit(drawn(7, ties=0.1), member)
+        scale = scale_of(fitted)
+        assert scale.shift == 0 and not scale.derivative.any() and not scale.weights.any()
+        board = leaderboard(fitted, 0.95).set_index("model")
+        assert_allclose(board.loc[fitted.scores.index, "score"], fitted.scores)
+
+
+def test_a_judge_at_zero_has_no_weight_and_the_scale_does_not_jump_there():
+    gamma = np.array([1.6, 1.6, 1.3, 1.0, 0.0])
+    fitted = next(
+        found
+        for found in (fit(drawn(seed, gamma, 3000), "judge_aware") for seed in range(20))
+        if found.judges_at_zero == ("j4",)
+    )
+    scale = scale_of(fitted)
+    assert scale.weights[4] == 0 and scale.discriminations[4] == 0 and np.isfinite(scale.to_scores).all()
+    at = fitted.solution.parameters
+    free = np.ones_like(fitted.free)
+    near = replace(at, judges=np.where(np.isfinite(at.judges), at.judges, -12.0))
+    beside = scale_at(fitted.comparisons, fitted.model, near, free, np.ones(11, bool))
+    assert_allclose(beside.scores, scale.scores, rtol=1e-6)
+
+
+def test_a_judge_that_runs_off_and_is_shrunk_does_not_take_the_scale():
+    rows = drawn(8, size=2000)
+    sure = pd.DataFrame(
+        [(f"m{i}", f"m{j}", "sure", "a") for i in range(6) for j in range(i + 1, 6)],
+        columns=["model_a", "model_b", "judge_model", "judge_preferred_model"],
+    )
+    alone = fit(rows, "judge_aware")
+    fitted = fit(Comparisons.from_frame(pd.concat([rows.to_frame(), sure])), "judge_aware")
+    assert fitted.unbounded_judges == ("sure",)
+    board = leaderboard(fitted, 0.95)
+    assert board["low"].notna().all() and scale_of(fitted).weights[-1] < 0.03
+    assert abs(np.ptp(board["score"]) / np.ptp(scale_of(alone).scores) - 1) < 0.1
+
+
+def test_printed_errors_are_the_spread_of_printed_scores_where_one_judge_is_weak():
+    """300 sets: the standard error of a ratio of spreads is 4% by model, 3% on average."""
+    gamma, found, errors, paper = np.array([1.6, 1.6, 1.3, 1.0, 0.06]), [], [], []
+    for seed in range(300):
+        rows = drawn(1000 + seed, gamma, 900)
+        fitted = fit(replace(rows, covariate=None), "position_aware")
+        scale = scale_of(fitted)
+        found.append(scale.scores)
+        errors.append(np.diag(scale.covariance(fitted.covariance)))
+        paper.append(fitted.scores.to_numpy())
+    ratio = np.std(found, axis=0) / np.sqrt(np.mean(errors, axis=0))
+    assert abs(ratio.mean() - 1) < 0.1
+    relative = [np.std(scores, axis=0)[0] / np.mean(scores, axis=0)[0] for scores in (paper, found)]
+    assert relative[0] > 2 * relative[1]
+
+
+def test_pairs_and_leaderboard_are_on_one_scale():
+    fitted = fit(drawn(9), "judge_aware")
+    score, table = leaderboard(fitted, 0.95).set_index("model")["score"], pairs(fitted, 0.95)
+    assert_allclose(table["difference"], table["first"].map(score) - table["second"].map(score))
+
+
+def test_win_rates_are_means_of_win_probabilities_by_judges_of_the_scales_weights():
+    fitted = fit(drawn(10), "position_aware")
+    board, scale = leaderboard(fitted, 0.95).set_index("model"), scale_of(fitted)
+    one = [
+        sum(
+            w * (fitted.predict("m0", other, judge) + 1 - fitted.predict(other, "m0", judge)) / 2
+            for judge, w in zip(fitted.comparisons.judges, scale.weights, strict=True)
+        )
+        for other in fitted.comparisons.models[1:]
+    ]
+    assert board.loc["m0", "win_rate"] == pytest.approx(np.mean(one))
+    assert board["win_rate"].mean() == pytest.approx(0.5)
+    assert win_probability(fitted, np.zeros(1))[0] == pytest.approx(0.5)
+
+
+def test_reported_discriminations_and_their_intervals_are_on_the_scale():
+    fitted = fit(drawn(11), "judge_aware")
+    gamma, (low, high) = reported_discriminations(fitted), discrimination_intervals(fitted, 0.95)
+    assert ((low < gamma) & (gamma < high)).all()
+    assert weights_of(fitted)["j0"] * np.log(gamma["j0"]) != 0
+    assert abs(sum(w * np.log(gamma[judge]) for judge, w in weights_of(fitted).items())) < 1e-12
+
+
+def test_given_weights_are_the_scale_and_unknown_judges_leave_it_to_the_fit():
+    fitted = fit(drawn(12), "judge_aware")
+    scale = scale_by(fitted, {"j1": 2.0, "nobody": 3.0})
+    assert scale.discriminations[1] == pytest.approx(1.0)
+    assert scale_by(fitted, {"nobody": 1.0}).shift == scale_of(fitted).shift
+
+
+def test_a_saved_board_keeps_its_weights_and_one_saved_without_computes_them(tmp_path):
+    fitted = fit(drawn(13), "judge_aware")
+    fitted.save(tmp_path / "board.npz")
+    again = load(tmp_path / "board.npz")
+    assert again.scale_weights == weights_of(fitted)
+    assert kept_weights(replace(again, scale_weights=None)) == weights_of(fitted)
+    assert kept_weights(replace(again, scale_weights={"j0": 1.0})) == {"j0": 1.0}
