@@ -64,11 +64,9 @@ def _with_blocks(judgments: Judgments, model: Model, settings: Settings) -> tupl
     if settings.blocks:
         return fit(judgments, model, settings.solver, blocks=settings.blocks), []
     found = fitted_member(judgments.comparisons, model, settings.solver)
-    return (
-        replace(found, question=judgments.question, question_keys=judgments.question_keys)
-        if "question_id" in judgments.frame
-        else found
-    ), []
+    if "question_id" in judgments.frame:
+        found = replace(found, question=judgments.question, question_keys=judgments.question_keys)
+    return found, []
 
 
 def _with_effects(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit, list[str]]:
