@@ -220,7 +220,7 @@ class Comparisons(Shown):
         if self.covariate is not None:
             yield np.unique(self.covariate, return_inverse=True)[1]
         if self.columns is not None:
-            yield kinds(self.columns)[1]
+            yield kinds(self.columns)
 
     def _rows(self, keep: AnyArray, **changed: Any) -> Comparisons:
         """The rows under a mask or at indices, with `changed` columns in place of their own."""

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.data.listing import listed
 
@@ -211,6 +211,14 @@ def refuse_silent(judges: list[str]) -> None:
 def question_name(question: object) -> str:
     """A question's id as one string (in-house ones are lists of mixed types)."""
     return "/".join(map(str, question)) if isinstance(question, list) else str(question)
+
+
+def question_names(questions: pd.Series) -> AnyArray:
+    """Those of all records, shape (T,)."""
+    if questions.dtype == object:  # in which 1 and 1.0 are equal and have two names
+        return np.array([question_name(one) for one in questions])
+    number, different = pd.factorize(questions, use_na_sentinel=False)
+    return np.array([question_name(one) for one in different])[number]
 
 
 def standardised_log(lengths: FloatArray) -> FloatArray:
