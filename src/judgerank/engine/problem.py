@@ -13,7 +13,8 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.engine.arrow import Arrow
 from judgerank.engine.coordinates import Coordinates
 from judgerank.engine.information import information
-from judgerank.engine.newton import SUFFICIENT, positive_solve
+from judgerank.engine.line_search import backtracked
+from judgerank.engine.newton_step import positive_solve
 from judgerank.engine.penalty import (
     ALPHA,
     Penalty,
@@ -78,10 +79,7 @@ class Problem:
         self.chosen = np.concatenate([np.ones(self.n, bool), self.free.ravel(), self.free_common])
         self._n_free, self._all_chosen = int(self.free.sum()), bool(self.chosen.all())
         self._pulling: tuple[Spread, Penalty] | None = None
-        blocks = [(self.n, True)]
-        for row, many in enumerate(self.free.sum(axis=1).tolist()):
-            blocks.append((many, row == 0 and model.weighs_judges))
-        self.coordinates = Coordinates([*blocks, (int(self.free_common.sum()), False)])
+        self.coordinates = Coordinates.of(model, self.n, self.free, self.free_common)
         # where judges run off there are many modes, and which is found must not hang on what has no coordinate
         self.metric = None if alone is None else self.coordinates.metric
         self._last: dict[str | None, tuple[np.ndarray, Evaluation]] = {}  # by curvature
@@ -156,24 +154,36 @@ class Problem:
         """
         height, gradient, info = self.look(x, spread, "observed")
         for steps in range(settings.max_iterations + 1):
-            step, slack = self._ascent(info, gradient), ROUNDING * max(1.0, abs(height))
+            if np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height)):
+                return x, height, True, steps
+            step = self._ascent(info, gradient)
             rise = gradient @ step
-            small = np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height))
-            if small or rise <= slack:
+            if rise <= ROUNDING * max(1.0, abs(height)):
                 return x, height, True, steps
             if ALPHA not in spread and self._strays(x):
                 break
             moved = step if self.metric is None else self.coordinates.full(step)
-            size = min(1.0, LARGEST_STEP / np.abs(moved).max())
-            there = self.look(x + size * step, spread, "observed")  # the first try mostly holds
-            while there[0] < height + SUFFICIENT * size * rise - slack and not (
-                # where rounding hides which is higher, the slope tells (Hager and Zhang, 2005)
-                there[0] >= height - CLOSE * max(1.0, abs(height)) and there[1] @ step >= -SLOPE * rise
-            ):
-                size /= 2
-                there = self.look(x + size * step, spread, "observed")
+            try:
+                size, there = self._moved(x, step, spread, height, rise, LARGEST_STEP / np.abs(moved).max())
+            except LinAlgError:
+                break
             x, (height, gradient, info) = x + size * step, there
         return x, height, False, steps
+
+    def _moved(
+        self, x: np.ndarray, step: np.ndarray, spread: Spread, height: float, rise: float, most: float
+    ) -> tuple[float, tuple[float, np.ndarray, Information]]:
+        """How much of a step is taken, and the look from there."""
+        close = height - CLOSE * max(1.0, abs(height))
+        return backtracked(
+            lambda size: self.look(x + size * step, spread, "observed"),
+            lambda there: there[0],
+            height,
+            rise,
+            min(1.0, most),
+            # where rounding hides which is higher, the slope tells (Hager and Zhang, 2005)
+            lambda there: bool(there[0] >= close and there[1] @ step >= -SLOPE * rise),
+        )
 
     def _strays(self, x: np.ndarray) -> bool:
         """Whether a judge without a penalty runs off, or falls to where no step would bring it back."""
