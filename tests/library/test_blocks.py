@@ -6,11 +6,13 @@ from textwrap import dedent
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.sparse import csr_array
 from scipy.special import expit, log_expit
 from scipy.stats import chi2, norm
 
+import judgerank
 from judgerank import fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
@@ -246,6 +248,88 @@ def test_held_out_questions_are_predicted_better_with_what_is_there(records):
     np.testing.assert_allclose(table["without"][expected.index], expected, atol=1e-6)
 
 
+EVERY_KIND = ["style:length", "style_by_judge:lines", "category", "category_position", "family"]
+
+
+def judging_themselves(records: Records) -> Records:
+    """The same with judges who have names of models, and lengths of few values, so that rows are alike."""
+    frame = records.frame.assign(**{f"length_{side}": records.frame[f"lines_{side}"] // 3 for side in "ab"})
+    return Records(replace(records.comparisons, judges=MODELS_OF[:K], covariate=None), frame)
+
+
+def same_fit(one, other):
+    for name in ("scores", "discrimination", "position", "tie"):
+        assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-9)
+    for block in one.blocks:
+        assert_allclose(one.parameters(block.name), other.parameters(block.name), rtol=1e-9, atol=1e-9)
+    assert one.log_likelihood == pytest.approx(other.log_likelihood, rel=1e-10)
+    assert one.marginal_log_likelihood == pytest.approx(other.marginal_log_likelihood, rel=1e-10)
+    assert_allclose(one.covariance, other.covariance, rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("block", EVERY_KIND)
+def test_a_fit_of_rows_that_are_alike_together_equals_that_of_each_by_itself(records, block, monkeypatch):
+    records = judging_themselves(records)
+    together = fit_blocks(records, [block], "position_aware_ties")
+    monkeypatch.setattr(Comparisons, "aggregate", lambda self: self)
+    alone = fit_blocks(records, [block], "position_aware_ties")
+    assert len(together.comparisons) < 0.9 * len(alone.comparisons) == 0.9 * len(records.comparisons)
+    same_fit(together, alone)
+
+
+def counted(records: Records, columns: list[str]) -> Records:
+    """Cells that differ in models, judge, answer or one of the columns, with counts, and a table of these."""
+    c = records.comparisons
+    rows = records.frame[columns].assign(first=c.first, second=c.second, judge=c.judge, outcome=c.outcome)
+    cells = rows.groupby(list(rows.columns), as_index=False).size()
+    parts = (cells[name].to_numpy() for name in ("first", "second", "judge", "outcome", "size"))
+    tied = (cells["outcome"] == 0.5).to_numpy(float)
+    return Records(Comparisons(c.models, c.judges, *parts, tied=tied), cells[columns])
+
+
+@pytest.mark.parametrize(
+    ("block", "columns"),
+    [
+        ("style:length", ["length_a", "length_b"]),
+        ("style_by_judge:length", ["length_a", "length_b"]),
+        ("category", ["category"]),
+        ("category_position", ["category"]),
+        ("family", ["category"]),
+    ],
+)
+def test_cells_with_counts_and_the_columns_of_a_block_are_fitted_as_their_rows_are(records, block, columns):
+    records = judging_themselves(records)
+    cells = counted(records, columns)
+    assert len(cells.comparisons) < 0.9 * len(records.comparisons)
+    whole, merged = (fit_blocks(of, [block], "position_aware_ties") for of in (records, cells))
+    same_fit(merged, whole)
+    assert merged.test(merged.blocks[-1].name).p_value == pytest.approx(
+        whole.test(whole.blocks[-1].name).p_value, rel=1e-6
+    )
+
+
+def test_comparisons_alone_have_blocks_that_go_by_names(records):
+    records = judging_themselves(records)
+    cells = records.comparisons.aggregate()
+    same_fit(
+        fit(cells, "position_aware_ties", blocks=["family"]),
+        fit_blocks(records, ["family"], "position_aware_ties"),
+    )
+    with pytest.raises(DataError, match="'category' needs a column 'category', and comparisons have no columns"):
+        fit(cells, blocks=["category"])
+
+
+def test_a_table_of_counts_has_blocks(records):
+    records = judging_themselves(records)
+    cells = counted(records, ["category"])
+    c, names = cells.comparisons, np.array(MODELS_OF)
+    table = cells.frame.assign(model_a=names[c.first], model_b=names[c.second], judge=names[c.judge], many=c.count)
+    table["winner"] = pd.Series(c.outcome).map({1.0: "a", 0.5: "tie", 0.0: "b"})
+    read = judgerank.read(table, columns={"count": "many"})
+    found = fit(read, "position_aware_ties", blocks=["category"])
+    same_fit(found, fit_blocks(records, ["category"], "position_aware_ties"))
+
+
 def test_what_runs_off_and_what_cannot_be_told_apart_is_named(records):
     frame = records.frame.copy()
     first = records.comparisons.outcome == 1.0
@@ -363,8 +447,8 @@ def test_records_that_lack_what_a_block_needs_are_refused(records, block, change
 def test_other_uses_are_refused(records):
     with pytest.raises(ConfigError, match="there twice"):
         fit_blocks(records, ["style:length", "style:lines"])
-    with pytest.raises(DataError, match="aggregated"):
-        fit_blocks(Records(records.comparisons.aggregate(), records.frame), ["category"])
+    with pytest.raises(DataError, match="1200 records for 160 rows of comparisons"):
+        Records(records.comparisons.aggregate(), records.frame)
     result = fit_blocks(records, ["category"])
     with pytest.raises(ConfigError, match="no further block 'style'"):
         result.test("style")

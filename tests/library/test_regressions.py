@@ -10,7 +10,8 @@ from judgerank import Comparisons, Status, fit
 from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.engine.adam import Adam
 from judgerank.engine.localized import Localized
-from judgerank.engine.newton import Newton, newton_step
+from judgerank.engine.newton import Newton
+from judgerank.engine.newton_step import newton_step
 from judgerank.engine.search import maximise
 from judgerank.engine.sums import evaluate
 from judgerank.model.members import LENGTH, Parameters

@@ -63,4 +63,4 @@ def _further_codes(rows: Rows) -> Iterator[IntArray]:
     if rows.covariate is not None:
         yield np.unique(rows.covariate, return_inverse=True)[1]
     if rows.columns is not None:
-        yield kinds(rows.columns)[1]
+        yield kinds(rows.columns)

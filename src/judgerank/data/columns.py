@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 
 from judgerank.data.arrays import IntArray
 
+LARGEST = 2**62
 
-def kinds(columns: csr_array) -> tuple[IntArray, IntArray]:
-    """First row of each kind, and the kind of every row.
+
+def kinds(columns: csr_array) -> IntArray:
+    """Number of the kind of every row, shape (T,): rows are of one kind if all their entries are the same.
+
+    Kinds are numbered by what is in them, whatever the order of rows.
 
     Parameters
     ----------
     columns : sparse float array, shape (T, P)
-        Indices in order within a row, none twice.
+        Indices in order within a row, none twice, no entry zero.
     """
     many = np.diff(columns.indptr)
-    row = np.repeat(np.arange(len(many)), many)
-    place = np.arange(columns.nnz) - columns.indptr[row]
-    key = np.full((len(many), 2 * max(1, int(many.max(initial=0)))), -1.0)
-    key[row, 2 * place], key[row, 2 * place + 1] = columns.indices, columns.data
-    as_bytes = np.ascontiguousarray(key).view(np.dtype((np.void, key.itemsize * key.shape[1]))).ravel()
-    _, first, kind = np.unique(as_bytes, return_index=True, return_inverse=True)
-    return first, kind
+    entry, value = columns.indices.astype(np.int64), pd.factorize(columns.data, sort=True)[0]
+    code = 1 + entry * (value.max(initial=0) + 1) + value
+    kind, highest = np.zeros(len(many), np.int64), 1
+    for place in range(int(many.max(initial=0))):
+        there = many > place
+        own = np.zeros(len(many), np.int64)
+        own[there] = code[columns.indptr[:-1][there] + place]
+        size = int(own.max()) + 1
+        if highest * size >= LARGEST:
+            kind, own = (pd.factorize(numbers, sort=True)[0] for numbers in (kind, own))
+            highest, size = int(kind.max()) + 1, int(own.max()) + 1
+        kind, highest = kind * size + own, highest * size
+    return pd.factorize(kind, sort=True)[0]

@@ -9,6 +9,7 @@ times its column, and no member of the family is named here.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -34,7 +35,9 @@ class At:
         g d, and the law of the outcome.
     column : list of float array or None
         What multiplies the parameters of every judge block.
-    further : Further or None
+    further : BlockColumns or None
+    residual, tie_residual
+        Of the outcome, and of ties, counted.
     """
 
     def __init__(self, rows: Listed | Table, model: Model, at: Parameters, gamma: Values):
@@ -82,19 +85,64 @@ class At:
             return self.g, self.d
         return (self.g,) if role is Role.QUALITY else ()
 
-    def told(self, role: Role) -> FloatArray:
-        """Derivative of the log-likelihood in a parameter of this role, but for its column."""
-        return product(self.tie_residual if role is Role.TIE else self.residual, *self.factors(role))
+    def first(self, role: Role) -> tuple[FloatArray, tuple[Values, ...]]:
+        """Derivative of the log-likelihood in a parameter of this role, but for its column: these multiplied."""
+        return self.tie_residual if role is Role.TIE else self.residual, self.factors(role)
 
-    @property
+    @cached_property
     def residual(self) -> FloatArray:
-        """Counted, of the outcome."""
         return self.rows.count * (self.rows.outcome - self.law.mean)
 
-    @property
+    @cached_property
     def tie_residual(self) -> FloatArray:
         assert self.rows.tied is not None
         return self.rows.count * (self.rows.tied - self.law.tie)
+
+
+class Second:
+    """Minus second derivatives of the log-likelihood by row, for any two roles.
+
+    Parameters
+    ----------
+    here : At
+    observed : bool
+        Whether these, in the logarithm of g, or what is expected of them.
+    """
+
+    def __init__(self, here: At, observed: bool):
+        self._here, self._observed = here, observed
+        self.weight = here.rows.count * here.law.variance
+
+    @cached_property
+    def straight(self) -> FloatArray:
+        """That of g itself, in which eta is linear."""
+        return self.weight * self._here.signal
+
+    @cached_property
+    def _curved(self) -> FloatArray:
+        # the second derivatives of eta repeat its first ones, so the residual part only shifts it
+        return self.straight - self._here.residual if self._observed else self.straight
+
+    @cached_property
+    def _shared(self) -> FloatArray:
+        return self._here.rows.count * self._here.law.with_ties
+
+    @cached_property
+    def _ties(self) -> FloatArray:
+        tie = self._here.law.tie
+        return self._here.rows.count * tie * (1.0 - tie)
+
+    def of(self, one: Role, other: Role) -> tuple[FloatArray, tuple[Values, ...]]:
+        """That of two parameters of these roles, but for their columns: the product of these."""
+        factors = self._here.factors
+        if Role.TIE in (one, other):
+            values = self._ties if one is other else self._shared
+            return values, factors(other if one is Role.TIE else one)
+        if {one, other} == {Role.WEIGHT}:
+            return self._curved, factors(Role.WEIGHT)
+        if {one, other} == {Role.WEIGHT, Role.QUALITY}:
+            return self._curved, factors(Role.QUALITY)
+        return self.weight, factors(one) + factors(other)
 
 
 def times(values: FloatArray, factor: Values) -> FloatArray:

@@ -15,7 +15,8 @@ from itertools import product
 import numpy as np
 from scipy.sparse import csr_array
 
-from judgerank.engine.newton import SUFFICIENT, positive_solve
+from judgerank.engine.line_search import SUFFICIENT
+from judgerank.engine.newton_step import positive_solve
 from judgerank.engine.starts import Look, Rows, apart
 from judgerank.model.members import Parameters
 

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.model.members import Model
 
 
 class Coordinates:
@@ -28,6 +29,15 @@ class Coordinates:
                 self._sums.append((slice(start, self._size - 1), self._size - 1))
             kept += range(start, self._size - (sums_to_zero and size > 0))
         self.kept: IntArray = np.array(kept, np.intp)
+
+    @classmethod
+    def of(cls, model: Model, n_models: int, free: BoolArray, free_common: BoolArray) -> Coordinates:
+        """Of scores and what moves: free parameters of the judges, shape (B, K), and of further blocks, (P,).
+
+        Scores sum to zero, and so do log-discriminations where the model has them free.
+        """
+        judges = [(int(row.sum()), b == 0 and model.weighs_judges) for b, row in enumerate(free)]
+        return cls([(n_models, True), *judges, (int(free_common.sum()), False)])
 
     @cached_property
     def metric(self) -> FloatArray:

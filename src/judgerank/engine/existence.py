@@ -21,7 +21,7 @@ from judgerank.engine.at import row_by_row
 from judgerank.engine.information import SINGULAR, information
 from judgerank.engine.penalty import flat
 from judgerank.engine.solution import ROUNDING
-from judgerank.engine.sums import evaluate
+from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
@@ -38,6 +38,7 @@ def near_maximum(
     free: BoolArray | None = None,
     free_common: BoolArray | None = None,
     precision: FloatArray | None = None,
+    here: Evaluation | None = None,
 ) -> bool:
     """Whether a point proves that there is a maximum in all but discriminations, these being as they are.
 
@@ -60,8 +61,10 @@ def near_maximum(
         Parameters of further blocks that move, by default all.
     precision : float array, shape (D, D), optional
         Of the penalty, over scores, the judges' parameters and those of further blocks.
+    here : Evaluation, optional
+        With the expected information at the point, if it is known.
     """
-    here = evaluate(cells, model, at, "expected")
+    here = here or evaluate(cells, model, at, "expected", at_zero=False)
     free = np.isfinite(at.judges) if free is None else free & np.isfinite(at.judges)
     free[: model.n_scale] = False
     linear = np.not_equal(model.roles, Role.WEIGHT) & (True if free_common is None else free_common)

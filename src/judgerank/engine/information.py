@@ -46,18 +46,22 @@ def information(at_fit: Evaluation, free: BoolArray, free_common: BoolArray | No
     p = 0 if free_common is None else len(free_common)
     top = at_fit.top_information
     if n_blocks == 0 and p == 0:
-        return top
+        return top.copy()
     n = len(top) - p
-    of_judges, common = slice(n, n + free.size), slice(n + free.size, n + free.size + p)
-    whole = np.zeros((n + free.size + p,) * 2)
+    end, size = n + free.size, n + free.size + p
+    whole = np.zeros((size, size))
     whole[:n, :n] = top[:n, :n]
-    whole[:n, common], whole[common, :n], whole[common, common] = top[:n, n:], top[n:, :n], top[n:, n:]
+    whole[:n, end:], whole[end:, :n], whole[end:, end:] = top[:n, n:], top[n:, :n], top[n:, n:]
     cross = at_fit.cross_information.reshape(free.size, n + p)
-    whole[of_judges, :n], whole[of_judges, common] = cross[:, :n], cross[:, n:]
-    whole[:n, of_judges], whole[common, of_judges] = cross[:, :n].T, cross[:, n:].T
-    for b, b2 in np.ndindex(n_blocks, n_blocks):
-        whole[n + b * k + np.arange(k), n + b2 * k + np.arange(k)] = at_fit.judge_information[:, b, b2]
-    chosen = np.r_[np.ones(n, bool), free.ravel(), np.ones(0, bool) if free_common is None else free_common]
+    whole[n:end, :n], whole[n:end, end:] = cross[:, :n], cross[:, n:]
+    whole[:n, n:end], whole[end:, n:end] = cross[:, :n].T, cross[:, n:].T
+    entries = whole.reshape(-1)
+    for b in range(n_blocks):
+        for other in range(n_blocks):
+            start = (n + b * k) * size + n + other * k  # of the diagonal of what two blocks share
+            entries[start : start + k * (size + 1) : size + 1] = at_fit.judge_information[:, b, other]
+    common = np.ones(0, bool) if free_common is None else free_common
+    chosen = np.concatenate([np.ones(n, bool), free.ravel(), common])
     return whole if chosen.all() else whole[np.ix_(chosen, chosen)]
 
 

@@ -16,13 +16,14 @@ from scipy.linalg import LinAlgError
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import runaway_models
 from judgerank.data.errors import ConfigError
-from judgerank.engine import newton, search
+from judgerank.engine import search
 from judgerank.engine.choice import highest, same_point
 from judgerank.engine.closure import main_direction
 from judgerank.engine.information import information
+from judgerank.engine.line_search import backtracked
 from judgerank.engine.newton import Newton
+from judgerank.engine.newton_step import DAMPING, positive_solve
 from judgerank.engine.solution import (
-    ROUNDING,
     Solution,
     Status,
     require_positive,
@@ -229,10 +230,10 @@ class _Box:
         judges = np.arange(self.sizes[0], len(x))
         observed[judges, judges] -= here.judge_gradient[0]
         try:
-            return newton.positive_solve(face.within(observed, 0.0), along)
+            return positive_solve(face.within(observed, 0.0), along)
         except LinAlgError:
             here = evaluate(self.cells, JUDGE_AWARE, self._parameters(x), "expected")
-            return newton.positive_solve(face.within(information(here, everyone), newton.DAMPING), along)
+            return positive_solve(face.within(information(here, everyone), DAMPING), along)
 
     def _move(
         self, x: np.ndarray, here: Evaluation, step: np.ndarray, rise: float
@@ -248,14 +249,14 @@ class _Box:
             room = np.where(step == 0, np.inf, (self.bound - np.sign(step) * x) / np.abs(step))
         hit = int(room.argmin())
         length = min(1.0, LARGEST_STEP / np.abs(step).max(), room[hit])
-        slack = ROUNDING * max(1.0, abs(here.log_likelihood))
-        for _ in range(50):
+
+        def try_at(length: float) -> tuple[np.ndarray, Evaluation]:
             there = x + length * step
-            reached = length == room[hit]
-            if reached:
+            if length == room[hit]:
                 there[hit] = np.sign(step[hit]) * self.bound[hit]
-            evaluation = self._evaluate(there)
-            if evaluation.log_likelihood >= here.log_likelihood + newton.SUFFICIENT * length * rise - slack:
-                return there, evaluation, hit if reached else None
-            length /= 2
-        raise LinAlgError("no ascent along the step")
+            return there, self._evaluate(there)
+
+        length, (there, evaluation) = backtracked(
+            try_at, lambda found: found[1].log_likelihood, here.log_likelihood, rise, length
+        )
+        return there, evaluation, hit if length == room[hit] else None

@@ -109,7 +109,7 @@ class Climb:
         settled. Who was lost often stays there: there is next to nothing to gain.
         """
         problem, at = self.problem, self.at
-        if not problem.model.weighs_judges:
+        if not problem.model.weighs_judges or (at.in_play.all() and not faint(at, max(FAINT, LOST)).any()):
             return False
         here = evaluate(problem.cells, problem.model, at, "expected")
         slope = slopes_at_zero(problem.cells, at, here)

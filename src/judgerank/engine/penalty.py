@@ -9,6 +9,7 @@ fall of a single judge who says next to nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -23,52 +24,101 @@ ALPHA = "log_discrimination"
 Spread = Mapping[str, float]
 
 
-def penalty(model: Model, at: Parameters, spread: Spread, observed: bool = False) -> FloatArray:
-    """Precision matrix at a point of (s, judges' blocks, further blocks), shape (D, D), D = N + B K + P.
+class Penalty:
+    """The penalty of some standard deviations; what does not depend on the point is worked out once.
 
-    With `observed`, the second derivatives of the penalty: those of the scale on which qualities are shrunk, too.
+    Parameters are ordered as (s, judges' blocks, further blocks), D = N + B K + P of them.
 
     Parameters
     ----------
-    at : Parameters
-        The precision depends on it, since the prior is of qualities times the mean discrimination.
+    model : Model
+    n, k : int
+        Models and judges.
     spread : mapping of str to float
         Standard deviation by block.
     """
-    n, k = len(at.scores), at.judges.shape[1]
-    precision = np.diag(_by_itself(model, at, spread))
-    for row, name in enumerate(model.judge_blocks):
-        if name in spread and name != ALPHA:  # their mean is free, or nearly so
-            place = slice(n + row * k, n + (row + 1) * k)
-            precision[place, place] += _of_mean(spread[name] ** 2, k)
-    squares, values = qualities(model, at, spread)
-    if not squares.any():
+
+    def __init__(self, model: Model, n: int, k: int, spread: Spread):
+        self._model, self._judges = model, slice(n, n + k)
+        common = n + len(model.judge_blocks) * k
+        self._size = common + len(model.roles)
+        self._deviation = np.full(self._size, np.inf)  # of every shrunk part of a quality
+        self._diagonal = np.zeros(self._size)  # of the precision but for qualities
+        self._means: list[tuple[slice, float]] = []  # what blocks of the judges have everywhere besides
+        if "scores" in spread:
+            self._deviation[:n] = spread["scores"]
+        for row, name in enumerate(model.judge_blocks):
+            if name in spread:
+                place = slice(n + row * k, n + (row + 1) * k)
+                self._diagonal[place] = spread[name] ** -2
+                if name != ALPHA:  # their mean is free, or nearly so
+                    self._means.append((place, _of_mean(spread[name] ** 2, k)))
+        for block in model.further:
+            if block.name in spread:
+                there = model.place(block.name)
+                place = slice(common + there.start, common + there.stop)
+                if block.role is Role.QUALITY:
+                    self._deviation[place] = spread[block.name]
+                else:
+                    self._diagonal[place] = spread[block.name] ** -2
+        self._of_qualities = bool(np.isfinite(self._deviation).any())
+
+    @cached_property
+    def _fixed(self) -> FloatArray:
+        """The precision but for qualities, shape (D, D)."""
+        precision = np.diag(self._diagonal)
+        for place, everywhere in self._means:
+            precision[place, place] += everywhere
         return precision
-    # J'J of the scaled qualities' derivatives J = (I, values share') over their scale
-    precision[np.diag_indices_from(precision)] += squares
-    _, share = scale(model, at)
-    judges, pull = slice(n, n + len(share)), squares * values
-    cross = (1 + observed) * pull[:, None] * share
-    precision[:, judges] += cross
-    precision[judges] += cross.T
-    own = share[:, None] * share
-    precision[judges, judges] += (pull @ values) * (own + observed * np.diag(share))
-    return precision
+
+    def matrix(self, at: Parameters, observed: bool = False) -> FloatArray:
+        """Precision matrix at a point, shape (D, D).
+
+        It depends on the point, since the prior is of qualities times the mean discrimination. With `observed`,
+        the second derivatives of the penalty: those of the scale on which qualities are shrunk, too.
+        """
+        precision = self._fixed.copy()
+        if not self._of_qualities:
+            return precision
+        # J'J of the scaled qualities' derivatives J = (I, values share') over their scale
+        mean_gamma, share = scale(self._model, at)
+        squares = (mean_gamma / self._deviation) ** 2
+        precision.reshape(-1)[:: self._size + 1] += squares
+        if not len(share):
+            return precision
+        judges, pull, values = self._judges, squares * flat(at), flat(at)
+        cross = (1 + observed) * pull[:, None] * share
+        precision[:, judges] += cross
+        precision[judges] += cross.T
+        own = share[:, None] * share
+        precision[judges, judges] += (pull @ values) * (own + observed * np.diag(share))
+        return precision
+
+    def pulled(self, at: Parameters) -> tuple[float, FloatArray]:
+        """Twice the penalty at a point, and half of its derivatives by that, shape (D,)."""
+        values = flat(at)
+        image = self._diagonal * values
+        for place, everywhere in self._means:
+            image[place] += everywhere * values[place].sum()
+        lost = float(values @ image)
+        if self._of_qualities:
+            mean_gamma, share = scale(self._model, at)
+            pull = (mean_gamma / self._deviation) ** 2 * values
+            size = float(pull @ values)
+            lost, image = size + lost, image + pull
+            if len(share):
+                image[self._judges] += size * share
+        return lost, image
 
 
-def qualities(model: Model, at: Parameters, spread: Spread) -> tuple[FloatArray, FloatArray]:
-    """Precision and value of every shrunk part of a quality, zero for all else, both of shape (D,)."""
-    n, judges = len(at.scores), at.judges.size
-    squares, values = np.zeros(n + judges + len(at.common)), np.zeros(n + judges + len(at.common))
-    shrunk = [("scores", slice(0, n), at.scores)] if "scores" in spread else []
-    for block in model.further:
-        if block.role is Role.QUALITY and block.name in spread:
-            place = model.place(block.name)
-            shrunk.append((block.name, slice(n + judges + place.start, n + judges + place.stop), at.common[place]))
-    mean_gamma = scale(model, at)[0] if shrunk else 1.0
-    for name, there, of in shrunk:
-        squares[there], values[there] = (mean_gamma / spread[name]) ** 2, of
-    return squares, values
+def penalty(model: Model, at: Parameters, spread: Spread, observed: bool = False) -> FloatArray:
+    """As `Penalty.matrix`."""
+    return Penalty(model, len(at.scores), at.judges.shape[1], spread).matrix(at, observed)
+
+
+def pulled(model: Model, at: Parameters, spread: Spread) -> tuple[float, FloatArray]:
+    """As `Penalty.pulled`."""
+    return Penalty(model, len(at.scores), at.judges.shape[1], spread).pulled(at)
 
 
 def scale(model: Model, at: Parameters) -> tuple[float, FloatArray]:
@@ -80,51 +130,15 @@ def scale(model: Model, at: Parameters) -> tuple[float, FloatArray]:
     return float(total) / len(gamma), gamma / total
 
 
-def _by_itself(model: Model, at: Parameters, spread: Spread) -> FloatArray:
-    """Diagonal of the precision but for qualities, shape (D,)."""
-    n, k = len(at.scores), at.judges.shape[1]
-    diagonal = np.zeros(n + at.judges.size + len(at.common))
-    for row, name in enumerate(model.judge_blocks):
-        if name in spread:
-            diagonal[n + row * k : n + (row + 1) * k] = spread[name] ** -2
-    common = diagonal[n + at.judges.size :]
-    for block in model.further:
-        if block.role is not Role.QUALITY and block.name in spread:
-            common[model.place(block.name)] = spread[block.name] ** -2
-    return diagonal
-
-
 def flat(at: Parameters) -> FloatArray:
     """All parameters in one vector, shape (D,), zero in place of those that are not finite."""
-    return np.r_[at.scores, np.where(np.isfinite(at.judges), at.judges, 0.0).ravel(), at.common]
+    judges = at.judges.ravel()
+    return np.concatenate([at.scores, np.where(np.isfinite(judges), judges, 0.0), at.common])
 
 
 def _of_mean(square: float, n_judges: int) -> float:
     """What the precision of a block, one over its square on the diagonal, has everywhere besides."""
     return (1 / (square + n_judges * WIDE**2) - 1 / square) / n_judges
-
-
-def pulled(model: Model, at: Parameters, spread: Spread) -> tuple[float, FloatArray]:
-    """Twice the penalty at a point, and half of its derivatives by that, shape (D,)."""
-    image, (squares, values) = apart_times(model, at, spread), qualities(model, at, spread)
-    pull = squares * values
-    size, n = float(pull @ values), len(at.scores)
-    lost = size + float(flat(at) @ image)
-    image += pull
-    if model.weighs_judges:
-        image[n : n + at.judges.shape[1]] += size * scale(model, at)[1]
-    return lost, image
-
-
-def apart_times(model: Model, at: Parameters, spread: Spread) -> FloatArray:
-    """The precision but for qualities times the parameters, shape (D,); what is not finite counts as zero."""
-    n, k, values = len(at.scores), at.judges.shape[1], flat(at)
-    image = _by_itself(model, at, spread) * values
-    for row, name in enumerate(model.judge_blocks):
-        if name in spread and name != ALPHA:
-            place = slice(n + row * k, n + (row + 1) * k)
-            image[place] += _of_mean(spread[name] ** 2, k) * values[place].sum()
-    return image
 
 
 def log_prior_determinant(model: Model, at: Parameters, spread: Spread) -> float:
@@ -170,7 +184,7 @@ def arrow(model: Model, at: Parameters, here: Evaluation, spread: Spread, observ
     columns, weights = [], []
     if len(share):
         own[:, 0, 0] += observed * size * share
-        columns += [np.r_[at.scores, np.zeros(width - n)], np.r_[np.zeros(n), share, np.zeros(width - n - k)]]
+        columns += [np.pad(at.scores, (0, width - n)), np.pad(share, (n, width - n - k))]
         held.append((np.sqrt(own[:, 0, 0].mean()), slice(n, n + k)))
     for number, name in enumerate(names):
         if name != ALPHA:

@@ -13,15 +13,15 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.engine.arrow import Arrow
 from judgerank.engine.coordinates import Coordinates
 from judgerank.engine.information import information
-from judgerank.engine.newton import SUFFICIENT, positive_solve
+from judgerank.engine.line_search import backtracked
+from judgerank.engine.newton_step import positive_solve
 from judgerank.engine.penalty import (
     ALPHA,
+    Penalty,
     Spread,
     arrow,
     log_prior_determinant,
     n_scaled,
-    penalty,
-    pulled,
     scale,
 )
 from judgerank.engine.solution import ROUNDING, unbounded_judges
@@ -76,24 +76,24 @@ class Problem:
         self.free = np.ones(self.base.judges.shape, bool) if free is None else free.copy()
         self.free[: model.fixed_scale] = False
         self.free_common = np.ones(len(model.roles), bool) if free_common is None else free_common
-        self.chosen = np.r_[np.ones(self.n, bool), self.free.ravel(), self.free_common]
-        blocks = [(self.n, True)]
-        for row, many in enumerate(self.free.sum(axis=1).tolist()):
-            blocks.append((many, row == 0 and model.weighs_judges))
-        self.coordinates = Coordinates([*blocks, (int(self.free_common.sum()), False)])
+        self.chosen = np.concatenate([np.ones(self.n, bool), self.free.ravel(), self.free_common])
+        self._n_free, self._all_chosen = int(self.free.sum()), bool(self.chosen.all())
+        self._pulling: tuple[Spread, Penalty] | None = None
+        self.coordinates = Coordinates.of(model, self.n, self.free, self.free_common)
         # where judges run off there are many modes, and which is found must not hang on what has no coordinate
         self.metric = None if alone is None else self.coordinates.metric
         self._last: dict[str | None, tuple[np.ndarray, Evaluation]] = {}  # by curvature
 
     def parameters(self, x: np.ndarray) -> Parameters:
         full, judges, common = self.coordinates.full(x), self.base.judges.copy(), self.base.common.copy()
-        of_judges = self.n + int(self.free.sum())
+        of_judges = self.n + self._n_free
         judges[self.free], common[self.free_common] = full[self.n : of_judges], full[of_judges:]
         return Parameters(full[: self.n], judges, common)
 
     def at(self, at: Parameters) -> np.ndarray:
         """The inverse of `parameters`."""
-        return np.r_[at.scores, at.judges[self.free], at.common[self.free_common]][self.coordinates.kept]
+        whole = [at.scores, at.judges[self.free], at.common[self.free_common]]
+        return np.concatenate(whole)[self.coordinates.kept]
 
     def look(
         self, x: np.ndarray, spread: Spread, curvature: Curvature | None = None
@@ -101,30 +101,37 @@ class Problem:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
         at = self.parameters(x)
         here = self._evaluated(x, at, curvature)
-        whole = np.r_[here.top_gradient[: self.n], here.judge_gradient.ravel(), here.top_gradient[self.n :]]
-        gradient = whole[self.chosen]
+        top = here.top_gradient
+        gradient = np.concatenate([top[: self.n], here.judge_gradient.ravel(), top[self.n :]])
+        if not self._all_chosen:
+            gradient = gradient[self.chosen]
         if self.alone is not None:
             full = self.coordinates.full(x)
             image = self.alone @ full
-            gradient = gradient - image
             lost = float(full @ image)
         else:
-            lost, pull = pulled(self.model, at, spread)
-            gradient = gradient - pull[self.chosen]
+            lost, image = self._penalty(spread).pulled(at)
+            image = image if self._all_chosen else image[self.chosen]
+        gradient = gradient - image
         info = np.empty((0, 0)) if curvature is None else self._second(at, spread, here, curvature)
         return here.log_likelihood - 0.5 * lost, self.coordinates.gradient(gradient), info
 
+    def _penalty(self, spread: Spread) -> Penalty:
+        """That of some standard deviations, which often are those of the last look."""
+        if self._pulling is None or self._pulling[0] != spread:
+            self._pulling = dict(spread), Penalty(self.model, self.n, self.k, spread)
+        return self._pulling[1]
+
     def _second(self, at: Parameters, spread: Spread, here: Evaluation, curvature: Curvature) -> Information:
         """Minus the second derivatives in the coordinates, or the expected ones, shape (D', D')."""
-        if self.alone is None:
-            precision = penalty(self.model, at, spread, curvature == "observed")
-        else:
-            precision = np.zeros((len(self.chosen),) * 2)
-            precision[np.ix_(self.chosen, self.chosen)] = self.alone
         if curvature == "observed":
             here = self._logarithmic(here)
-        free = precision if self.chosen.all() else precision[np.ix_(self.chosen, self.chosen)]
-        return self.coordinates.reduced(information(here, self.free, self.free_common) + free)
+        whole = information(here, self.free, self.free_common)
+        if self.alone is not None:
+            return self.coordinates.reduced(whole + self.alone)
+        precision = self._penalty(spread).matrix(at, curvature == "observed")
+        whole += precision if self._all_chosen else precision[np.ix_(self.chosen, self.chosen)]
+        return self.coordinates.reduced(whole)
 
     def _logarithmic(self, here: Evaluation) -> Evaluation:
         """The same with minus the second derivatives in the logarithm of gamma, no longer in gamma."""
@@ -137,7 +144,7 @@ class Problem:
     def _evaluated(self, x: np.ndarray, at: Parameters, curvature: Curvature | None) -> Evaluation:
         """The likelihood's part, which standard deviations do not change; they are often tried at one point."""
         if curvature not in self._last or not np.array_equal(self._last[curvature][0], x):
-            self._last[curvature] = x, evaluate(self.cells, self.model, at, curvature)
+            self._last[curvature] = x, evaluate(self.cells, self.model, at, curvature, at_zero=False)
         return self._last[curvature][1]
 
     def mode(self, x: np.ndarray, spread: Spread, settings: Limits) -> tuple[np.ndarray, float, bool, int]:
@@ -147,24 +154,36 @@ class Problem:
         """
         height, gradient, info = self.look(x, spread, "observed")
         for steps in range(settings.max_iterations + 1):
-            step, slack = self._ascent(info, gradient), ROUNDING * max(1.0, abs(height))
+            if np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height)):
+                return x, height, True, steps
+            step = self._ascent(info, gradient)
             rise = gradient @ step
-            small = np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height))
-            if small or rise <= slack:
+            if rise <= ROUNDING * max(1.0, abs(height)):
                 return x, height, True, steps
             if ALPHA not in spread and self._strays(x):
                 break
             moved = step if self.metric is None else self.coordinates.full(step)
-            size = min(1.0, LARGEST_STEP / np.abs(moved).max())
-            there = self.look(x + size * step, spread, "observed")  # the first try mostly holds
-            while there[0] < height + SUFFICIENT * size * rise - slack and not (
-                # where rounding hides which is higher, the slope tells (Hager and Zhang, 2005)
-                there[0] >= height - CLOSE * max(1.0, abs(height)) and there[1] @ step >= -SLOPE * rise
-            ):
-                size /= 2
-                there = self.look(x + size * step, spread, "observed")
+            try:
+                size, there = self._moved(x, step, spread, height, rise, LARGEST_STEP / np.abs(moved).max())
+            except LinAlgError:
+                break
             x, (height, gradient, info) = x + size * step, there
         return x, height, False, steps
+
+    def _moved(
+        self, x: np.ndarray, step: np.ndarray, spread: Spread, height: float, rise: float, most: float
+    ) -> tuple[float, tuple[float, np.ndarray, Information]]:
+        """How much of a step is taken, and the look from there."""
+        close = height - CLOSE * max(1.0, abs(height))
+        return backtracked(
+            lambda size: self.look(x + size * step, spread, "observed"),
+            lambda there: there[0],
+            height,
+            rise,
+            min(1.0, most),
+            # where rounding hides which is higher, the slope tells (Hager and Zhang, 2005)
+            lambda there: bool(there[0] >= close and there[1] @ step >= -SLOPE * rise),
+        )
 
     def _strays(self, x: np.ndarray) -> bool:
         """Whether a judge without a penalty runs off, or falls to where no step would bring it back."""

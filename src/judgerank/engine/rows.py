@@ -13,11 +13,12 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csc_array
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
+from judgerank.engine.block_columns import BlockColumns
 from judgerank.model.block import Role
 
 KEPT = 1 << 18  # rows up to which a layout is kept between passes, which takes 80 bytes a row
@@ -43,13 +44,13 @@ class Listed:
         self.covariate = None if cells.covariate is None else cells.covariate[rows]
         self.tied = None if cells.tied is None else cells.tied[rows]
         self._columns = None if cells.columns is None else cells.columns[rows]
-        self._further: dict[tuple[Role, ...], Further] = {}
+        self._further: dict[tuple[Role, ...], BlockColumns] = {}
 
-    def further(self, roles: tuple[Role, ...]) -> Further:
+    def further(self, roles: tuple[Role, ...]) -> BlockColumns:
         """Columns of the further blocks, by their roles."""
         if roles not in self._further:
             ends = self._by_row(self._i), self._by_row(self._j)
-            self._further[roles] = Further(self._columns, roles, ends, self._n, self._judge, self._k)
+            self._further[roles] = BlockColumns(self._columns, roles, ends, self._n, self._judge, self._k)
         return self._further[roles]
 
     def _by_row(self, values: Numbers) -> Numbers:
@@ -87,77 +88,6 @@ class Listed:
         weighted = _product(values, weight)
         np.add.at(total.reshape(-1), self._with_first, weighted)
         np.subtract.at(total.reshape(-1), self._with_second, weighted)
-
-
-class Further:
-    """Columns of further blocks for some of the rows, apart by role, with sums over these rows.
-
-    Parameters
-    ----------
-    columns : sparse float array, shape (C, P)
-    roles : tuple of Role
-        Of the columns.
-    ends : two int arrays, shape (C,)
-        The models.
-    n : int
-        Models.
-    judge : int array, shape (C,)
-    k : int
-        Judges.
-    """
-
-    def __init__(
-        self,
-        columns: csr_array,
-        roles: tuple[Role, ...],
-        ends: tuple[IntArray, IntArray],
-        n: int,
-        judge: IntArray,
-        k: int,
-    ) -> None:
-        self.places = {role: np.flatnonzero(np.equal(roles, role)) for role in dict.fromkeys(roles)}
-        self._of = {role: csr_array(columns[:, place]) for role, place in self.places.items()}
-        self._turned = {role: csr_array(matrix.T) for role, matrix in self._of.items()}
-        many = len(judge)
-        rows, ones = np.arange(many), np.ones(many)
-        signs, both = np.r_[ones, -ones], np.r_[rows, rows]
-        self._by_model = csr_array((signs, (np.concatenate(ends), both)), shape=(n, many))
-        self._by_judge = csr_array((ones, (judge, rows)), shape=(k, many))
-
-    def __contains__(self, role: Role) -> bool:
-        return role in self._of
-
-    def form(self, role: Role, values: FloatArray) -> FloatArray:
-        """Columns of a role times their parameters, given all P, by row."""
-        form: FloatArray = self._of[role] @ values[self.places[role]]
-        return form
-
-    def by_column(self, role: Role, values: FloatArray) -> FloatArray:
-        """Sums over the rows of values times columns, one for every column of the role."""
-        total: FloatArray = self._turned[role] @ values
-        return total
-
-    def by_two(self, one: Role, other: Role, values: FloatArray) -> FloatArray:
-        """Sums of values times columns of two roles."""
-        return np.asarray((self._turned[one] @ _scaled(self._of[other], values)).toarray())
-
-    def by_model(self, role: Role, values: FloatArray) -> FloatArray:
-        """As `Listed.by_model`, times columns; shape (N, columns of the role)."""
-        return np.asarray((self._by_model @ _scaled(self._of[role], values)).toarray())
-
-    def by_judge(self, role: Role, values: FloatArray) -> FloatArray:
-        """Sums over the rows of a judge, times columns; shape (K, columns of the role)."""
-        return np.asarray((self._by_judge @ _scaled(self._of[role], values)).toarray())
-
-    def derivatives(self, role: Role, values: FloatArray) -> csr_array:
-        """Columns times values by row, shape (C, columns of the role)."""
-        return _scaled(self._of[role], values)
-
-
-def _scaled(matrix: csr_array, values: FloatArray) -> csr_array:
-    """Rows times a value each."""
-    data = matrix.data * np.repeat(values, np.diff(matrix.indptr))
-    return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 class Table:

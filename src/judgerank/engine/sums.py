@@ -10,8 +10,9 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import CHUNK, At, Values, product, times_both
-from judgerank.engine.rows import KEPT, Further, Listed, Table, laid_out
+from judgerank.engine.at import CHUNK, At, Second, product, times, times_both
+from judgerank.engine.block_columns import BlockColumns
+from judgerank.engine.rows import KEPT, Listed, Table, laid_out
 from judgerank.model.block import Role
 from judgerank.model.law import Law
 from judgerank.model.members import Model, Parameters
@@ -61,7 +62,9 @@ class Evaluation:
 class _Sums:
     """Running sums of one pass; every array is the total over the rows added so far."""
 
-    def __init__(self, cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None):
+    def __init__(
+        self, cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None, at_zero: bool
+    ):
         self.model, self.at, self.curvature = model, at, curvature
         self.n, self.p, n_judges = len(cells.models), len(model.roles), len(cells.judges)
         blocks, top = len(model.blocks), self.n + self.p
@@ -69,6 +72,7 @@ class _Sums:
         self.free = [row for row in range(blocks) if row in model.moving or row >= model.n_scale]
         self.log_likelihood = 0.0
         self.top_gradient, self.judge_gradient = np.zeros(top), np.zeros((blocks, n_judges))
+        self.asks_at_zero = at_zero
         if not curvature:
             return
         self.slope_at_zero = np.zeros(n_judges)
@@ -86,25 +90,23 @@ class _Sums:
     def add(self, rows: Listed | Table) -> None:
         """Add some of the comparisons."""
         here = At(rows, self.model, self.at, self.gamma)
-        law, r = here.law, here.residual
-        self.log_likelihood += float(np.vdot(rows.count, law.log_likelihood(rows.outcome, rows.tied)))
-        left = None if here.nu is None else here.tie_residual
-        self.top_gradient[: self.n] += rows.by_model(r, here.g)
+        self.log_likelihood += float(np.vdot(rows.count, here.law.log_likelihood(rows.outcome, rows.tied)))
+        self.top_gradient[: self.n] += rows.by_model(here.residual, here.g)
         for row in self.free:
-            role = self.model.blocks[row].role
-            told = left if role is Role.TIE and left is not None else r
-            self.judge_gradient[row] += rows.by_judge(told, *here.factors(role), here.column[row])
+            values, factors = here.first(self.model.blocks[row].role)
+            self.judge_gradient[row] += rows.by_judge(values, *factors, here.column[row])
         if here.further is not None:
             for role, place in here.further.places.items():
-                told = left if role is Role.TIE and left is not None else r
-                values = product(told, *here.factors(role))
-                self.top_gradient[self.n + place] += here.further.by_column(role, values)
+                values, factors = here.first(role)
+                self.top_gradient[self.n + place] += here.further.by_column(role, product(values, *factors))
         if self.curvature:
             self._add_slope_at_zero(here)
-            self._add_curvature(here, r)
+            self._add_curvature(here)
 
     def _add_slope_at_zero(self, here: At) -> None:
         rows = here.rows
+        if not self.asks_at_zero:
+            return
         if self.p and self.model.n_scale:
             at_zero = Law(here.eta - here.signal, here.nu).mean
             self.slope_at_zero += rows.by_judge(rows.count * (rows.outcome - at_zero), here.d, here.shape)
@@ -112,52 +114,39 @@ class _Sums:
             share = rows.spread(self.share_at_zero)
             self.slope_at_zero += rows.by_judge(rows.count * (rows.outcome - share), here.d, here.shape)
 
-    def _add_curvature(self, here: At, r: FloatArray) -> None:
-        rows, law, n = here.rows, here.law, here.rows.count
-        w = n * law.variance
-        rows.by_pair(w, None if here.g is None else here.g * here.g, self.pairs)
-        if not self.free and here.further is None:
-            return
-        # the second derivatives of eta repeat its first ones, so the residual part only shifts w signal
-        straight = w * here.signal
-        curved = straight - r if self.curvature == "observed" else straight
-        shared = None if here.nu is None else n * law.with_ties
-        ties = None if here.nu is None else n * law.tie * (1.0 - law.tie)
-        with_quality = {Role.WEIGHT: curved, Role.OFFSET: w, Role.TIE: shared}
+    def _add_curvature(self, here: At) -> None:
+        rows, blocks = here.rows, self.model.blocks
+        second = Second(here, self.curvature == "observed")
+        rows.by_pair(second.weight, None if here.g is None else here.g * here.g, self.pairs)
         for row in self.free:
-            block, column = self.model.blocks[row], here.column[row]
-            values = with_quality[block.role]
-            assert values is not None
-            rows.by_both(values, times_both(here.g, column), self.cross[row])
+            role, column = blocks[row].role, here.column[row]
+            rows.by_both(second.of(Role.QUALITY, role)[0], times_both(here.g, column), self.cross[row])
             for other in self.free[: self.free.index(row) + 1]:
-                roles = {block.role, self.model.blocks[other].role}
-                told: Values
-                if roles == {Role.WEIGHT}:  # eta is linear in gamma: there is no residual part
-                    told = straight if row == other == 0 else curved
-                elif Role.TIE in roles:
-                    told = ties if roles == {Role.TIE} else shared
-                else:
-                    told = w
-                assert told is not None
-                factors = here.factors(Role.WEIGHT) if Role.WEIGHT in roles else ()
-                total = rows.by_judge(told, *factors, column, here.column[other])
+                values, factors = second.of(role, blocks[other].role)
+                if row == other == 0 and role is Role.WEIGHT:  # in g itself
+                    values = second.straight
+                total = rows.by_judge(values, *factors, column, here.column[other])
                 self.own[row, other] += total
                 if row != other:
                     self.own[other, row] += total
         if here.further is not None:
-            self._add_further(here, here.further, _Second(here, w, r, shared, ties, self.curvature))
+            self._add_further(here, here.further, second)
 
-    def _add_further(self, here: At, further: Further, second: _Second) -> None:
+    def _add_further(self, here: At, further: BlockColumns, second: Second) -> None:
         """What the further blocks share with scores, with judges and among themselves."""
+
+        def by_row(one: Role, other: Role) -> FloatArray:
+            values, factors = second.of(one, other)
+            return product(values, *factors)
+
         n = self.n
         for role, place in further.places.items():
-            self.further[:n, n + place] += further.by_model(role, second.of(Role.QUALITY, role))
+            self.further[:n, n + place] += further.by_model(role, by_row(Role.QUALITY, role))
             for row in self.free:
-                values = product(second.of(self.model.blocks[row].role, role), here.column[row])
+                values = times(by_row(self.model.blocks[row].role, role), here.column[row])
                 self.cross_further[row][:, place] += further.by_judge(role, values)
             for other, there in further.places.items():
-                total = further.by_two(role, other, second.of(role, other))
-                self.further[np.ix_(n + place, n + there)] += total
+                self.further[np.ix_(n + place, n + there)] += further.by_two(role, other, by_row(role, other))
 
     def evaluation(self) -> Evaluation:
         first = (self.log_likelihood, self.top_gradient, self.judge_gradient)
@@ -171,30 +160,6 @@ class _Sums:
             top[self.n :, : self.n] = top[: self.n, self.n :].T
             top[: self.n, : self.n] = laplacian
         return Evaluation(*first, self.slope_at_zero, top, self.own.transpose(2, 0, 1), cross)
-
-
-@dataclass(frozen=True)
-class _Second:
-    """Minus second derivatives of the log-likelihood by row, for two roles, but for the columns."""
-
-    here: At
-    w: FloatArray
-    r: FloatArray
-    shared: Values
-    ties: Values
-    curvature: Curvature | None
-
-    def of(self, one: Role, other: Role) -> FloatArray:
-        if one is Role.TIE and other is Role.TIE:
-            assert self.ties is not None
-            return self.ties
-        if Role.TIE in (one, other):
-            assert self.shared is not None
-            return product(self.shared, *self.here.factors(other if one is Role.TIE else one))
-        value = product(self.w, *self.here.factors(one), *self.here.factors(other))
-        if self.curvature == "observed" and Role.WEIGHT in (one, other) and Role.OFFSET not in (one, other):
-            value = value - product(self.r, self.here.g, self.here.d if one is other else None)
-        return value
 
 
 @remembered
@@ -233,7 +198,13 @@ def tied_share(cells: Comparisons) -> FloatArray:
     return ties / np.maximum(judged(cells), np.finfo(float).tiny)
 
 
-def evaluate(cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None = None) -> Evaluation:
+def evaluate(
+    cells: Comparisons,
+    model: Model,
+    at: Parameters,
+    curvature: Curvature | None = None,
+    at_zero: bool = True,
+) -> Evaluation:
     """Log-likelihood, gradient and, on request, information in one pass over the cells.
 
     Parameters
@@ -246,8 +217,10 @@ def evaluate(cells: Comparisons, model: Model, at: Parameters, curvature: Curvat
         (s, gamma, beta) with the rows and columns of gamma_k multiplied by gamma_k. The Hessian is taken in
         gamma because eta is linear there, which keeps Newton's method quick for weak judges; at a stationary
         point the choice makes no difference.
+    at_zero : bool
+        Whether slopes at zero are wanted, too; with further blocks they take a second law of every row.
     """
-    sums = _Sums(cells, model, at, curvature)
+    sums = _Sums(cells, model, at, curvature, at_zero)
     for rows in laid_out(cells, CHUNK):
         sums.add(rows)
     return sums.evaluation()

@@ -8,11 +8,12 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import NoMaximumError, NotIdentifiedError
+from judgerank.engine.coordinates import Coordinates
 from judgerank.engine.existence import near_maximum, rising_direction
-from judgerank.engine.information import SINGULAR, information, zero_sum_basis
+from judgerank.engine.information import SINGULAR, information
 from judgerank.engine.penalty import penalty
 from judgerank.engine.solution import Status
-from judgerank.engine.sums import evaluate
+from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.fits.fitted import Fitted
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
@@ -21,27 +22,23 @@ MOVES = 1e-6  # entry of a direction, the largest being one, that counts as movi
 SHARE = 0.05  # of a singular direction's length, scaled, that names a block
 
 
-def _require_offsets(cells: Comparisons, member: Model, at: Parameters, held: BoolArray) -> None:
-    """Refuse comparisons whose likelihood rises without end in scores, positions and tie propensities.
-
-    Judges `held` are shrunk, alone.
-    """
-    if held.any():
-        direction = rising_direction(cells, member, at, held)
-    else:
-        direction = None if near_maximum(cells, member, at) else rising_direction(cells, member, at)
+def _refuse(cells: Comparisons, model: Model, direction: FloatArray | None) -> None:
+    """Refuse a direction along which the likelihood rises without end, where there is one, naming what moves."""
     if direction is None:
         return
-    n = len(cells.models)
-    scores, judges = direction[:n], np.abs(direction[n:].reshape(-1, len(cells.judges))).max(axis=0)
-    moving = np.ptp(scores) > MOVES
-    models = tuple(
-        name for name, v in zip(cells.models, scores, strict=True) if moving and v > scores.min() + MOVES
-    )
-    names = ", ".join([*models, *(name for name, v in zip(cells.judges, judges, strict=True) if v > MOVES)])
+    told, place, models = list[str](), 0, tuple[str, ...]()
+    offsets = [(block.shown, cells.judges) for block in model.blocks[model.offsets]]
+    further = [(block.name, block.labels) for block in model.further]
+    for name, labels in [("scores", cells.models), *offsets, *further]:
+        values = direction[place : place + len(labels)]
+        values = np.abs(values - (values.min() if name == "scores" else 0.0))
+        names = tuple(label for label, value in zip(labels, values, strict=True) if value > MOVES)
+        models = names if name == "scores" else models
+        told += [f"{name} of {', '.join(names)}"] if names else []
+        place += len(labels)
     raise NoMaximumError(
-        f"the likelihood has no maximum: these models' scores and judges' positions or ties can run off together "
-        f"without contradicting any answer: {names}",
+        f"the likelihood has no maximum: these can run off together without contradicting any answer: "
+        f"{'; '.join(told)}",
         (models,),
     )
 
@@ -54,8 +51,11 @@ def require_maximum_in_play(result: Fitted) -> None:
         if len(places):
             chosen = result.comparisons.with_judges([result.comparisons.judges[k] for k in places])
             at = Parameters(result.solution.parameters.scores, result.solution.parameters.judges[:, places])
-            held = np.isin(places, result.solution.unbounded_judges)
-            _require_offsets(chosen, result.model, at, held)
+            held = np.isin(places, result.solution.unbounded_judges)  # they are shrunk, alone
+            if held.any():
+                _refuse(chosen, result.model, rising_direction(chosen, result.model, at, held))
+            elif not near_maximum(chosen, result.model, at):
+                _refuse(chosen, result.model, rising_direction(chosen, result.model, at))
     if not result.judges_at_zero:
         return
     aside = set(result.judges_at_zero)
@@ -84,37 +84,20 @@ def require_bounded(fitted: Fitted) -> None:
         )
 
 
-def require_maximum_of_blocks(fitted: Fitted) -> None:
-    """Refuse further blocks along which the likelihood rises without end.
+def require_blocks(fitted: Fitted) -> None:
+    """Refuse further blocks along which the likelihood rises without end, or of which only a combination is known.
 
     Raises
     ------
-    NoMaximumError
-        Naming what runs off.
+    NoMaximumError, NotIdentifiedError
+        Naming what runs off, or what cannot be told apart.
     """
     model, at, cells = fitted.model, fitted.solution.parameters, fitted.comparisons
-    spread = fitted.solution.spread or {}
-    precision = penalty(model, at, spread) if spread else None
-    if near_maximum(cells, model, at, fitted.free, fitted.free_common, precision):
-        return
-    moving = _without_penalty(fitted)
-    direction = rising_direction(cells, model, at, moving=moving)
-    if direction is None:
-        return
-    told, place = list[str](), 0
-    offsets = [(block.shown, cells.judges) for block in model.blocks[model.offsets]]
-    further = [(block.name, block.labels) for block in model.further]
-    for name, labels in [("scores", cells.models), *offsets, *further]:
-        values = direction[place : place + len(labels)]
-        values = np.abs(values - (values.min() if name == "scores" else 0.0))
-        names = [label for label, value in zip(labels, values, strict=True) if value > MOVES]
-        told += [f"{name} of {', '.join(names)}"] if names else []
-        place += len(labels)
-    raise NoMaximumError(
-        f"the likelihood has no maximum: these can run off together without contradicting any answer: "
-        f"{'; '.join(told)}",
-        (),
-    )
+    precision = penalty(model, at, fitted.solution.spread) if fitted.solution.spread else None
+    here = evaluate(cells, model, at, "expected", at_zero=False)
+    if not near_maximum(cells, model, at, fitted.free, fitted.free_common, precision, here):
+        _refuse(cells, model, rising_direction(cells, model, at, moving=_without_penalty(fitted)))
+    _require_told_apart(fitted, here, precision)
 
 
 def _without_penalty(fitted: Fitted) -> BoolArray:
@@ -128,7 +111,7 @@ def _without_penalty(fitted: Fitted) -> BoolArray:
     return np.r_[scores, free.ravel(), fitted.free_common & ~np.concatenate(held)]
 
 
-def require_told_apart(fitted: Fitted) -> None:
+def _require_told_apart(fitted: Fitted, here: Evaluation, precision: FloatArray | None) -> None:
     """Refuse further blocks of which the records determine only a combination.
 
     Raises
@@ -136,38 +119,21 @@ def require_told_apart(fitted: Fitted) -> None:
     NotIdentifiedError
         Naming the blocks.
     """
-    model, at, cells = fitted.model, fitted.solution.parameters, fitted.comparisons
-    free, chosen = fitted.free, fitted.chosen
-    info = information(evaluate(cells, model, at, "expected"), free, fitted.free_common)
-    whole = info
-    if fitted.solution.spread:
-        whole = info + penalty(model, at, fitted.solution.spread)[np.ix_(chosen, chosen)]
-    n, moving = len(cells.models), fitted.n_free_discriminations
-    basis = np.eye(len(info))
-    basis = np.hstack(
-        [
-            _padded(zero_sum_basis(n), 0, len(info)),
-            _padded(zero_sum_basis(moving), n, len(info)) if moving else basis[:, :0],
-            basis[:, n + moving :],
-        ]
-    )
-    reduced = basis.T @ whole @ basis
+    model, cells, chosen = fitted.model, fitted.comparisons, fitted.chosen
+    info = information(here, fitted.free, fitted.free_common)
+    whole = info if precision is None else info + precision[np.ix_(chosen, chosen)]
+    coordinates = Coordinates.of(model, len(cells.models), fitted.free, fitted.free_common)
+    reduced = coordinates.reduced(whole)
     scale = np.sqrt(np.maximum(np.diag(reduced), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(reduced / np.outer(scale, scale))
     if values.min(initial=1.0) > SINGULAR:
         return
     along = np.zeros(len(chosen))
-    along[chosen] = np.abs(basis @ (vectors[:, 0] / scale)) * np.sqrt(np.maximum(np.diag(info), 0.0))
-    k, place, involved = len(cells.judges), 0, []
-    sizes = [("scores", n), *((name, k) for name in model.judge_blocks)]
+    along[chosen] = np.abs(coordinates.full(vectors[:, 0] / scale)) * np.sqrt(np.maximum(np.diag(info), 0.0))
+    place, involved = 0, []
+    sizes = [("scores", len(cells.models)), *((name, len(cells.judges)) for name in model.judge_blocks)]
     for name, size in [*sizes, *((block.name, len(block.labels)) for block in model.further)]:
         if along[place : place + size].max(initial=0.0) > SHARE * along.max():
             involved.append(name)
         place += size
     raise NotIdentifiedError(f"these records cannot tell apart what belongs to {' and '.join(involved)}")
-
-
-def _padded(basis: FloatArray, start: int, size: int) -> FloatArray:
-    whole = np.zeros((size, basis.shape[1]))
-    whole[start : start + len(basis)] = basis
-    return whole

@@ -8,12 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from judgerank.data.arrays import AnyArray, IntArray, UIntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import judges_of_one_length, positions_are_imitated, require_maximum
 from judgerank.data.errors import ConfigError, DataError, NotIdentifiedError
-from judgerank.data.frames import question_keys, question_name
+from judgerank.data.frames import question_keys, question_names
 from judgerank.engine import runaway
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
@@ -71,8 +72,9 @@ def fit(
         penalised fit takes none.
     blocks : iterable of str or Block
         Effects besides quality, by name and columns, as in ``["style:length", "category"]``
-        (`judgerank.model.naming`), or blocks of your own. The judgments must have the columns that they need;
-        comparisons have none.
+        (`judgerank.model.naming`), or blocks of your own. The judgments must have the columns that they need.
+        Comparisons have none, raw or aggregated: give `Records` of them and of a table with the columns, unless
+        names of models and judges are enough, as for ``family``.
     questions : {"effects"}, optional
         Model a quality of every single answer, shared by all judges of its question and integrated out:
         eta = gamma_k (s_i - s_j + u_qi - u_qj) + b_k, u_qi normal with mean zero and standard deviation sigma.
@@ -193,23 +195,19 @@ def described(
                 asked, keys = read.question, read.question_keys
         comparisons = records.comparisons
         if asked is None and "question_id" in records.frame:
-            asked = np.array([question_name(one) for one in records.frame["question_id"]])
+            asked = question_names(records.frame["question_id"])
     member = get_model(model, comparisons)
     further: tuple[Placed, ...] = ()
     columns = None
     if chosen:
-        if records is None:
-            raise DataError("blocks take judgments with the columns that they need, and comparisons have none")
-        if np.any(comparisons.count != 1):
-            raise DataError("blocks take raw comparisons, and these are aggregated")
-        further, columns = placed(chosen, records)
+        further, columns = placed(chosen, records or Records.without_columns(comparisons))
     comparisons = member.observed(comparisons)
     if asked is not None:
         if len(asked) != len(comparisons):
             raise DataError(
                 f"{len(asked)} questions for {len(comparisons)} comparisons: there must be one for each"
             )
-        ids, asked = np.unique(asked, return_inverse=True)
+        asked, ids = pd.factorize(asked, sort=True)
         keys = question_keys(ids) if keys is None else keys
     return Described(replace(comparisons, columns=columns), member, asked, keys, further)
 

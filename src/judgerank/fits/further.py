@@ -15,7 +15,7 @@ from judgerank.engine import penalised
 from judgerank.engine.existence import GIVEN
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
-from judgerank.fits.certified import require_bounded, require_maximum_of_blocks, require_told_apart
+from judgerank.fits.certified import require_blocks, require_bounded
 from judgerank.fits.fitted import Fitted
 from judgerank.model.block import Placed
 from judgerank.model.members import Parameters
@@ -41,7 +41,7 @@ def with_blocks(
     without : Fitted
         Exact or penalised.
     comparisons : Comparisons
-        Raw, with the blocks' columns.
+        With the blocks' columns; raw or with counts. Rows that are alike are fitted together.
     further : tuple of Placed
     known : mapping of str to float, optional
         Standard deviations to take as they are: zero leaves a shrunk block out.
@@ -74,8 +74,7 @@ def with_blocks(
     )
     if certified:
         require_bounded(found)
-        require_maximum_of_blocks(found)
-        require_told_apart(found)
+        require_blocks(found)
     return found
 
 

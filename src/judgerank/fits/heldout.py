@@ -17,7 +17,7 @@ from judgerank.engine.questions.marginal import Marginal
 from judgerank.engine.questions.maximum import SHARP
 from judgerank.fits.fit import described
 from judgerank.fits.fitted import Fitted
-from judgerank.inference.estimates import places
+from judgerank.inference.predictions import places
 from judgerank.model.block import Block, Records
 from judgerank.model.members import Model, Parameters
 

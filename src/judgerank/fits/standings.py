@@ -83,8 +83,9 @@ def win_rates(fitted: Uncertainty, at: pd.Series | None = None) -> FloatArray:
     """
     scores = pd.Series(scale_of(fitted).scores, fitted.scores.index)
     given = scores if at is None else at
-    rates = [win_probability(fitted, own - scores.drop(model).to_numpy()).mean() for model, own in given.items()]
-    return np.array(rates)
+    others = {model: scores.drop(model).to_numpy() for model in given.index}
+    leads = [np.subtract(own, others[model], dtype=float) for model, own in given.items()]
+    return np.array([win_probability(fitted, lead).mean() for lead in leads])
 
 
 def pairs(fitted: Uncertainty, level: float) -> pd.DataFrame:

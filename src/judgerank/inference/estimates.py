@@ -1,27 +1,20 @@
-"""The estimates of a fitted member of the family, how they ended, and what they predict."""
+"""The estimates of a fitted member of the family, and how they ended."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.errors import ConfigError
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.solvers import Settings
-from judgerank.inference.effects import Averaged, QuestionEffects
-from judgerank.model.block import Role
-from judgerank.model.law import Law
+from judgerank.inference.effects import QuestionEffects
 from judgerank.model.members import JudgeValues, Model
-
-Names = str | Sequence[str]
 
 
 @lru_cache(maxsize=64)
@@ -176,144 +169,3 @@ class Estimates:
 
     def _judges(self, where: BoolArray | list[int]) -> tuple[str, ...]:
         return tuple(np.asarray(self.comparisons.judges, object)[where])
-
-    def probability(self, comparisons: Comparisons) -> FloatArray:
-        """Mean outcome for rows of comparisons of the same models by the same judges, shape (T,).
-
-        That is P(first preferred), with half of the probability of a tie where ties are an outcome.
-
-        Raises
-        ------
-        DataError
-            If a model or a judge is not among those fitted, or a covariate is needed and missing.
-        """
-        return self._law_of(comparisons).mean
-
-    def tie_probability(self, comparisons: Comparisons) -> FloatArray:
-        """P(tie) for rows of comparisons of the same models by the same judges, shape (T,).
-
-        Raises
-        ------
-        DataError
-            As for `probability`, and if the model does not have ties for an outcome.
-        """
-        if not self.model.has_ties:
-            raise DataError(f"model {self.model.name!r} does not have ties for an outcome")
-        return self._law_of(comparisons).tie
-
-    def predict(
-        self,
-        first: Names,
-        second: Names,
-        judge: Names | None = None,
-        covariate: float | FloatArray = 0.0,
-    ) -> float | FloatArray:
-        """P(first preferred) of models shown in this order to a judge (equation 1).
-
-        Without a judge, to one drawn from the panel: the mean over all judges fitted, those at zero among them. It
-        lies nearer to one half than for a judge of discrimination one, as judges differ. Where ties are an outcome
-        they count for neither model, so P(first) + P(second) < 1; `probability` gives either one half of them.
-
-        Parameters
-        ----------
-        first, second : str or sequence of str
-            Models, shown first and second. Single names go with any number of others.
-        judge : str or sequence of str, optional
-        covariate : float or float array, optional
-            Standardised covariate z, for members with slopes; the average is zero.
-
-        Returns
-        -------
-        float, or float array
-            A number for single names.
-
-        Raises
-        ------
-        DataError
-            If a model or a judge is not among those fitted, or the names are not as many on all sides.
-        """
-        models, judges = self.comparisons.models, self.comparisons.judges
-        i, j = places(first, models), places(second, models)
-        k = np.arange(len(judges)) if judge is None else places(judge, judges)
-        try:
-            i, j, z, k = np.broadcast_arrays(i, j, np.asarray(covariate, float)[..., None], k)
-        except ValueError:
-            raise DataError("first, second, judge and covariate must be as many, or single ones") from None
-        law = self._law(i, j, k, z)
-        first_preferred = (law.mean - law.tie / 2).mean(axis=-1)
-        return float(first_preferred) if first_preferred.ndim == 0 else first_preferred
-
-    def win_probability(self, difference: FloatArray, judges: FloatArray | None = None) -> FloatArray:
-        """P(a model is preferred to another), by how much higher its score is, as float array of the same shape.
-
-        By a judge drawn from the panel, in an order drawn at random, at covariate zero; a tie counts half. So it
-        is one half for equals, and P(i) + P(j) = 1.
-
-        Parameters
-        ----------
-        difference : float array
-            Of `scores`.
-        judges : float array, shape (K,), optional
-            Probability of each judge to be drawn, all alike by default.
-        """
-        d = np.asarray(difference, float)[..., None]
-        gamma, _, b, nu = self._values
-        first, second = (self._at(gamma * lead + b, gamma, nu).mean for lead in (d, -d))
-        return np.asarray(np.average(first + 1 - second, axis=-1, weights=judges) / 2)
-
-    def _law_of(self, comparisons: Comparisons) -> Law | Averaged:
-        """Law of the outcome of every row.
-
-        Raises
-        ------
-        DataError
-            If a model or a judge is not among those fitted, or a covariate is needed and missing.
-        """
-        c = comparisons
-        models = places(c.models, self.comparisons.models)[:, 0]
-        judges = places(c.judges, self.comparisons.judges)[:, 0]
-        if self.model.has_slope and c.covariate is None:
-            raise DataError(f"model {self.model.name!r} needs a covariate, and the comparisons have none")
-        return self._law(models[c.first], models[c.second], judges[c.judge], c.covariate, c.columns)
-
-    def _law(
-        self,
-        first: IntArray,
-        second: IntArray,
-        judge: IntArray,
-        z: FloatArray | None,
-        columns: csr_array | None = None,
-    ) -> Law | Averaged:
-        """Law of outcomes, for places among those fitted; without columns further blocks add nothing."""
-        at, values = self.solution.parameters, self._values
-        gamma, position = values.gamma[judge], values.position[judge]
-        nu = None if values.nu is None else values.nu[judge]
-        if self.model.has_slope and z is not None:
-            gamma = gamma * np.exp(values.slope[judge] * z)
-        difference = at.scores[first] - at.scores[second]
-        if columns is not None and self.model.further:
-            forms = {role: columns @ np.where(np.equal(self.model.roles, role), at.common, 0.0) for role in Role}
-            gamma, difference = gamma * np.exp(forms[Role.WEIGHT]), difference + forms[Role.QUALITY]
-            position, nu = position + forms[Role.OFFSET], None if nu is None else nu * np.exp(forms[Role.TIE])
-        return self._at(gamma * difference + position, gamma, nu)
-
-    def _at(self, eta: FloatArray, gamma: FloatArray, nu: FloatArray | None) -> Law | Averaged:
-        """Law of outcomes at predictors, on a question drawn at random where questions have effects."""
-        if self.effects is None or self.effects.sigma == 0:
-            return Law(eta, nu)
-        return self.effects.law(eta, gamma, nu)
-
-
-def places(names: Names, known: tuple[str, ...]) -> NDArray[np.intp]:
-    """Places of names among those fitted, on an axis before a last one of length one.
-
-    Raises
-    ------
-    DataError
-        If one is not among them.
-    """
-    asked = np.asarray([names] if isinstance(names, str) else names, dtype=object)
-    place = pd.Index(known).get_indexer(pd.Index(asked))
-    if (place < 0).any():
-        raise DataError(f"{asked[place.argmin()]!r} is not among those fitted: {', '.join(known)}")
-    return place[0, None] if isinstance(names, str) else place[:, None]

@@ -21,7 +21,7 @@ from judgerank.engine.runaway import penalty_alone
 from judgerank.engine.solution import Status
 from judgerank.engine.spreads import mixture
 from judgerank.engine.sums import Curvature, evaluate
-from judgerank.inference.estimates import Estimates
+from judgerank.inference.predictions import Predictions
 from judgerank.inference.residuals import residuals_by_cluster
 from judgerank.inference.wald import cluster_gradients, for_few_clusters
 from judgerank.model.block import Role
@@ -30,7 +30,7 @@ MOST_PARAMETERS = 3_000  # of which a covariance is kept: its inverse takes seco
 
 
 @dataclass(frozen=True, eq=False)
-class Uncertainty(Estimates):
+class Uncertainty(Predictions):
     """Estimates with their covariance.
 
     Attributes
@@ -141,7 +141,7 @@ class Uncertainty(Estimates):
         """Of the comparisons alone, shape (D, D)."""
         alike = not (self.model.judge_blocks or self.model.further)
         cells = self.comparisons.pool_judges() if alike else self.comparisons
-        here = evaluate(cells, self.model, self.solution.parameters, curvature)
+        here = evaluate(cells, self.model, self.solution.parameters, curvature, at_zero=False)
         return information(here, self.free, self.free_common)
 
     @property

@@ -11,7 +11,7 @@ from scipy.special import chdtrc, ndtri, stdtrit
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.engine.at import in_parts
+from judgerank.engine.at import in_parts, product
 from judgerank.engine.sums import evaluate
 from judgerank.model.members import Model, Parameters
 
@@ -63,7 +63,9 @@ def _of_further(c: Comparisons, model: Model, at: Parameters, cluster: IntArray,
             (many, len(cluster[rows])),
         )
         for role, place in here.further.places.items():
-            total[:, place] += (sums @ here.further.derivatives(role, here.told(role))).toarray()
+            values, factors = here.first(role)
+            told = product(values, *factors)
+            total[:, place] += (sums @ here.further.derivatives(role, told)).toarray()
     return total
 
 

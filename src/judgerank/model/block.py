@@ -154,18 +154,35 @@ class Records(Shown):
     Attributes
     ----------
     comparisons : Comparisons
-        Raw rows, T of them.
+        Raw rows, or cells with counts that have the same value in every column that a block goes by; T of them.
     frame : DataFrame
         T rows; may have columns that the comparisons know nothing of.
+
+    Raises
+    ------
+    DataError
+        If the two are not as many.
     """
 
     comparisons: Comparisons
     frame: pd.DataFrame
 
+    def __post_init__(self) -> None:
+        if len(self.frame) != len(self.comparisons):
+            raise DataError(
+                f"the table has {len(self.frame)} records for {len(self.comparisons)} rows of comparisons: there "
+                f"must be one for each (aggregated comparisons take a table of their cells)"
+            )
+
     @classmethod
     def of(cls, judgments: Judgments) -> Records:
         """Those of a set that could be parsed."""
         return cls(judgments.comparisons, judgments.frame[judgments.parsed].reset_index(drop=True))
+
+    @classmethod
+    def without_columns(cls, comparisons: Comparisons) -> Records:
+        """Comparisons alone: enough for blocks that go by names of models and judges."""
+        return cls(comparisons, pd.DataFrame(index=range(len(comparisons))))
 
     def column(self, name: str, block: str) -> pd.Series:
         """A column of the records.
@@ -176,7 +193,9 @@ class Records(Shown):
             If there is none of that name, or it is empty somewhere.
         """
         if name not in self.frame:
-            raise DataError(f"block {block!r} needs a column {name!r}, and the records have none")
+            where = "the records have none" if len(self.frame.columns) else "comparisons have no columns"
+            told = "" if len(self.frame.columns) else ": fit the judgments, or Records(comparisons, table)"
+            raise DataError(f"block {block!r} needs a column {name!r}, and {where}{told}")
         column = self.frame[name]
         empty = column.isna().to_numpy()
         if empty.any():

@@ -130,7 +130,7 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
     n = len(c.models)
     key = ((number * n + c.first) * n + c.second) * len(c.judges) + c.judge  # 64 bits hold 10^12 questions or so
     if c.columns is not None:
-        kind = kinds(c.columns)[1]
+        kind = kinds(c.columns)
         key = key * (kind.max() + 1) + kind
     key, representative, row = np.unique(key, return_index=True, return_inverse=True)
     count = np.asarray(np.bincount(row, c.count), float)

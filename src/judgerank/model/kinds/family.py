@@ -36,15 +36,14 @@ def block(*files: str) -> tuple[Block, ...]:
 
     def design(records: Records) -> Design:
         c, table = records.comparisons, read_families(path)
-        models = np.array([family_of(name, table) for name in c.models], object)
-        family = np.array([family_of(name, table) for name in c.judges], object)[c.judge]
-        names = np.array([plain(name) for name in c.models], object)
-        own_names = np.array([plain(name) for name in c.judges], object)[c.judge]
-        columns = {OWN: np.zeros(len(c)), MAKER: np.zeros(len(c))}
-        for sign, side in ((1.0, c.first), (-1.0, c.second)):
-            own = names[side] == own_names
-            columns[OWN] += sign * own
-            columns[MAKER] += sign * (~own & (models[side] == family) & (family != ""))
+        families, others = ([family_of(name, table) for name in names] for names in (c.judges, c.models))
+        judges, models = [plain(name) for name in c.judges], [plain(name) for name in c.models]
+        own = np.array([[judge == model for model in models] for judge in judges])  # (K, N)
+        maker = np.array([[family != "" and family == other for other in others] for family in families]) & ~own
+        columns = {
+            name: (kind[c.judge, c.first] - kind[c.judge, c.second])
+            for name, kind in ((OWN, own.astype(float)), (MAKER, maker.astype(float)))
+        }
         there = {name: values for name, values in columns.items() if values.any()}
         if not there:
             raise DataError(
@@ -62,8 +61,9 @@ def plain(name: str) -> str:
 
 def family_of(name: str, table: pd.DataFrame) -> str:
     """Family of a name, or nothing."""
-    fitting = [row for row in table.itertuples() if plain(name).startswith(str(row.begins).lower())]
-    return str(max(fitting, key=lambda row: len(str(row.begins))).family) if fitting else ""
+    begins = [str(begin).lower() for begin in table["begins"]]
+    fitting = [place for place, begin in enumerate(begins) if plain(name).startswith(begin)]
+    return str(table["family"].iloc[max(fitting, key=lambda place: len(begins[place]))]) if fitting else ""
 
 
 def read_families(path: Path) -> pd.DataFrame:

@@ -42,7 +42,9 @@ def standardised(records: Records, name: str, block: str) -> np.ndarray:
         If all are zero.
     """
     values = records.difference(name, block)
-    spread = float(np.sqrt(np.mean(values**2)))  # about zero: which answer is shown first does not matter
+    count = records.comparisons.count
+    mean_square = np.mean(values**2) if np.all(count == 1) else np.average(values**2, weights=count)
+    spread = float(np.sqrt(mean_square))  # about zero: which answer is shown first does not matter
     if spread == 0:
         raise DataError(f"the two answers never differ in {name!r}, so block {block!r} has nothing to go by")
     return values / spread

@@ -1,0 +1,164 @@
+"""Newton's step on the exact likelihood: a Schur complement, and how a point moves along the step.
+
+The information of the judges' parameters is block-diagonal, so eliminating them leaves one N x N system. The
+likelihood does not change along two directions (a shift of the scores; scores against discrimination), which
+the system is made to leave alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dposv
+
+from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.closure import Bound, look
+from judgerank.engine.sums import Evaluation
+from judgerank.model.block import Role
+from judgerank.model.members import Model, Parameters
+
+# relative change of a discrimination, a slope or a tie propensity in one step (see `moved`)
+LARGEST_RISE, LARGEST_FALL = 4.0, 0.9
+LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
+FLATTEST = 1e-12  # curvature of a judge's information, scaled to ones on its diagonal, that counts as none
+SMALLEST = 1e-30  # of a judge's information, relative to a model's
+DECIDED = 3.0  # log-odds of a typical pair under one judge
+DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding
+
+
+def newton_step(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound = (-np.inf, np.inf)
+) -> Parameters:
+    """Ascent direction: Newton's where minus the Hessian is positive definite, else Fisher scoring's."""
+    try:
+        return _solve(model, at, here, LARGEST_GAIN, 0.0)
+    except LinAlgError:
+        return _solve(model, at, look(cells, model, at, bound, "expected"), 0.0, DAMPING)
+
+
+def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping: float) -> Parameters:
+    """Solve the information system by its Schur complement in the scores.
+
+    Raises
+    ------
+    LinAlgError
+        If the information is not positive definite on the complement of the invariant directions.
+    """
+    schur = here.top_information
+    right = here.top_gradient
+    mean = np.trace(schur) / len(schur)
+    schur = schur + damping * mean * np.eye(len(schur))
+    if len(at.judges) == 0:
+        return Parameters(positive_solve(schur + mean / len(schur), right), at.judges)
+    own, play = _own_information(model, at, here, gain, damping, mean)
+    cross = here.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
+    right_sides = np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2)
+    solved = right_sides / own if own.shape[-1] == 1 else np.linalg.solve(own, right_sides)
+    solved = solved.reshape(-1, len(schur) + 1)
+    rows = cross.reshape(-1, len(schur))
+    schur = schur - rows.T @ solved[:, :-1]
+    right = right - rows.T @ solved[:, -1]
+    lifted = schur + mean / len(schur)
+    if model.weighs_judges:
+        s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
+        lifted = lifted + mean * np.outer(s, s)
+    scores = positive_solve(lifted, right)
+    judges = np.zeros_like(at.judges)
+    judges[:, play] = (solved[:, -1] - solved[:, :-1] @ scores).reshape(-1, len(judges)).T
+    step = Parameters(scores, judges)
+    if rise_along(here, step) < 0:
+        raise LinAlgError("the direction goes downhill")
+    return step
+
+
+def _own_information(
+    model: Model, at: Parameters, here: Evaluation, gain: float, damping: float, mean: float
+) -> tuple[FloatArray, BoolArray]:
+    """Information of the judges who move, shape (K', B, B), and who they are, shape (K,).
+
+    Parameters
+    ----------
+    mean : float
+        Mean information on a score: what holds a parameter that does not move.
+
+    Raises
+    ------
+    LinAlgError
+        If that of some judge is not positive definite.
+    """
+    # a judge at zero has its offsets alone to move, and so has every judge of one fixed discrimination
+    moves_offsets_alone = (~at.in_play | (not model.weighs_judges)) & model.has_offsets
+    play = at.in_play | moves_offsets_alone
+    own = here.judge_information[play] + damping * mean * np.eye(len(at.judges))
+    for b in range(model.n_scale):
+        own[moves_offsets_alone[play], b, b] = mean
+    if model.has_ties:
+        own[np.isinf(at.judges[-1, play]), -1, -1] = mean  # judges who never tie
+    # judges that rise in log gamma: minus the second derivative there is smaller by the gradient
+    rise = np.where(decides(at)[0, play], here.judge_gradient[0, play], 0.0)
+    own[:, 0, 0] -= np.clip(rise, 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
+    if not _positive(own, SMALLEST * mean):
+        raise LinAlgError("a judge's information is not positive definite")
+    return own, play
+
+
+def _positive(own: np.ndarray, least: float) -> bool:
+    """Whether matrices are positive definite by more than rounding, each in its own units."""
+    diagonal = np.einsum("kbb->kb", own)
+    if not np.all(diagonal > least) or own.shape[-1] == 1:
+        return bool(np.all(diagonal > least))
+    scale = np.sqrt(diagonal)
+    return bool(np.all(np.linalg.eigvalsh(own / (scale[:, :, None] * scale[:, None, :])) > FLATTEST))
+
+
+def rise_along(here: Evaluation, step: Parameters) -> float:
+    """Directional derivative of the log-likelihood along a step."""
+    return float(here.top_gradient @ step.scores + np.sum(here.judge_gradient * step.judges))
+
+
+def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve a symmetric system by Cholesky.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrix is not positive definite.
+    """
+    _, solution, failed = dposv(matrix, right, lower=True)
+    if failed:
+        raise LinAlgError("the matrix is not positive definite")
+    return solution
+
+
+def decides(at: Parameters) -> BoolArray:
+    """Which judges decide most pairs, shape (1, K); (0, K) for a model without judges."""
+    spread = np.sqrt(at.scores @ at.scores / len(at.scores))  # of scores that sum to zero
+    found: BoolArray = np.exp(at.judges[:1]) * spread > DECIDED
+    return found
+
+
+def moved(at: Parameters, step: Parameters, size: float, offsets: slice = slice(0)) -> Parameters:
+    """The point `size` steps away; judges at zero stay there.
+
+    The first judge row of `step` is relative to gamma and moves gamma itself, but for the rise of a judge who
+    decides most pairs: that adds to log gamma, along which the log-likelihood is then closer to a parabola, and
+    takes b and log nu, the rows `offsets`, with it: where gamma runs off, their ratios to it stay.
+    """
+    judges = at.judges + size * step.judges
+    rising = (step.judges[:1] > 0) & decides(at)
+    judges[:1][~rising] = at.judges[:1][~rising] + np.log1p(size * step.judges[:1][~rising])
+    if len(judges[offsets]):
+        taken = rising & np.isfinite(at.judges[offsets])  # no log nu for a judge who never ties
+        rise = np.broadcast_to(step.judges[0], taken.shape)[taken]
+        offset, to_offset = at.judges[offsets][taken], step.judges[offsets][taken]
+        judges[offsets][taken] = np.exp(size * rise) * (offset + size * (to_offset - offset * rise))
+    return Parameters(at.scores + size * step.scores, judges)
+
+
+def largest_size(model: Model, step: Parameters) -> float:
+    """How much of a step may be taken at once, at most all of it."""
+    relative = step.judges[[row for row, block in enumerate(model.blocks) if block.role is not Role.OFFSET]]
+    rising = relative.max(initial=0.0) / LARGEST_RISE
+    falling = -relative.min(initial=0.0) / LARGEST_FALL
+    return float(1.0 / max(1.0, rising, falling))
