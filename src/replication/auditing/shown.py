@@ -46,6 +46,10 @@ CHECKED = (  # title, section, rows
 COVERED = {"judge_aware": "judge-aware", "btl": "BTL", "btl_rescaled": "BTL, on its scale"}
 TORTURED = {
     "maxima": ("climbs from many random starts beside a fit", "a higher maximum is missed"),
+    "thin": (
+        "few judgments of many models: another optimiser, from every judge counted more often and at random",
+        "it gets higher than a maximum",
+    ),
     "existence": (
         "a linear program beside a certificate, seven members",
         "a fit called interior has no maximum, or a refused one has",
