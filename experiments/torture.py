@@ -23,11 +23,13 @@ from replication.torture.kills import lost
 from replication.torture.misreadings import misread_slip
 from replication.torture.scales import told_otherwise
 from replication.torture.secrets import strayed
+from replication.torture.thin import runaway_missed
 
 log = logging.getLogger("replication")
 # by part: its task, the list and the name of what it is for, and what must not happen
 PARTS = {
     "maxima": (maximum_missed, "members", "member", "a higher maximum missed"),
+    "thin": (runaway_missed, "members", "member", "a higher point missed"),
     "existence": (certificate_false, "members", "member", "a false certificate or refusal"),
     "scales": (told_otherwise, "members", "member", "another answer for the same judgments"),
     "inputs": (misread, "forms", "form", "misread, or no sentence"),

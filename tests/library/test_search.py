@@ -14,9 +14,11 @@ from judgerank.engine import search
 from judgerank.engine.choice import EQUAL_HEIGHT, highest
 from judgerank.engine.closure import NEGLIGIBLE, guess, slopes_at_zero
 from judgerank.engine.existence import near_maximum, rising_direction
+from judgerank.engine.far_out import far_starts
 from judgerank.engine.information import SINGULAR, covariance
 from judgerank.engine.localized import Localized, maximise
 from judgerank.engine.newton import Newton, climb
+from judgerank.engine.separation import separable_judges
 from judgerank.engine.solution import EQUAL, Solution, unerring_judges
 from judgerank.model.members import JUDGE_AWARE, MODELS, Parameters
 from judgerank.model.simulate import uniform_triples
@@ -271,3 +273,48 @@ def test_a_ranking_turned_round_by_sharp_contrary_judges_is_found(simulated, see
     heights = [climb(cells, JUDGE_AWARE, Newton(), start).evaluation.log_likelihood for start in starts]
     assert fit(cells, "btl").scores @ scores > 0
     assert found.log_likelihood >= max(heights) - 1e-6
+
+
+# judges who run off where no climb from an ordinary maximum leads
+
+
+def thin(seed: int, n: int = 45, k: int = 12, size: int = 900) -> Comparisons:
+    """Some 75 votes of every judge on 45 models."""
+    rng = np.random.default_rng(seed)
+    s, gamma, b = rng.normal(size=n), np.exp(rng.normal(0.3, 0.5, k)), 0.5 * rng.normal(size=k)
+    i = rng.integers(n, size=size)
+    j, judge = (i + rng.integers(1, n, size=size)) % n, rng.integers(k, size=size)
+    y = (rng.random(size) < expit(gamma[judge] * (s[i] - s[j]) + b[judge])).astype(float)
+    return Comparisons(tuple(f"m{x}" for x in range(n)), tuple(f"j{x}" for x in range(k)), i, j, judge, y)
+
+
+@pytest.mark.parametrize(("seed", "member"), [(1, "judge_aware"), (24, "position_aware"), (28, "position_aware")])
+def test_a_judge_who_runs_off_above_an_ordinary_maximum_is_found_at_every_scale(seed, member, monkeypatch):
+    cells, model = thin(seed).aggregate(), MODELS[member]
+    found = [
+        search.maximise(replace(cells, count=times * cells.count), model, Newton()) for times in (1, 100, 100_000)
+    ]
+    assert {end.status for end in found} == {Status.UNBOUNDED}
+    assert len({end.unbounded_judges for end in found}) == 1
+    monkeypatch.setattr(search, "far_starts", lambda *_: [])
+    ordinary = search.maximise(cells, model, Newton())
+    assert ordinary.status is Status.INTERIOR
+    assert found[0].evaluation.log_likelihood > ordinary.evaluation.log_likelihood + 1
+
+
+@pytest.mark.parametrize("member", ["judge_aware", "position_aware"])
+def test_judges_who_can_run_off_are_those_of_a_linear_program(member):
+    model, seen = MODELS[member], set()
+    for seed in range(8):
+        cells = thin(seed, 6, 4, 70).aggregate()
+        alone = [cells.with_judges([judge]) for judge in cells.judges]
+        expected = [k for k, own in enumerate(alone) if rising_direction(own, model) is not None]
+        assert separable_judges(cells, model).tolist() == expected
+        seen |= {k in expected for k in range(4)}
+    assert seen == {True, False}
+
+
+def test_where_nobody_can_run_off_nobody_is_tried(cells_of):
+    cells = cells_of(*opposed(1.0))
+    assert far_starts(cells, JUDGE_AWARE, Parameters.zeros(JUDGE_AWARE, cells), np.array([], int), 2.0) == []
+    assert not separable_judges(cells, JUDGE_AWARE).size

@@ -11,10 +11,11 @@ import pytest
 
 from judgerank import Status, fit
 from judgerank.data.comparisons import Comparisons
+from judgerank.engine import search
 from judgerank.model.members import BTL, POSITION_ONLY
 from judgerank.model.simulate import generator
 from replication.config import ROOT
-from replication.torture import designs, inputs
+from replication.torture import designs, inputs, thin
 
 
 def test_a_few_of_every_kind_end_well(tmp_path):
@@ -31,6 +32,7 @@ def test_a_few_of_every_kind_end_well(tmp_path):
         "maxima": 5,
         "secrets": 6,
         "slips": 11,
+        "thin": 2,
         "scales": 9,
     }
 
@@ -100,3 +102,28 @@ def test_the_stored_counts_are_of_a_whole_run_and_nothing_happened_that_must_not
     missed = stored["happened"][stored["part"] == "maxima"].sum()
     assert missed <= cases["maxima"] / 1_000
     assert stored["happened"].sum() == missed
+
+
+def test_a_judge_who_runs_off_unseen_would_be_counted(monkeypatch):
+    settings = {
+        "member": "judge_aware",
+        "models": [20, 30],
+        "judges": [6, 8],
+        "comparisons": [500, 600],
+        "starts": 1,
+    }
+    assert thin.runaway_missed(settings, generator(3)) == {"status": "unbounded", "bad": 0, "gap": 0.0}
+    monkeypatch.setattr(search, "far_starts", lambda *_: [])
+    missed = thin.runaway_missed(settings, generator(3))
+    assert missed["bad"] == 1
+    assert missed["gap"] > 0.1
+
+
+def test_the_other_optimiser_reaches_the_maximum():
+    settings = {"member": "position_aware", "models": [4, 5], "judges": [3, 4], "comparisons": [300, 400]}
+    found = fit(designs.drawn(settings, generator(1)), "position_aware")
+    problem = thin.Problem(found.comparisons, True)
+    height, end = problem.climb(np.r_[np.zeros(problem.n), np.ones(problem.k), np.zeros(problem.k)])
+    assert found.converged
+    assert height == pytest.approx(found.log_likelihood, rel=1e-5)
+    assert problem.climb(end)[0] >= height

@@ -160,17 +160,22 @@ def rough_maxima(rows: Rows, bounds: Mapping[str, float]) -> Ends:
 
 def climb_from(rows: Rows, scores: np.ndarray, bounds: Mapping[str, float]) -> Ends:
     """Climb from given score directions inside a box."""
-    sizes = [rows.n] + [rows.k] * len(rows.blocks)
-    bound = np.repeat([bounds["scores"], *(bounds[block] for block in rows.blocks)], sizes)[:, None]
+    bound = in_box(rows, bounds)
     x = starts(rows, scores, bound)
     for weight, steps in STAGES:
-        x, here = _climb(rows, x, bound, weight, steps)
-        kept = _distinct(rows, here)
+        x, here = climbed(rows, x, bound, weight, steps)
+        kept = distinct(rows, here)
         x = x[:, kept]
     found = [
         Parameters(x[: rows.n, s].copy(), x[rows.n :, s].reshape(-1, rows.k).copy()) for s in range(x.shape[1])
     ]
     return Ends(found, here.fit[kept])
+
+
+def in_box(rows: Rows, bounds: Mapping[str, float]) -> np.ndarray:
+    """Largest size of every parameter, stacked, shape (D, 1)."""
+    sizes = [rows.n] + [rows.k] * len(rows.blocks)
+    return np.repeat([bounds["scores"], *(bounds[block] for block in rows.blocks)], sizes)[:, None]
 
 
 def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
@@ -195,7 +200,7 @@ def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
     return np.hstack(list(variants))
 
 
-def _distinct(rows: Rows, here: Look) -> np.ndarray:
+def distinct(rows: Rows, here: Look) -> np.ndarray:
     """Starts that predict something of their own, highest first."""
     kept: list[int] = []
     for place in np.argsort(-here.fit, kind="stable").tolist():
@@ -204,7 +209,7 @@ def _distinct(rows: Rows, here: Look) -> np.ndarray:
     return np.array(kept)
 
 
-def _climb(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float, steps: int) -> tuple[np.ndarray, Look]:
+def climbed(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float, steps: int) -> tuple[np.ndarray, Look]:
     """Fisher scoring with a line search for each start, under one weight of the barrier."""
     here = rows.look(x)
     value = here.fit + _barrier(x, bound, weight)
@@ -244,8 +249,8 @@ def _direction(
     """Fisher scoring's direction that keeps the sums of s and alpha at zero, and the slope along it."""
     n, k, many, size = rows.n, rows.k, len(rows.blocks), x.shape[1]
     g, signal, p = here.g, here.signal, here.p
-    expected = rows.count[:, None] * p
-    r = rows.wins[:, None] - expected
+    expected = rows.count.reshape(len(rows), -1) * p
+    r = rows.wins.reshape(len(rows), -1) - expected
     w = expected * (1 - p)
     share = rows.shares(signal)
     room = bound**2 - x**2

@@ -17,11 +17,13 @@ from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import predictor, row_by_row
 from judgerank.engine.basins import Ends, rough_maxima
-from judgerank.engine.choice import EQUAL_HEIGHT, height, highest
+from judgerank.engine.choice import height, highest
 from judgerank.engine.closure import assurance, guess, offsets_at_zero
+from judgerank.engine.far_out import far_starts
 from judgerank.engine.newton import Newton, climb
+from judgerank.engine.separation import separable_judges
 from judgerank.engine.slopes import elsewhere
-from judgerank.engine.solution import Solution, Status
+from judgerank.engine.solution import LARGEST_LOG_ODDS, Solution, Status
 from judgerank.engine.starts import Rows, apart, shares
 from judgerank.engine.units import in_units
 from judgerank.model.members import BTL, Model, Parameters
@@ -31,7 +33,10 @@ ASSURED = 2.0  # gain over chance, over what the judges' own scores could add, f
 WORTH = 3.0  # log-likelihood that the end of a rough climb, or a judge at zero, may lack and still be followed
 DIFFERENT = 0.5  # correlation of scores below which two ends are different rankings
 MOST_CLIMBS = 8
+ABOUT_AS_HIGH = 10.0  # log-likelihood that a climb stopped as it ran off may lack
+FURTHER = 2e3  # log-odds up to which climbs from judges far out go
 FAR = 2e5  # log-odds at which a judge that runs off is compared: heights near their limit as one over them
+ROUNDS_FAR_OUT = 3  # of climbs from where one or two judges are far out
 ROUNDS = 4  # of climbs, with slopes: after the first from where one judge might have another
 REACHED = 0.01  # as `basins.ALIKE`, of a start and an exact end; with lengths, MT-Bench has maxima 0.03 apart
 
@@ -55,12 +60,14 @@ def maximise(
         return climb(cells, model, settings, start)
     if not model.judge_blocks:
         return from_zero(cells, model, settings)
-    first = from_unweighted(cells, model, settings)
-    if not model.weighs_judges or (not model.has_slope and is_sure(cells, model, first)):
-        return first
+    if not model.weighs_judges:
+        return from_unweighted(cells, model, settings)
     units, size = in_units(cells)
-    ends = [end.times(1 / size) for end in (first, *known)]
-    return _highest(units, model, settings, ends, unweighted_scores(cells, settings), rough).times(size)
+    first = from_unweighted(units, model, settings)
+    if model.has_slope or not is_sure(units, model, first):
+        ends = [first, *(end.times(1 / size) for end in known)]
+        first = _highest(units, model, settings, ends, unweighted_scores(units, settings), rough)
+    return first.times(size)
 
 
 def _highest(
@@ -75,38 +82,49 @@ def _highest(
     if rough is None:
         rough = rough_ends(cells, model, BOX | {"slope": settings.slope_bound})
 
-    def more(ends: list[Solution], starts: Iterable[Parameters]) -> tuple[list[Solution], Solution]:
-        ends = followed(cells, model, starts, lambda near: climb(cells, model, settings, near), *ends)
-        return ends, highest(ends, unweighted)
+    def more(
+        ends: list[Solution], starts: Iterable[Parameters], furthest: float = LARGEST_LOG_ODDS
+    ) -> list[Solution]:
+        def up(near: Parameters) -> Solution:
+            return climb(cells, model, settings, near, furthest=furthest)
 
-    ends, best = more(ends, worth_climbing(cells, model, rough))
+        return followed(cells, model, starts, up, *ends)
+
+    ends = more(ends, worth_climbing(cells, model, rough))
     if model.has_ties:  # rough climbs take ties as half wins, and miss what ties alone lead to
-        ends, best = more(ends, without_each(cells, model, best.parameters))
+        ends = more(ends, without_each(cells, model, highest(ends, unweighted).parameters))
     for _ in range(ROUNDS * model.has_slope):
-        last = best
-        ends, best = more(ends, elsewhere(cells, model, best.parameters, settings))
-        if best.parameters is last.parameters:
+        best = highest(ends, unweighted)
+        ends = more(ends, elsewhere(cells, model, best.parameters, settings))
+        if highest(ends, unweighted).parameters is best.parameters:
             break
-    return unless_one_runs_off(cells, model, settings, ends, best)
+    judges = separable_judges(cells, model)
+    for _ in range(ROUNDS_FAR_OUT):
+        best = highest(ends, unweighted)
+        left = np.setdiff1d(judges, best.unbounded_judges)
+        ends = more(ends, far_starts(cells, model, best.parameters, left, settings.slope_bound), FURTHER)
+        if highest(ends, unweighted).parameters is best.parameters:
+            break
+    return highest_at_limits(cells, model, settings, ends, unweighted)
 
 
-def unless_one_runs_off(
-    cells: Comparisons, model: Model, settings: Newton, ends: list[Solution], best: Solution
+def highest_at_limits(
+    cells: Comparisons, model: Model, settings: Newton, ends: list[Solution], unweighted: np.ndarray
 ) -> Solution:
-    """The best end, unless the likelihood rises above it where a judge runs off: then there is no maximum.
+    """The highest end, where those that run off count with the height they approach.
 
-    A climb that runs off was stopped on its way up. One for each set of judges that do, and are at zero, goes on.
+    A climb that runs off was stopped on its way up. One for each set of judges that do, and are at zero, goes on,
+    where another end is about as high.
     """
+    best = highest(ends, unweighted)
     away: dict[tuple[object, ...], Solution] = {}
     for end in sorted(ends, key=height, reverse=True):
-        if end.status is Status.UNBOUNDED and height(end) >= height(best) - WORTH:
+        if end.status is Status.UNBOUNDED and height(end) >= height(best) - ABOUT_AS_HIGH:
             away.setdefault((end.unbounded_judges, *end.parameters.in_play), end)
-    bar = height(best) + EQUAL_HEIGHT * max(1.0, abs(height(best)))
-    for end in away.values() if best.status.converged else ():
-        further = climb(cells, model, settings, end.parameters, furthest=FAR)
-        if height(further) > bar:
-            return further if further.status.converged else end
-    return best
+    if best.status is Status.UNBOUNDED and len(away) == 1:
+        return best
+    settled = [climb(cells, model, settings, end.parameters, furthest=FAR) for end in away.values()]
+    return highest([*(end for end in ends if end.status is not Status.UNBOUNDED), *settled], unweighted)
 
 
 def run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import NamedTuple
 
@@ -73,10 +74,10 @@ class Rows:
     def predictor(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Discrimination, signal and predictor of every row."""
         scores, judges = self.parts(x)
-        exponent = judges[0][self.judge]
         if "slope" in self.blocks:
-            exponent = exponent + judges[1][self.judge] * self.cells.known_covariate[:, None]
-        g = np.exp(exponent)
+            g = np.exp(judges[0][self.judge] + judges[1][self.judge] * self.cells.known_covariate[:, None])
+        else:
+            g = np.exp(judges[0])[self.judge]
         signal = g * (scores[self.i] - scores[self.j])
         return g, signal, signal + judges[-1][self.judge] if "position" in self.blocks else signal
 
@@ -92,8 +93,14 @@ class Rows:
         g, signal, eta = self.predictor(x)
         e = np.exp(-np.abs(eta))
         q = 1.0 / (1.0 + e)
-        fit = self.wins @ eta + self.count @ (np.log(q) - np.maximum(eta, 0.0))
+        fit = _total(self.wins, eta) + _total(self.count, np.log(q) - np.maximum(eta, 0.0))
         return Look(fit, g, signal, np.where(eta >= 0, q, e * q))
+
+    def counting(self, factors: np.ndarray) -> Rows:
+        """The same rows with every judge's counts times a factor of its own at each start, shape (K, S)."""
+        other, by_row = copy(self), factors[self.judge]
+        other.count, other.wins = self.count[:, None] * by_row, self.wins[:, None] * by_row
+        return other
 
     def laplacian(self, weight: np.ndarray) -> np.ndarray:
         """Of the comparison graph with these weights, shape (S, N, N)."""
@@ -115,6 +122,11 @@ class Rows:
     def by_both(self, values: np.ndarray) -> np.ndarray:
         """The same judge by judge, shape (S, K, N)."""
         return (self._by_both @ values).reshape(self.k, self.n, -1).transpose(2, 0, 1)
+
+
+def _total(count: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Sums over rows of values by start, shape (S,), with the same counts at all starts, or counts by start."""
+    return count @ values if count.ndim == 1 else np.einsum("cs,cs->s", count, values)
 
 
 def shares(judge: np.ndarray, count: np.ndarray) -> csr_array:

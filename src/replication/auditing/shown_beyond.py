@@ -14,6 +14,10 @@ ERROR_HEADS = {"score": "s", "standardised_score": "s, standardised", "log_discr
 DRAW_KINDS = ("further", "main")
 TORTURED = {
     "maxima": ("climbs from many random starts beside a fit", "a higher maximum is missed"),
+    "thin": (
+        "few judgments of many models: another optimiser, from every judge counted more often and at random",
+        "it gets higher than a maximum",
+    ),
     "existence": (
         "a linear program beside a certificate, seven members",
         "a fit called interior has no maximum, or a refused one has",

@@ -65,6 +65,7 @@ class Files:
 @dataclass
 class Torture(Replicated):
     maxima: ManyStarts = field(default_factory=ManyStarts)
+    thin: ManyStarts = field(default_factory=ManyStarts)
     existence: Problems = field(default_factory=Problems)
     scales: Scales = field(default_factory=Scales)
     inputs: Inputs = field(default_factory=Inputs)

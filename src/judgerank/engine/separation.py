@@ -1,0 +1,86 @@
+"""Which judges can run off at all: those whose own votes some order of the models contradicts nowhere.
+
+A judge's discrimination grows without end only towards scores that none of its votes contradicts and some vote
+supports: its votes are quasi-separable (Albert and Anderson, 1984). Without positions, that is so exactly if some
+vote of the judge does not lie on a cycle of its graph from winners to losers. With positions, votes for the first
+model ask for s_i - s_j >= -b, those for the second for s_i - s_j <= -b: difference constraints that have a
+solution exactly if no cycle is negative, b being 0, 1 or -1 up to scale.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.existence import rising_direction
+from judgerank.engine.solution import EQUAL
+from judgerank.model.members import Model
+
+
+def separable_judges(cells: Comparisons, model: Model) -> IntArray:
+    """Judges whose discriminations can run off, as far as their own votes say; no other judge's can.
+
+    Exact but for slopes beside positions, where a margin may differ from one comparison to the next: then the
+    judges named are those who can without slopes.
+
+    Parameters
+    ----------
+    cells : Comparisons
+        Aggregated.
+    model : Model
+        With free discriminations.
+    """
+    if model.has_ties:  # margins of its own between answers: two parameters, so a linear program
+        return np.array([k for k in range(len(cells.judges)) if _rises(cells, model, k)], np.intp)
+    first_won, second_won = cells.outcome > EQUAL, cells.outcome < 1 - EQUAL
+    above = np.r_[cells.first[first_won], cells.second[second_won]]
+    below = np.r_[cells.second[first_won], cells.first[second_won]]
+    judge = np.r_[cells.judge[first_won], cells.judge[second_won]].astype(np.intp)
+    n, k = len(cells.models), len(cells.judges)
+    one, other = judge * n + above, judge * n + below
+    graph = csr_array((np.ones(len(one), bool), (one, other)), shape=(n * k, n * k))
+    part = connected_components(graph, connection="strong")[1]
+    found = np.bincount(judge, part[one] != part[other], k) > 0
+    if model.has_position:
+        margin = np.r_[np.ones(first_won.sum()), -np.ones(second_won.sum())]
+        for side in (margin, -margin):
+            found |= _ordered_by_a_margin(judge, one, other, side, n, k)
+    return np.flatnonzero(found)
+
+
+def _rises(cells: Comparisons, model: Model, k: int) -> bool:
+    own = cells.with_judges([cells.judges[k]])
+    return rising_direction(own, model) is not None
+
+
+def _ordered_by_a_margin(
+    judge: IntArray, one: IntArray, other: IntArray, margin: FloatArray, n: int, k: int
+) -> BoolArray:
+    """Judges for whom s_other <= s_one + margin can hold for all votes, not always as an equality; shape (K,).
+
+    By Bellman and Ford, all judges at once. A shortest path has fewer than n steps of one, so that anything lower
+    comes from a negative cycle.
+    """
+    order = np.argsort(other, kind="stable")
+    judge, one, other, margin = judge[order], one[order], other[order], margin[order]
+    distance, found = np.zeros(n * k), np.zeros(k, bool)
+    for _ in range(n * k):
+        starts = np.flatnonzero(np.r_[True, other[1:] != other[:-1]])
+        nearest = np.minimum.reduceat(distance[one] + margin, starts)
+        changed = np.zeros(k, bool)
+        places = other[starts]
+        shorter = nearest < distance[places]
+        changed[judge[starts[shorter]]] = True
+        settled = ~changed[judge]
+        slack = distance[one] + margin - distance[other]
+        found[judge[settled & (slack > 0)]] = True
+        distance[places[shorter]] = nearest[shorter]
+        endless = distance.reshape(k, n).min(axis=1) <= -n
+        going = (changed & ~endless)[judge]
+        if not going.any():
+            return found
+        judge, one, other, margin = judge[going], one[going], other[going], margin[going]
+    return found
