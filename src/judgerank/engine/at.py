@@ -70,7 +70,7 @@ class At:
 
     def _shape(self, at: Parameters) -> Values:
         exponent: Values = None
-        for row in range(1, self.model.n_scale):
+        for row in range(len(self.column))[self.model.weights][1:]:
             if self.column[row] is not None or self.model.blocks[row].column is None:
                 own = times(self.rows.spread(at.judges[row]), self.column[row])
                 exponent = own if exponent is None else exponent + own
@@ -161,8 +161,7 @@ def product(values: FloatArray, *factors: Values) -> FloatArray:
 
 def row_by_row(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> At:
     """Some rows at a point, with values by row."""
-    gamma = np.exp(at.judges[0]) if model.n_scale else None
-    return At(Listed(cells, rows), model, at, gamma)
+    return At(Listed(cells, rows), model, at, model.gamma(at))
 
 
 def in_parts(cells: Comparisons, model: Model, at: Parameters) -> Iterator[tuple[slice, At]]:

@@ -66,7 +66,7 @@ def near_maximum(
     """
     here = here or evaluate(cells, model, at, "expected", at_zero=False)
     free = np.isfinite(at.judges) if free is None else free & np.isfinite(at.judges)
-    free[: model.n_scale] = False
+    free[model.weights] = False
     linear = np.not_equal(model.roles, Role.WEIGHT) & (True if free_common is None else free_common)
     n, of_judges = len(cells.models), int(free.sum())
     chosen = np.r_[np.ones(n, bool), free.ravel(), linear]
@@ -183,7 +183,7 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
     if at is not None and model.further:
         of_rows = row_by_row(cells, model, at).g
         g = ones if of_rows is None else of_rows
-    elif at is not None and model.has_slope:
+    elif at is not None and model.weights_vary:
         g = np.exp(at.judges[1][cells.judge] * cells.known_covariate)
     elif at is not None and held is not None:  # what judges have in common is in their own units
         g = np.exp(at.judges[0])[cells.judge]
@@ -202,9 +202,9 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
         ahead.append(_with_data(cells.columns, cells.columns.data * weights))
         tie.append(_with_data(cells.columns, cells.columns.data * (by_column == Role.TIE)))
     lead, level = csr_array(hstack(ahead)), csr_array(hstack(tie))
-    tied = cells.known_ties if model.has_ties else np.zeros(size)
+    tied = cells.known_ties if model.has(Role.TIE) else np.zeros(size)
     first, second = cells.outcome - tied / 2 > GIVEN, 1 - cells.outcome - tied / 2 > GIVEN
-    if not model.has_ties:
+    if not model.has(Role.TIE):
         return vstack([lead[first], -lead[second]]).tocsr()
     known, drawn = _tie_at_all(cells)[cells.judge], tied > GIVEN
     forms = [lead[first], -lead[second], (level - lead / 2)[drawn], (level + lead / 2)[drawn]]

@@ -142,7 +142,7 @@ def _finished(
     unbounded = unbounded_judges(model, at) or unerring_judges(cells, model, at)
     if unbounded:
         status = Status.UNBOUNDED
-    elif status is None and model.has_slope and np.any((at.judges[1] <= bound[0]) | (at.judges[1] >= bound[1])):
+    elif status is None and model.weights_vary and np.any((at.judges[1] <= bound[0]) | (at.judges[1] >= bound[1])):
         status = Status.LOCALIZED
     elif status is None:
         status = Status.INTERIOR if at.in_play.all() else Status.BOUNDARY
@@ -162,7 +162,7 @@ def _line_search(
 
     def try_at(size: float) -> tuple[Parameters, Evaluation]:
         there = moved(at, step, size, model.offsets).normalised()
-        if model.has_slope:
+        if model.weights_vary:
             there.judges[1] = np.where(there.in_play, np.clip(there.judges[1], *bound), 0.0)
         return there, look(cells, model, there, bound)
 

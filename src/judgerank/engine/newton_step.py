@@ -88,12 +88,12 @@ def _own_information(
         If that of some judge is not positive definite.
     """
     # a judge at zero has its offsets alone to move, and so has every judge of one fixed discrimination
-    moves_offsets_alone = (~at.in_play | (not model.weighs_judges)) & model.has_offsets
+    moves_offsets_alone = (~at.in_play | (not model.weighs_judges)) & bool(model.blocks[model.offsets])
     play = at.in_play | moves_offsets_alone
     own = here.judge_information[play] + damping * mean * np.eye(len(at.judges))
-    for b in range(model.n_scale):
+    for b in range(own.shape[-1])[model.weights]:
         own[moves_offsets_alone[play], b, b] = mean
-    if model.has_ties:
+    if model.has(Role.TIE):
         own[np.isinf(at.judges[-1, play]), -1, -1] = mean  # judges who never tie
     # judges that rise in log gamma: minus the second derivative there is smaller by the gradient
     rise = np.where(decides(at)[0, play], here.judge_gradient[0, play], 0.0)

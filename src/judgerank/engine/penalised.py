@@ -121,7 +121,7 @@ class Climb:
         if not (aside | back).any() or not (at.in_play & ~aside).any():
             return False
         judges, free = at.judges.copy(), problem.free.copy()
-        judges[0, aside], judges[1 : problem.model.n_scale, aside] = -np.inf, 0.0
+        judges[problem.model.weights, aside], judges[0, aside] = 0.0, -np.inf
         judges[0, back] = np.log(BACK) + at.judges[0, at.in_play & ~aside].mean()
         there = Parameters(at.scores, judges, at.common)
         near = evaluate(problem.cells, problem.model, there, "expected")

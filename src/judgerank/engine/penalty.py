@@ -160,7 +160,7 @@ def log_prior_determinant(model: Model, at: Parameters, spread: Spread) -> float
     return float(total)
 
 
-def n_scaled(model: Model, at: Parameters, spread: Spread) -> int:
+def shrunk_qualities(model: Model, at: Parameters, spread: Spread) -> int:
     """Number of free qualities that are shrunk: of scores one less, since they sum to zero."""
     of_blocks = sum(len(b.labels) for b in model.further if b.role is Role.QUALITY and b.name in spread)
     return of_blocks + (len(at.scores) - 1) * ("scores" in spread)
@@ -177,7 +177,7 @@ def arrow(model: Model, at: Parameters, here: Evaluation, spread: Spread, observ
     """
     names, n, k = model.free_blocks, len(at.scores), at.judges.shape[1]
     mean_gamma, share = scale(model, at)
-    square, blocks = (mean_gamma / spread["scores"]) ** 2, slice(model.fixed_scale, None)
+    square, blocks = (mean_gamma / spread["scores"]) ** 2, model.free_rows
     size, width = square * (at.scores @ at.scores), n + len(names) * k
     own = here.judge_information[:, blocks, blocks] + np.diag([1 / spread[name] ** 2 for name in names])
     held = [(np.sqrt(np.trace(here.top_information) / n), slice(0, n))]

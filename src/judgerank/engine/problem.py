@@ -21,8 +21,8 @@ from judgerank.engine.penalty import (
     Spread,
     arrow,
     log_prior_determinant,
-    n_scaled,
     scale,
+    shrunk_qualities,
 )
 from judgerank.engine.solution import ROUNDING, unbounded_judges
 from judgerank.engine.sums import Curvature, Evaluation, evaluate
@@ -74,7 +74,7 @@ class Problem:
         self.n, self.k = len(cells.models), len(cells.judges)
         self.base = base or Parameters.zeros(model, cells)
         self.free = np.ones(self.base.judges.shape, bool) if free is None else free.copy()
-        self.free[: model.fixed_scale] = False
+        self.free[: model.free_rows.start] = False
         self.free_common = np.ones(len(model.roles), bool) if free_common is None else free_common
         self.chosen = np.concatenate([np.ones(self.n, bool), self.free.ravel(), self.free_common])
         self._n_free, self._all_chosen = int(self.free.sum()), bool(self.chosen.all())
@@ -213,7 +213,7 @@ class Problem:
         height, _, info = self.look(x, spread, "expected")
         at = self.parameters(x)
         prior = log_prior_determinant(self.model, at, spread)
-        to_scaled = n_scaled(self.model, at, spread) * np.log(scale(self.model, at)[0])
+        to_scaled = shrunk_qualities(self.model, at, spread) * np.log(scale(self.model, at)[0])
         return height + 0.5 * (prior - self._log_determinant(info, spread)) + to_scaled
 
     def _log_determinant(self, info: Information, spread: Spread) -> float:

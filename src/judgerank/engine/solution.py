@@ -12,6 +12,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine.at import CHUNK
 from judgerank.engine.sums import Evaluation
+from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 LARGEST_LOG_ODDS = 2e2  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
@@ -124,9 +125,9 @@ def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[i
     """
     if not model.judge_blocks:
         return ()
-    if model.has_ties:
+    if model.has(Role.TIE):
         return _separated_with_ties(cells, model, at)
-    if model.has_position:
+    if model.has(Role.OFFSET):
         return _separated_by_a_margin(cells, at, not model.weighs_judges)
     slack = EQUAL * np.ptp(at.scores)
     errs, decides = np.zeros((2, len(cells.judges)), bool)
@@ -142,8 +143,11 @@ def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[i
     return tuple(np.flatnonzero(at.in_play & decides & ~errs).tolist())
 
 
-def _separated_by_a_margin(cells: Comparisons, at: Parameters, fixed_scale: bool) -> tuple[int, ...]:
-    """Judges whose least difference with a vote for the first model is no less than their largest against it."""
+def _separated_by_a_margin(cells: Comparisons, at: Parameters, alike: bool) -> tuple[int, ...]:
+    """Judges whose least difference with a vote for the first model is no less than their largest against it.
+
+    Where judges are `alike` in discrimination, those who only ever vote for one position.
+    """
     least, largest = np.full(len(cells.judges), np.inf), np.full(len(cells.judges), -np.inf)
     slack = EQUAL * np.ptp(at.scores)
     for start in range(0, len(cells), CHUNK):
@@ -153,7 +157,7 @@ def _separated_by_a_margin(cells: Comparisons, at: Parameters, fixed_scale: bool
         np.minimum.at(least, cells.judge[rows][won], d[won])
         np.maximum.at(largest, cells.judge[rows][lost], d[lost])
     one_sided = np.isinf(least) | np.isinf(largest)
-    if fixed_scale:  # what scores and positions do together is for recession.py to say
+    if alike:  # what scores and positions do together is for `engine.existence` to say
         return tuple(np.flatnonzero(one_sided).tolist())
     return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest - slack))).tolist())
 
@@ -164,7 +168,7 @@ def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tu
     slack = EQUAL * np.ptp(at.scores)
     tied = cells.known_ties
     shares = np.array([1 - cells.outcome - tied / 2, tied, cells.outcome - tied / 2])
-    if not model.has_position:  # either way round is alike: against the order, tie, with it
+    if not model.has(Role.OFFSET):  # either way round is alike: against the order, tie, with it
         shares = np.where(d < 0, shares[::-1], shares)
         shares[0] = np.where(np.abs(d) <= slack, 0.0, shares[0])
         d = np.abs(d)
@@ -176,7 +180,7 @@ def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tu
         np.maximum.at(largest[answer], cells.judge[rows], d[rows])
     never = np.isinf(least)
     in_order = (least[1] >= largest[0] - slack) & (least[2] >= np.maximum(largest[0], largest[1]) - slack)
-    if model.has_position:
+    if model.has(Role.OFFSET):
         one_sided = never[0] | never[2]
     else:
         decides = np.bincount(cells.judge, cells.count * (1 - tied), size) > EQUAL

@@ -68,19 +68,19 @@ class _Sums:
         self.model, self.at, self.curvature = model, at, curvature
         self.n, self.p, n_judges = len(cells.models), len(model.roles), len(cells.judges)
         blocks, top = len(model.blocks), self.n + self.p
-        self.gamma = np.exp(at.judges[0]) if model.n_scale else None
-        self.free = [row for row in range(blocks) if row in model.moving or row >= model.n_scale]
+        self.gamma = model.gamma(at)
+        self.free = list(range(blocks)[model.free_rows])
         self.log_likelihood = 0.0
         self.top_gradient, self.judge_gradient = np.zeros(top), np.zeros((blocks, n_judges))
         self.asks_at_zero = at_zero
         if not curvature:
             return
         self.slope_at_zero = np.zeros(n_judges)
-        if model.n_scale > 1 and not self.p:
-            positions = model.has_position
+        positions = model.has(Role.OFFSET)
+        if model.weights_vary and not self.p:
             self.share_at_zero = first_shown_share(cells) if positions else np.full(n_judges, 0.5)
         elif blocks and not self.p:
-            self.slope_at_zero += net_wins(cells, model.has_position) @ at.scores
+            self.slope_at_zero += net_wins(cells, positions) @ at.scores
         self.pairs = np.zeros((self.n, self.n))
         self.further = np.zeros((top, top))  # but for what scores share among themselves
         self.own = np.zeros((blocks, blocks, n_judges))
@@ -107,7 +107,7 @@ class _Sums:
         rows = here.rows
         if not self.asks_at_zero:
             return
-        if self.p and self.model.n_scale:
+        if self.p and self.model.has(Role.WEIGHT):
             at_zero = Law(here.eta - here.signal, here.nu).mean
             self.slope_at_zero += rows.by_judge(rows.count * (rows.outcome - at_zero), here.d, here.shape)
         elif here.shape is not None and not self.p:

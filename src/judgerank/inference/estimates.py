@@ -151,7 +151,7 @@ class Estimates:
     @property
     def _slope_held(self) -> BoolArray:
         judges = self.solution.parameters.judges
-        if not self.model.has_slope:
+        if not self.model.weights_vary:
             return np.zeros(judges.shape[1], bool)
         held: BoolArray = np.abs(judges[1]) >= getattr(self.settings, "slope_bound", np.inf)
         return held

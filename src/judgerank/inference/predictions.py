@@ -43,7 +43,7 @@ class Predictions(Estimates):
         DataError
             As for `probability`, and if the model does not have ties for an outcome.
         """
-        if not self.model.has_ties:
+        if not self.model.has(Role.TIE):
             raise DataError(f"model {self.model.name!r} does not have ties for an outcome")
         return self._law_of(comparisons).tie
 
@@ -118,7 +118,7 @@ class Predictions(Estimates):
         c = comparisons
         models = places(c.models, self.comparisons.models)[:, 0]
         judges = places(c.judges, self.comparisons.judges)[:, 0]
-        if self.model.has_slope and c.covariate is None:
+        if self.model.weights_vary and c.covariate is None:
             raise DataError(f"model {self.model.name!r} needs a covariate, and the comparisons have none")
         return self._law(models[c.first], models[c.second], judges[c.judge], c.covariate, c.columns)
 
@@ -134,7 +134,7 @@ class Predictions(Estimates):
         at, values = self.solution.parameters, self._values
         gamma, position = values.gamma[judge], values.position[judge]
         nu = None if values.nu is None else values.nu[judge]
-        if self.model.has_slope and z is not None:
+        if self.model.weights_vary and z is not None:
             gamma = gamma * np.exp(values.slope[judge] * z)
         difference = at.scores[first] - at.scores[second]
         if columns is not None and self.model.further:

@@ -123,6 +123,29 @@ class Model:
         """Number of blocks that scale score differences; they come first."""
         return sum(block.role is Role.WEIGHT for block in self.blocks)
 
+    def has(self, role: Role) -> bool:
+        """Whether every judge has a parameter of this role."""
+        return any(block.role is role for block in self.blocks)
+
+    @property
+    def weights(self) -> slice:
+        """Rows of the blocks that scale differences."""
+        return slice(0, self.n_scale)
+
+    @property
+    def free_rows(self) -> slice:
+        """Rows of the blocks that are not held."""
+        return slice(int(self.fixed_scale), len(self.judge_blocks))
+
+    @cached_property
+    def weights_vary(self) -> bool:
+        """Whether a judge's discrimination depends on a column of the comparisons."""
+        return any(block.role is Role.WEIGHT and block.column is not None for block in self.blocks)
+
+    def gamma(self, at: Parameters) -> FloatArray | None:
+        """Discriminations at a point, shape (K,); None where there is no block for them."""
+        return np.exp(at.judges[0]) if self.has(Role.WEIGHT) else None
+
     @property
     def alone(self) -> Model:
         """The same without further blocks."""

@@ -15,6 +15,7 @@ from judgerank.engine.penalty import ALPHA, penalty, pulled
 from judgerank.engine.questions.marginal import Marginal
 from judgerank.engine.solution import Solution
 from judgerank.engine.sums import evaluate
+from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 LEAST = 1e-3  # of sigma: about there it counts as zero
@@ -78,7 +79,7 @@ class Climb:
         self.marginal, self.base, self.model = marginal, at, model
         self.moving = model.weighs_judges
         self.others, self.to_scores = plain.free & np.isfinite(at.judges), zero_sum_basis(n)
-        self.others[: model.n_scale] = False
+        self.others[model.weights] = False
         self.common = plain.free_common
         info = self._information(plain, at)
         kept = np.r_[np.arange(n), n + np.flatnonzero(np.r_[self.others.ravel(), self.common])]
@@ -98,7 +99,7 @@ class Climb:
     def _information(self, plain: Plain, at: Parameters) -> FloatArray:
         """Without question effects, shape (D, D), judges at zero being taken for weak ones; the penalty's, too."""
         judges = at.judges
-        if self.model.n_scale:
+        if self.model.has(Role.WEIGHT):
             judges = np.where(np.isfinite(judges), judges, np.maximum(judges, np.log(FLOOR)))
         here = evaluate(plain.cells, self.model, Parameters(at.scores, judges, at.common), "expected")
         info = information(here, np.ones(judges.shape, bool), np.ones(len(at.common), bool))

@@ -125,7 +125,7 @@ class Marginal:
             value -= 0.5 * lost
             scores, common = scores - pull[:n], common - pull[n + judges.size :]
             of_judges = pull[n : n + judges.size].reshape(judges.shape)
-            if self.model.n_scale:  # in gamma
+            if self.model.has(Role.WEIGHT):  # in gamma
                 of_judges[0] = np.divide(of_judges[0], gamma, out=np.zeros(k), where=gamma > 0)
             judges -= of_judges
         return Slopes(value, scores, judges, common, by_log_sigma)
