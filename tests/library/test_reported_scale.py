@@ -13,6 +13,7 @@ from judgerank.data.comparisons import Comparisons as Rows
 from judgerank.fits.standings import leaderboard, pairs, win_probability
 from judgerank.fits.storing import kept_weights
 from judgerank.model.members import Parameters
+from judgerank.order.aims import best_known_scores
 from judgerank.order.scale import scale_at, scale_by, scale_of, weights_of
 
 SCORES = np.linspace(1.2, -1.2, 6)
@@ -198,3 +199,19 @@ def test_a_saved_board_keeps_its_weights_and_one_saved_without_computes_them(tmp
     assert again.scale_weights == weights_of(fitted)
     assert kept_weights(replace(again, scale_weights=None)) == weights_of(fitted)
     assert kept_weights(replace(again, scale_weights={"j0": 1.0})) == {"j0": 1.0}
+
+
+def test_the_aim_of_asking_is_the_scale_that_varies_least():
+    fitted = fit(drawn(14), "judge_aware")
+    s, v, rng = fitted.scores.to_numpy(), fitted.covariance, np.random.default_rng(0)
+    factor = scale_of(fitted).factor
+
+    def variance(to_scores):
+        return s @ to_scores @ v @ to_scores.T @ s
+
+    best = variance(best_known_scores(fitted) / factor)
+    others = [np.hstack([np.eye(6), np.outer(s, w)]) for w in rng.dirichlet(np.ones(5), 200)]
+    assert best <= min(variance(one) for one in others) * (1 + 1e-9)
+    assert best < 0.8 * variance(np.eye(6, 11))  # the paper's scale is not the best
+    plain = fit(drawn(14), "btl")
+    assert_allclose(best_known_scores(plain), np.eye(6))

@@ -10,6 +10,7 @@ from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.engine.information import covariance
 from judgerank.inference.wald import normal_quantile
+from judgerank.order.aims import best_known_scores
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
 from judgerank.ranking.first_links import first_links
@@ -73,7 +74,7 @@ def test_picks_are_those_of_computing_every_candidate_again(member, simulated):
     theta = np.r_[at.scores, at.judges.ravel()]
     n_judges = 0 if member == "btl" else K
     rows = list(zip(cells.first, cells.second, cells.judge, cells.count, strict=True))
-    to_scores = scale_of(fitted).to_scores
+    to_scores = best_known_scores(fitted)
     reach = 2 * normal_quantile(0.9)
 
     pairs = pairwise(fitted, 0.9)
@@ -121,7 +122,7 @@ def test_the_comparisons_that_separate_a_pair_do_so_as_often_as_said(simulated):
     theta = np.r_[fitted.scores, fitted.solution.parameters.judges.ravel()]
     cells, models = fitted.comparisons, list(fitted.comparisons.models)
     old = list(zip(cells.first, cells.second, cells.judge, cells.count, strict=True))
-    scores, to_scores = scale_of(fitted).scores, scale_of(fitted).to_scores
+    scores, to_scores = scale_of(fitted).scores, best_known_scores(fitted)
     critical = NormalDist().inv_cdf(1 - 0.05 / steps / 2)
     for row in seen.itertuples():
         i, j = models.index(row.first), models.index(row.second)

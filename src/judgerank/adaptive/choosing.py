@@ -22,6 +22,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.fits.result import Fit
+from judgerank.order.aims import best_known_scores
 from judgerank.order.scale import scale_of
 from judgerank.ranking.candidates import Candidates
 
@@ -103,8 +104,8 @@ def by_information(
 
 def open_aim(result: Fit, pairs: IntArray) -> FloatArray:
     """Contrasts of pairs of models, each over the size that it has or may have, shape (D, P)."""
-    scale, v = scale_of(result), result.covariance
-    scores, to_scores = scale.scores, scale.to_scores
+    scores, v = scale_of(result).scores, result.covariance
+    to_scores = best_known_scores(result)
     i, j = pairs
     c = to_scores[i] - to_scores[j]
     variance = np.einsum("pa,ab,pb->p", c, v, c)
@@ -114,7 +115,7 @@ def open_aim(result: Fit, pairs: IntArray) -> FloatArray:
 
 def all_scores(result: Fit) -> FloatArray:
     """All scores as contrasts, shape (D, N)."""
-    aim: FloatArray = scale_of(result).to_scores.T
+    aim: FloatArray = best_known_scores(result).T
     return aim
 
 

@@ -25,6 +25,7 @@ from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import ConfigError
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
+from judgerank.order.aims import best_known_scores
 from judgerank.order.pairs import orders, separated
 from judgerank.order.scale import scale_of
 from judgerank.ranking.candidates import Candidates
@@ -83,7 +84,7 @@ def next_comparisons(
         raise ConfigError("there must be at least one comparison to suggest, and one in each suggestion")
     those = Candidates(result, few)
     v = result.covariance.copy()
-    to_scores = scale_of(result).to_scores
+    to_scores = best_known_scores(result)
     i, j, steps = _open_pairs(result, level)
     models, judges = result.comparisons.models, result.comparisons.judges
     judges = judges if result.model.judge_blocks else (POOLED_JUDGE,)
