@@ -196,7 +196,7 @@ def _places(board: Fit, both: Fit) -> np.ndarray:
 
 def _of_board(board: Fit, both: Fit) -> BoolArray:
     """Which free parameters of both are scores and offsets that a board has, shape (D,)."""
-    offsets = both.model.judge_blocks[both.model.n_scale :]
+    offsets = both.model.judge_blocks[both.model.offsets]
     known = {"score": set(board.comparisons.models)} | {name: set(board.comparisons.judges) for name in offsets}
     return np.array([name in known.get(kind, ()) for kind, name in _names(both)])
 

@@ -11,6 +11,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import cluster_gradients
+from judgerank.model.block import Role
 
 
 def onto(rows: Comparisons, named: Comparisons) -> Comparisons:
@@ -73,7 +74,7 @@ class Questions:
     def gradients(board: Fit, at: Fit) -> FloatArray:
         """Gradient of every question of a board in the parameters of a fit, shape (Q, N + B K)."""
         raw = board.known_raw
-        raw = raw.with_ties() if board.model.has_ties else raw
+        raw = raw.with_ties() if board.model.has(Role.TIE) else raw
         return cluster_gradients(onto(raw, at.comparisons), at.model, at.solution.parameters, board.known_question)
 
     def variance(self, old: FloatArray, new: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import in_parts
 from judgerank.engine.solution import ROUNDING
 from judgerank.engine.sums import Curvature, Evaluation, evaluate, first_shown_share, judged, net_wins, tied_share
+from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 SHARPEST = 10.0  # discrimination that a climb starts from
@@ -27,7 +28,7 @@ def look(
 ) -> Evaluation:
     """The evaluation as the climb sees it: slopes at a bound that would go beyond are held there."""
     here = evaluate(cells, model, at, curvature)
-    if not model.has_slope:
+    if not model.weights_vary:
         return here
     (least, largest), slope, rise = bound, at.judges[1], here.judge_gradient[1]
     held = ((slope <= least) & (rise < 0)) | ((slope >= largest) & (rise > 0))
@@ -66,15 +67,15 @@ def offsets_at_zero(cells: Comparisons, model: Model) -> np.ndarray:
     if not model.has_offsets:
         return np.zeros((0, len(cells.judges)))
     share = first_shown_share(cells)
-    if not model.has_ties:
+    if not model.has(Role.TIE):
         share = np.clip(share, LEAST_SHARE, 1 - LEAST_SHARE)
         return (np.log(share) - np.log1p(-share))[None, :]
     tied = np.minimum(tied_share(cells), 1 - 2 * LEAST_SHARE)
-    wins = np.array([share, 1 - share]) - tied / 2 if model.has_position else np.tile((1 - tied) / 2, (2, 1))
+    wins = np.array([share, 1 - share]) - tied / 2 if model.has(Role.OFFSET) else np.tile((1 - tied) / 2, (2, 1))
     first, second = np.log(np.maximum(wins, LEAST_SHARE))
     with np.errstate(divide="ignore"):
         propensity = np.log(tied) - (first + second) / 2
-    return np.array([first - second, propensity][not model.has_position :])
+    return np.array([first - second, propensity][not model.has(Role.OFFSET) :])
 
 
 def main_direction(cells: Comparisons) -> np.ndarray:
@@ -131,7 +132,7 @@ def set_aside(
         return at, here
     judges = at.judges.copy()
     judges[0, aside] = -np.inf
-    judges[1 : model.n_scale, aside] = 0.0
+    judges[1 : model.weights.stop, aside] = 0.0
     judges[model.offsets, aside] = offsets_at_zero(cells, model)[:, aside]
     at = Parameters(at.scores, judges).normalised()
     return at, look(cells, model, at, bound)
@@ -148,15 +149,15 @@ def taken_back(
         return None
     least_rise = tolerance * max(1.0, abs(here.log_likelihood))
     # with a covariate, the slope at zero is positive at one beta_k and not at another
-    asked = ~at.in_play & (model.has_slope | (slopes_at_zero(cells, at, here) > least_rise))
+    asked = ~at.in_play & (model.weights_vary | (slopes_at_zero(cells, at, here) > least_rise))
     judges = at.judges.copy()
-    share = first_shown_share(cells) if model.has_position else np.full(len(cells.judges), 0.5)
+    share = first_shown_share(cells) if model.has(Role.OFFSET) else np.full(len(cells.judges), 0.5)
     least, largest = (
-        np.broadcast_to(edge, len(cells.judges)) for edge in (bound if model.has_slope else (0.0, 0.0))
+        np.broadcast_to(edge, len(cells.judges)) for edge in (bound if model.weights_vary else (0.0, 0.0))
     )
     for k in np.flatnonzero(asked).tolist():
         start = best_from_zero(cells, at.scores, k, share[k], (least[k], largest[k]), least_rise)
-        judges[: model.n_scale, k] = start[: model.n_scale]
+        judges[model.weights, k] = start[model.weights]
     return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
 
 
@@ -168,7 +169,7 @@ def at_the_edge(
     A judge who never errs at one end of the covariate rises there without end, and soon by less than rounding: a
     climb would stop wherever it happens to be.
     """
-    if not model.has_slope:
+    if not model.weights_vary:
         return at, here
     for k in np.flatnonzero(at.in_play & (at.judges[1] > bound[0]) & (at.judges[1] < bound[1])).tolist():
         own = here.judge_information[k, :2, :2]

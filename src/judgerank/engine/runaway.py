@@ -63,7 +63,7 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
     """
     if found.status is not Status.UNBOUNDED:
         return found
-    if model.has_slope or has_many_parameters(cells, model):
+    if model.weights_vary or has_many_parameters(cells, model):
         return on_the_scale_of_the_others(cells, model, found)
     cells, size = in_units(cells)
     at, unbounded, steps = found.parameters, found.unbounded_judges, found.iterations
@@ -123,7 +123,7 @@ def _alone(part: Comparisons, model: Model, at: Parameters, away: np.ndarray) ->
         row[away & np.isfinite(row)] = row[others].mean() if others.any() else 0.0
     at = Parameters(at.scores, judges).normalised()
     free = np.isfinite(judges)
-    free[: model.fixed_scale] = False
+    free[: model.free_rows.start] = False
     chosen = np.r_[np.ones(len(at.scores), bool), free.ravel()]
     precision = penalty_alone(judges, len(at.scores), away)[np.ix_(chosen, chosen)]
     problem = Problem(part, model, Parameters(at.scores, judges), free, alone=precision)

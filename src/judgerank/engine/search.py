@@ -26,6 +26,7 @@ from judgerank.engine.slopes import elsewhere
 from judgerank.engine.solution import LARGEST_LOG_ODDS, Solution, Status
 from judgerank.engine.starts import Rows, apart, shares
 from judgerank.engine.units import in_units
+from judgerank.model.block import Role
 from judgerank.model.members import BTL, Model, Parameters
 
 BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
@@ -64,7 +65,7 @@ def maximise(
         return from_unweighted(cells, model, settings)
     units, size = in_units(cells)
     first = from_unweighted(units, model, settings)
-    if model.has_slope or not is_sure(units, model, first):
+    if model.weights_vary or not is_sure(units, model, first):
         ends = [first, *(end.times(1 / size) for end in known)]
         first = _highest(units, model, settings, ends, unweighted_scores(units, settings), rough)
     return first.times(size)
@@ -91,9 +92,9 @@ def _highest(
         return followed(cells, model, starts, up, *ends)
 
     ends = more(ends, worth_climbing(cells, model, rough))
-    if model.has_ties:  # rough climbs take ties as half wins, and miss what ties alone lead to
+    if model.has(Role.TIE):  # rough climbs take ties as half wins, and miss what ties alone lead to
         ends = more(ends, without_each(cells, model, highest(ends, unweighted).parameters))
-    for _ in range(ROUNDS * model.has_slope):
+    for _ in range(ROUNDS * model.weights_vary):
         best = highest(ends, unweighted)
         ends = more(ends, elsewhere(cells, model, best.parameters, settings))
         if highest(ends, unweighted).parameters is best.parameters:
@@ -227,7 +228,7 @@ def worth_climbing(
             rankings.append(place)
     near = np.flatnonzero(ends.heights >= ends.heights[0] - within)
     chosen = [ends.parameters[place] for place in sorted(list(dict.fromkeys([*rankings, *near]))[:most])]
-    offsets = offsets_at_zero(cells, model)[-1:] if model.has_ties else np.zeros((0, len(cells.judges)))
+    offsets = offsets_at_zero(cells, model)[-1:] if model.has(Role.TIE) else np.zeros((0, len(cells.judges)))
     return [Parameters(end.scores, np.concatenate([end.judges, offsets])) for end in chosen]
 
 

@@ -17,6 +17,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.existence import rising_direction
 from judgerank.engine.solution import EQUAL
+from judgerank.model.block import Role
 from judgerank.model.members import Model
 
 
@@ -33,7 +34,7 @@ def separable_judges(cells: Comparisons, model: Model) -> IntArray:
     model : Model
         With free discriminations.
     """
-    if model.has_ties:  # margins of its own between answers: two parameters, so a linear program
+    if model.has(Role.TIE):  # margins of its own between answers: two parameters, so a linear program
         return np.array([k for k in range(len(cells.judges)) if _rises(cells, model, k)], np.intp)
     first_won, second_won = cells.outcome > EQUAL, cells.outcome < 1 - EQUAL
     above = np.r_[cells.first[first_won], cells.second[second_won]]
@@ -44,7 +45,7 @@ def separable_judges(cells: Comparisons, model: Model) -> IntArray:
     graph = csr_array((np.ones(len(one), bool), (one, other)), shape=(n * k, n * k))
     part = connected_components(graph, connection="strong")[1]
     found = np.bincount(judge, part[one] != part[other], k) > 0
-    if model.has_position:
+    if model.has(Role.OFFSET):
         margin = np.r_[np.ones(first_won.sum()), -np.ones(second_won.sum())]
         for side in (margin, -margin):
             found |= _ordered_by_a_margin(judge, one, other, side, n, k)

@@ -13,6 +13,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.result import Fit
+from judgerank.model.block import Role
 from judgerank.model.simulate import generator
 
 Fitter = Callable[[Comparisons], Fit]
@@ -93,7 +94,7 @@ def three_outcomes(fitted: Fit, train: Comparisons, test: Comparisons) -> FloatA
     many = np.bincount(train.judge, train.count, len(train.judges))
     ties = np.bincount(train.judge, train.count * train.with_ties().known_ties, len(train.judges))
     p = fitted.probability(test)
-    if fitted.model.has_ties:
+    if fitted.model.has(Role.TIE):
         tie = fitted.tie_probability(test)
         decided = (p - tie / 2) / (1 - tie)
         tie = np.maximum(tie, 0.5 / (many + 1)[judge])

@@ -26,7 +26,7 @@ from judgerank.fits.further import with_blocks
 from judgerank.fits.question_effects import with_question_effects
 from judgerank.fits.result import Fit
 from judgerank.fits.resuming import bar, beginning
-from judgerank.model.block import Block, Placed, Records, placed
+from judgerank.model.block import Block, Placed, Records, Role, placed
 from judgerank.model.members import Model, Parameters
 from judgerank.model.naming import all_of, get_model
 
@@ -252,12 +252,12 @@ def _member(
         return Fit(cells, member, settings, _maximum(cells, member, settings, start))
     pooled = cells.pool_judges()
     require_maximum(pooled)
-    if member.has_position and positions_are_imitated(cells):
+    if member.has(Role.OFFSET) and positions_are_imitated(cells):
         raise NotIdentifiedError(
             "scores and positions cannot be told apart: some scores differ by the same amount between the model "
             "shown first and the other in every comparison (show some pairs in the other order)"
         )
-    alike = judges_of_one_length(cells) if member.has_slope else ()
+    alike = judges_of_one_length(cells) if member.weights_vary else ()
     if alike:
         raise NotIdentifiedError(
             f"slopes and discriminations cannot be told apart where a judge's comparisons have one length: "

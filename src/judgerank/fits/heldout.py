@@ -18,7 +18,7 @@ from judgerank.engine.questions.maximum import SHARP
 from judgerank.fits.fit import described
 from judgerank.fits.fitted import Fitted
 from judgerank.inference.predictions import places
-from judgerank.model.block import Block, Records
+from judgerank.model.block import Block, Records, Role
 from judgerank.model.members import Model, Parameters
 
 
@@ -122,7 +122,7 @@ def _by_question(fitted: Fitted, c: Comparisons, number: IntArray, many: int) ->
 def _tying(fitted: Fitted) -> Parameters:
     """The estimates, with a chance of a tie for judges who gave none."""
     at, cells = fitted.solution.parameters, fitted.comparisons
-    if not fitted.model.has_ties:
+    if not fitted.model.has(Role.TIE):
         return at
     judges, row = at.judges.copy(), fitted.model.row("log_tie")
     many = np.bincount(cells.judge, cells.count, len(cells.judges))

@@ -18,6 +18,7 @@ from judgerank.fits.further import FittedKind
 from judgerank.fits.same_judges import copies, with_one_vote
 from judgerank.inference.effects import QuestionEffects
 from judgerank.inference.residuals import residuals_by_cluster
+from judgerank.model.block import Role
 
 
 def with_question_effects(
@@ -56,9 +57,9 @@ def with_question_effects(
         If the likelihood has no maximum, without question effects or with them.
     """
     model, comparisons, asked = without.model, without.known_raw, without.known_question
-    if model.has_slope:
+    if model.weights_vary:
         raise ConfigError(f"question effects go with members without slopes, and {model.name!r} has them")
-    if not model.has_ties and comparisons.with_ties().known_ties.any():
+    if not model.has(Role.TIE) and comparisons.with_ties().known_ties.any():
         known = "position_aware_ties, judge_aware_ties or btl_ties"
         raise ConfigError(
             f"{model.name!r} takes ties for half a win, and with question effects that misleads: use {known}"

@@ -49,7 +49,7 @@ def bar(previous: Fitted, cells: Comparisons, model: Model) -> float:
     the height at which the best other maximum was; infinite if nothing is known: because no search was made, or
     the fit before was of another member or of comparisons that are not all among these.
     """
-    same = previous.model == model and not model.has_slope and previous.converged
+    same = previous.model == model and not model.weights_vary and previous.converged
     if not same or not contain(cells, previous.comparisons):
         return np.inf
     rival = previous.solution.rival

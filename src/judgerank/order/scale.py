@@ -183,7 +183,7 @@ def _of_weights(cells: Comparisons, model: Model, at: Parameters, away: FloatArr
             Role.QUALITY: times(counted * law.skewness, here.g),
             Role.OFFSET: counted * law.skewness,
         }
-        if model.has_ties:
+        if model.has(Role.TIE):
             by_role[Role.TIE] = counted * law.variance_with_ties
         step = by_role[Role.QUALITY]
         found[:n] += np.bincount(c.first[rows], step, n) - np.bincount(c.second[rows], step, n)

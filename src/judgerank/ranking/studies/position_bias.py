@@ -25,9 +25,9 @@ def of_component(component: Component) -> Finding:
     if not component.judgments.ordered:
         return Finding()
     member, level = component.member, component.settings.level
-    has_positions = member.model.uses(Need.ORDER)
-    test = leaning(component.independent if has_positions else member, component.refit, level)
-    return Finding(on_positions(test, level, has_positions))
+    positioned = member.model.uses(Need.ORDER)
+    test = leaning(component.independent if positioned else member, component.refit, level)
+    return Finding(on_positions(test, level, positioned))
 
 
 @dataclass(frozen=True)
