@@ -55,6 +55,7 @@ LAYERS = [
     ["ranking"],
     ["adaptive", "boards", "people", "planning"],
     ["collecting"],
+    ["gating"],
     ["cli"],
     ["__init__", "__main__"],
 ]

@@ -1,9 +1,10 @@
 """Exact tests and bounds for the mean of scores between 0 and 1, whatever their distribution.
 
-Gaffke's test (University of Magdeburg, preprint 13-04; Learned-Miller and Thomas, arXiv:1905.06208): give the n scores and one
-more at the unfavourable end random weights, uniform on the simplex. The p-value is the chance that the weighted mean
-lies beyond the hypothesis. For scores of 0 and 1 it is Clopper and Pearson's test, for one score Markov's inequality.
-Its level is proved where scores take two values, and conjectured otherwise; nobody has found a case where it fails.
+Gaffke's test (Magdeburg, preprint 13-04; Learned-Miller and Thomas, arXiv:1905.06208): give the n scores and one
+more at the unfavourable end random weights, uniform on the simplex. The p-value is the chance that the weighted
+mean lies beyond the hypothesis. For scores of 0 and 1 it is Clopper and Pearson's test, for one score Markov's
+inequality. Its level is proved where scores take two values, and conjectured otherwise; nobody has found a case
+where it fails.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ class Rule:
     Attributes
     ----------
     mode : str
-        ``non-inferiority``: ship where the win rate is above one half less the margin, block where the candidate is
-        worse. ``two-sided``: ship where it is better, block where it is worse. ``equivalence``: ship where the win
-        rate is within the margin of one half, block where the two differ.
+        ``non-inferiority``: ship where the win rate is above one half less the margin, block where the candidate
+        is worse. ``two-sided``: ship where it is better, block where it is worse. ``equivalence``: ship where the
+        win rate is within the margin of one half, block where the two differ.
     margin : float
         In win rate; from 0 to one half.
     alpha : float
@@ -45,7 +45,9 @@ class Rule:
         if self.mode not in MODES:
             raise ConfigError(f"mode {self.mode!r} is not one of {', '.join(map(repr, MODES))}")
         if not 0 <= self.margin < 0.5 or (self.mode == EQUIVALENCE and self.margin == 0):
-            raise ConfigError(f"margin {self.margin:g} is out of range: a win rate from 0 to below 0.5 is expected")
+            raise ConfigError(
+                f"margin {self.margin:g} is out of range: a win rate from 0 to below 0.5 is expected"
+            )
         if not 0 < self.alpha < 0.5 or not 0.5 <= self.power < 1:
             raise ConfigError("alpha must be between 0 and 0.5, and power from 0.5 to below 1")
         if self.look is not None and self.look < 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import sqrt
 from statistics import NormalDist
 
@@ -18,17 +19,15 @@ Enough = Callable[[int], bool]
 def more_needed(several: list[Scores], rule: Rule) -> int | None:
     """Questions beyond those there are, the same for all criteria; None where no number that is in reach decides.
 
-    The count is approximate: normal quantiles at the observed mean and variance, with the score at the unfavourable
-    end that the bound for a ship adds. It is a forecast, and no decision rests on it.
+    The count is approximate: normal quantiles at the observed mean and variance, with the score at the
+    unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it.
     """
     after = rule.next_look
     ships = [_first(lambda n, one=one: _ships(one, after, n), len(one.scores)) for one in several]
     blocks = [_first(lambda n, one=one: _blocks(one, after, n, len(several)), len(one.scores)) for one in several]
     ship = None if None in ships else max(filter(None, ships))
     block = min((each for each in blocks if each is not None), default=None)
-    found = [
-        n - len(several[0].scores) for n in (ship, block) if n is not None
-    ]
+    found = [n - len(several[0].scores) for n in (ship, block) if n is not None]
     return max(1, min(found)) if found else None
 
 
@@ -50,8 +49,10 @@ def _ships(scores: Scores, rule: Rule, n: int) -> bool:
     x = scores.scores
     if rule.mode == TWO_SIDED:
         return _is_beyond(float(x.mean()) - 0.5, _spread(x), rule, n)
-    lower = _bounded_above(x, 0.5 - rule.margin, rule, n)
-    return lower and (rule.mode != EQUIVALENCE or _bounded_above(1 - x, 0.5 - rule.margin, rule, n))
+    if rule.mode == EQUIVALENCE:  # both bounds must pass at once
+        rule = replace(rule, power=(1 + rule.power) / 2)
+        return all(_bounded_above(each, 0.5 - rule.margin, rule, n) for each in (x, 1 - x))
+    return _bounded_above(x, 0.5 - rule.margin, rule, n)
 
 
 def _bounded_above(x: FloatArray, threshold: float, rule: Rule, n: int) -> bool:

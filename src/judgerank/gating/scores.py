@@ -1,8 +1,8 @@
-"""One score a question: the panel's mean preference for the candidate, and how the order of presentation is handled.
+"""One score a question: the panel's mean preference for the candidate, and what the order of presentation adds.
 
 A judge who saw both orders counts with the mean of both. One who saw a single order adds his position bias to the
-score. Where the order was drawn at random this is noise without a direction. `differences` takes the estimated bias
-off; `scores` leaves it in, since a mean over random orders is right without any estimate.
+score. Where the order was drawn at random this is noise without a direction. `differences` takes the estimated
+bias off; `scores` leaves it in, since a mean over random orders is right without any estimate.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Scores:
     differences : float array, shape (Q,)
         Scores less one half, less what position bias adds.
     position : float array, shape (K,)
-        Estimated addition to a judge's preference for the answer shown first, shrunk towards 0; nan where no single order was shown.
+        Estimated addition to a judge's preference for the answer shown first, shrunk towards 0; nan where no
+        single order was shown.
     order : str
         ``unknown``, ``one`` (the candidate always had the same place), ``uneven`` or ``even``.
     """
