@@ -202,7 +202,7 @@ def test_a_tie_that_stays_a_tie_is_never_decided_by_a_two_sided_gate():
 @pytest.mark.parametrize("n", [3, 5, 10])
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
 def test_no_distribution_on_three_values_is_shipped_too_often(n, alpha):
-    """Exact level by all samples of n scores on (0, middle, 1), for every such distribution of mean .45 on a grid."""
+    """The exact level, by all samples of n scores on (0, middle, 1), at distributions of mean .45 on a grid."""
     worst = 0.0
     for middle in (0.2, 0.46, 0.5, 0.6):
         counts = np.array([(i, j, n - i - j) for i in range(n + 1) for j in range(n + 1 - i)])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,16 +26,35 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.cli.terminal import say
+from judgerank.data.errors import ConfigError
+from judgerank.gating.answers import paired
 from judgerank.gating.decision import MODES, Rule
-from judgerank.gating.gate import ALL, decided
+from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.judged import judged
 from judgerank.gating.outputs import contents, tell_github
 from judgerank.gating.report import as_json, text
 from judgerank.reading.files import label_of, paths_of, plain
 from judgerank.reading.read import read_judgments
+from judgerank.writing.extras import needed
 from judgerank.writing.targets import Outputs
 
 Mode = StrEnum("Mode", {mode: mode for mode in MODES})  # type: ignore[misc]  # members are known when it runs
+
+
+class Until(StrEnum):
+    """How much is asked."""
+
+    decided = "decided"
+    all = "all"
+
+
+class Order(StrEnum):
+    """In which order two answers are shown."""
+
+    random = "random"
+    both = "both"
+
+
 DEFAULT_MODE = Mode(MODES[0])
 RATE = between(0, 0.5)
 
@@ -85,6 +106,30 @@ def gate(
         float | None,
         typer.Option(callback=between(0, float("inf")), help="What one more question costs, in USD."),
     ] = None,
+    panel: Annotated[
+        Path | None,
+        typer.Option(
+            help="YAML file of judges: ask them about two files of answers, OLD.jsonl NEW.jsonl, each with "
+            "question_id, question and answer."
+        ),
+    ] = None,
+    until: Annotated[
+        Until, typer.Option(help="With --panel: ask by rounds until it is decided, or ask about all questions.")
+    ] = Until.decided,
+    budget: Annotated[
+        float | None,
+        typer.Option(callback=between(0, float("inf")), help="With --panel: what this run may spend."),
+    ] = None,
+    judgments: Annotated[
+        Path, typer.Option(help="With --panel: file of judgments; what is there is not asked again.")
+    ] = Path("judgments.jsonl"),
+    order: Annotated[
+        Order, typer.Option(help="With --panel: order of the two answers, one at random or both.")
+    ] = Order.random,
+    allow_env_url: Annotated[
+        bool,
+        typer.Option("--allow-env-url", help="With --panel: ask at addresses that environment variables name."),
+    ] = False,
     format: FormatOption = None,
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
@@ -111,14 +156,37 @@ def gate(
     for place in (json_file, junit, markdown):
         if place is not None:
             outputs.file(place)
-    read = columns_of(column), words, None, encoding, names.value, copies.value
-    sources = {label_of(path): [path] for path in paths} if criteria else {ALL: paths}
-    tables = {
-        name: judged(read_judgments(one, format and format.value, *read), baseline, candidate)
-        for name, one in sources.items()
-    }
-    found = decided(tables, rule, candidate_model, question_cost)
+    if panel is not None:
+        told = {"output": judgments, "budget": budget, "order": order.value, "allow_env_url": allow_env_url}
+        found = _asked(files, panel, until, rule, candidate_model, told)
+    else:
+        read = columns_of(column), words, None, encoding, names.value, copies.value
+        sources = {label_of(path): [path] for path in paths} if criteria else {ALL: paths}
+        tables = {
+            name: judged(read_judgments(one, format and format.value, *read), baseline, candidate)
+            for name, one in sources.items()
+        }
+        found = decided(tables, rule, candidate_model, question_cost)
     outputs.write(contents(found, json_file, junit, markdown))
     say(as_json(found).rstrip() if json else text(found))
     tell_github(found)
     raise typer.Exit(found.exit_code)
+
+
+def _asked(
+    files: list[Path], panel: Path, until: Until, rule: Rule, candidate_model: str | None, told: dict[str, Any]
+) -> Gate:
+    """The verdict of a panel that is asked now."""
+    if len(files) != 2:
+        raise typer.BadParameter(f"two files of answers are compared, and {len(files)} are named.")
+    try:
+        from judgerank.collecting.panel_files import read_panel
+        from judgerank.gating.rounds import Asked, ask_all, ask_until_decided
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"asking judges takes {needed('collect')}: there is no {error.name}") from None
+    for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output
+        if isinstance(handler, logging.StreamHandler):
+            handler.setStream(sys.stderr)
+    asked = Asked(read_panel(panel, []), **told)
+    ask = ask_until_decided if until is Until.decided else ask_all
+    return ask(paired(*files), asked, rule, candidate_model)

@@ -131,8 +131,8 @@ def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion,
     found = [evidence(one, rule) for one in scores]
     adjusted = holm([one.p_block for one in found])
     one_order = any(one.order == "one" for one in scores)
-    parts = zip(tables.items(), scores, found, adjusted, strict=True)
-    return tuple(Criterion(*table, *rest) for table, *rest in parts), outcome(found, rule, one_order)
+    criteria = tuple(map(Criterion, tables, tables.values(), scores, found, adjusted))
+    return criteria, outcome(found, rule, one_order)
 
 
 def _related(tables: Mapping[str, Judged], candidate_model: str | None) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import nan
 
 import numpy as np
@@ -61,7 +62,7 @@ class Judged:
         return Judged(
             self.baseline,
             self.candidate,
-            tuple(name for name, there in zip(self.questions, asked, strict=True) if there),
+            tuple(self.questions[place] for place in np.flatnonzero(asked)),
             tuple(self.judges[place] for place in kept),
             self.preference[asked][:, kept],
             self.first[asked][:, kept],
@@ -110,6 +111,31 @@ def judged(judgments: Judgments, baseline: str, candidate: str) -> Judged:
     if read.empty:
         raise DataError(f"no judgment of {baseline!r} and {candidate!r} can be read")
     return _table(rows, read, baseline, candidate)
+
+
+def with_ties(table: Judged | None, same: Sequence[str], judges: Sequence[str], names: tuple[str, str]) -> Judged:
+    """The table with further questions whose two answers are equal, so that every judge of the panel ties.
+
+    Raises
+    ------
+    DataError
+        If there are no questions at all.
+    """
+    if not same:
+        if table is None:
+            raise DataError("no judge has answered yet: there is nothing to decide on")
+        return table
+    if table is None:
+        nothing = np.empty((0, len(judges)))
+        rows = pd.DataFrame(columns=["question", "judge", "first", "preference", "reply"])
+        table = Judged(*names, (), tuple(judges), nothing, nothing, 0, 0, nan, nan, rows)
+    shape = len(same), len(table.judges)
+    return replace(
+        table,
+        questions=(*table.questions, *same),
+        preference=np.vstack([table.preference, np.full(shape, 0.5)]),
+        first=np.vstack([table.first, np.zeros(shape)]),
+    )
 
 
 def _preference(frame: pd.DataFrame, candidate: str) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import sqrt
 from statistics import NormalDist
 
@@ -23,11 +24,11 @@ def more_needed(several: list[Scores], rule: Rule) -> int | None:
     unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it.
     """
     after = rule.next_look
-    ships = [_first(lambda n, one=one: _ships(one, after, n), len(one.scores)) for one in several]
-    blocks = [_first(lambda n, one=one: _blocks(one, after, n, len(several)), len(one.scores)) for one in several]
-    ship = None if None in ships else max(filter(None, ships))
+    ships = [_first(partial(_ships, one, after), len(one.scores)) for one in several]
+    blocks = [_first(partial(_blocks, one, after, len(several)), len(one.scores)) for one in several]
+    ship = None if None in ships else max(each for each in ships if each is not None)
     block = min((each for each in blocks if each is not None), default=None)
-    found = [n - len(several[0].scores) for n in (ship, block) if n is not None]
+    found = [total - len(several[0].scores) for total in (ship, block) if total is not None]
     return max(1, min(found)) if found else None
 
 
@@ -63,7 +64,7 @@ def _bounded_above(x: FloatArray, threshold: float, rule: Rule, n: int) -> bool:
     return with_zero - threshold >= _z(rule.level) * sqrt(square / (n + 2)) + _z(1 - rule.power) * spread / sqrt(n)
 
 
-def _blocks(scores: Scores, rule: Rule, n: int, criteria: int) -> bool:
+def _blocks(scores: Scores, rule: Rule, criteria: int, n: int) -> bool:
     lead = float(scores.differences.mean())
     distance = abs(lead) if rule.mode == EQUIVALENCE else -lead
     divided = 2 * criteria if rule.mode == EQUIVALENCE else criteria

@@ -14,12 +14,8 @@ SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"  # environment variable
 
 def contents(found: Gate, json: Path | None, xml: Path | None, text: Path | None) -> dict[Path, bytes]:
     """What goes into each file that was asked for: JSON, JUnit XML and Markdown."""
-    made = {
-        json: lambda: as_json(found).encode(),
-        xml: lambda: junit(found),
-        text: lambda: markdown(found).encode(),
-    }
-    return {path: make() for path, make in made.items() if path is not None}
+    made = ((json, as_json(found).encode()), (xml, junit(found)), (text, markdown(found).encode()))
+    return {path: content for path, content in made if path is not None}
 
 
 def tell_github(found: Gate) -> None:

@@ -253,6 +253,23 @@ class People(Section):
 
 
 @dataclass
+class Gating(RealData):
+    """May a candidate ship? Simulated and played back."""
+
+    parallel: Parallel = field(default_factory=Parallel)
+    n_questions: list[int] = MISSING
+    n_judges: list[int] = MISSING
+    replications: int = at_least(2)
+    looks: list[int] = MISSING
+    looked: int = at_least(2)
+    rare: int = at_least(2)
+    parts: list[int] = MISSING
+    draws: int = at_least(1)
+    block: int = at_least(1)
+    cache: str = MISSING
+
+
+@dataclass
 class Soft(Section):
     """Probabilities in place of letters, simulated."""
 
