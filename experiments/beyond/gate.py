@@ -96,7 +96,8 @@ def collected(study: Study, cfg: DictConfig) -> pd.DataFrame:
     parts = []
     for cell, settings in study.cells.items():
         told = {key: value for key, value in settings.items() if not isinstance(value, list)}
-        parts.append(shares(pd.DataFrame(study.records(cell))).assign(**told))
+        found = pd.DataFrame(study.records(cell)).drop(columns="replication")
+        parts.append(shares(found).assign(**told))
     table = pd.concat(parts, ignore_index=True)
     first = [name for name in ("condition", "n_questions", "n_judges") if name in table]
     return table[[*first, *(name for name in table if name not in first)]]
