@@ -36,6 +36,7 @@ CORE = {
 }
 EXTRAS = {
     "judgerank.plots": {"matplotlib", "textalloc"},
+    "judgerank.gating.plugin": {"pytest"},
     "judgerank.collecting": {"httpx", "litellm", "pydantic", "yaml", "tenacity", "filelock", "tqdm"},
 }
 # each may import those before it and what is beside it in the same folder
@@ -53,6 +54,7 @@ LAYERS = [
     ["ranking"],
     ["adaptive", "boards", "people", "planning"],
     ["collecting"],
+    ["gating"],
     ["cli"],
     ["__init__", "__main__"],
 ]
@@ -62,6 +64,14 @@ WHEN_ASKED = {
     ("judgerank.cli.collect", "judgerank.collecting.panel_files"),
     ("judgerank.cli.collect", "judgerank.collecting.run"),
     ("judgerank.cli.collect", "judgerank.collecting.settings"),
+    ("judgerank.cli.gate", "judgerank.collecting.panel_files"),
+    ("judgerank.cli.gate", "judgerank.gating.rounds"),
+    ("judgerank.gating.plugin", "judgerank.collecting.panel_files"),
+    ("judgerank.gating.plugin", "judgerank.data.errors"),
+    ("judgerank.gating.plugin", "judgerank.gating.answers"),
+    ("judgerank.gating.plugin", "judgerank.gating.decision"),
+    ("judgerank.gating.plugin", "judgerank.gating.report"),
+    ("judgerank.gating.plugin", "judgerank.gating.rounds"),
     ("judgerank.fits.fit", "judgerank.reading.read"),
     ("judgerank.fits.given", "judgerank.reading.read"),
     ("judgerank.fits.presentation", "judgerank.plots.own"),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.fits.fit import fit
     from judgerank.fits.loading import load
     from judgerank.fits.result import Fit
+    from judgerank.gating.gate import gate
     from judgerank.model.block import Block, Records
     from judgerank.order.pairs import pairwise, rank_intervals
     from judgerank.people.report import people_report
@@ -53,6 +54,7 @@ _FROM = {
     ],
     "fits.fit": ["fit"],
     "ranking.ranking": ["rank"],
+    "gating.gate": ["gate"],
     "people.report": ["people_report"],
     "order.pairs": ["pairwise", "rank_intervals"],
     "reading.read": ["read"],
@@ -94,6 +96,7 @@ __all__ = [
     "effective_judges",
     "fit",
     "fragility",
+    "gate",
     "load",
     "pairwise",
     "people_report",

@@ -19,6 +19,7 @@ from typing import Literal
 
 import numpy as np
 
+from judgerank.adaptive.spending import spent_at
 from judgerank.data.arrays import BoolArray, IntArray
 from judgerank.data.errors import ConfigError
 from judgerank.inference.wald import normal_quantile
@@ -73,11 +74,6 @@ class Goal:
         if self.kind == "width":
             return widest(order, 1 - alpha) <= self.size
         return not self.open_claims(order, look, alpha).any()
-
-
-def spent_at(look: int, alpha: float) -> float:
-    """The part of alpha that one look may use; those of all looks sum to alpha."""
-    return alpha / (look * (look + 1))
 
 
 def widest(order: Order, level: float) -> float:

@@ -1,13 +1,11 @@
-"""The command `judgerank`: rank, trust, place, diff, people, plan, collect, doctor."""
+"""The command `judgerank`: rank, gate, trust, place, diff, people, plan, collect, doctor."""
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
-from judgerank.cli import boards, collect, doctor, people, plan, rank, trust
 from judgerank.cli.commands import Commands
 from judgerank.cli.terminal import prepare, say
 
@@ -18,21 +16,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for name, command in (
-    ("doctor", doctor.doctor),
-    ("rank", rank.rank),
-    ("trust", trust.trust),
-    ("place", boards.place),
-    ("diff", boards.diff),
-    ("people", people.people),
-    ("plan", plan.plan),
-    ("collect", collect.collect),
-):
-    app.command(name)(command)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         say(f"judgerank {version('judgerank')}")
         raise typer.Exit
 

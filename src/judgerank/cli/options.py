@@ -11,9 +11,6 @@ from typing import Annotated
 
 import typer
 
-from judgerank.data.modules import is_file
-from judgerank.engine.solvers import SOLVERS
-from judgerank.model.members import MODELS
 from judgerank.reading.forms import READERS
 from judgerank.reading.layouts.doubled import COPIES
 from judgerank.reading.layouts.names import NAMES
@@ -22,10 +19,8 @@ from judgerank.reading.read import COLUMNS
 
 # what can be chosen is listed once, where it is made
 Form = StrEnum("Form", {name: name for name in READERS})  # type: ignore[misc]  # members are known when it runs
-Solver = StrEnum("Solver", {name: name for name in SOLVERS})  # type: ignore[misc]  # likewise
 Names = StrEnum("Names", {name: name for name in NAMES})  # type: ignore[misc]  # likewise
 Copies = StrEnum("Copies", {name: name for name in COPIES})  # type: ignore[misc]  # likewise
-NEWTON = Solver("newton")
 ASK_NAMES, ASK_COPIES = Names("ask"), Copies("ask")
 
 
@@ -45,13 +40,6 @@ def finite(value: float | None) -> float | None:
     """Check of a number that has a range already: this one is not passed by what is no number, or infinite."""
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter(f"{value:g} is out of range: it must be finite.")
-    return value
-
-
-def of_family(value: str | None) -> str | None:
-    """Check of a member of the family: one of the library's, or a file."""
-    if value is not None and value not in MODELS and not is_file(value):
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, MODELS))}, and no file NAME.py.")
     return value
 
 
@@ -167,24 +155,6 @@ NamesOption = Annotated[
 CopiesOption = Annotated[
     Copies,
     typer.Option("--copies", help="Exact copies of records: refused where most are (ask), counted, or left out."),
-]
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        callback=of_family,
-        metavar=f"[{'|'.join(MODELS)}|FILE.py]",
-        help="Member of the family of models, or a file that defines one. By default position_aware where the "
-        "order of presentation identifies it, else judge_aware (the paper's).",
-    ),
-]
-SolverOption = Annotated[
-    Solver,
-    typer.Option(
-        "--solver",
-        help="newton is exact. penalised shrinks toward the panel and always has an estimate. localized is exact "
-        "over a box. adam is the paper's Algorithm 1.",
-    ),
 ]
 ForceOption = Annotated[
     bool,

@@ -10,19 +10,17 @@ from typing import Annotated, TypeVar
 import pandas as pd
 import typer
 
+from judgerank.cli.model_options import NEWTON, ModelOption, SolverOption
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
-    NEWTON,
     BaselineOption,
     ColumnOption,
     CopiesOption,
     EncodingOption,
     FormatOption,
     LevelOption,
-    ModelOption,
     NamesOption,
-    SolverOption,
     WinnerValuesOption,
     between,
     columns_of,

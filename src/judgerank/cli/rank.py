@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from judgerank.boards.reported import about_of
+from judgerank.cli.model_options import NEWTON, ModelOption, SolverOption
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
-    NEWTON,
     BaselineOption,
     ColumnOption,
     CopiesOption,
@@ -21,10 +21,8 @@ from judgerank.cli.options import (
     ForceOption,
     FormatOption,
     LevelOption,
-    ModelOption,
     NamesOption,
     RawOption,
-    SolverOption,
     WinnerValuesOption,
     columns_of,
     notes_of,

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from judgerank.cli.model_options import NEWTON, ModelOption, SolverOption
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
-    NEWTON,
     BaselineOption,
     ColumnOption,
     CopiesOption,
@@ -19,9 +19,7 @@ from judgerank.cli.options import (
     ForceOption,
     FormatOption,
     LevelOption,
-    ModelOption,
     NamesOption,
-    SolverOption,
     WinnerValuesOption,
     columns_of,
     words_of,

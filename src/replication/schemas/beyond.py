@@ -98,3 +98,17 @@ class Scale(RealData, Replicated):
     n_comparisons: list[int] = at_least(1)
     replications: int = at_least(2)
     boards: int = at_least(2)
+
+
+@dataclass
+class Gating(RealData, Replicated):
+    """May a candidate ship? Simulated and played back."""
+
+    n_questions: list[int] = MISSING
+    n_judges: list[int] = MISSING
+    replications: int = at_least(2)
+    looks: list[int] = MISSING
+    looked: int = at_least(2)
+    rare: int = at_least(2)
+    parts: list[int] = MISSING
+    draws: int = at_least(1)

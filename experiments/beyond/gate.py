@@ -1,0 +1,116 @@
+"""Beyond the paper: may a candidate ship? False decisions and power of `judgerank gate`.
+
+python experiments/beyond/gate.py [replications=1000] ...
+"""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank.data.judgments import Judgments
+from judgerank.model.simulate import generator
+from replication import plots
+from replication.config import ROOT, main
+from replication.gates import (
+    CONDITIONS,
+    RARE,
+    held,
+    judged_once,
+    looked_once,
+    played_back,
+    rare_once,
+    shares,
+    verdicts,
+)
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.tables import Table
+
+JUDGES = 3  # of a panel, where their number is not varied
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    simulated = decisions(cfg)
+    levels = simulated[simulated["case"].isin(["equal", "inferior"])]
+    levels = levels.assign(held=held(levels))
+    power = simulated[simulated["case"].isin(["worse", "better"])]
+    rng = generator(cfg.seed, "gate")
+    rows = [
+        row
+        for name, one in data.items()
+        for row in verdicts(played_back(one, list(cfg.parts), cfg.draws, rng), name)
+    ]
+    return {
+        "levels": Table(levels, "False decisions: equal variants blocked, inferior ones shipped", 4),
+        "power": Table(power, "Right decisions: worse variants blocked, better ones shipped", 4),
+        "looks": Table(looks(cfg), "Ten looks at growing data", 4),
+        "rare": Table(rare(cfg), "Scores that are skewed as much as changes are", 4),
+        "playback": Table(pd.DataFrame(rows), "Two models of a board, judged by a part of their questions", 4),
+    }
+
+
+def decisions(cfg: DictConfig) -> pd.DataFrame:
+    """Shares of decisions by condition, questions and judges."""
+    ends = {"plain", "everything"}
+    cells = {
+        f"{name}/{n}/{k}": {"condition": name, "n_questions": n, "n_judges": k}
+        for name in CONDITIONS
+        for n in cfg.n_questions
+        for k in (cfg.n_judges if name in ends else [JUDGES])
+    }
+    study = Study(
+        "gate",
+        judged_once,
+        cells,
+        dict.fromkeys(cells, cfg.replications),
+        cfg.seed,
+        Path(ROOT, cfg.cache),
+        cfg.block,
+    )
+    return collected(study, cfg)
+
+
+def looks(cfg: DictConfig) -> pd.DataFrame:
+    """Shares of decisions at any of several looks, and how many questions were asked until then."""
+    cells = {
+        name: {"condition": name, "n_judges": JUDGES, "sizes": list(cfg.looks)} for name in ("plain", "everything")
+    }
+    repeats = dict.fromkeys(cells, cfg.looked)
+    return collected(Study("gate", looked_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block), cfg)
+
+
+def rare(cfg: DictConfig) -> pd.DataFrame:
+    """Shares of decisions where the win rate hangs on few questions."""
+    cells = {
+        f"{name}/{n}": {"condition": name, "n_questions": n} for name in RARE for n in cfg.n_questions if n <= 100
+    }
+    repeats = dict.fromkeys(cells, cfg.rare)
+    return collected(Study("gate", rare_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block), cfg)
+
+
+def collected(study: Study, cfg: DictConfig) -> pd.DataFrame:
+    """Shares of every cell, beside its settings."""
+    study.run(cfg.parallel)
+    parts = []
+    for cell, settings in study.cells.items():
+        told = {key: value for key, value in settings.items() if not isinstance(value, list)}
+        found = pd.DataFrame(study.records(cell)).drop(columns="replication")
+        parts.append(shares(found).assign(**told))
+    table = pd.concat(parts, ignore_index=True)
+    first = [name for name in ("condition", "n_questions", "n_judges") if name in table]
+    return table[[*first, *(name for name in table if name not in first)]]
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"gate": plots.gate(tables["levels"], tables["power"], f"Decisions of a gate, simulated{suffix}")}
+
+
+@main("gate")
+def run(cfg: DictConfig) -> None:
+    run_section("gate", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

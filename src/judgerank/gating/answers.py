@@ -1,0 +1,108 @@
+"""Two files of answers as questions for a panel; equal answers are a tie, and nobody is asked about them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from judgerank.data.errors import DataError
+
+OLD, NEW = "old", "new"  # what the two are called in the judgments
+KEYS = ("question_id", "question", "answer")
+Text = str | list[str]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A question with two answers.
+
+    Attributes
+    ----------
+    question_id : str
+        As the files have it.
+    key : str
+        The same and a digest of all three texts, so that a judgment is found again while nothing has changed.
+    """
+
+    question_id: str
+    key: str
+    question: Text
+    old: Text
+    new: Text
+
+    @property
+    def is_same(self) -> bool:
+        return self.old == self.new
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The question as `judgerank collect` reads it."""
+        asked = {"question_id": self.key, "question": self.question}
+        return [asked | {"model": OLD, "answer": self.old}, asked | {"model": NEW, "answer": self.new}]
+
+
+def paired(old: Path, new: Path) -> list[Pair]:
+    """The questions of both files, in an order that depends on nothing but their names.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read, or the two have different questions.
+    """
+    before, after = answers_in(old), answers_in(new)
+    unpaired = sorted(before.keys() ^ after.keys())
+    if unpaired:
+        where = new if unpaired[0] in before else old
+        raise DataError(f"{where.name} has no answer to question {unpaired[0]!r}, and the other file has one")
+    pairs = []
+    for name, (question, answer) in before.items():
+        again, other = after[name]
+        if again != question:
+            raise DataError(f"question {name!r} has another text in {new.name} than in {old.name}")
+        digest = _digest([question, answer, other])
+        pairs.append(Pair(name, f"{name}#{digest[:12]}", question, answer, other))
+    return sorted(pairs, key=lambda pair: _digest(pair.question_id))
+
+
+def answers_in(path: Path) -> dict[str, tuple[Text, Text]]:
+    """Question and answer by id, from JSON Lines with ``question_id``, ``question`` and ``answer``."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path.name} cannot be read: {error}") from None
+    found: dict[str, tuple[Text, Text]] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        record = _record(path, number, line)
+        name = str(record["question_id"])
+        if name in found:
+            raise DataError(f"{path.name}: line {number} is a second answer to question {name!r}")
+        found[name] = record["question"], record["answer"]
+    if not found:
+        raise DataError(f"{path.name} holds no answers")
+    return found
+
+
+def _record(path: Path, number: int, line: str) -> Mapping[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        raise DataError(f"{path.name}: line {number} is not JSON") from None
+    for key in KEYS:
+        if not isinstance(record, dict) or not record.get(key):
+            raise DataError(f"{path.name}: line {number} has no {key!r} (expected: {', '.join(KEYS)})")
+    return record
+
+
+def write_answers(path: Path, questions: Mapping[str, str], answer: Callable[[str], str]) -> None:
+    """Answer all questions, by id, and write the file that `answers_in` reads."""
+    rows = ({"question_id": name, "question": text, "answer": answer(text)} for name, text in questions.items())
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def _digest(texts: object) -> str:
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

@@ -1,0 +1,152 @@
+"""May the candidate ship? From judgments to a verdict and what to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from judgerank.data.errors import ConfigError
+from judgerank.gating.decision import Evidence, Rule, evidence, holm, outcome
+from judgerank.gating.judged import Judged, judged
+from judgerank.gating.needed import more_needed
+from judgerank.gating.scores import Scores, scored
+from judgerank.model.kinds.family import TABLE, family_of, plain, read_families
+from judgerank.reading.read import Source, read_judgments
+
+ALL = "all"  # name of the one criterion where none is named
+EXIT = {"ship": 0, "block": 1, "inconclusive": 2}
+BROKEN = 3  # exit code of input that cannot be used
+
+
+@dataclass(frozen=True, eq=False)
+class Criterion:
+    """One criterion's judgments, scores and tests; `p_block` with Holm's adjustment over all criteria."""
+
+    name: str
+    judged: Judged
+    scores: Scores
+    evidence: Evidence
+    p_block: float
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """A verdict.
+
+    Attributes
+    ----------
+    verdict : str
+        ``ship``, ``block`` or ``inconclusive``.
+    rule : Rule
+    criteria : tuple of Criterion
+    needed : int, optional
+        Further questions that probably decide; None where it is decided, or none would do.
+    cost : float, optional
+        What these cost, where a question's cost is known, in the `currency`.
+    related : tuple of str
+        Judges of the candidate's maker.
+    without_related : str, optional
+        The verdict without them; None where there are none or nobody else.
+    """
+
+    verdict: str
+    rule: Rule
+    criteria: tuple[Criterion, ...]
+    needed: int | None = None
+    cost: float | None = None
+    currency: str = "USD"
+    related: tuple[str, ...] = ()
+    without_related: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 ship, 1 block, 2 inconclusive."""
+        return EXIT[self.verdict]
+
+    @property
+    def failed(self) -> tuple[Criterion, ...]:
+        """Criteria that are significantly worse, where the verdict is block."""
+        worse = [one for one in self.criteria if one.p_block <= self.rule.level]
+        return tuple(worse) if self.verdict == "block" else ()
+
+
+def gate(
+    source: Source | Mapping[str, Source],
+    baseline: str,
+    candidate: str,
+    rule: Rule | None = None,
+    candidate_model: str | None = None,
+    question_cost: float | None = None,
+    currency: str = "USD",
+) -> Gate:
+    """Decide whether a candidate may replace a baseline, from judgments of the two by a panel.
+
+    Parameters
+    ----------
+    source : anything that `judgerank.read` reads, or a mapping of names of criteria to such
+    baseline, candidate : str
+        Their names in the judgments.
+    rule : Rule, optional
+        What is to be shown; by default that the candidate's win rate is not below one half by more than .05.
+    candidate_model : str, optional
+        The model behind the candidate, such as ``gpt-5``, to find judges of its maker; its name by default.
+    question_cost : float, optional
+        What one more question costs, in the `currency`.
+
+    Raises
+    ------
+    DataError, DataUnavailableError
+        If the judgments cannot be read, or do not compare the two.
+    ConfigError
+        If a setting of the rule is out of range.
+    """
+    rule = rule or Rule()
+    named = {str(name): one for name, one in source.items()} if isinstance(source, Mapping) else {ALL: source}
+    if not named:
+        raise ConfigError("there are no criteria")
+    tables = {name: judged(read_judgments(one), baseline, candidate) for name, one in named.items()}
+    return decided(tables, rule, candidate_model, question_cost, currency)
+
+
+def decided(
+    tables: Mapping[str, Judged],
+    rule: Rule,
+    candidate_model: str | None = None,
+    question_cost: float | None = None,
+    currency: str = "USD",
+) -> Gate:
+    """The verdict on judgments by criterion; `gate` says what the rest is."""
+    criteria, verdict = _verdict(tables, rule)
+    related = _related(tables, candidate_model)
+    others = {name: table.without(set(related)) for name, table in tables.items()} if related else {}
+    kept = {name: table for name, table in others.items() if table is not None}
+    without = _verdict(kept, rule)[1] if related and len(kept) == len(tables) else None
+    needed = more_needed([one.scores for one in criteria], rule) if verdict == "inconclusive" else None
+    cost = None if needed is None or question_cost is None else needed * question_cost
+    return Gate(verdict, rule, criteria, needed, cost, currency, related, without)
+
+
+def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion, ...], str]:
+    scores = [scored(table.preference, table.first) for table in tables.values()]
+    found = [evidence(one, rule) for one in scores]
+    adjusted = holm([one.p_block for one in found])
+    one_order = any(one.order == "one" for one in scores)
+    criteria = tuple(map(Criterion, tables, tables.values(), scores, found, adjusted))
+    return criteria, outcome(found, rule, one_order)
+
+
+def _related(tables: Mapping[str, Judged], candidate_model: str | None) -> tuple[str, ...]:
+    """Judges that are the candidate, or of its maker's models; not those that are of the baseline's, too."""
+    families = read_families(TABLE)
+    found: set[str] = set()
+    for table in tables.values():
+        candidate = candidate_model or table.candidate
+        family = family_of(candidate, families)
+        if candidate_model is None and family and family == family_of(table.baseline, families):
+            continue  # both are of the same maker: a partial judge has no side
+        found |= {
+            judge
+            for judge in table.judges
+            if plain(judge) == plain(candidate) or (family and family_of(judge, families) == family)
+        }
+    return tuple(sorted(found))

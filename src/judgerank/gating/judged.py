@@ -1,0 +1,197 @@
+"""Judgments of two variants as a table: questions by judges, who preferred what, and who was shown first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import nan
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import FloatArray
+from judgerank.data.errors import DataError
+from judgerank.data.frames import OUTCOMES
+from judgerank.data.judgments import Judgments
+from judgerank.data.listing import listed
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Judgments of a baseline and a candidate.
+
+    Attributes
+    ----------
+    baseline, candidate : str
+    questions, judges : tuple of str
+        Questions that at least one judge answered; judges, those without a readable answer too.
+    preference : float array, shape (Q, K)
+        Mean preference for the candidate over repeats and orders, from 0 to 1; nan where there is none.
+    first : float array, shape (Q, K)
+        1 where the candidate was shown first, -1 second, 0 both; nan where it is not known or not judged.
+    unread : int
+        Judgments that could not be read.
+    missing : int
+        Answers of a judge to a question that are not there, those that could not be read among them.
+    noise : float
+        Share of pairs of identical requests with different answers; nan where nothing was repeated.
+    contradicted : float
+        Share of pairs shown in both orders whose winner changed with the order; nan where none was.
+    rows : DataFrame
+        ``question, judge, first, preference, reply`` of every judgment that was read, in the order of the file.
+    """
+
+    baseline: str
+    candidate: str
+    questions: tuple[str, ...]
+    judges: tuple[str, ...]
+    preference: FloatArray
+    first: FloatArray
+    unread: int
+    missing: int
+    noise: float
+    contradicted: float
+    rows: pd.DataFrame
+
+    def without(self, judges: set[str]) -> Judged | None:
+        """The same without some judges; None if no question is left."""
+        kept = [place for place, name in enumerate(self.judges) if name not in judges]
+        asked = ~np.isnan(self.preference[:, kept]).all(axis=1)
+        if not asked.any():
+            return None
+        return Judged(
+            self.baseline,
+            self.candidate,
+            tuple(self.questions[place] for place in np.flatnonzero(asked)),
+            tuple(self.judges[place] for place in kept),
+            self.preference[asked][:, kept],
+            self.first[asked][:, kept],
+            0,
+            0,
+            nan,
+            nan,
+            self.rows[~self.rows["judge"].isin(judges)],
+        )
+
+
+def judged(judgments: Judgments, baseline: str, candidate: str) -> Judged:
+    """The judgments that compare the two.
+
+    Raises
+    ------
+    DataError
+        If there are none, or a question is not named.
+    """
+    frame = judgments.frame
+    pair = {baseline, candidate}
+    between = frame["model_a"].isin(pair) & frame["model_b"].isin(pair)
+    if baseline == candidate:
+        raise DataError(f"baseline and candidate are the same model, {baseline!r}")
+    if not between.any():
+        known = sorted({*frame["model_a"], *frame["model_b"]})
+        absent = [name for name in (baseline, candidate) if name not in known]
+        what = f"there is no model {absent[0]!r}" if absent else f"nobody compared {baseline!r} with {candidate!r}"
+        raise DataError(f"{what} (the models are: {listed(known)})")
+    if "question_id" not in frame:
+        raise DataError("a gate needs to know which question each judgment is about (--column question=NAME)")
+    frame = frame[between]
+    rows = pd.DataFrame(
+        {
+            "question": frame["question_id"].astype(str),
+            "judge": frame["judge_model"].astype(str),
+            "first": np.where(frame["model_a"] == candidate, 1.0, -1.0),
+            "preference": _preference(frame, candidate),
+            "reply": frame["reply"].fillna("").astype(str) if "reply" in frame else "",
+            "count": pd.to_numeric(frame["count"]).to_numpy(float) if "count" in frame else 1.0,
+        }
+    )
+    if not judgments.ordered:
+        rows["first"] = nan
+    read = rows[rows["preference"].notna()]
+    if read.empty:
+        raise DataError(f"no judgment of {baseline!r} and {candidate!r} can be read")
+    return _table(rows, read, baseline, candidate)
+
+
+def with_ties(table: Judged | None, same: Sequence[str], judges: Sequence[str], names: tuple[str, str]) -> Judged:
+    """The table with further questions whose two answers are equal, so that every judge of the panel ties.
+
+    Raises
+    ------
+    DataError
+        If there are no questions at all.
+    """
+    if not same:
+        if table is None:
+            raise DataError("no judge has answered yet: there is nothing to decide on")
+        return table
+    if table is None:
+        nothing = np.empty((0, len(judges)))
+        rows = pd.DataFrame(columns=["question", "judge", "first", "preference", "reply"])
+        table = Judged(*names, (), tuple(judges), nothing, nothing, 0, 0, nan, nan, rows)
+    shape = len(same), len(table.judges)
+    return replace(
+        table,
+        questions=(*table.questions, *same),
+        preference=np.vstack([table.preference, np.full(shape, 0.5)]),
+        first=np.vstack([table.first, np.zeros(shape)]),
+    )
+
+
+def _preference(frame: pd.DataFrame, candidate: str) -> FloatArray:
+    of_first = frame["judge_preferred_model"].map(OUTCOMES).to_numpy(float)
+    if "outcome" in frame:
+        shares = pd.to_numeric(frame["outcome"]).to_numpy(float)
+        of_first = np.where(np.isnan(shares) | np.isnan(of_first), of_first, shares)
+    return np.where(frame["model_a"] == candidate, of_first, 1 - of_first)
+
+
+def _table(rows: pd.DataFrame, read: pd.DataFrame, baseline: str, candidate: str) -> Judged:
+    question, questions = pd.factorize(read["question"])
+    judges = sorted(set(rows["judge"]))
+    judge = pd.Categorical(read["judge"], judges).codes
+    count, preference = read["count"].to_numpy(float), read["preference"].to_numpy(float)
+    side = read["first"].to_numpy(float)
+    order = np.where(side < 0, 0, 1)
+    shape = (len(questions), len(judges), 2)
+    place = np.ravel_multi_index((question, judge, order), shape)
+    size = int(np.prod(shape))
+    given = np.bincount(place, count, size).reshape(shape)
+    total = np.bincount(place, count * preference, size).reshape(shape)
+    with np.errstate(invalid="ignore"):
+        by_order = total / np.where(given > 0, given, nan)
+    orders = (given > 0).sum(axis=2)
+    mean = np.nansum(by_order, axis=2) / np.where(orders > 0, orders, nan)
+    first = np.where(orders == 0, nan, (given[..., 1] > 0) * 1.0 - (given[..., 0] > 0))
+    if np.isnan(side).any():
+        first = np.full(first.shape, nan)
+    asked = rows["question"].nunique() * len(judges)
+    return Judged(
+        baseline,
+        candidate,
+        tuple(map(str, questions)),
+        tuple(judges),
+        mean,
+        first,
+        int(rows["count"].sum() - count.sum()),
+        asked - int((orders > 0).sum()),
+        _disagreement(place, preference),
+        _contradicted(by_order),
+        read.drop(columns="count"),
+    )
+
+
+def _disagreement(request: np.ndarray, preference: FloatArray) -> float:
+    """Share of pairs of like requests with unlike answers."""
+    answers = pd.crosstab(request, preference).to_numpy(float)
+    times = answers.sum(axis=1)
+    pairs = float((times * (times - 1)).sum())
+    alike = float((answers * (answers - 1)).sum())
+    return 1 - alike / pairs if pairs else nan
+
+
+def _contradicted(by_order: FloatArray) -> float:
+    """Share of pairs shown in both orders of which each variant won one."""
+    lead = by_order - 0.5
+    both = ~np.isnan(lead).any(axis=2)
+    return float((lead[both].prod(axis=1) < 0).mean()) if both.any() else nan

@@ -1,0 +1,33 @@
+"""Where a verdict goes: files that were asked for, and the summary and outputs of a step in GitHub Actions."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from judgerank.gating.gate import Gate
+from judgerank.gating.junit import junit
+from judgerank.gating.report import as_json, markdown
+
+SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"  # environment variables that name files to append to
+
+
+def contents(found: Gate, json: Path | None, xml: Path | None, text: Path | None) -> dict[Path, bytes]:
+    """What goes into each file that was asked for: JSON, JUnit XML and Markdown."""
+    made = ((json, as_json(found).encode()), (xml, junit(found)), (text, markdown(found).encode()))
+    return {path: content for path, content in made if path is not None}
+
+
+def tell_github(found: Gate) -> None:
+    """Append the Markdown to the step's summary, and ``verdict``, ``failed`` and ``needed`` to its outputs."""
+    _append(SUMMARY, markdown(found))
+    needed = "" if found.needed is None else str(found.needed)
+    failed = "true" if found.verdict == "block" else "false"
+    _append(OUTPUT, f"verdict={found.verdict}\nfailed={failed}\nneeded={needed}\n")
+
+
+def _append(variable: str, text: str) -> None:
+    place = os.environ.get(variable)
+    if place:
+        with Path(place).open("a", encoding="utf-8") as file:
+            file.write(text)

@@ -1,0 +1,73 @@
+"""pytest plugin: a fixture that fails a test where a panel of judges finds the new answers worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from judgerank.gating.decision import Rule
+    from judgerank.gating.gate import Gate
+
+Answers = str | Path | Callable[[str], str]
+OPTION = "--judgerank-judgments"
+DEFAULT = ".judgerank/judgments.jsonl"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Where judgments are kept, so that unchanged answers are never judged twice."""
+    parser.addoption(OPTION, default=DEFAULT, metavar="FILE", help="judgments of the fixture judgerank_gate, kept")
+
+
+@pytest.fixture
+def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Gate]:
+    """Function of two sets of answers and a panel that fails a test on block, and skips it where undecided.
+
+    ``judgerank_gate(old, new, panel, questions=None, rule=None, budget=None)``: old and new are files of answers,
+    or functions from a question to an answer, with the questions' texts by id; panel is a YAML file of judges.
+    """
+    kept = Path(request.config.rootpath, request.config.getoption(OPTION))
+
+    def check(
+        old: Answers,
+        new: Answers,
+        panel: str | Path,
+        questions: Mapping[str, str] | None = None,
+        rule: Rule | None = None,
+        budget: float | None = None,
+    ) -> Gate:
+        from judgerank.gating.report import sentence
+
+        files = [_file(tmp_path / f"{name}.jsonl", one, questions) for name, one in (("old", old), ("new", new))]
+        found = _asked(files, Path(panel), kept, rule, budget)
+        if found.verdict == "block":
+            pytest.fail(sentence(found), pytrace=False)
+        if found.verdict == "inconclusive":
+            pytest.skip(sentence(found))
+        return found
+
+    return check
+
+
+def _file(place: Path, answers: Answers, questions: Mapping[str, str] | None) -> Path:
+    from judgerank.data.errors import ConfigError
+    from judgerank.gating.answers import write_answers
+
+    if isinstance(answers, str | Path):
+        return Path(answers)
+    if not questions:
+        raise ConfigError("answers of a function take questions: a mapping of ids to texts")
+    write_answers(place, questions, answers)
+    return place
+
+
+def _asked(files: list[Path], panel: Path, kept: Path, rule: Any, budget: float | None) -> Gate:
+    from judgerank.collecting.panel_files import read_panel
+    from judgerank.gating.answers import paired
+    from judgerank.gating.decision import Rule
+    from judgerank.gating.rounds import Asked, ask_until_decided
+
+    return ask_until_decided(paired(*files), Asked(read_panel(panel, []), kept, budget), rule or Rule())

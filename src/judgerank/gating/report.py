@@ -1,0 +1,215 @@
+"""A verdict in words: one sentence, a table of ten lines, JSON and Markdown."""
+
+from __future__ import annotations
+
+import json
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from judgerank.data.listing import listed
+from judgerank.gating.decision import EQUIVALENCE, TWO_SIDED
+from judgerank.gating.gate import Criterion, Gate
+
+SHOWN = 5  # criteria with a line of their own
+SHORT = 0.001  # p-values below are not told more exactly
+ORDERS = {
+    "one": "only one order was shown: position bias cannot be told from quality; ask in both orders",
+    "uneven": "one order was shown more often: position bias was estimated and taken off",
+    "unknown": "who was shown first is not known: position bias is not allowed for",
+}
+
+
+def share(value: float) -> str:
+    """A share in percent; whole ones without decimals."""
+    return f"{100 * value:.1f}".removesuffix(".0") + "%"
+
+
+def chance(p_value: float) -> str:
+    """A p-value as a chance."""
+    return f"less than {share(SHORT)}" if p_value < SHORT else share(p_value)
+
+
+def sentence(found: Gate) -> str:
+    """The verdict and its reason."""
+    rule, one = found.rule, _deciding(found)
+    seen, table = one.evidence, one.judged
+    names = f"{shown(table.candidate)} over {shown(table.baseline)}"
+    on = f"On {one.name}, the" if len(found.criteria) > 1 else "The"
+    rate = f"{on} panel prefers {names} {share(seen.win_rate)} of the time"
+    if found.verdict == "block":
+        way = "differ so clearly" if rule.mode == EQUIVALENCE else "look so much worse"
+        return f"Block. {rate}. A candidate that is as good would {way} in {chance(one.p_block)} of cases."
+    if found.verdict == "ship" and rule.mode == TWO_SIDED:
+        return (
+            f"Ship. {rate}. A candidate that is only as good would look so good in {chance(seen.p_ship)} of cases."
+        )
+    low, high = share(seen.low), share(seen.high)
+    sure = f"between {low} and {high}" if rule.mode != "non-inferiority" else f"at least {low}"
+    if found.verdict == "ship":
+        return f"Ship. {rate}, {sure} with {share(1 - rule.level)} confidence; {_wanted(found)}."
+    more = _more(found, one)
+    return f"Inconclusive. {rate}, between {low} and {high}; {_wanted(found)}. {more}"
+
+
+def _deciding(found: Gate) -> Criterion:
+    """The criterion that blocks, or that is furthest from passing."""
+    if found.failed:
+        return min(found.failed, key=lambda one: one.p_block)
+    return max(found.criteria, key=lambda one: one.evidence.p_ship)
+
+
+def _wanted(found: Gate) -> str:
+    rule = found.rule
+    if rule.mode == TWO_SIDED:
+        return "better or worse than 50% is to be shown"
+    low = share(0.5 - rule.margin)
+    return (
+        f"between {low} and {share(0.5 + rule.margin)} is wanted"
+        if rule.mode == EQUIVALENCE
+        else f"{low} is needed"
+    )
+
+
+def _more(found: Gate, one: Criterion) -> str:
+    if one.scores.order == "one":
+        return "The candidate was always shown in the same place: collect both orders."
+    if found.needed is None:
+        return "No number of questions within reach decides, if the win rate stays as it is."
+    cost = "" if found.cost is None else f", {found.cost:.2f} {found.currency}"
+    return f"About {found.needed:,} more {_plural('question', found.needed)} decide{cost}."
+
+
+def table(found: Gate) -> list[tuple[str, str]]:
+    """What to know of the verdict: at most ten lines of a name and a text."""
+    rule, first = found.rule, found.criteria[0]
+    lines = [_criterion(one, len(found.criteria) > 1, found) for one in found.criteria[:SHOWN]]
+    if len(found.criteria) > SHOWN:
+        lines[-1] = ("further criteria", listed([one.name for one in found.criteria[SHOWN - 1 :]]))
+    look = "the only look" if rule.look is None else f"look {rule.look}"
+    mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {share(rule.margin)}")
+    lines.append(("rule", f"{mode}, alpha {share(rule.alpha)} ({look}), power {share(rule.power)}"))
+    lines.append(("judges", f"{len(first.judged.judges)}: {listed(first.judged.judges)}"))
+    notes = [_gaps(found), _position(first), _noise(first), _family(found)]
+    return lines + [note for note in notes if note is not None]
+
+
+def _criterion(one: Criterion, several: bool, found: Gate) -> tuple[str, str]:
+    seen = one.evidence
+    bounds = f"{share(seen.low)} to {share(seen.high)}, each bound {share(1 - found.rule.level)} sure"
+    tests = f"p {seen.p_ship:.3f} for ship, {one.p_block:.3f} for block"
+    counted = f"{seen.questions:,} {_plural('question', seen.questions)}"
+    return one.name if several else "win rate", f"{share(seen.win_rate)} ({bounds}; {counted}; {tests})"
+
+
+def _gaps(found: Gate) -> tuple[str, str] | None:
+    missing = sum(one.judged.missing for one in found.criteria)
+    unread = sum(one.judged.unread for one in found.criteria)
+    if not missing and not unread:
+        return None
+    read = f", {unread:,} of the replies could not be read" if unread else ""
+    return "missing", f"{missing:,} answers{read} (left out; they count for neither side)"
+
+
+def _position(one: Criterion) -> tuple[str, str] | None:
+    if one.scores.order in ORDERS:
+        return "position", ORDERS[one.scores.order]
+    known = one.scores.position[~np.isnan(one.scores.position)]
+    if not len(known):
+        return "position", "every judge saw both orders, which cancels position bias"
+    points = 100 * float(known.mean())
+    return "position", f"the first answer gains {points:+.0f} points of win rate; orders were even"
+
+
+def _noise(one: Criterion) -> tuple[str, str] | None:
+    told = []
+    if not isnan(one.judged.noise):
+        told.append(f"{share(one.judged.noise)} of repeated identical requests got another answer")
+    if not isnan(one.judged.contradicted):
+        told.append(f"{share(one.judged.contradicted)} of pairs changed winner with the order")
+    return ("noise", "; ".join(told)) if told else None
+
+
+def _family(found: Gate) -> tuple[str, str] | None:
+    if not found.related:
+        return None
+    who = f"{listed(found.related)} of the candidate's maker"
+    return "partial?", f"{who}; without: {found.without_related or 'nobody is left to judge'}"
+
+
+def text(found: Gate) -> str:
+    """Sentence and table for a terminal."""
+    lines = table(found)
+    width = max(len(name) for name, _ in lines) + 2
+    return "\n".join([sentence(found), "", *(f"  {name:<{width}}{said}" for name, said in lines)])
+
+
+def markdown(found: Gate) -> str:
+    """Sentence and table for a pull request."""
+    word, _, rest = sentence(found).partition(". ")
+    rows = "\n".join(f"| {_cell(name)} | {_cell(said)} |" for name, said in table(found))
+    return f"### {word}\n\n{_cell(rest)}\n\n| | |\n|---|---|\n{rows}\n"
+
+
+def as_dict(found: Gate) -> dict[str, Any]:
+    """Everything as plain values, for JSON."""
+    rule = found.rule
+    return {
+        "verdict": found.verdict,
+        "sentence": sentence(found),
+        "exit_code": found.exit_code,
+        "failed": [one.name for one in found.failed],
+        "needed": found.needed,
+        "cost": found.cost,
+        "currency": found.currency,
+        "rule": {name: getattr(rule, name) for name in ("mode", "margin", "alpha", "power", "look", "level")},
+        "criteria": [_criterion_dict(one) for one in found.criteria],
+        "related_judges": list(found.related),
+        "verdict_without_related_judges": found.without_related,
+    }
+
+
+def _criterion_dict(one: Criterion) -> dict[str, Any]:
+    seen, judged = one.evidence, one.judged
+    return {
+        "name": one.name,
+        "baseline": judged.baseline,
+        "candidate": judged.candidate,
+        **{name: getattr(seen, name) for name in ("questions", "win_rate", "low", "high", "p_ship")},
+        "p_block": one.p_block,
+        "judges": list(judged.judges),
+        "judgments": len(judged.rows),
+        "missing": judged.missing,
+        "unread": judged.unread,
+        "order": one.scores.order,
+        "position": dict(zip(judged.judges, map(_known, one.scores.position), strict=True)),
+        "noise": _known(judged.noise),
+        "contradicted": _known(judged.contradicted),
+    }
+
+
+def _known(value: float) -> float | None:
+    return None if isnan(value) else float(value)
+
+
+def as_json(found: Gate) -> str:
+    """`as_dict` as text."""
+    return json.dumps(as_dict(found), indent=2, ensure_ascii=False) + "\n"
+
+
+def shown(name: str) -> str:
+    """A name that fits into a sentence."""
+    return listed([name])
+
+
+def _cell(said: str) -> str:
+    """A text that is only text in Markdown: no link, no tag, no end of its cell."""
+    escaped = said.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
+    for sign in "[]`*_@":
+        escaped = escaped.replace(sign, "\\" + sign) if sign != "@" else escaped.replace("@", "&#64;")
+    return escaped
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else word + "s"

@@ -1,0 +1,147 @@
+"""Ask a panel by rounds until the gate is decided, and no more than that takes."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+import pandas as pd
+
+from judgerank.collecting.costs import spent_before
+from judgerank.collecting.ledger import Ledger
+from judgerank.collecting.run import collect, priced
+from judgerank.collecting.settings import Collection, Panel
+from judgerank.data.errors import EndpointError
+from judgerank.gating.answers import NEW, OLD, Pair
+from judgerank.gating.decision import INCONCLUSIVE, Rule
+from judgerank.gating.gate import ALL, Gate, decided
+from judgerank.gating.judged import Judged, judged, with_ties
+from judgerank.reading.read import judgments_of
+
+log = logging.getLogger("judgerank")
+FIRST, GROWTH = 10, 1.5  # questions at the first look, and their growth from look to look
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a panel is asked.
+
+    Attributes
+    ----------
+    panel : Panel
+    output : Path
+        File of judgments: what is there is not asked again, by whatever run.
+    budget : float, optional
+        What this run may spend.
+    order : {"random", "both"}
+    allow_env_url : bool
+        Ask at addresses that environment variables name.
+    """
+
+    panel: Panel
+    output: Path
+    budget: float | None = None
+    order: Literal["random", "both"] = "random"
+    allow_env_url: bool = False
+
+
+def ask_until_decided(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None = None) -> Gate:
+    """Ask about more questions at every look, until one decides, or no question or money is left.
+
+    Look k is at a number of questions that is fixed beforehand, and spends its part of alpha, so that stopping
+    early makes no decision less sure. Questions whose answers are equal in both files are ties, and not asked.
+
+    Raises
+    ------
+    ConfigError, DataError, EndpointError
+        As `judgerank.collecting.run.collect` raises them; the last if no judge answers at all.
+    """
+    before = spent(asked)
+    sizes = looks(len(pairs))
+    for look, size in enumerate(sizes, 1):
+        complete = ask_about(pairs[:size], asked, before)
+        cost = spent(asked) - before
+        found = looked_at(pairs[:size], asked, replace(rule, look=look), candidate_model, cost)
+        if found.verdict != INCONCLUSIVE or not complete:
+            break
+        log.info("look %d: %d questions, not decided yet", look, size)
+    return found
+
+
+def ask_all(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None = None) -> Gate:
+    """Ask about all questions, and decide once."""
+    before = spent(asked)
+    ask_about(pairs, asked, before)
+    return looked_at(pairs, asked, rule, candidate_model, spent(asked) - before)
+
+
+def looks(n: int) -> list[int]:
+    """Questions at each look, of n that there are."""
+    sizes, size = [], float(FIRST)
+    while size < n:
+        sizes.append(int(size))
+        size *= GROWTH
+    return [*sizes, n]
+
+
+def settings_of(asked: Asked, questions: Path, budget: float | None) -> Collection:
+    """What `collect` is told."""
+    return Collection(
+        questions=str(questions),
+        panel=asked.panel,
+        output=asked.output,
+        order=asked.order,
+        budget=budget,
+        pilot=0,
+        allow_env_url=asked.allow_env_url,
+    )
+
+
+def ask_about(pairs: Sequence[Pair], asked: Asked, before: float) -> bool:
+    """Ask what is not in the file yet; whether every question got an answer from some judge."""
+    rows = [row for pair in pairs if not pair.is_same for row in pair.rows()]
+    if not rows:
+        return True
+    budget = None if asked.budget is None else before + asked.budget
+    with TemporaryDirectory() as folder:
+        questions = Path(folder, "questions.jsonl")
+        questions.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        try:
+            collect(settings_of(asked, questions, budget))
+        except EndpointError as error:
+            if not asked.output.exists():
+                raise
+            log.warning("warning: %s", error)
+    there = {record["question_id"] for record in Ledger(asked.output).records} if asked.output.exists() else set()
+    return all(pair.is_same or pair.key in there for pair in pairs)
+
+
+def spent(asked: Asked) -> float:
+    """What the judgments in the file cost, by today's prices."""
+    if not asked.output.exists():
+        return 0.0
+    settings = settings_of(asked, Path("questions.jsonl"), None)
+    return spent_before(Ledger(asked.output).records, priced(settings), settings.prompt)
+
+
+def looked_at(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None, cost: float) -> Gate:
+    """The verdict on these questions, from what is in the file."""
+    return decided(
+        {ALL: table_of(pairs, asked)}, rule, candidate_model, cost / len(pairs) or None, asked.panel.currency
+    )
+
+
+def table_of(pairs: Sequence[Pair], asked: Asked) -> Judged:
+    """Judgments of these questions alone, and ties where both answers are equal."""
+    names = {pair.key: pair.question_id for pair in pairs}
+    judges = [judge.judge for judge in asked.panel.judges]
+    records = Ledger(asked.output).records if asked.output.exists() else []
+    kept = [one | {"question_id": names[one["question_id"]]} for one in records if one["question_id"] in names]
+    same = [pair.question_id for pair in pairs if pair.is_same]
+    table = judged(judgments_of(pd.DataFrame(kept), copies="keep"), OLD, NEW) if kept else None
+    return with_ties(table, same, judges, (OLD, NEW))

@@ -1,0 +1,252 @@
+"""The decision of `judgerank gate`: exact where it says so, and with the question as the unit."""
+
+from itertools import product
+from math import factorial, prod
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import beta, binom, norm
+
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.gating.bounded import largest, least, p_not_above, p_not_below
+from judgerank.gating.decision import MODES, Evidence, Rule, evidence, holm, outcome
+from judgerank.gating.flips import p_above
+from judgerank.gating.gate import gate
+from judgerank.gating.needed import more_needed
+from judgerank.gating.report import as_dict, sentence, table
+from judgerank.gating.scores import scored
+
+
+def records(preference, first=None, judges=None):
+    """Judgments as a table: preference for `new` by question and judge, nan for a reply that cannot be read."""
+    preference = np.atleast_2d(np.asarray(preference, float).T).T
+    n, k = preference.shape
+    first = np.where(np.indices((n, k)).sum(axis=0) % 2 == 0, 1, -1) if first is None else first
+    words = {1.0: "new", 0.0: "old", 0.5: "tie"}
+    rows = []
+    for q, j in product(range(n), range(k)):
+        a, b = ("new", "old") if first[q, j] > 0 else ("old", "new")
+        won = words.get(preference[q, j])
+        answer = "unknown" if won is None else {a: "model_a", b: "model_b"}.get(won, "tie")
+        judge = judges[j] if judges else f"judge-{j}"
+        rows.append({"question": f"q{q}", "model_a": a, "model_b": b, "judge": judge, "winner": answer})
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(("n", "won"), [(1, 1), (3, 3), (5, 4), (40, 25), (500, 270)])
+def test_the_bounded_test_of_wins_and_losses_is_the_exact_binomial_test(n, won):
+    scores = np.repeat([1.0, 0.0], [won, n - won])
+    assert p_not_above(scores, 0.45) == pytest.approx(binom.sf(won - 1, n, 0.45), abs=1e-8)
+    assert p_not_below(scores, 0.55) == pytest.approx(binom.cdf(won, n, 0.55), abs=1e-8)
+    assert least(scores, 0.05) == pytest.approx(beta.ppf(0.05, won, n - won + 1), abs=1e-6)
+    high = beta.ppf(0.95, won + 1, n - won) if won < n else 1.0
+    assert largest(scores, 0.05) == pytest.approx(high, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 60])
+def test_the_bounded_test_is_the_chance_of_a_randomly_weighted_mean(n):
+    rng = np.random.default_rng(n)
+    scores = np.round(rng.random(n), 1)
+    weight = rng.exponential(size=(200_000, n + 1))
+    mean = weight[:, :-1] @ scores / weight.sum(axis=1)
+    for threshold in (0.3, 0.45):
+        drawn = np.mean(mean <= threshold)
+        error = 4 * np.sqrt(max(drawn * (1 - drawn), 1e-5) / len(mean))
+        assert p_not_above(scores, threshold) == pytest.approx(drawn, abs=error)
+
+
+def test_of_one_score_the_bound_is_markovs_inequality():
+    assert least(np.array([0.6]), 0.05) == pytest.approx(0.05 * 0.6, abs=1e-6)
+
+
+def test_questions_that_all_tie_ship_when_a_rare_failure_would_have_shown():
+    assert p_not_above(np.full(28, 0.5), 0.45) > 0.05 > p_not_above(np.full(29, 0.5), 0.45)
+    assert p_not_above(np.full(29, 0.5), 0.45) == pytest.approx(0.9**29, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 4, 9])
+def test_the_sign_flip_test_counts_all_exchanges(n):
+    differences = np.random.default_rng(n).integers(-4, 6, n) / 8
+    signs = np.array(list(product([-1, 1], repeat=n)))
+    exact = np.mean(signs @ np.abs(differences) >= differences.sum() - 1e-9)
+    assert p_above(differences) == pytest.approx(exact, abs=1e-9)
+
+
+def test_without_a_difference_nothing_speaks_for_either():
+    assert p_above(np.zeros(7)) == 1
+
+
+def test_with_three_questions_no_default_gate_decides():
+    for wins in (np.ones(3), np.zeros(3)):
+        for mode in MODES:
+            scores = scored(wins[:, None], np.zeros((3, 1)))
+            assert outcome([evidence(scores, Rule(mode))], Rule(mode)) == "inconclusive"
+    generous = Rule(margin=0.2)
+    assert outcome([evidence(scored(np.ones((3, 1)), np.zeros((3, 1))), generous)], generous) == "ship"
+
+
+def test_clones_of_a_judge_change_nothing():
+    one = np.random.default_rng(1).integers(0, 3, (20, 1)) / 2
+    first = np.where(np.arange(20)[:, None] % 2, 1.0, -1.0)
+    alone = evidence(scored(one, first), Rule())
+    copied = evidence(scored(np.repeat(one, 6, axis=1), np.repeat(first, 6, axis=1)), Rule())
+    for name in Evidence.__dataclass_fields__:
+        assert getattr(copied, name) == pytest.approx(getattr(alone, name), abs=1e-9)
+
+
+def test_exchanging_the_names_exchanges_better_and_worse():
+    rng = np.random.default_rng(2)
+    preference, first = rng.integers(0, 3, (30, 3)) / 2, rng.choice([-1.0, 1.0], (30, 3))
+    one, other = scored(preference, first), scored(1 - preference, -first)
+    np.testing.assert_allclose(one.differences, -other.differences, atol=1e-12)
+    np.testing.assert_allclose(one.position, other.position, atol=1e-12)
+
+
+def test_position_bias_alone_neither_ships_nor_blocks():
+    """A judge who always prefers the first answer, with the candidate first in two thirds of the questions."""
+    first = np.repeat([1.0, -1.0], [80, 40])[:, None]
+    found = scored((first > 0).astype(float), first)
+    assert found.order == "uneven"
+    np.testing.assert_allclose(found.scores, 0.5)
+    assert evidence(found, Rule("two-sided")).p_ship == 1
+    even = scored((np.tile([1.0, -1.0], 60)[:, None] > 0).astype(float), np.tile([1.0, -1.0], 60)[:, None])
+    assert even.order == "even"
+    assert evidence(even, Rule("two-sided")).p_ship > 0.4
+
+
+def test_one_order_alone_decides_nothing():
+    won = np.tile([1.0, 1.0, 1.0, 0.0], 10)[:, None]
+    found = gate(records(won, np.ones((40, 1))), "old", "new")
+    assert gate(records(won), "old", "new").verdict == "ship"
+    assert (found.verdict, found.criteria[0].scores.order) == ("inconclusive", "one")
+    assert "both orders" in sentence(found)
+
+
+def test_both_orders_cancel_position_bias():
+    first_wins, second_wins = np.repeat([1.0, 0.0], [24, 6]), np.zeros(30)  # six questions agree on `old`
+    seen = ((first_wins, 1), (second_wins, -1))
+    found = gate(pd.concat([records(won, np.full((30, 1), side)) for won, side in seen]), "old", "new")
+    assert found.criteria[0].evidence.win_rate == pytest.approx(24 * 0.5 / 30)
+    assert found.criteria[0].judged.contradicted == pytest.approx(0.8)
+    assert np.isnan(found.criteria[0].scores.position).all()
+    assert len(found.criteria[0].judged.questions) == 30
+
+
+def test_a_missing_answer_is_no_loss():
+    preference = np.ones((12, 2))
+    preference[::2, 1] = np.nan
+    found = gate(records(preference), "old", "new").criteria[0]
+    assert (found.evidence.win_rate, found.judged.missing, found.judged.unread) == (1.0, 6, 6)
+
+
+def test_repeats_are_one_question_and_give_the_noise_floor():
+    one = records(np.tile([1.0, 0.0], 10)[:, None]).assign(reply="first")
+    other = records(np.tile([1.0, 1.0], 10)[:, None]).assign(reply="second")
+    found = gate(pd.concat([one, other]), "old", "new").criteria[0]
+    assert found.evidence.questions == 20
+    assert found.evidence.win_rate == 0.75
+    assert found.judged.noise == pytest.approx(0.5)
+
+
+def test_a_judge_of_the_candidates_maker_is_named_and_left_out():
+    preference = np.column_stack([np.ones(60), np.full(60, 0.5), np.tile([0.0, 0.0, 0.5], 20)])
+    frame = records(preference, judges=["gpt-4o", "claude-3-opus", "llama-3-70b"]).replace("new", "gpt-5")
+    found = gate(frame, "old", "gpt-5")
+    assert found.related == ("gpt-4o",)
+    assert (found.verdict, found.without_related) == ("ship", "block")
+    assert gate(frame.replace("old", "gpt-4"), "gpt-4", "gpt-5").related == ()
+    assert gate(frame.replace("gpt-5", "new"), "old", "new", candidate_model="gpt-5").related == ("gpt-4o",)
+
+
+def test_criteria_all_pass_or_one_blocks_by_holm():
+    good, bad = records(np.tile([1.0, 0.5], 30)), records(np.tile([0.0, 0.5], 30))
+    assert gate({"style": good, "facts": good}, "old", "new").verdict == "ship"
+    found = gate({"style": good, "facts": bad}, "old", "new")
+    assert (found.verdict, [one.name for one in found.failed]) == ("block", ["facts"])
+    assert found.criteria[1].p_block == pytest.approx(2 * found.criteria[1].evidence.p_block)
+    assert found.criteria[0].p_block == 1
+
+
+def test_holms_adjustment_is_that_of_the_textbook():
+    assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+
+
+def test_looks_spend_alpha_once():
+    assert sum(Rule(look=look).level for look in range(1, 2000)) == pytest.approx(0.05, rel=1e-3)
+    assert Rule(look=None).level == 0.05
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_questions_still_needed_decide_about_as_often_as_said(mode):
+    """Scores drawn again from those seen, as many as there would be; the forecast is approximate."""
+    rng = np.random.default_rng(3)
+    rule = Rule(mode, margin=0.1 if mode == "equivalence" else 0.05)
+    drawn = [12, 16, 12] if mode == "equivalence" else [11, 14, 15]
+    preference = np.repeat([0.0, 0.5, 1.0], drawn)[:, None]
+    seen = scored(preference, np.zeros((40, 1)))
+    assert outcome([evidence(seen, rule)], rule) == "inconclusive"
+    more = more_needed([seen], rule)
+    decided = 0
+    for _ in range(200):
+        drawn = scored(rng.choice(preference[:, 0], (40 + more, 1)), np.zeros((40 + more, 1)))
+        decided += outcome([evidence(drawn, rule)], rule) != "inconclusive"
+    assert 0.7 < decided / 200 < 0.92
+
+
+def test_a_tie_that_stays_a_tie_is_never_decided_by_a_two_sided_gate():
+    assert more_needed([scored(np.full((9, 1), 0.5), np.zeros((9, 1)))], Rule("two-sided")) is None
+
+
+@pytest.mark.parametrize("n", [3, 5, 10])
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_no_distribution_on_three_values_is_shipped_too_often(n, alpha):
+    """The exact level, by all samples of n scores on (0, middle, 1), at distributions of mean .45 on a grid."""
+    worst = 0.0
+    for middle in (0.2, 0.46, 0.5, 0.6):
+        counts = np.array([(i, j, n - i - j) for i in range(n + 1) for j in range(n + 1 - i)])
+        values = np.array([0.0, middle, 1.0])
+        ships = np.array([p_not_above(np.repeat(values, row), 0.45) <= alpha for row in counts])
+        ways = np.array([factorial(n) / prod(map(factorial, row)) for row in counts.tolist()])
+        for weight in np.linspace(0, 1, 41):
+            top = 0.45 - weight * middle
+            if top < 0 or weight + top > 1:
+                continue
+            chances = np.array([1 - weight - top, weight, top])
+            level = float((ways * np.prod(chances**counts, axis=1))[ships].sum())
+            worst = max(worst, level)
+    assert worst <= alpha + 1e-9
+    assert worst > 0 or n == 3
+
+
+def test_equal_variants_are_blocked_at_most_as_often_as_said():
+    """Five questions and three judges: the exact level cannot be above 1/32; here with shared question errors."""
+    rng = np.random.default_rng(4)
+    blocked = 0
+    for _ in range(400):
+        quality, first = rng.normal(size=(5, 1)), rng.choice([-1.0, 1.0], (5, 3))
+        lead = norm.cdf(quality + 0.5 * first)
+        found = scored((rng.random((5, 3)) < lead).astype(float), first)
+        blocked += outcome([evidence(found, Rule())], Rule()) == "block"
+    assert blocked / 400 <= 1 / 32 + 3 * np.sqrt(1 / 32 * 31 / 32 / 400)
+
+
+def test_what_cannot_be_used_is_refused():
+    frame = records(np.ones((5, 1)))
+    with pytest.raises(DataError, match="no model 'newer'"):
+        gate(frame, "old", "newer")
+    with pytest.raises(DataError, match="which question"):
+        gate(frame.drop(columns="question"), "old", "new")
+    with pytest.raises(DataError, match="same model"):
+        gate(frame, "old", "old")
+    for wrong in ({"mode": "better"}, {"margin": 0.5}, {"alpha": 0.0}, {"power": 1.0}, {"look": 0}):
+        with pytest.raises(ConfigError):
+            Rule(**wrong)
+
+
+def test_a_report_has_at_most_ten_lines_and_says_the_same_everywhere():
+    frames = {f"criterion {n}": records(np.tile([[1.0, 0.0, np.nan], [0.0, 0.0, 1.0]], (9, 1))) for n in range(8)}
+    found = gate(frames, "old", "new", candidate_model="judge-0")
+    assert len(table(found)) <= 10
+    assert as_dict(found)["verdict"] == found.verdict == sentence(found).split(".")[0].lower()

@@ -1,0 +1,128 @@
+"""The command `judgerank gate`: exit codes, outputs, and what starting a command loads."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from typer.testing import CliRunner
+
+from judgerank.cli import app
+from judgerank.cli.commands import COMMANDS
+from judgerank.gating.gate import gate
+from judgerank.gating.report import as_dict
+from replication.config import ROOT
+from tests.forked import run_anew
+from tests.library.test_gating import records
+from tests.tool.command import environment
+
+# wins, ties and losses of the candidate by question; the last judge has missed some
+VERDICTS = {"ship": [1.0, 0.5, 1.0, 0.0, 1.0], "block": [0.0, 0.5, 0.0, 1.0, 0.0], "inconclusive": [1.0, 0.0]}
+CODES = {"ship": 0, "block": 1, "inconclusive": 2}
+
+
+def judgments(folder, verdict):
+    path = folder / f"{verdict}.csv"
+    records((VERDICTS[verdict] * 20)[:40]).to_csv(path, index=False)
+    return path
+
+
+def run(*arguments, env=None):
+    done = CliRunner().invoke(app, ["gate", *map(str, arguments)], env={"COLUMNS": "200", **(env or {})})
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done
+
+
+@pytest.mark.parametrize("verdict", CODES)
+def test_the_exit_code_is_the_verdict(tmp_path, verdict):
+    done = run(judgments(tmp_path, verdict))
+    assert done.exit_code == CODES[verdict]
+    assert done.stdout.lower().startswith(f"{verdict}.")
+    assert len(done.stdout.splitlines()) <= 12
+    assert ("more questions decide" in done.stdout) == (verdict == "inconclusive")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.csv"], "there is no file"),
+        (["ship.csv", "--candidate", "other"], "no model 'other'"),
+        (["ship.csv", "--margin", "0.7"], "out of range"),
+        (["ship.csv", "--marign", "0.1"], "No such option"),
+        (["ship.csv", "--markdown", "ship.csv"], "is read by this command"),
+    ],
+)
+def test_broken_input_ends_in_code_3_and_never_in_a_verdict(tmp_path, monkeypatch, arguments, said):
+    judgments(tmp_path, "ship")
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments)
+    assert done.exit_code == 3
+    assert said in done.output
+
+
+def test_all_outputs_say_what_python_says(tmp_path):
+    path, summary, output = judgments(tmp_path, "block"), tmp_path / "summary", tmp_path / "output"
+    summary.write_text("earlier\n")
+    files = {name: tmp_path / f"verdict.{name}" for name in ("json", "xml", "md")}
+    options = ["--json-file", files["json"], "--junit", files["xml"], "--markdown", files["md"], "--json"]
+    done = run(path, *options, env={"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_OUTPUT": str(output)})
+    expected = as_dict(gate(path, "old", "new"))
+    assert json.loads(done.stdout) == json.loads(files["json"].read_text()) == expected
+    suite = ElementTree.parse(files["xml"]).getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
+    assert suite.find("testcase/failure").get("message") == expected["sentence"]
+    assert summary.read_text() == "earlier\n" + files["md"].read_text()
+    assert files["md"].read_text().startswith("### Block\n")
+    assert output.read_text() == "verdict=block\nfailed=true\nneeded=\n"
+
+
+def test_a_verdict_is_written_again_over_its_own(tmp_path):
+    path, file = judgments(tmp_path, "ship"), tmp_path / "verdict.xml"
+    for _ in range(2):
+        assert run(path, "--junit", file).exit_code == 0
+
+
+def test_an_undecided_criterion_is_a_skipped_test(tmp_path):
+    file = tmp_path / "verdict.xml"
+    done = run(judgments(tmp_path, "inconclusive"), judgments(tmp_path, "ship"), "--criteria", "--junit", file)
+    assert done.exit_code == 2
+    assert ElementTree.parse(file).getroot().get("skipped") == "2"
+
+
+def test_names_of_models_are_only_text_in_markdown(tmp_path):
+    name = "<b>new</b> | [x](y) @me"
+    frame = records(VERDICTS["ship"] * 8).replace("new", name)
+    frame.to_csv(tmp_path / "j.csv", index=False)
+    run(tmp_path / "j.csv", "--candidate", name, "--markdown", tmp_path / "v.md")
+    said = (tmp_path / "v.md").read_text()
+    assert "<b>" not in said and "[x]" not in said and "@me" not in said
+
+
+def test_needed_questions_have_a_price(tmp_path):
+    found = json.loads(run(judgments(tmp_path, "inconclusive"), "--json", "--question-cost", 0.02).stdout)
+    assert found["cost"] == pytest.approx(0.02 * found["needed"])
+
+
+def test_the_list_of_commands_has_the_first_line_of_each():
+    for name, command in app_commands().items():
+        assert COMMANDS[name][1] == command.help.split("\n\n")[0].replace("\n", " "), name
+
+
+def app_commands():
+    from typer.main import get_command
+
+    return get_command(app).commands
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_what_needs_no_data_loads_no_numbers(option):
+    code = f"import sys; sys.argv = ['judgerank', {option!r}]\nfrom judgerank.cli import app\n"
+    code += "try:\n    app()\nfinally:\n    print(sorted({'numpy', 'pandas', 'scipy'} & set(sys.modules)))"
+    done = run_anew(["-c", code], ROOT, environment())
+    assert done.stdout.rstrip().endswith("[]"), done.stdout + done.stderr
+
+
+def test_a_gate_loads_no_fit_and_no_page():
+    heavy = ("scipy.optimize", "scipy.stats", "jinja2", "judgerank.engine.newton", "litellm")
+    code = f"import sys, judgerank.cli.gate\nprint([name for name in {heavy!r} if name in sys.modules])"
+    done = run_anew(["-c", code], ROOT, environment())
+    assert done.stdout.rstrip().endswith("[]"), done.stdout + done.stderr

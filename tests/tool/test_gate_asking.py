@@ -1,0 +1,175 @@
+"""`judgerank gate` that asks a panel by rounds, the pytest plugin, and the example of a gated repository."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from judgerank.cli import app
+from judgerank.collecting.panel_files import read_panel
+from judgerank.data.errors import DataError
+from judgerank.gating.answers import paired
+from judgerank.gating.decision import Rule
+from judgerank.gating.rounds import Asked, ask_until_decided, looks
+from replication.config import ROOT
+from tests.forked import run_anew
+from tests.tool.command import environment
+
+EXAMPLE = Path(ROOT, "examples", "gate")
+JUDGE = """
+def judge(question, first, second):
+    with open("asked.txt", "a") as file:
+        file.write(question + "\\n")
+    return "c" if first == second else "a" if int(first) > int(second) else "b"
+"""
+
+
+def answers(path, values):
+    rows = [{"question_id": f"q{n}", "question": f"Q{n}?", "answer": str(value)} for n, value in enumerate(values)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with one judge who prefers the larger number, and 60 old answers."""
+    monkeypatch.chdir(tmp_path)
+    Path("judge.py").write_text(JUDGE)
+    judges = [{"judge": "larger", "provider": "python", "model": "judge.py"}]
+    Path("panel.yaml").write_text(yaml.safe_dump({"judges": judges}))
+    answers(Path("old.jsonl"), [50] * 60)
+    return tmp_path
+
+
+def asked_so_far():
+    return Path("asked.txt").read_text().split() if Path("asked.txt").exists() else []
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, ["gate", "old.jsonl", "new.jsonl", "--panel", "panel.yaml", *arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done
+
+
+@pytest.mark.parametrize(("value", "code"), [(60, 0), (40, 1)])
+def test_a_clear_change_is_decided_at_the_first_look(folder, value, code):
+    answers(Path("new.jsonl"), [value] * 60)
+    done = run("--json")
+    assert done.exit_code == code, done.output
+    assert json.loads(done.stdout)["criteria"][0]["questions"] == len(asked_so_far()) == looks(60)[0]
+
+
+def test_an_unchanged_answer_is_never_judged_twice(folder):
+    values = [60, 40] * 30
+    answers(Path("new.jsonl"), values)
+    assert run().exit_code == 2
+    assert len(asked_so_far()) == 60
+    run()
+    assert len(asked_so_far()) == 60
+    values[7] = 70
+    answers(Path("new.jsonl"), values)
+    run()
+    assert asked_so_far()[60:] == ["Q7?"]
+
+
+def test_equal_answers_are_ties_that_nobody_is_asked_about(folder):
+    answers(Path("new.jsonl"), [50] * 60)
+    done = run("--until", "all", "--json")
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["criteria"][0]["win_rate"]) == (0, 0.5)
+    assert asked_so_far() == []
+
+
+def test_the_looks_are_fixed_beforehand_and_spend_alpha_once(folder):
+    assert looks(60) == [10, 15, 22, 33, 50, 60]
+    assert looks(4) == [4]
+    answers(Path("new.jsonl"), [60, 40] * 30)
+    asked = Asked(read_panel(Path("panel.yaml"), []), Path("judgments.jsonl"))
+    found = ask_until_decided(paired(Path("old.jsonl"), Path("new.jsonl")), asked, Rule())
+    assert found.rule.look == 6
+
+
+def test_until_all_asks_everything_and_looks_once(folder):
+    answers(Path("new.jsonl"), [60] * 60)
+    found = json.loads(run("--until", "all", "--json").stdout)
+    assert (len(asked_so_far()), found["rule"]["look"]) == (60, None)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "holds no answers"),
+        ("{", "line 1 is not JSON"),
+        ('{"question_id": "q0", "question": "Q0?"}', "line 1 has no 'answer'"),
+        ('{"question_id": "q0", "question": "Q0?", "answer": "1"}', "no answer to question 'q1'"),
+    ],
+)
+def test_files_that_do_not_fit_end_in_code_3(folder, content, said):
+    Path("new.jsonl").write_text(content)
+    done = run()
+    assert (done.exit_code, asked_so_far()) == (3, [])
+    assert said in done.output
+
+
+def test_a_question_must_have_one_text(folder):
+    Path("new.jsonl").write_text(Path("old.jsonl").read_text().replace("Q3?", "Q4?"))
+    with pytest.raises(DataError, match="another text"):
+        paired(Path("old.jsonl"), Path("new.jsonl"))
+
+
+PLUGIN_TEST = """
+QUESTIONS = {f"q{n}": f"Q{n}?" for n in range(60)}
+
+def test_better(judgerank_gate):
+    found = judgerank_gate(lambda question: "50", lambda question: "60", "panel.yaml", QUESTIONS)
+    assert found.verdict == "ship"
+
+def test_worse(judgerank_gate):
+    judgerank_gate(lambda question: "50", lambda question: "40", "panel.yaml", QUESTIONS)
+
+def test_files(judgerank_gate):
+    judgerank_gate("old.jsonl", "new.jsonl", "panel.yaml")
+"""
+
+
+def test_the_plugin_passes_fails_and_skips(folder):
+    answers(Path("new.jsonl"), [60, 40] * 30)
+    Path("test_change.py").write_text(PLUGIN_TEST)
+    options = ["-p", "judgerank.gating.plugin", "-p", "no:judgerank", "-p", "no:cacheprovider", "-rA"]
+    done = run_anew(["-m", "pytest", *options, "test_change.py"], folder, environment())
+    assert "1 failed, 1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
+    assert "Block." in done.stdout and "Inconclusive." in done.stdout
+    assert Path(".judgerank", "judgments.jsonl").exists()
+
+
+def test_the_example_repository_is_gated_from_end_to_end(tmp_path, monkeypatch):
+    """Its workflow's steps on its own files: answers of both versions, then the gate with judges in Python."""
+    shutil.copytree(EXAMPLE, tmp_path / "repository")
+    monkeypatch.chdir(tmp_path / "repository")
+    for version in ("old", "new"):
+        done = run_anew(["answer.py", version], Path.cwd(), environment())
+        Path(f"{version}.jsonl").write_text(done.stdout)
+    options = ["--panel", "panel.yaml", "--json", "--markdown", "verdict.md"]
+    done = CliRunner().invoke(app, ["gate", "old.jsonl", "new.jsonl", *options])
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["verdict"]) == (2, "inconclusive")
+    assert found["criteria"][0]["judges"] == ["brief", "exact"]
+    assert 0.5 < found["criteria"][0]["win_rate"] < 0.7  # shorter, and wrong about one country of five
+    assert Path("verdict.md").read_text().startswith("### Inconclusive")
+
+
+def test_the_action_is_pinned_and_its_inputs_are_never_run():
+    action = yaml.safe_load(Path(ROOT, "action.yml").read_text())
+    steps = action["runs"]["steps"]
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert used
+    for uses in used:
+        assert len(uses.partition("@")[2]) == 40, uses
+    assert set(action["outputs"]) == {"verdict", "failed", "needed"}
+    for step in steps:
+        assert "${{" not in step.get("run", ""), "inputs go through the environment, never into a script"
+    workflow = yaml.safe_load(Path(EXAMPLE, "workflow.yml").read_text())
+    assert workflow["permissions"] == {"contents": "read"}
