@@ -174,12 +174,15 @@ def test_it_stops_at_the_truth_and_sooner_than_at_random(goal, right):
     assert np.mean(sizes["information"]) < np.mean(sizes["random"]) / 2
 
 
-def test_equal_models_at_the_edge_are_never_told_apart_here():
-    for seed in range(4):
+def test_equal_models_at_the_edge_are_rarely_told_apart():
+    """Of six collections, at 5% two false stops or more have a probability of .033."""
+    stopped = 0
+    for seed in range(6):
         oracle = Drawn(truth([1.0, 0.2, 0.2, -0.4, -1.0]), generator(seed, "oracle"))
         run = collect_until(oracle, Goal("top", 2), generator(seed, "rounds"), most=2000)
-        assert not run.reached
-        assert run.looks["comparisons"].iloc[-1] == 2000
+        stopped += run.reached
+        assert run.reached or run.looks["comparisons"].iloc[-1] == 2000
+    assert stopped < 2
 
 
 STOPS_TOO_EARLY = 5  # by the errors of the model alone, found by trying seeds

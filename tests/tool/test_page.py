@@ -16,6 +16,7 @@ import pytest
 
 from judgerank import rank
 from judgerank.fits import standings
+from judgerank.fits.standings import win_probability
 from judgerank.pages import shown
 from judgerank.ranking import described, study
 from judgerank.ranking.ranking import Ranking
@@ -122,9 +123,9 @@ def test_a_rival_is_chosen_and_the_probabilities_are_those_of_the_fit(opened, wr
     rival = board["model"].iloc[3]
     page.get_by_label("Win probability against").select_option(rival)
     found = dict(zip(column(page, "leaderboard", "model"), column(page, "leaderboard", "versus"), strict=True))
-    scores = ranking.fitted.scores
+    scores = board.set_index("model")["score"]
     for name in board["model"].drop(3):
-        chance = float(ranking.fitted.win_probability(np.array(scores[name] - scores[rival])))
+        chance = float(win_probability(ranking.fitted, np.array(scores[name] - scores[rival])))
         assert float(found[name]) == pytest.approx(chance, abs=0.0051)
     assert found[rival] == "--"
 
