@@ -11,11 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgerank.collecting.ledger import opened, task_of
+from judgerank.collecting.plan import Plan
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
-from judgerank.collecting.tasks import Questions, Task, plan, read_questions
+from judgerank.collecting.tasks import Questions, Task, read_questions
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from tests.tool.collecting import MODELS, rows
+
+
+def plan(questions, judges, size, repeats, both, seed):
+    return Plan(questions, judges, repeats, both, seed).first(size)
 
 
 def questions(n_questions: int = 4) -> Questions:

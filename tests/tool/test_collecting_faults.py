@@ -51,7 +51,7 @@ def test_every_failure_is_counted_and_no_judgment_is_lost_or_asked_twice(tmp_pat
         return None if times > 3 else faults[(start + times) % len(faults)]
 
     with serving(fault) as server:
-        done = collected(tmp_path, server.url)
+        done = collected(tmp_path, server.url, "--concurrent", 1, "--patience", "10m")
         assert done.returncode == 0, done.stderr
     assert set(server.answered.values()) == {1}
     assert len(judgments(tmp_path)) == len(server.answered) == TOTAL
@@ -163,7 +163,7 @@ def wait_for(running: Forked, path: Path, count: int) -> None:
 def test_an_interrupt_ends_the_run_at_once_and_loses_nothing(tmp_path, options):
     """One judge waits a minute for its next attempt; the other's requests are on their way."""
     with serving(lambda prompt, times: "503" if prompt.startswith("j2") else None, delay=0.05) as server:
-        running = started(tmp_path, server.url, "--first-wait", 60, *options)
+        running = started(tmp_path, server.url, "--first-wait", 60, "--patience", "30m", *options)
         wait_for(running, tmp_path / "judgments.jsonl", 3)
         running.send_signal(signal.SIGINT)
         stdout, stderr = running.communicate(timeout=120)

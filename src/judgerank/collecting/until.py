@@ -169,8 +169,10 @@ async def ask_until(
 
 
 def relative_costs(records: Iterable[Record], judges: Mapping[str, Judge]) -> FloatArray:
-    """What a judgment by each costs, shape (K,); alike where nothing has a price."""
+    """What a judgment by each costs, shape (K,); alike where one is not known."""
     typical = typical_costs(records, judges)
-    costs = np.array([typical.get(name, 0.0) for name in judges])
+    costs = np.array([typical.get(name, np.nan) for name in judges])
+    if np.isnan(costs).any():
+        return np.ones(len(costs))
     top = costs.max()
     return np.maximum(costs, LEAST_COST * top) if top > 0 else np.ones(len(costs))
