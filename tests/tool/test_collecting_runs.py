@@ -95,7 +95,9 @@ def test_a_server_that_takes_no_max_tokens_answers_once_the_parameter_is_left_ou
             assert f"judge '{name}' refuses temperature; it is asked without" in refused.stdout
             assert f"judge '{name}' refuses max_tokens; it is asked with max_completion_tokens" in refused.stdout
         assert len(server.requests) == 8 + 2 * 2  # each judge's first request alone learns both
-        assert {tuple(record["asked_without"]) for record in judgments(tmp_path)} == {("max_tokens", "temperature")}
+        assert {tuple(record["asked_without"]) for record in judgments(tmp_path)} == {
+            ("max_tokens", "temperature")
+        }
         (tmp_path / "judgments.jsonl").unlink()
         params = {"max_tokens": None, "temperature": None, "max_completion_tokens": 50}
         judges = [{**judge, "params": params} for judge in JUDGES]
@@ -539,5 +541,6 @@ def test_a_budget_ends_collecting_by_rounds_too(tmp_path):
     with serving(reply=lambda prompt: "c, 0.5") as server:
         done = collected(tmp_path, server.url, "--until", "all", "--budget", 2.5, judges=PRICED)
     assert done.returncode == 0, done.stderr
-    assert "not reached, and nothing is left that can be asked: all" in done.stdout
+    assert re.search(r"not reached: all \(\d claims open\); the budget is spent", done.stdout)
+    assert re.search(r"look: \d+ judgments, spent [\d.]+ USD; \d of 3 claims open, ", done.stdout)
     assert float(done.stdout.split("spent ")[-1].split()[0]) <= 2.5

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli import boards, collect, doctor, people, plan, rank, trust
-from judgerank.cli.commands import Commands
+from judgerank.cli.commands import HELP, Commands
 from judgerank.cli.terminal import prepare, say
 
 app = typer.Typer(
@@ -16,19 +15,8 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
 )
-for name, command in (
-    ("doctor", doctor.doctor),
-    ("rank", rank.rank),
-    ("trust", trust.trust),
-    ("place", boards.place),
-    ("diff", boards.diff),
-    ("people", people.people),
-    ("plan", plan.plan),
-    ("collect", collect.collect),
-):
-    app.command(name)(command)
 
 
 def _version(wanted: bool) -> None:

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.options import between, finite, named
 from judgerank.cli.terminal import say
+from judgerank.cli.values import between, finite, named
 from judgerank.data.errors import ConfigError
 from judgerank.writing.extras import needed
 

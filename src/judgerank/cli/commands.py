@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import traceback
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,44 @@ from judgerank.data.listing import shortened
 
 DEFECT = 70  # an error of the program's own (sysexits.h)
 INTERRUPTED = 130  # what a shell gives for Ctrl-C
+HELP = {"help_option_names": ["-h", "--help"]}
 LONGEST = 1500  # characters of a sentence
 TRACEBACK = "JUDGERANK_TRACEBACK"  # environment variable: 1 lets errors through as Python shows them
+
+
+# by its name on the command line, the module of a command and the function in it
+FUNCTIONS = {
+    "doctor": ("doctor", "doctor"),
+    "rank": ("rank", "rank"),
+    "trust": ("trust", "trust"),
+    "place": ("boards", "place"),
+    "diff": ("boards", "diff"),
+    "people": ("people", "people"),
+    "plan": ("plan", "plan"),
+    "collect": ("collect", "collect"),
+}
+
+
+class Loaded(Mapping[str, Any]):
+    """The commands, each with its modules loaded when it is first asked for, which takes seconds for some."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._found:
+            module, function = FUNCTIONS[name]
+            callback = getattr(import_module(f"judgerank.cli.{module}"), function)
+            one = typer.Typer(add_completion=False, context_settings=HELP, pretty_exceptions_enable=False)
+            one.command(name, context_settings=HELP)(callback)
+            self._found[name] = typer.main.get_command(one)
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(FUNCTIONS)
+
+    def __len__(self) -> int:
+        return len(FUNCTIONS)
 
 
 class Commands(TyperGroup):
@@ -26,6 +64,14 @@ class Commands(TyperGroup):
 
     What is wrong with the command line itself ends in exit code 2, and a defect of ours in 70.
     """
+
+    def __init__(self, *args: Any, **more: Any):
+        super().__init__(*args, **more)
+        self.commands = Loaded()  # type: ignore[assignment]  # nothing is added to it
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names; none is loaded for it."""
+        return list(FUNCTIONS)
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -23,7 +23,7 @@ STRUCTURED_REPLY = (
     *("response_format", "json_schema", "json_object", "guided_json", "output_format", "output_config"),
     *("structured output", "response format", "response_schema", "responseschema", "response_json_schema"),
 )
-NOT_THESE = (401, 402, 403, 429)  # of the key, the account and the pace: their words may name anything
+NOT_THESE = (401, 402, 429)  # of the key, the account and the pace: their words may name anything
 TOLD = {
     "temperature": "refuses temperature; it is asked without",
     "logprobs": "refuses logprobs; it is asked without, and letters have no probabilities",

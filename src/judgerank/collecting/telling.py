@@ -107,14 +107,20 @@ def expected_time(tasks: Sequence[Task], records: Sequence[Record], study: Study
     return ", ".join(said)
 
 
-def tell_goal(found: Collected, until: str) -> None:
-    """Whether the goal was reached, and by which models."""
+def tell_goal(found: Collected, until: str, collector: Collector) -> None:
+    """Whether the goal was reached, and by which models, or why not."""
     order = found.result.scores.sort_values(ascending=False).index
     last = found.looks.iloc[-1]
     if found.reached:
         log.info("reached after %d looks: %s; the order is %s", last["look"], until, ", ".join(order))
     else:
-        log.info("not reached, and nothing is left that can be asked: %s", until)
+        why = "every request has been asked"
+        if collector.short_of_money:
+            why = "the budget is spent"
+        elif any(breaker.why for breaker in collector.breakers.values()):
+            why = "what is left is for judges that were stopped"
+        still = "" if math.isnan(last["open"]) else f" ({last['open']:.0f} claims open)"
+        log.info("not reached: %s%s; %s", until, still, why)
     if last["questions"] < last["comparisons"] and not last["by_question"]:
         log.warning(
             "warning: there are %d questions, too few to allow for what judges of one question have in common: "
