@@ -21,7 +21,8 @@ SLOW_BY_PART = {
     "study": "audit cluster config datasets dependence docs faults growing method_comparison model_comparison "
     "newcomers one_set panel people planning plots replicate sections seeded_faults simulation slots smoke soft "
     "stored_simulations torture trusting validity verify",
-    "tool": "boards collecting collecting_batches collecting_faults collecting_runs command faults further hub "
+    "tool": "boards collecting collecting_batches collecting_faults collecting_money collecting_patience"
+    " collecting_rules collecting_runs command faults further hub "
     "layouts member_choice members page panel people publishing rank rank_questions scale suggestions targets "
     "trust versions wheel",
 }

@@ -10,12 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgerank.collecting.identity import changed_since, identified
 from judgerank.collecting.ledger import opened, task_of
+from judgerank.collecting.plan import Plan
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
-from judgerank.collecting.tasks import Questions, Task, plan, read_questions
+from judgerank.collecting.run import piloting
+from judgerank.collecting.settings import Collection, Judge, Prompt
+from judgerank.collecting.study import Study
+from judgerank.collecting.tasks import Questions, Task, read_questions
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from tests.tool.collecting import MODELS, rows
+
+
+def plan(questions, judges, size, repeats, both, seed):
+    return Plan(questions, judges, repeats, both, seed).first(size)
 
 
 def questions(n_questions: int = 4) -> Questions:
@@ -249,3 +258,91 @@ def test_a_link_to_a_file_has_its_lock(tmp_path):
         pass
     with pytest.raises(ConfigError, match="is a folder"), opened(tmp_path):
         pass
+
+
+# an order that nests
+
+
+def study(
+    size: int | None, judges=("j1",), order: str = "random", again: str | None = None, seed: int = 2026
+) -> Study:
+    panel = {"base_url": "http://here/v1", "judges": [{"judge": name} for name in judges]}
+    settings = Collection.model_validate(
+        {"questions": "q", "panel": panel, "output": Path("o"), "comparisons": size, "order": order}
+        | {"again": again, "seed": seed}
+    )
+    asked = Plan(MANY, judges, 1, order == "both", seed)
+    return Study(settings, settings.panel.by_name, MANY, asked, asked.first(size))
+
+
+MANY = questions(40)
+
+
+def answers(tasks, said: str = "a", **more) -> list[dict]:
+    keys = ("question_id", "model_a", "model_b", "judge_model", "repeat")
+    rows = [(task.question_id, task.first, task.second, task.judge, task.repeat) for task in tasks]
+    return [dict(zip(keys, row, strict=True)) | {"judge_preferred_model": said} | more for row in rows]
+
+
+def test_more_comparisons_begin_with_fewer_and_judges_take_turns():
+    asked = Plan(MANY, ["j2", "j1", "j3"], 1, False, 1)
+    for fewer, more in ((3, 7), (50, 200), (200, 360)):
+        assert asked.first(more)[:fewer] == asked.first(fewer)
+    counts = Counter(task.judge for task in asked.first(100))
+    assert max(counts.values()) - min(counts.values()) <= 1
+    alone = Plan(MANY, ["j1"], 1, False, 1).first()
+    assert [task for task in asked.first() if task.judge == "j1"] == alone
+
+
+@pytest.mark.parametrize("order", ["random", "both"])
+def test_asking_for_more_costs_only_what_is_missing(order):
+    each = 2 if order == "both" else 1
+    kept = answers(study(60, order=order).missing([]))
+    assert len(kept) == 60 * each
+    assert study(60, order=order).missing(kept) == []
+    assert len(study(90, order=order).missing(kept)) == 30 * each
+    with_another = study(120, ("j1", "j2"), order).missing(kept)
+    assert Counter(task.judge for task in with_another) == {"j2": 60 * each}
+
+
+def test_a_file_begun_in_another_order_counts_in_full():
+    """Earlier versions drew other comparisons, and so does another seed."""
+    kept = answers(study(60, seed=7).missing([]))
+    assert study(60).missing(kept) == []
+    assert len(study(100).missing(kept)) == 40
+    assert not {task_of(record) for record in kept} & set(study(100).missing(kept))
+    gone = [record | {"question_id": "no longer there"} for record in kept]
+    assert len(study(60).missing(gone)) == 60
+
+
+def test_refusals_and_unreadable_replies_are_asked_again_each_by_its_name():
+    first, second = study(2).missing([])
+    kept = answers([first], "unknown") + answers([second], "unknown", refusal="no")
+    assert study(2).missing(kept) == []
+    assert study(2, again="unreadable").missing(kept) == [first]
+    assert study(2, again="refused").missing(kept) == [second]
+
+
+def test_a_pilot_is_for_judges_without_answers():
+    tasks = study(None, ("j1", "j2")).missing([])
+    done = answers([task for task in tasks if task.judge == "j1"][:5])
+    first, rest = piloting(study(None, ("j1", "j2")).missing(done), 8, done)
+    assert Counter(task.judge for task in first) == {"j1": 3, "j2": 8}
+    assert len(first) + len(rest) == len(tasks) - 5
+
+
+def test_thinking_and_the_provider_are_part_of_what_a_judge_is():
+    prompt, task = Prompt(), study(1).missing([])[0]
+    judge = Judge(judge="j1", model="m", base_url="http://here/v1")
+    record = identified(task, judge, MANY, prompt) | {"judge_preferred_model": "a"}
+
+    def changed(now: Judge, was: dict = record) -> str | None:
+        return changed_since([was], [task], {"j1": now}, MANY, prompt)
+
+    assert changed(judge) is None
+    assert "with thinking None, not 2000" in changed(judge.model_copy(update={"reasoning_budget": 2000}))
+    assert "with provider 'openai', not 'hosted_vllm'" in changed(
+        judge.model_copy(update={"provider": "hosted_vllm"})
+    )
+    earlier = {key: value for key, value in record.items() if key not in ("provider", "thinking")}
+    assert changed(judge.model_copy(update={"reasoning_budget": 2000}), earlier) is None

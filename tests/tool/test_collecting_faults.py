@@ -51,7 +51,7 @@ def test_every_failure_is_counted_and_no_judgment_is_lost_or_asked_twice(tmp_pat
         return None if times > 3 else faults[(start + times) % len(faults)]
 
     with serving(fault) as server:
-        done = collected(tmp_path, server.url)
+        done = collected(tmp_path, server.url, "--concurrent", 1, "--patience", "10m")
         assert done.returncode == 0, done.stderr
     assert set(server.answered.values()) == {1}
     assert len(judgments(tmp_path)) == len(server.answered) == TOTAL
@@ -103,7 +103,7 @@ def test_what_has_no_answer_is_counted_and_asked_the_next_time(tmp_path):
     def fault(prompt: str, times: int) -> str | None:
         return (
             "500"
-            if "Question 0" in prompt and times < 3
+            if "Question 0" in prompt and "quality 2" not in prompt and times < 3
             else "400: not this one"
             if "Question 1" in prompt and times < 2
             else None
@@ -113,11 +113,11 @@ def test_what_has_no_answer_is_counted_and_asked_the_next_time(tmp_path):
         done = collected(tmp_path, server.url, "--attempts", 2, "--concurrent", 1)
         assert done.returncode == 0
         for judge in ("j1", "j2"):
-            told = f"judge '{judge}': {{}} attempts failed ({{}}), 3 requests given up; it says: {{}}\n"
-            assert told.format(3, 400, "not this one") in done.stdout
-            assert told.format(6, 500, "no") in done.stdout
-        assert "12 requests have no answer yet" in done.stdout
-        assert len(judgments(tmp_path)) == 12
+            told = f"judge '{judge}': {{}} attempts failed ({{}}), {{}} requests given up; it says: {{}}\n"
+            assert told.format(3, 400, 3, "not this one") in done.stdout
+            assert told.format(2, 500, 1, "no") in done.stdout
+        assert "8 requests have no answer yet" in done.stdout
+        assert len(judgments(tmp_path)) == 16
         collected(tmp_path, server.url, "--attempts", 3)
     assert len(judgments(tmp_path)) == TOTAL
     assert set(server.answered.values()) == {1}
@@ -163,7 +163,7 @@ def wait_for(running: Forked, path: Path, count: int) -> None:
 def test_an_interrupt_ends_the_run_at_once_and_loses_nothing(tmp_path, options):
     """One judge waits a minute for its next attempt; the other's requests are on their way."""
     with serving(lambda prompt, times: "503" if prompt.startswith("j2") else None, delay=0.05) as server:
-        running = started(tmp_path, server.url, "--first-wait", 60, *options)
+        running = started(tmp_path, server.url, "--first-wait", 60, "--patience", "30m", *options)
         wait_for(running, tmp_path / "judgments.jsonl", 3)
         running.send_signal(signal.SIGINT)
         stdout, stderr = running.communicate(timeout=120)

@@ -90,8 +90,15 @@ def test_parameters_are_passed_on_as_they_are_and_null_leaves_one_out(tmp_path):
 def test_a_server_that_takes_no_max_tokens_answers_once_the_parameter_is_left_out(tmp_path):
     with serving(refuses={"max_tokens", "temperature"}) as server:
         refused = collected(tmp_path, server.url, "--comparisons", 8)
-        assert refused.returncode == 1
-        assert "it says: max_tokens is not supported" in refused.stderr
+        assert refused.returncode == 0, refused.stderr
+        for name in ("j1", "j2"):
+            assert f"judge '{name}' refuses temperature; it is asked without" in refused.stdout
+            assert f"judge '{name}' refuses max_tokens; it is asked with max_completion_tokens" in refused.stdout
+        assert len(server.requests) == 8 + 2 * 2  # each judge's first request alone learns both
+        assert {tuple(record["asked_without"]) for record in judgments(tmp_path)} == {
+            ("max_tokens", "temperature")
+        }
+        (tmp_path / "judgments.jsonl").unlink()
         params = {"max_tokens": None, "temperature": None, "max_completion_tokens": 50}
         judges = [{**judge, "params": params} for judge in JUDGES]
         done = collected(tmp_path, server.url, "--comparisons", 8, judges=judges)
@@ -172,7 +179,8 @@ def test_structured_replies_are_asked_for_and_given_up_where_they_are_refused(tm
         done = collected(tmp_path, server.url, "--comparisons", 4, "--concurrent", 1, judges=judges)
     assert done.returncode == 0, done.stderr
     assert len(judgments(tmp_path)) == 4
-    assert ["response_format" in body for body in server.requests] == [True, False, False, False, False]
+    assert ["response_format" in body for body in server.requests] == [True, True, False, False, False, False]
+    assert all("guided_json" in body for body in server.requests[2:])
 
 
 def test_log_probabilities_of_the_letters_are_kept(tmp_path):
@@ -296,8 +304,9 @@ def test_a_dry_run_sends_nothing_and_says_what_it_would_take(tmp_path):
     assert not (tmp_path / "judgments.jsonl").exists()
     cost, currency = done.stdout.split("estimated cost at most ")[1].split()[:2]
     prompt = fill(PAIRWISE["text"], "q", "a", "b")
-    assert float(cost) == pytest.approx(12 * (len(prompt) / 3.5 + 2 * 1024) / 1e6, rel=0.1)
-    assert currency == "EUR"
+    assert float(cost) == pytest.approx(12 * (len(prompt) + 80 + 2 * 1024) / 1e6, rel=0.1)
+    assert currency == "EUR,"
+    assert "and an unknown amount for judges without a price: j2" in done.stdout
 
 
 def test_prices_that_are_not_given_are_those_of_the_list(tmp_path):
@@ -495,7 +504,7 @@ def test_collecting_until_the_best_is_known_asks_less_than_all_and_says_who_it_i
     def reply(prompt: str) -> str:
         chance = generator(1, prompt).random()
         first, second = (int(number) for number in re.findall(r"answer of quality (\d+)", prompt))
-        p = 0.5 if prompt.startswith("coin") else 1 / (1 + math.exp(1.2 * (second - first)))
+        p = 0.5 if prompt.startswith("coin") else 1 / (1 + math.exp(2.0 * (second - first)))
         return "a, 0.9" if chance < p else "b, 0.9"
 
     judges = [{"judge": name, "prompt_price": 1000} for name in ("good", "fair", "coin")]
@@ -532,5 +541,6 @@ def test_a_budget_ends_collecting_by_rounds_too(tmp_path):
     with serving(reply=lambda prompt: "c, 0.5") as server:
         done = collected(tmp_path, server.url, "--until", "all", "--budget", 2.5, judges=PRICED)
     assert done.returncode == 0, done.stderr
-    assert "not reached, and nothing is left that can be asked: all" in done.stdout
+    assert re.search(r"not reached: all \(\d claims open\); the budget is spent", done.stdout)
+    assert re.search(r"look: \d+ judgments, spent [\d.]+ USD; \d of 3 claims open, ", done.stdout)
     assert float(done.stdout.split("spent ")[-1].split()[0]) <= 2.5

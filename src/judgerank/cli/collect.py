@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from judgerank.cli.options import between, finite, named
+from judgerank.cli.terminal import say
+from judgerank.cli.values import between, finite, named
 from judgerank.data.errors import ConfigError
 from judgerank.writing.extras import needed
 
@@ -20,6 +22,7 @@ class Again(StrEnum):
     """What is asked once more."""
 
     unreadable = "unreadable"
+    refused = "refused"
 
 
 class Order(StrEnum):
@@ -63,12 +66,18 @@ def collect(
         typer.Option(metavar="COLUMN", help="Column with a list of answers; by default a row is one answer."),
     ] = None,
     comparisons: Annotated[
-        int | None, typer.Option(min=1, help="Comparisons to draw at random; by default all there are.")
+        int | None,
+        typer.Option(
+            min=1, help="Comparisons to ask, the first of a fixed random order; by default all there are."
+        ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="How often every judge is asked the same.")] = 1,
     order: Annotated[Order, typer.Option(help="Order of the two answers: one at random, or both.")] = Order.random,
     seed: Annotated[int, typer.Option(min=0, help="Decides what is drawn and which answer comes first.")] = 2026,
-    again: Annotated[Again | None, typer.Option(help="Ask once more where a reply could not be read.")] = None,
+    again: Annotated[
+        Again | None,
+        typer.Option(help="Ask once more where a reply could not be read, or refused."),
+    ] = None,
     pilot: Annotated[int, typer.Option(min=0, help="Requests to each judge before the rest; 0 for none.")] = 8,
     until: Annotated[
         str | None,
@@ -92,6 +101,13 @@ def collect(
         float, typer.Option(min=0, callback=finite, help="Requests a minute, of all judges; 0 for no limit.")
     ] = 120.0,
     attempts: Annotated[int, typer.Option(min=1, help="Attempts at one judgment, where another may help.")] = 6,
+    patience: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="How long a judge may give no answer before it is given up: 90s, 30m, 2h.",
+        ),
+    ] = "30m",
     first_wait: Annotated[
         float,
         typer.Option(callback=POSITIVE, help="Seconds before a second attempt, twice as long each time."),
@@ -125,6 +141,7 @@ def collect(
         raise typer.BadParameter(
             "there is nobody to ask: name a file, or a judge (--judge).", param_hint="'--judges'"
         )
+    say(f"reading {questions}")  # before what takes seconds to load
     try:
         from judgerank.collecting.checking import checked, read_settings
         from judgerank.collecting.panel_files import read_panel
@@ -151,6 +168,7 @@ def collect(
         "max_concurrent": concurrent,
         "requests_per_minute": per_minute or None,
         "attempts": attempts,
+        "patience": seconds(patience),
         "first_wait": first_wait,
         "timeout": timeout,
         "poll": poll,
@@ -158,3 +176,18 @@ def collect(
         "moved": moved,
     }
     run(checked(Collection, settings), dry_run, pilot_only)
+
+
+def seconds(text: str) -> float:
+    """A length of time in seconds, of a number with s, m or h.
+
+    Raises
+    ------
+    BadParameter
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", text.strip())
+    if found is None or not float(found[1]):
+        raise typer.BadParameter(
+            f"{text!r} is no length of time such as 90s, 30m or 2h", param_hint="'--patience'"
+        )
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]

@@ -21,11 +21,11 @@ from judgerank.cli.options import (
     FormatOption,
     NamesOption,
     WinnerValuesOption,
-    between,
     columns_of,
     words_of,
 )
 from judgerank.cli.terminal import say
+from judgerank.cli.values import between
 from judgerank.data.errors import ConfigError
 from judgerank.gating.answers import paired
 from judgerank.gating.decision import MODES, Rule

@@ -22,12 +22,11 @@ from judgerank.cli.options import (
     LevelOption,
     NamesOption,
     WinnerValuesOption,
-    between,
     columns_of,
-    finite,
     words_of,
 )
 from judgerank.cli.terminal import say
+from judgerank.cli.values import between, finite
 from judgerank.data.errors import ConfigError
 from judgerank.planning.panels import assumed
 from judgerank.planning.plans import (

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 CHOICES = ("a", "b", "c")
+FILTERED = ("content_filter", "refusal")  # reasons for the end of a reply, by litellm's names
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a judge answered; tokens are None where it is not told how many."""
+    """What a judge answered; tokens are None where it is not told how many.
+
+    Of the prompt's tokens, `cached` were read from the provider's cache and `cache_written` were put into it.
+    """
 
     text: str
     model: str | None
@@ -20,6 +24,10 @@ class Reply:
     prompt_tokens: int | None
     completion_tokens: int | None
     letters: tuple[str, Mapping[str, float]] | None  # the letter said, and log-probabilities of all
+    refusal: str | None = None  # why it does not judge, where it or its provider says so
+    cached: int = 0
+    cache_written: int = 0
+    asked_without: frozenset[str] = frozenset()  # what its server refused before (`refusals`)
 
     def letters_for(self, choice: str) -> dict[str, float] | None:
         """Log-probabilities of the letters, if the one that was said is the choice."""
@@ -41,14 +49,32 @@ def reply_of(answer: Any) -> Reply:
     used = getattr(answer, "usage", None)
     prompt, completion = (_tokens(getattr(used, f"{part}_tokens", None)) for part in ("prompt", "completion"))
     untold = not prompt  # litellm puts zero for what it is not told, and no request has none
+    reason = _name(choice.finish_reason)
+    details = getattr(used, "prompt_tokens_details", None)
     return Reply(
         whole(text or ""),
         _name(answer.model),
-        _name(choice.finish_reason),
+        reason,
         None if untold else prompt,
         None if untold else completion,
         letters_of(getattr(choice, "logprobs", None)),
+        refusal_of(choice.message, reason, text or ""),
+        min(_tokens(getattr(details, "cached_tokens", None)) or 0, prompt or 0),
+        min(_tokens(getattr(used, "cache_creation_input_tokens", None)) or 0, prompt or 0),
     )
+
+
+def refusal_of(message: Any, reason: str | None, text: str) -> str | None:
+    """What is said instead of a judgment, or the reason alone; None where it is no refusal.
+
+    OpenAI's models say it in a field of their own, Anthropic's end with that reason, and a provider's filter cuts
+    the reply off.
+    """
+    beside = getattr(message, "provider_specific_fields", None)
+    said = getattr(message, "refusal", None) or (beside.get("refusal") if isinstance(beside, dict) else None)
+    if isinstance(said, str) and said:
+        return whole(said)
+    return (text.strip() and whole(text)) or reason if reason in FILTERED else None
 
 
 def letters_of(logprobs: Any) -> tuple[str, dict[str, float]] | None:

@@ -16,8 +16,11 @@ class Breaker:
     ----------
     why : str or None
         Why it was stopped, as a clause.
-    answered, unreadable, empty : int
-        Replies; of those, the ones that could not be read; and the ones without a word, cut off at their longest.
+    answered, unreadable, empty, refused : int
+        Replies; of those, the ones that could not be read; the ones without a word, cut off at their longest; and
+        the ones that refuse to judge.
+    untold, unpriced : int
+        Replies without told usage, and attempts without an answer, which both count as much as they may cost.
     failed, given_up : Counter
         Attempts and requests by the kind of their failure.
     said : dict
@@ -26,17 +29,19 @@ class Breaker:
 
     def __init__(self) -> None:
         self.why: str | None = None
-        self.answered, self.unreadable, self.empty, self.unpriced = 0, 0, 0, 0
+        self.answered, self.unreadable, self.empty, self.refused = 0, 0, 0, 0
+        self.untold, self.unpriced = 0, 0
         self.failed, self.given_up = Counter[str](), Counter[str]()
         self.said: dict[str, str] = {}
         self._in_a_row = 0
         self._recent: deque[bool] = deque(maxlen=RECENT)
 
-    def reply(self, readable: bool, empty: bool) -> None:
+    def reply(self, readable: bool, empty: bool, refused: bool = False) -> None:
         """Count a reply."""
         self.answered += 1
-        self.unreadable += not readable
+        self.unreadable += not readable and not refused
         self.empty += empty
+        self.refused += refused
         self._in_a_row = 0
         self._recent.append(readable)
         if len(self._recent) == RECENT:
@@ -73,6 +78,8 @@ class Breaker:
         unread = self._recent.count(False)
         if 2 * unread > len(self._recent):
             why = f"{unread} of its last {len(self._recent)} replies cannot be read"
+            if self.refused:
+                why += f" ({self.refused} refuse to judge)"
             if self.empty:
                 why += f" ({self.empty} are empty: their tokens went into thoughts, so give it more)"
             self.stop(why)

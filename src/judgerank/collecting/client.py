@@ -7,10 +7,8 @@ told from what the line saw, never from the library's own names for it.
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-import warnings
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from types import ModuleType
@@ -19,47 +17,22 @@ from typing import Any
 import httpx
 
 from judgerank.collecting.answers import Reply, reply_of
-from judgerank.collecting.guard import guarded, install
+from judgerank.collecting.faults import AttemptFailed, JudgeRefused, Refused, retry_after
+from judgerank.collecting.guard import guarded
 from judgerank.collecting.keys import keys
+from judgerank.collecting.library import library
 from judgerank.collecting.line import LARGEST_BODY, Line, shortened
 from judgerank.collecting.network import Network
-from judgerank.collecting.requests import request, unknown, wire_params
+from judgerank.collecting.refusals import NOT_THESE, refusal
+from judgerank.collecting.requests import request, structured_by, unknown, wire_params
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
-from judgerank.data.errors import ConfigError
-from judgerank.writing.extras import needed
 
 TRIED_AGAIN = (408, 409, 425, 429)  # and every 5xx
 OF_THE_JUDGE = (401, 402, 403, 404)  # refused whatever is asked
 NOT_SENT = 418  # what a request that is only prepared is answered, by no server
 NO_KEY = "none"  # what is sent where there is none, so that the library does not look for one itself
-# nothing is fetched, loaded from a folder's .env, or sent by litellm but what it is asked to send
-QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
-# its one HTTP handler for all providers, which takes our line, also for OpenAI's form
-ONE_HANDLER = {"EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER": "True"}
-ALWAYS_SET = QUIET | ONE_HANDLER
 NOWHERE = "nowhere"  # the address of a judge for whom no request can be prepared
-PRICED = {"prompt_price": "input", "completion_price": "output"}
-
-
-class AttemptFailed(Exception):
-    """An attempt failed in a way that another may not; `paid` if the server may have charged for it."""
-
-    def __init__(self, kind: str, said: str = "", wait: float | None = None, paid: bool = False):
-        super().__init__(kind)
-        self.kind, self.said, self.wait, self.paid = kind, said, wait, paid
-
-
-class Refused(Exception):
-    """The server will not answer this request, however often it is sent."""
-
-    def __init__(self, kind: str, said: str = ""):
-        super().__init__(kind)
-        self.kind, self.said = kind, said
-
-
-class JudgeRefused(Refused):
-    """The server will not answer any request to this judge."""
 
 
 class Client:
@@ -71,6 +44,11 @@ class Client:
         Whom to ask, what, and how many seconds a reply may take.
     known : dict of str to str, optional
         Keys by judge; out of the environment by default.
+
+    Attributes
+    ----------
+    refused : dict of str to set of str
+        By judge, what its server has refused and is asked without (`refusals`).
 
     Raises
     ------
@@ -86,7 +64,7 @@ class Client:
         if judges:
             assert self._litellm  # that it is there is known before anything is asked
         self._prompt, self.timeout = prompt, timeout
-        self._unstructured: set[str] = set()
+        self.refused: dict[str, set[str]] = defaultdict(set)
         self._network = Network(timeout)
 
     @cached_property
@@ -105,19 +83,51 @@ class Client:
         Refused, JudgeRefused
             If the server will not answer this request, or none to this judge.
         """
-        structured = judge.structured and judge.judge not in self._unstructured
-        place = judge.address or NOWHERE
+        while True:
+            before = frozenset(self.refused[judge.judge])
+            line, fault = await self._once(judge, messages, before, http)
+            if isinstance(fault, Reply):
+                return replace(fault, asked_without=before)
+            if frozenset(self.refused[judge.judge]) != before:  # learnt meanwhile, from another request
+                continue
+            given_up = None if line.status in NOT_THESE else self._refusal(judge, before, line, fault)
+            if given_up is None:
+                raise fault
+            self.refused[judge.judge].add(given_up)
+
+    def unheeded(self, judge: Judge, reply: Reply) -> None:
+        """A reply is not of the form that was asked for: ask by the next way, if there is one."""
+        way = structured_by(judge, reply.asked_without)
+        if way:
+            self.refused[judge.judge].add(way)
+
+    def _refusal(self, judge: Judge, before: Set[str], line: Line, fault: AttemptFailed | Refused) -> str | None:
+        """What of a request was refused, by the server or before it by the library, if that can be given up."""
+        if line.status is None or line.status >= 400:
+            said = line.message if line.status else fault.said
+            return refusal(judge, request(judge, self._prompt, before), before, said)
+        return None
+
+    async def _once(
+        self,
+        judge: Judge,
+        messages: Sequence[Mapping[str, str]],
+        refused: Set[str],
+        http: httpx.AsyncClient | None,
+    ) -> tuple[Line, Reply | AttemptFailed | Refused]:
+        """Send one request, without what was refused before: the line, and the reply or what went wrong."""
+        place, params = judge.address or NOWHERE, wire_params(judge, refused)
         line = (
-            Line(self._network.to(place), place, wire_params(judge), self._secrets)
+            Line(self._network.to(place), place, params, self._secrets)
             if http is None
-            else Line(http, judge.address or None, wire_params(judge), self._secrets)
+            else Line(http, judge.address or None, params, self._secrets)
         )
         handler = self._handler(line)
         try:
             with guarded(line, handler):
                 async with asyncio.timeout(self.timeout):
                     answer = await self._litellm.acompletion(
-                        **self._asked(judge, structured),
+                        **self._asked(judge, refused),
                         messages=[dict(message) for message in messages],
                         api_key=self._keys.get(judge.judge) or NO_KEY,
                         client=handler,
@@ -125,16 +135,12 @@ class Client:
                         num_retries=0,
                         max_retries=0,
                     )
-            return self._without_keys(reply_of(answer))
+            return line, self._without_keys(reply_of(answer))
         except Exception as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():  # the library makes an error of its own of being cancelled
                 raise asyncio.CancelledError from None
-            fault = self._fault(judge, line, error)
-        if structured and isinstance(fault, Refused) and line.status in (400, 422):
-            self._unstructured.add(judge.judge)
-            raise AttemptFailed("no structured replies", fault.said, wait=0.0)
-        raise fault
+            return line, self._fault(judge, line, error)
 
     async def prepared(self, judge: Judge, messages: Sequence[Mapping[str, str]]) -> httpx.Request:
         """The request as it would be sent, in the provider's form and with the key.
@@ -189,8 +195,8 @@ class Client:
         model, reason = (None if name is None else self._secrets.blanked(name) for name in named)
         return replace(reply, text=self._secrets.blanked(reply.text), model=model, finish_reason=reason)
 
-    def _asked(self, judge: Judge, structured: bool) -> dict[str, Any]:
-        asked = request(judge, self._prompt, structured)
+    def _asked(self, judge: Judge, refused: Set[str]) -> dict[str, Any]:
+        asked = request(judge, self._prompt, refused)
         model, provider, *_ = self._litellm.get_llm_provider(asked["model"], api_base=asked["api_base"])
         translated = self._litellm.get_supported_openai_params(model, provider) or ()
         return asked | {"allowed_openai_params": unknown(asked, translated)}
@@ -218,7 +224,7 @@ class Client:
         if line.status in OF_THE_JUDGE:
             return JudgeRefused(str(line.status), said)
         if line.status in TRIED_AGAIN or line.status >= 500:
-            return AttemptFailed(str(line.status), said, _retry_after(line.headers))
+            return AttemptFailed(str(line.status), said, retry_after(line.headers))
         if line.status >= 400:
             return Refused(str(line.status), said)
         if isinstance(error, TimeoutError):
@@ -229,30 +235,6 @@ class Client:
         await self._network.close()
 
 
-def library() -> ModuleType:
-    """litellm, told to fetch and to print nothing; its import takes seconds, so that only asking pays for it."""
-    os.environ.update(ALWAYS_SET)
-    try:
-        import litellm
-    except ImportError:
-        raise ConfigError(f"collecting judgments takes {needed('collect')}") from None
-    install(litellm)
-    # what it leaves behind where a request is cancelled while it still prepares it
-    warnings.filterwarnings("ignore", r"coroutine '\w+\.\w*completion\w*' was never awaited", RuntimeWarning)
-    litellm.suppress_debug_info = True
-    litellm.telemetry = False
-    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    return litellm
-
-
-def list_prices(judge: Judge) -> dict[str, float | None]:
-    """The judge's prices for a million tokens by litellm's list, in US dollars; none if it is not on it."""
-    listed = library().model_cost.get(judge.sent) or library().model_cost.get(judge.sent.partition("/")[2], {})
-    prices = {name: listed.get(f"{key}_cost_per_token") for name, key in PRICED.items()}
-    return {name: None if price is None else price * 1e6 for name, price in prices.items()}
-
-
 def _is_network(error: BaseException | None) -> bool:
     """Whether the error, or what it came from, is of a connection."""
     while error is not None:
@@ -260,12 +242,3 @@ def _is_network(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the server asks to wait, if it says so in seconds."""
-    try:
-        seconds = float(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return seconds if seconds >= 0 else None

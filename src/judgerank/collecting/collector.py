@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import math
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
-import tenacity
 from tqdm import tqdm
 
 from judgerank.collecting.answers import Reply
 from judgerank.collecting.breaker import Breaker
-from judgerank.collecting.client import AttemptFailed, Client, JudgeRefused, Refused
-from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, cost, most
+from judgerank.collecting.client import Client
+from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
+from judgerank.collecting.faults import AttemptFailed, JudgeRefused, Refused
 from judgerank.collecting.functions import NoAnswer, answered, function
 from judgerank.collecting.identity import identified
 from judgerank.collecting.ledger import Ledger, Record
+from judgerank.collecting.outcome import duration
 from judgerank.collecting.pace import Pace
+from judgerank.collecting.pause import Pause, Stopped, backoff
 from judgerank.collecting.prompts import messages
-from judgerank.collecting.replies import parse
+from judgerank.collecting.records import record_of
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.tasks import Questions, Task
 
 LEAST_SHOWN = 5e-5  # of money, with four decimals
-LONGEST_WAIT = 120.0  # seconds between attempts, whatever the server asks for
+TOLD_FROM = 5.0  # seconds of a pause that is worth a word
 
-
-class Stopped(Exception):
-    """The judge is asked no more."""
+log = logging.getLogger("judgerank")
 
 
 class Collector:
@@ -60,7 +60,7 @@ class Collector:
     ):
         self.client, self.ledger, self.questions, self.budget = client, ledger, questions, budget
         self.prompt, self.judges, self.currency = settings.prompt, judges, settings.panel.currency
-        self.first_wait, self.attempts = settings.first_wait, settings.attempts
+        self.attempts, self.patience, self.first_wait = settings.attempts, settings.patience, settings.first_wait
         self.goes_by_plan = settings.until is None
         self.written: list[Record] = []
         self.breakers = {name: Breaker() for name in judges}
@@ -70,8 +70,12 @@ class Collector:
         self._paces = {
             name: Pace(judge.requests_per_minute, self._at_a_time[name]) for name, judge in judges.items()
         }
-        self._stops = {name: asyncio.Event() for name in judges}
-        self._spent = dict.fromkeys(judges, (0.0, 0))  # on replies, and how many: what one costs by and large
+        self.pauses = {name: Pause(settings.first_wait, settings.patience) for name in judges}
+        self._bounds = learned(ledger.records, judges, questions, settings.prompt)
+        self._told = set[str]()
+        self._progress: tqdm | None = None
+        for record in ledger.records:
+            client.refused[record["judge_model"]] |= set(record.get("asked_without", ()))
 
     async def run(self, tasks: Sequence[Task], progress: tqdm) -> None:
         """Ask every task of every judge who is not stopped.
@@ -81,6 +85,7 @@ class Collector:
         DataError
             If the disk does not take an answer.
         """
+        self._progress = progress
         queues: dict[str, deque[Task]] = {}
         for task in tasks:
             queues.setdefault(task.judge, deque()).append(task)
@@ -91,7 +96,7 @@ class Collector:
         )
 
     async def _work(self, name: str, queue: deque[Task], progress: tqdm) -> None:
-        while queue and not self._stops[name].is_set():
+        while queue and not self.is_stopped(name):
             await self._one(queue.popleft())
             self.show(progress)
 
@@ -103,24 +108,57 @@ class Collector:
         progress.update(done)
 
     async def _one(self, task: Task) -> None:
-        try:
-            await self.retrying(lambda seconds: self._sleep(task.judge, seconds))(self._attempt, task)
-        except Stopped:
-            return
-        except BudgetSpent:
-            self.out_of_money(task.judge)
-        except (AttemptFailed, Refused) as error:
-            self.give_up(task.judge, error)
+        """Ask until there is an answer or the request is given up."""
+        attempts, pause = 0, self.pauses[task.judge]
+        while True:
+            turn = 0
+            try:
+                turn = await pause.turn()
+                if await self._attempt(task, turn):
+                    return self._answers_again(task.judge)
+            except Stopped:
+                return None
+            except BudgetSpent:
+                return self.out_of_money(task.judge)
+            except Refused as error:
+                self._answers_again(task.judge)
+                return self.give_up(task.judge, error)
+            except AttemptFailed as error:
+                counts, paused = pause.failed(turn, task, error)
+                attempts += counts
+                if attempts >= self.attempts:
+                    return self.give_up(task.judge, error)
+                self._tell_pause(task.judge, error, paused)
+                if not paused:
+                    pause.end(turn)
+                    await pause.sleep(backoff(self.first_wait, attempts - 1))
+            finally:
+                pause.end(turn)
 
-    def retrying(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> tenacity.AsyncRetrying:
-        """What attempts again where another attempt may help."""
-        return tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception_type(AttemptFailed),
-            stop=tenacity.stop_after_attempt(self.attempts),
-            wait=self._wait,
-            sleep=sleep,
-            reraise=True,
-        )
+    def _answers_again(self, name: str) -> None:
+        lasted = self.pauses[name].answered()
+        if name in self._told:
+            self._told.discard(name)
+            self._say("judge %r answers again after %s", name, duration(lasted))
+
+    def _tell_pause(self, name: str, error: AttemptFailed, paused: float) -> None:
+        """Say that a judge is paused, once in its trouble, or give it up at the end of all patience."""
+        given_up = self.pauses[name].given_up_after
+        if given_up is not None:
+            told = f"there was no answer for {duration(given_up)}, at last for {error.kind}"
+            if error.wait and error.wait > given_up:
+                told = f"it asks to wait for {duration(error.wait)} ({error.kind}), longer than --patience"
+            self.stop(name, told, error.kind)
+        elif paused >= TOLD_FROM and name not in self._told:
+            self._told.add(name)
+            said = f"; it says: {error.said}" if error.said else ""
+            longest = duration(self.patience)
+            self._say("judge %r is paused (%s%s) and tried again for up to %s", name, error.kind, said, longest)
+
+    def _say(self, *told: Any) -> None:
+        if self._progress is not None:
+            self._progress.clear()
+        log.info(*told)
 
     def give_up(self, name: str, error: AttemptFailed | Refused) -> None:
         """Count a request that has no answer, and stop a judge who has too many of these."""
@@ -131,50 +169,39 @@ class Collector:
         else:
             breaker.gave_up(error.kind)
         if breaker.why is not None:
-            self._stops[name].set()
+            self.pauses[name].stop()
 
     def out_of_money(self, name: str) -> None:
         """Ask a judge no more: the next request might exceed the budget."""
         self.short_of_money.add(name)
-        self._stops[name].set()
+        self.pauses[name].stop()
 
     def stop(self, name: str, why: str, kind: str) -> None:
         """Ask a judge no more, for the last fault of a kind."""
         self.breakers[name].stop(why, kind)
-        self._stops[name].set()
+        self.pauses[name].stop()
 
     def is_stopped(self, name: str) -> bool:
-        return self._stops[name].is_set()
+        return self.pauses[name].is_stopped
 
     def end_pilot(self) -> None:
         """Stop judges whose first requests say that the rest would be in vain."""
         for name, breaker in self.breakers.items():
             breaker.end_pilot()
             if breaker.why is not None:
-                self._stops[name].set()
+                self.pauses[name].stop()
 
-    async def _sleep(self, name: str, seconds: float) -> None:
-        """Wait for the next attempt, or until there is none."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._stops[name].wait(), seconds)
-
-    def _wait(self, state: tenacity.RetryCallState) -> float:
-        """What the server asks for, else about twice as long every time."""
-        backoff = self.first_wait / 2 + tenacity.wait_random_exponential(self.first_wait)(state)
-        failed = state.outcome.exception() if state.outcome else None
-        asked = failed.wait if isinstance(failed, AttemptFailed) else None
-        return 0.0 if asked == 0.0 else min(LONGEST_WAIT, max(backoff, asked or 0.0))
-
-    async def _attempt(self, task: Task) -> None:
-        """One attempt, in its turn, paid for from the budget."""
+    async def _attempt(self, task: Task, turn: int) -> bool:
+        """One attempt, paid for from the budget; False if the judge was paused before it was sent."""
         judge = self.judges[task.judge]
         within = None if judge.is_function else self._all  # no server's pace
         async with self._paces[task.judge].request(within):
-            if self.is_stopped(task.judge):
-                raise Stopped
+            if not self.pauses[task.judge].may_go(turn):
+                return False
             held = self.most(task)
             await self.budget.hold(held)
             await self.take(task, held, self._reply(task))
+            return True
 
     async def _reply(self, task: Task) -> Reply:
         judge = self.judges[task.judge]
@@ -190,8 +217,10 @@ class Collector:
         return messages(self.prompt, self.questions, task)
 
     def most(self, task: Task, batched: bool = False) -> float:
-        """What a request may cost, live or in a batch."""
-        return most(self.judges[task.judge], self.prompt, self.messages(task), batched)
+        """What a request may cost, live or in a batch; nothing that could be set aside without prices."""
+        judge = self.judges[task.judge]
+        tokens = self._bounds.tokens(judge, self.prompt, self.messages(task))
+        return at_most(judge, tokens, batched) if is_priced(judge) else 0.0
 
     async def take(self, task: Task, held: float, reply: Awaitable[Reply], batch: Record | None = None) -> None:
         """Wait for a reply and pay for it; it is on the disk before anything else.
@@ -211,58 +240,44 @@ class Collector:
             If there is none.
         """
         actual, judge, start = 0.0, self.judges[task.judge], time.monotonic()
-        share = judge.batch_share if batch else 1.0
         try:
             answer = await reply
-            self._keep(self._record(task, answer) | (batch or {"seconds": round(time.monotonic() - start, 3)}))
-            if answer.prompt_tokens is None or answer.completion_tokens is None:
-                actual = held
-            else:
-                actual = share * cost(judge, answer.prompt_tokens, answer.completion_tokens)
-            total, count = self._spent[task.judge]
-            self._spent[task.judge] = total + actual, count + 1
+            tokens = self._bounds.tokens(judge, self.prompt, self.messages(task))
+            record = record_of(self.asked(task), answer, tokens) | (
+                batch or {"seconds": round(time.monotonic() - start, 3)}
+            )
+            paid = recorded_cost(judge, record)
+            actual = 0.0 if math.isnan(paid) else paid
+            self._keep(task, record, answer)
         except (AttemptFailed, Refused) as error:
             self.breakers[task.judge].failure(error.kind, error.said)
-            if isinstance(error, AttemptFailed) and error.paid:
-                actual = self._typical(task.judge)
+            if isinstance(error, AttemptFailed) and error.paid:  # or may have been
+                actual = held
+                self.breakers[task.judge].unpriced += 1
             raise
         finally:
             await self.budget.settle(held, actual)
 
-    def _typical(self, name: str) -> float:
-        """What an attempt without an answer is taken to have cost: as much as this judge's others, on average.
-
-        One who never answered costs nothing: a dead judge must not use up what the others need.
-        """
-        self.breakers[name].unpriced += 1
-        total, count = self._spent[name]
-        return total / count if count else 0.0
+    @property
+    def raised(self) -> list[str]:
+        """Judges who were told to have used more tokens than were counted on."""
+        return self._bounds.raised(self.judges)
 
     def asked(self, task: Task) -> Record:
         """What is asked, and what identifies it."""
         return identified(task, self.judges[task.judge], self.questions, self.prompt)
 
-    def _record(self, task: Task, reply: Reply) -> Record:
-        choice, confidence = parse(reply.text)
-        letters = reply.letters_for(choice)
-        return {
-            **self.asked(task),
-            "judge_preferred_model": choice,
-            "judge_confidence": confidence,
-            "raw": reply.text,
-            "model_answered": reply.model,
-            "finish_reason": reply.finish_reason,
-            "prompt_tokens": reply.prompt_tokens,
-            "completion_tokens": reply.completion_tokens,
-            "asked_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            **({"letters": letters} if letters else {}),
-        }
-
-    def _keep(self, record: Record) -> None:
+    def _keep(self, task: Task, record: Record, reply: Reply) -> None:
+        judge, breaker = self.judges[task.judge], self.breakers[task.judge]
         self.ledger.append(record)
         self.written.append(record)
+        self._bounds.learn(judge, self.prompt, self.messages(task), reply.prompt_tokens, reply.completion_tokens)
+        readable, refused = record["judge_preferred_model"] != "unknown", "refusal" in record
         empty = not record["raw"].strip() and record["finish_reason"] == "length"
-        self.breakers[record["judge_model"]].reply(record["judge_preferred_model"] != "unknown", empty)
+        breaker.reply(readable, empty, refused and not readable)
+        breaker.untold += "tokens_at_most" in record
+        if judge.structured and not readable and not refused and record["raw"].strip():
+            self.client.unheeded(judge, reply)
 
 
 async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from judgerank.collecting.ledger import Record
+from judgerank.collecting.bounds import Bounds
+from judgerank.collecting.ledger import Record, task_of
 from judgerank.collecting.prompts import messages
 from judgerank.collecting.settings import Collection, Judge, Prompt
 from judgerank.collecting.tasks import Questions, Task
 
-CHARACTERS_PER_TOKEN = 3.5  # of English text, on the safe side of the usual four
 MILLION = 1e6
 
 
@@ -83,21 +83,61 @@ class Budget:
             self._settled.notify_all()
 
 
-def cost(judge: Judge, prompt_tokens: float, completion_tokens: float) -> float:
-    """In the currency of the judge's prices."""
-    prompt_price, completion_price = judge.prices
-    return (prompt_price * prompt_tokens + completion_price * completion_tokens) / MILLION
+def cost(judge: Judge, asked: float, said: float, cached: float = 0.0, written: float = 0.0) -> float:
+    """In the currency of the judge's prices; nan if they are not known.
+
+    Parameters
+    ----------
+    judge : Judge
+    asked, said : float
+        Tokens of the prompt and of the reply.
+    cached, written : float
+        Of the prompt's, those read from the provider's cache, and those put into it.
+    """
+    if judge.is_function:
+        return 0.0
+    if judge.prompt_price is None or judge.completion_price is None:
+        return np.nan
+    read_price = judge.prompt_price if judge.cached_price is None else judge.cached_price
+    write_price = judge.prompt_price if judge.cache_write_price is None else judge.cache_write_price
+    of_prompt = judge.prompt_price * (asked - cached - written) + read_price * cached + write_price * written
+    return (of_prompt + judge.completion_price * said) / MILLION
 
 
-def prompt_tokens(sent: Sequence[Mapping[str, str]]) -> float:
-    """Of messages, from their length."""
-    return sum(len(message["content"]) for message in sent) / CHARACTERS_PER_TOKEN
+def is_priced(judge: Judge) -> bool:
+    """Whether it is known what a judge costs."""
+    return not np.isnan(cost(judge, 0.0, 0.0))
 
 
-def most(judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, str]], batched: bool = False) -> float:
-    """What one request may cost, live or in a batch."""
+def at_most(judge: Judge, tokens: tuple[float, float], batched: bool = False) -> float:
+    """What a request of at most so many tokens may cost, live or in a batch; none of them may be cached."""
     share = judge.batch_share if batched else 1.0
-    return share * cost(judge, prompt_tokens(sent), judge.longest(prompt))
+    return share * max(cost(judge, *tokens), cost(judge, *tokens, written=tokens[0]))
+
+
+def recorded_cost(judge: Judge, record: Record) -> float:
+    """What a judgment cost by the prices of today: of what is told, else at most."""
+    share = judge.batch_share if record.get("batch") else 1.0
+    asked, said = record.get("prompt_tokens"), record.get("completion_tokens")
+    if asked is None or said is None:
+        bound = record.get("tokens_at_most")
+        return at_most(judge, tuple(bound), bool(record.get("batch"))) if bound else share * cost(judge, 0, 0)
+    beside = (record.get(key, 0) for key in ("cached_tokens", "cache_written_tokens"))
+    return share * cost(judge, asked, said, *beside)
+
+
+def learned(
+    records: Iterable[Record], judges: Mapping[str, Judge], questions: Questions, prompt: Prompt
+) -> Bounds:
+    """Bounds on tokens, raised to what earlier judgments were told to have used."""
+    bounds = Bounds()
+    for record in records:
+        judge, task = judges.get(record["judge_model"]), task_of(record)
+        there = {task.first, task.second} <= questions.answers.get(task.question_id, {}).keys()
+        if judge is not None and not judge.is_function and there:
+            told = record.get("prompt_tokens"), record.get("completion_tokens")
+            bounds.learn(judge, prompt, messages(prompt, questions, task), *told)
+    return bounds
 
 
 def estimated(
@@ -110,37 +150,36 @@ def estimated(
 ) -> pd.DataFrame:
     """``judge, model, requests, prompt_tokens, completion_tokens, at_most, expected`` by judge.
 
-    At most, replies are as long as they can be. As expected, requests cost what those in the records did; nan for
-    a judge who has none. The first of each judge, as many as the pilot has, are asked live.
+    Tokens are at most. As expected, requests cost what those in the records did; nan for a judge who has none, and
+    for one without prices. The first of each judge, as many as the pilot has, are asked live.
     """
-    requests, sent = Counter[str](), dict.fromkeys(judges, 0.0)
+    requests, bounds = Counter[str](), Bounds()
+    tokens = {name: np.zeros(2) for name in judges}
     priced, price = dict.fromkeys(judges, 0.0), dict.fromkeys(judges, 0.0)
     for task in tasks:
-        judge, tokens = judges[task.judge], 0.0
-        if not judge.is_function:
-            tokens = prompt_tokens(messages(prompt, questions, task))
-        share = judge.batch_share if judge.batch and requests[task.judge] >= pilot else 1.0
+        judge = judges[task.judge]
+        sent = [] if judge.is_function else messages(prompt, questions, task)
+        most, batched = bounds.tokens(judge, prompt, sent), judge.batch and requests[task.judge] >= pilot
         requests[task.judge] += 1
-        sent[task.judge] += tokens
-        priced[task.judge] += share
-        price[task.judge] += share * cost(judge, tokens, judge.longest(prompt))
+        tokens[task.judge] += most
+        priced[task.judge] += judge.batch_share if batched else 1.0
+        price[task.judge] += at_most(judge, most, batched)
     typical = typical_costs(records, judges)
     rows = []
     for name, judge in judges.items():
-        longest = requests[name] * judge.longest(prompt)
         expected = priced[name] * typical.get(name, np.nan)
-        rows.append((name, judge.sent, requests[name], sent[name], longest, price[name], expected))
+        rows.append((name, judge.sent, requests[name], *tokens[name], price[name], expected))
     columns = ["judge", "model", "requests", "prompt_tokens", "completion_tokens", "at_most", "expected"]
-    return pd.DataFrame(rows, columns=columns).round({"prompt_tokens": 0})
+    return pd.DataFrame(rows, columns=columns).astype({"prompt_tokens": int, "completion_tokens": int})
 
 
 def typical_costs(records: Iterable[Record], judges: Mapping[str, Judge]) -> dict[str, float]:
     """Mean cost of a live reply by judge, of those whose tokens are told."""
     told: dict[str, list[float]] = {}
     for record in records:
-        judge, tokens = judges.get(record["judge_model"]), _tokens(record)
-        if judge is not None and tokens is not None:
-            told.setdefault(judge.judge, []).append(cost(judge, *tokens))
+        judge = judges.get(record["judge_model"])
+        if judge is not None and None not in (record.get("prompt_tokens"), record.get("completion_tokens")):
+            told.setdefault(judge.judge, []).append(recorded_cost(judge, record | {"batch": None}))
     return {name: float(np.mean(costs)) for name, costs in told.items()}
 
 
@@ -172,18 +211,7 @@ def at_a_time(judge: Judge, settings: Collection) -> int:
     return judge.concurrent or (1 if judge.is_function else settings.max_concurrent)
 
 
-def spent_before(records: Iterable[Record], judges: Mapping[str, Judge], prompt: Prompt) -> float:
-    """What the judgments of earlier runs cost, by the prices of today."""
-    total = 0.0
-    for record in records:
-        judge = judges.get(record["judge_model"])
-        if judge is not None:
-            asked, completed = record.get("prompt_tokens"), record.get("completion_tokens")
-            share = judge.batch_share if record.get("batch") else 1.0
-            total += share * cost(judge, asked or 0, judge.longest(prompt) if completed is None else completed)
-    return total
-
-
-def _tokens(record: Record) -> tuple[int, int] | None:
-    asked, completed = record.get("prompt_tokens"), record.get("completion_tokens")
-    return None if asked is None or completed is None else (asked, completed)
+def spent_before(records: Iterable[Record], judges: Mapping[str, Judge]) -> float:
+    """What the judgments of earlier runs cost, of judges whose prices are known."""
+    found = (recorded_cost(judges[r["judge_model"]], r) for r in records if r["judge_model"] in judges)
+    return float(sum(each for each in found if not np.isnan(each)))

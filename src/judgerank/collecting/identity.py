@@ -31,6 +31,8 @@ def identified(task: Task, judge: Judge, questions: Questions, prompt: Prompt) -
         "repeat": task.repeat,
         "model_sent": judge.sent,
         "address": judge.address,
+        "provider": judge.form,
+        **({"thinking": judge.reasoning_budget} if judge.reasoning_budget else {}),
         "prompt": digest(prompt),
         "texts": texts_digest(task, questions, prompt),
         **({"asked_with": with_params} if with_params else {}),
@@ -72,8 +74,8 @@ def changed_since(
     """What is not as it was when earlier judgments were made, as a clause; None if all is.
 
     A judge's name that now stands for another model or another server, and answers that changed under their old
-    names, would make one set of judgments of two. Records of versions that kept no address are of any. With
-    `moved`, the judges are the same at other addresses.
+    names, would make one set of judgments of two. Records of versions that kept no address, or neither the
+    provider nor the tokens for thoughts, are of any. With `moved`, the judges are the same at other addresses.
     """
     asked = set(tasks) | {task.turned for task in tasks}
     for number, record in enumerate(records, 1):
@@ -84,6 +86,10 @@ def changed_since(
         if judge is not None and record.get("asked_with", "") != judge_digest(judge):
             other = f"{judge.sent} had other code or" if judge.is_function else "it was asked with other"
             return f"line {number} is of judge {task.judge!r} when {other} parameters"
+        now = {"provider": judge.form, "thinking": judge.reasoning_budget} if judge is not None else {}
+        for key in now if "provider" in record else ():
+            if record.get(key) != now[key]:
+                return f"line {number} is of judge {task.judge!r} with {key} {record.get(key)!r}, not {now[key]!r}"
         was = record.get("address")
         if judge is not None and was is not None and was != judge.address and not moved:
             return (
@@ -96,14 +102,23 @@ def changed_since(
     return None
 
 
-def missing(tasks: Iterable[Task], records: Iterable[Record], both_orders: bool, again: bool) -> list[Task]:
-    """The tasks that no record answers; where one order is enough, in either.
+def answered(records: Iterable[Record], again: str | None = None) -> set[Task]:
+    """The tasks that a record answers.
 
-    With `again`, a reply that could not be read is no answer.
+    With `again`, a reply that could not be read is no answer ("unreadable"), or one that refuses to judge
+    ("refused").
     """
-    done = {
-        task_of(record) for record in records if not (again and record.get("judge_preferred_model") == "unknown")
-    }
+
+    def counts(record: Record) -> bool:
+        outcome = "refused" if record.get("refusal") else "unreadable"
+        return record.get("judge_preferred_model") != "unknown" or again != outcome
+
+    return {task_of(record) for record in records if counts(record)}
+
+
+def missing(tasks: Iterable[Task], records: Iterable[Record], both_orders: bool, again: str | None) -> list[Task]:
+    """The tasks that no record answers; where one order is enough, in either."""
+    done = answered(records, again)
     return [task for task in tasks if task not in done and (both_orders or task.turned not in done)]
 
 

@@ -134,9 +134,14 @@ class Line(httpx.AsyncBaseTransport):
         return urlsplit(self.headers.get("location", "")).netloc or "another place"
 
     @property
+    def message(self) -> str:
+        """The server's own message."""
+        return _message(self.body)
+
+    @property
     def said(self) -> str:
-        """The server's own message, short."""
-        return shortened(_message(self.body))
+        """The same, short."""
+        return shortened(self.message)
 
 
 def shortened(text: str) -> str:

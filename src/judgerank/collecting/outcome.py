@@ -93,10 +93,14 @@ def happened(breakers: Mapping[str, Breaker]) -> Iterator[str]:
                 f"judge {name!r}: {breaker.empty} replies are empty, their tokens went into thoughts "
                 "(finish_reason length); give it more by params: {max_tokens: ...}, then --again unreadable"
             )
+        if breaker.refused:
+            yield f"judge {name!r}: {breaker.refused} replies refuse to judge (--again refused asks once more)"
+        if breaker.untold:
+            yield f"judge {name!r}: {breaker.untold} replies do not say what they used; each is counted at most"
         if breaker.unpriced:
             yield (
                 f"judge {name!r}: {breaker.unpriced} attempts ended without an answer and may have been charged; "
-                "each is counted as much as its other requests cost on average, or as nothing if there are none"
+                "each is counted at most"
             )
 
 

@@ -2,51 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any
 
-from judgerank.collecting.settings import Judge, Prompt
+from judgerank.collecting.rules import THOUGHTS, Rule, When, rule_for
+from judgerank.collecting.settings import LENGTHS, Judge, Prompt
 
 BESIDE = 5  # likely tokens whose log-probabilities are asked for
 TRANSLATED = ("temperature", "max_tokens")  # parameters that every provider has, each by its own name
 PLACE = ("model", "api_base")
-FORM = {
-    "type": "json_schema",
-    "json_schema": {
-        "name": "judgment",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {
-                "choice": {"type": "string", "enum": ["a", "b", "c"]},
-                "confidence": {"type": "number"},
-            },
-            "required": ["choice", "confidence"],
-            "additionalProperties": False,
-        },
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "choice": {"type": "string", "enum": ["a", "b", "c"]},
+        "confidence": {"type": "number"},
     },
+    "required": ["choice", "confidence"],
+    "additionalProperties": False,
 }
+# ways to ask for a reply of that form, in the order in which they are tried
+JSON_SCHEMA = (
+    "json_schema"  # OpenAI's; litellm writes it in every other provider's form, such as Ollama's `format`
+)
+FORM = {"type": JSON_SCHEMA, JSON_SCHEMA: {"name": "judgment", "strict": True, "schema": SCHEMA}}
+STRUCTURED: dict[str, dict[str, Any]] = {
+    JSON_SCHEMA: {"response_format": FORM},
+    "json_object": {"response_format": {"type": "json_object", "schema": SCHEMA}},  # llama.cpp's
+    "guided_json": {"response_format": None, "guided_json": SCHEMA},  # vLLM's, before it took OpenAI's
+}
+NOTHING: frozenset[str] = frozenset()
 
 
-def request(judge: Judge, prompt: Prompt, structured: bool) -> dict[str, Any]:
-    """What litellm is asked to send, but for the messages and the key."""
-    asked: dict[str, Any] = {"temperature": prompt.temperature, "max_tokens": judge.longest(prompt)}
-    for name in TRANSLATED:
-        if judge.params.get(name, asked[name]) is None:
-            del asked[name]
-    if "temperature" in asked:
-        asked["temperature"] = judge.params.get("temperature", prompt.temperature)
-    if judge.params.get("max_completion_tokens") is not None:
-        asked.pop("max_tokens", None)
+def rule_of(judge: Judge) -> Rule:
+    """What the judge's model takes."""
+    return rule_for(judge.form, judge.sent)
+
+
+def thinks(judge: Judge) -> bool:
+    """Whether the judge thinks before it replies."""
+    if judge.reasoning_effort is not None:
+        return THOUGHTS.get(judge.reasoning_effort, 1) > 0
+    return bool(judge.reasoning_budget) or rule_of(judge).thinks
+
+
+def thoughts(judge: Judge) -> int:
+    """Tokens that are left for thoughts beside those of the reply."""
+    if judge.reasoning_budget:
+        return judge.reasoning_budget
+    return THOUGHTS.get(judge.reasoning_effort or "default", THOUGHTS["max"]) if thinks(judge) else 0
+
+
+def longest(judge: Judge, prompt: Prompt) -> int:
+    """Tokens that a reply takes at most, thoughts among them; none from a function.
+
+    A length in the judge's parameters holds the thoughts, too, but for those of a budget.
+    """
+    if judge.is_function:
+        return 0
+    for name in LENGTHS:
+        if isinstance(judge.params.get(name), int):
+            return int(judge.params[name]) + (judge.reasoning_budget or 0)
+    return prompt.max_tokens + thoughts(judge)
+
+
+def is_bounded(judge: Judge) -> bool:
+    """Whether requests say how long a reply may be."""
+    given = [judge.params[name] for name in LENGTHS if name in judge.params]
+    return judge.is_function or "max_tokens" not in judge.params or any(each is not None for each in given)
+
+
+def request(judge: Judge, prompt: Prompt, refused: Set[str] = NOTHING) -> dict[str, Any]:
+    """What litellm is asked to send, but for the messages and the key.
+
+    Parameters
+    ----------
+    judge, prompt
+    refused : set of str
+        What the server has refused: parameters and ways to ask for a structured reply.
+    """
+    rule, asked = rule_of(judge), dict[str, Any]()
+    if "temperature" in judge.params:
+        asked["temperature"] = judge.params["temperature"]
+    elif _taken(rule.temperature, judge) and "temperature" not in refused:
+        asked["temperature"] = prompt.temperature
+    if judge.params.get("max_tokens", True) is not None and judge.params.get("max_completion_tokens") is None:
+        asked["max_completion_tokens" if "max_tokens" in refused else "max_tokens"] = longest(judge, prompt)
     if judge.reasoning_effort:
         asked["reasoning_effort"] = judge.reasoning_effort
     if judge.reasoning_budget:
         asked["thinking"] = {"type": "enabled", "budget_tokens": judge.reasoning_budget}
-    if structured:
-        asked["response_format"] = FORM
-    if judge.logprobs:
+    if structured_by(judge, refused) == JSON_SCHEMA:
+        asked |= STRUCTURED[JSON_SCHEMA]
+    if judge.logprobs and _taken(rule.logprobs, judge) and "logprobs" not in refused:
         asked |= {"logprobs": True, "top_logprobs": BESIDE}
-    return asked | {"model": judge.called, "api_base": judge.base_url}
+    known = {name: value for name, value in asked.items() if value is not None}
+    return known | {"model": judge.called, "api_base": judge.base_url}
+
+
+def _taken(when: When, judge: Judge) -> bool:
+    return when == "always" or (when == "not while thinking" and not thinks(judge))
+
+
+def structured_by(judge: Judge, refused: Set[str]) -> str:
+    """How a structured reply is asked for; empty if none is wanted, or each way was refused.
+
+    Only a server of OpenAI's form at an address of its own has other ways than the provider's.
+    """
+    ways = STRUCTURED if judge.base_url and judge.form not in ("anthropic", "gemini") else (JSON_SCHEMA,)
+    return next((way for way in ways if judge.structured and way not in refused), "")
 
 
 def unknown(asked: Iterable[str], translated: Iterable[str]) -> list[str]:
@@ -58,6 +121,8 @@ def unknown(asked: Iterable[str], translated: Iterable[str]) -> list[str]:
     return sorted(set(asked) - {*TRANSLATED, *PLACE, *translated})
 
 
-def wire_params(judge: Judge) -> dict[str, Any]:
+def wire_params(judge: Judge, refused: Set[str] = NOTHING) -> dict[str, Any]:
     """Parameters that go into the body as they are."""
-    return {name: value for name, value in judge.params.items() if name not in TRANSLATED}
+    way = structured_by(judge, refused)
+    own = {name: value for name, value in judge.params.items() if name not in TRANSLATED}
+    return (STRUCTURED[way] if way not in ("", JSON_SCHEMA) else {}) | own

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,18 +15,20 @@ from tqdm import tqdm
 from judgerank.collecting.addresses import addressed, where
 from judgerank.collecting.batches.asking import Batches
 from judgerank.collecting.batches.pending import Pending
-from judgerank.collecting.client import Client, list_prices
+from judgerank.collecting.client import Client
 from judgerank.collecting.collector import Collector, together
-from judgerank.collecting.costs import Budget, most, spent_before
-from judgerank.collecting.functions import function
+from judgerank.collecting.costs import Budget, at_most, is_priced, learned, spent_before
 from judgerank.collecting.identity import changed_since, digest
 from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.ledger import Ledger, Record, opened
+from judgerank.collecting.plan import Plan
+from judgerank.collecting.preview import preview
+from judgerank.collecting.prices import priced
 from judgerank.collecting.prompts import for_criterion, messages, require_references
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.study import Study
-from judgerank.collecting.tasks import Task, plan, read_questions
+from judgerank.collecting.tasks import Task, read_questions
 from judgerank.collecting.telling import show, tell, tell_goal, tell_pilot
 from judgerank.collecting.until import ask_until
 from judgerank.data.errors import ConfigError, EndpointError
@@ -68,13 +71,15 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool) -> None:
     require_references(settings.prompt, questions)
     judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
     both = settings.order == "both"
-    tasks = plan(questions, judges, settings.comparisons, settings.repeats, both, settings.seed)
+    plan = Plan(questions, judges, settings.repeats, both, settings.seed)
+    tasks = plan.first(settings.comparisons)
     log.info("%d questions, %d models, %d requests in all", len(questions.text), len(questions.models), len(tasks))
-    studies = [Study(one, judges, questions, tasks) for one in by_criterion(settings)]
+    studies = [Study(one, judges, questions, plan, tasks) for one in by_criterion(settings)]
     require_goal(studies[0])
     if dry_run:
         for study in studies:
             show(study, tasks, None)
+            preview(study, tasks)
         return
     record = {"settings": settings.model_dump(mode="json"), "versions": versions(VERSIONED)}
     record |= {"addresses": where(judges)}
@@ -93,8 +98,8 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool) -> None:
         budget = Budget(settings.budget)
         for study, ledger, pending in files:
             refuse_another_study(study, ledger, pending)
-            budget.spent += spent_before(ledger.records, judges, study.settings.prompt)
-            budget.parked += set_aside(study, pending)
+            budget.spent += spent_before(ledger.records, judges)
+            budget.parked += sum(set_aside(study, ledger, pending).values())
         stopped: dict[str, str] = {}
         for (study, ledger, pending), path in zip(files, records, strict=True):
             stopped |= ask(study, ledger, pending, budget, pilot_only)
@@ -122,26 +127,6 @@ def require_goal(study: Study) -> None:
             f"judge {by_batch[0]!r} is asked by batch, and collecting until something is known looks at answers "
             "before it asks on: it takes judges that answer live (batch: false)"
         )
-
-
-def priced(settings: Collection) -> dict[str, Judge]:
-    """The judges with their addresses, keys' names and prices: their own, else, at no address, litellm's.
-
-    Raises
-    ------
-    ConfigError
-        If there is a budget and a judge without prices, or no function that a judge names.
-    """
-    judges = settings.panel.by_name
-    for name, judge in judges.items():
-        if judge.is_function:
-            function(judge.sent)  # refused before anything is asked, if it is not there
-            continue
-        if judge.base_url is None and judge.prompt_price is None and judge.completion_price is None:
-            judges[name] = judge.model_copy(update=list_prices(judge))
-        if settings.budget is not None and not sum(judges[name].prices):
-            raise ConfigError(f"a budget needs prices, and judge {name!r} has none")
-    return judges
 
 
 def by_criterion(settings: Collection) -> list[Collection]:
@@ -197,14 +182,16 @@ def refuse_another_study(study: Study, ledger: Ledger, pending: Pending) -> None
             raise ConfigError(f"{name}: {changed} (--output FILE names another file)")
 
 
-def set_aside(study: Study, pending: Pending) -> float:
-    """What the batches on their way may cost."""
-    prompt, questions = study.settings.prompt, study.questions
-    return sum(
-        most(study.judges[task.judge], prompt, messages(prompt, questions, task), batched=True)
+def set_aside(study: Study, ledger: Ledger, pending: Pending) -> dict[Task, float]:
+    """What each request in the batches on their way may cost."""
+    prompt, questions, judges = study.settings.prompt, study.questions, study.judges
+    bounds = learned(ledger.records, judges, questions, prompt)
+    return {
+        task: at_most(judges[task.judge], bounds.tokens(judges[task.judge], prompt, sent), batched=True)
         for task in pending.tasks
-        if task.judge in study.judges
-    )
+        if task.judge in judges and is_priced(judges[task.judge])
+        for sent in [messages(prompt, questions, task)]
+    }
 
 
 def ask(study: Study, ledger: Ledger, pending: Pending, budget: Budget, pilot_only: bool) -> dict[str, str]:
@@ -242,7 +229,8 @@ async def _ask(
     client = Client(on_servers, settings.prompt, settings.timeout)
     collector = Collector(settings, study.judges, client, ledger, study.questions, budget)
     told.append(collector)
-    first, rest = piloting(tasks, settings.pilot)
+    first, rest = piloting(tasks, settings.pilot, ledger.records)
+    aside = set_aside(study, ledger, pending)
     try:
         waited_for = sum(task.judge in study.judges for task in pending.tasks)
         with tqdm(total=len(tasks) + waited_for, desc="judgments") as progress:
@@ -256,9 +244,9 @@ async def _ask(
                 models = study.questions.models
                 found = await ask_until(collector, progress, study.goal, models, rest, records, settings.seed)
                 progress.clear()
-                tell_goal(found, settings.until or "")
+                tell_goal(found, settings.until or "", collector)
             elif not pilot_only:
-                batches = Batches(collector, pending, settings.poll, progress)
+                batches = Batches(collector, pending, settings.poll, progress, aside)
                 live, batched = (
                     [task for task in rest if study.judges[task.judge].batch == by] for by in (False, True)
                 )
@@ -267,12 +255,12 @@ async def _ask(
         await client.close()
 
 
-def piloting(tasks: Sequence[Task], size: int) -> tuple[list[Task], list[Task]]:
-    """The first requests to each judge, and the rest."""
-    asked: dict[str, int] = {}
+def piloting(tasks: Sequence[Task], size: int, records: Sequence[Record]) -> tuple[list[Task], list[Task]]:
+    """The first requests to each judge, less those it has answered already, and the rest."""
+    asked = Counter[str](record["judge_model"] for record in records)
     first: list[Task] = []
     rest: list[Task] = []
     for task in tasks:
-        asked[task.judge] = asked.get(task.judge, 0) + 1
+        asked[task.judge] += 1
         (first if asked[task.judge] <= size else rest).append(task)
     return first, rest

@@ -19,6 +19,12 @@ Name = Annotated[str, Field(min_length=1)]
 Price = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 Pace = Annotated[float, Field(gt=0)]
+# providers whose own form takes more than a key, and how to ask them in OpenAI's
+ELSEWHERE = {
+    "azure": "base_url: https://RESOURCE.openai.azure.com/openai/v1, model: DEPLOYMENT",
+    "vertex_ai": "base_url: https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/endpoints/"
+    "openapi, model: google/MODEL, and an access token as the key",
+}
 LENGTHS = ("max_completion_tokens", "max_tokens")  # parameters that say how long a reply may be
 
 
@@ -74,13 +80,15 @@ class Judge(Settings):
     reasoning_budget : int, optional
         Tokens that it may think, on top of those of the reply.
     structured : bool
-        Ask for a reply in the form of JSON; one who refuses is asked without.
+        Ask for a reply in the form of JSON; one who refuses is asked in other ways, then without.
     logprobs : bool
         Keep the log-probabilities of the letters.
     requests_per_minute, concurrent : optional
         At most, for this judge.
     prompt_price, completion_price : float, optional
         For a million tokens; without them, and without an address, litellm's list is taken.
+    cached_price, cache_write_price : float, optional
+        For those of the prompt that the provider reads from its cache or puts into it; as others by default.
     batch : bool
         Ask all but the pilot by the provider's batch interface.
     batch_discount : float
@@ -103,6 +111,8 @@ class Judge(Settings):
     concurrent: Count | None = None
     prompt_price: Price | None = None
     completion_price: Price | None = None
+    cached_price: Price | None = None
+    cache_write_price: Price | None = None
     batch: bool = False
     batch_discount: Annotated[float, Field(ge=0, le=1)] = 0.5
     batch_size: Count | None = None
@@ -145,23 +155,10 @@ class Judge(Settings):
         """The provider whose form its requests have."""
         return self.called.partition("/")[0]
 
-    def longest(self, prompt: Prompt) -> int:
-        """Tokens that a reply takes at most, thoughts among them; none from a function."""
-        if self.is_function:
-            return 0
-        given = (self.params.get(name) for name in LENGTHS)
-        said = next((length for length in given if isinstance(length, int)), prompt.max_tokens)
-        return said + (self.reasoning_budget or 0)
-
     @property
     def batch_share(self) -> float:
         """What a request costs in a batch, of what it costs live."""
         return 1.0 - self.batch_discount
-
-    @property
-    def prices(self) -> tuple[float, float]:
-        """For a million tokens of the prompt and of the completion."""
-        return self.prompt_price or 0.0, self.completion_price or 0.0
 
     _plain = field_validator("base_url")(require_plain)
     _public = field_validator("params")(require_no_key)
@@ -170,6 +167,8 @@ class Judge(Settings):
     def _batched(self) -> Self:
         if self.is_function:
             require_function(self.sent, bool(self.base_url or self.api_key_env or self.batch))
+        elif self.form in ELSEWHERE:
+            raise ValueError(f"judge {self.judge!r}: {self.form} is asked at an address: {ELSEWHERE[self.form]}")
         elif self.batch and self.form not in FORMS:
             raise ValueError(
                 f"judge {self.judge!r} cannot be asked by batch: the batch interfaces known here are those of "
@@ -238,15 +237,15 @@ class Collection(Settings):
     output : Path
         File of judgments, appended to.
     comparisons : int, optional
-        How many (question, pair, judge) are drawn at random; all by default.
+        How many (question, pair, judge) of a fixed random order are asked, its first; all by default.
     repeats : int
         How often every judge is asked the same.
     order : {"random", "both"}
         In which order two answers are shown.
-    again : {"unreadable"}, optional
-        Ask once more where a reply could not be read.
+    again : {"unreadable", "refused"}, optional
+        Ask once more where a reply could not be read, or where the judge refused to judge.
     pilot : int
-        Requests to each judge before the rest.
+        Requests to each judge before the rest; those that a judge has answered already count.
     until : str, optional
         A goal, as `adaptive.goals` reads it: what is asked after the pilot is chosen by rounds.
     budget : float, optional
@@ -256,7 +255,9 @@ class Collection(Settings):
     requests_per_minute : float, optional
         Of all judges; no limit by default.
     attempts : int
-        For one judgment, where another may help.
+        For one judgment, where another may help and the fault is not the server's as a whole.
+    patience : float
+        Seconds without any answer after which a judge is given up.
     first_wait, timeout : float
         Seconds before a second attempt, twice as long before each further one; seconds that a reply may take.
     poll : float
@@ -277,13 +278,14 @@ class Collection(Settings):
     repeats: Count = 1
     order: Literal["random", "both"] = "random"
     seed: Annotated[int, Field(ge=0)] = 2026
-    again: Literal["unreadable"] | None = None
+    again: Literal["unreadable", "refused"] | None = None
     pilot: Annotated[int, Field(ge=0)] = 8
     until: Name | None = None
     budget: Annotated[float, Field(gt=0)] | None = None
     max_concurrent: Count = 8
     requests_per_minute: Pace | None = None
     attempts: Count = 6
+    patience: Annotated[float, Field(gt=0)] = 1800.0
     first_wait: Annotated[float, Field(gt=0)] = 1.0
     timeout: Annotated[float, Field(gt=0)] = 120.0
     poll: Annotated[float, Field(gt=0)] = 60.0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from judgerank.adaptive.goals import Goal, read_goal
-from judgerank.collecting.identity import missing
+from judgerank.collecting.identity import answered, missing
 from judgerank.collecting.ledger import Record
+from judgerank.collecting.plan import Plan
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.tasks import Questions, Task
 
@@ -19,7 +21,8 @@ class Study:
     settings: Collection
     judges: Mapping[str, Judge]
     questions: Questions
-    tasks: Sequence[Task]
+    plan: Plan
+    tasks: Sequence[Task]  # wanted in a file without any answers
 
     @property
     def goal(self) -> Goal | None:
@@ -27,7 +30,38 @@ class Study:
         until = self.settings.until
         return None if until is None else read_goal(until, len(self.questions.models))
 
-    def missing(self, records: Iterable[Record]) -> list[Task]:
-        """The requests that no record answers yet."""
-        both, again = self.settings.order == "both", self.settings.again is not None
-        return missing(self.tasks, records, both, again)
+    def missing(self, records: Sequence[Record]) -> list[Task]:
+        """The requests that are wanted and that no record answers yet.
+
+        Of each judge as many are wanted as the first comparisons of the plan have. Answers to others count, too:
+        earlier versions drew others, and so did other numbers of judges.
+        """
+        size = self.settings.comparisons
+        if size is None:
+            return self._unanswered(self.tasks, records)
+        wanted = Counter(task.judge for task in self.tasks)
+        longer = self.plan.first(min(len(self.plan), (max(wanted.values()) + len(records)) * len(self.judges)))
+        room = wanted - self._answered(records)
+        found = []
+        for task in self._unanswered(longer, records):
+            if room[task.judge] > 0:
+                room[task.judge] -= 1
+                found.append(task)
+        return found
+
+    def _unanswered(self, tasks: Sequence[Task], records: Iterable[Record]) -> list[Task]:
+        return missing(tasks, records, self._both, self.settings.again)
+
+    def _answered(self, records: Iterable[Record]) -> Counter[str]:
+        """How many requests of the whole plan are answered by each judge."""
+        answers, repeats = self.questions.answers, self.settings.repeats
+        found = {
+            task if self._both else min(task, task.turned)
+            for task in answered(records, self.settings.again)
+            if {task.first, task.second} <= answers.get(task.question_id, {}).keys() and task.repeat < repeats
+        }
+        return Counter(task.judge for task in found)
+
+    @property
+    def _both(self) -> bool:
+        return self.settings.order == "both"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
-from judgerank.model.simulate import generator
 from judgerank.reading.forms import READERS, read_table
 from judgerank.reading.hub import load_rows
 
@@ -155,57 +153,3 @@ def _text(number: int, row: Mapping[str, Any], key: str) -> Text:
 
 def _is_missing(value: object) -> bool:
     return value is None or value == "" or (isinstance(value, float) and np.isnan(value))
-
-
-def plan(
-    questions: Questions, judges: Iterable[str], size: int | None, repeats: int, both_orders: bool, seed: int
-) -> list[Task]:
-    """Every request, in a random order, so that a run that stops early has asked a random part.
-
-    Parameters
-    ----------
-    questions : Questions
-    judges : iterable of str
-    size : int, optional
-        Comparisons (question, pair, judge, repeat) to draw from all, without replacement; all by default.
-    repeats : int
-        How often every judge is asked the same.
-    both_orders : bool
-        Whether each is asked in both orders; else in one, at random.
-    seed : int
-        With the names it determines what is drawn and in which order it is shown.
-
-    Raises
-    ------
-    ConfigError
-        If there are fewer comparisons than asked for, or no judges.
-    """
-    judges = sorted(judges)
-    if not judges or repeats < 1:
-        raise ConfigError("there must be a judge to ask, at least once")
-    ids = sorted(questions.answers)
-    models = [sorted(questions.answers[name]) for name in ids]
-    pairs = np.array([len(names) * (len(names) - 1) // 2 for names in models])
-    total = int(pairs.sum()) * len(judges) * repeats
-    if size is not None and not 1 <= size <= total:
-        raise ConfigError(f"{size} comparisons cannot be drawn from {total}")
-    rng = generator(seed, "collect")
-    chosen = rng.permutation(total) if size is None else rng.choice(total, size, replace=False)
-    where, within = np.divmod(chosen, len(judges) * repeats)
-    question = np.searchsorted(pairs.cumsum(), where, side="right")
-    place = where - (pairs.cumsum() - pairs)[question]
-    tasks = []
-    for q, p, which in zip(question.tolist(), place.tolist(), within.tolist(), strict=True):
-        first, second = np.triu_indices(len(models[q]), 1)
-        task = Task(ids[q], models[q][first[p]], models[q][second[p]], judges[which // repeats], which % repeats)
-        if both_orders:
-            tasks += [task, task.turned]
-        else:
-            tasks.append(task.turned if _coin(seed, task) else task)
-    return tasks
-
-
-def _coin(seed: int, task: Task) -> bool:
-    """A fair coin keyed by what is asked, whatever else is."""
-    names = [str(seed), task.question_id, task.first, task.second, task.judge, str(task.repeat)]
-    return bool(hashlib.sha256("\0".join(names).encode()).digest()[0] & 1)

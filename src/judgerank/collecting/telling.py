@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 from judgerank.adaptive.rounds import Collected
 from judgerank.collecting.addresses import where
 from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.collector import Collector
-from judgerank.collecting.costs import estimated, expected_seconds
+from judgerank.collecting.costs import estimated, expected_seconds, is_priced
 from judgerank.collecting.identity import substituted
 from judgerank.collecting.ledger import Ledger, Record
 from judgerank.collecting.outcome import biased, duration, happened, money, piloted, several, unfetched
+from judgerank.collecting.refusals import told as refused
+from judgerank.collecting.settings import Judge
 from judgerank.collecting.study import Study
 from judgerank.collecting.tasks import Task
 
@@ -26,12 +29,27 @@ def show(study: Study, tasks: Sequence[Task], ledger: Ledger | None) -> None:
     tell_addresses(study, records)
     table = estimated(tasks, study.judges, study.questions, settings.prompt, records, settings.pilot)
     log.info("%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
-    log.info("at most %d requests, estimated cost at most %s", len(tasks), money(table["at_most"].sum(), currency))
+    total, unknown = table["at_most"].sum(), unpriced(study.judges, table.loc[table["requests"] > 0, "judge"])
+    log.info("at most %d requests, estimated cost at most %s", len(tasks), with_unknown(total, currency, unknown))
+    if study.goal is not None:
+        log.info("that is for all of them; most goals are reached after a part")
     if records and tasks:
         asked = table.loc[table["requests"] > 0, "expected"]
         expected = money(float(asked.sum(skipna=False)), currency)
         took = expected_time(tasks, records, study)
         log.info("as the replies so far: expected cost %s, expected time %s", expected, took)
+
+
+def unpriced(judges: Mapping[str, Judge], names: Iterable[str]) -> list[str]:
+    """Those of the judges whose prices are not known."""
+    return sorted(name for name in set(names) if not is_priced(judges[name]))
+
+
+def with_unknown(known: float, currency: str, unknown: Sequence[str]) -> str:
+    """An amount, and whose costs are not in it."""
+    known = 0.0 if math.isnan(known) else known
+    beside = f", and an unknown amount for judges without a price: {several(unknown)}" if unknown else ""
+    return f"{money(known, currency)}{beside}"
 
 
 def tell_addresses(study: Study, records: Sequence[Record]) -> None:
@@ -68,6 +86,8 @@ def tell_pilot(study: Study, collector: Collector, rest: Sequence[Task]) -> None
         for sentence in biased(table):
             log.warning("warning: %s", sentence)
     for name, breaker in collector.breakers.items():
+        for sentence in refused(name, collector.client.refused[name]):
+            log.warning("warning: %s", sentence)
         if breaker.why is not None:
             log.warning("warning: judge %r is asked no more: %s", name, breaker.why)
     going = [task for task in rest if collector.breakers[task.judge].why is None]
@@ -87,14 +107,20 @@ def expected_time(tasks: Sequence[Task], records: Sequence[Record], study: Study
     return ", ".join(said)
 
 
-def tell_goal(found: Collected, until: str) -> None:
-    """Whether the goal was reached, and by which models."""
+def tell_goal(found: Collected, until: str, collector: Collector) -> None:
+    """Whether the goal was reached, and by which models, or why not."""
     order = found.result.scores.sort_values(ascending=False).index
     last = found.looks.iloc[-1]
     if found.reached:
         log.info("reached after %d looks: %s; the order is %s", last["look"], until, ", ".join(order))
     else:
-        log.info("not reached, and nothing is left that can be asked: %s", until)
+        why = "every request has been asked"
+        if collector.short_of_money:
+            why = "the budget is spent"
+        elif any(breaker.why for breaker in collector.breakers.values()):
+            why = "what is left is for judges that were stopped"
+        still = "" if math.isnan(last["open"]) else f" ({last['open']:.0f} claims open)"
+        log.info("not reached: %s%s; %s", until, still, why)
     if last["questions"] < last["comparisons"] and not last["by_question"]:
         log.warning(
             "warning: there are %d questions, too few to allow for what judges of one question have in common: "
@@ -113,7 +139,14 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
         log.info("%s", sentence)
     limit = f" of {money(budget.limit, currency)}" if budget.limit is not None else ""
     aside = f", {money(budget.set_aside, currency)} set aside for batches" if pending.requests else ""
-    log.info("spent %s%s%s", money(budget.spent, currency), limit, aside)
+    for name in collector.judges:
+        for sentence in refused(name, collector.client.refused[name]):
+            log.info("%s", sentence)
+    for name in collector.raised:
+        log.info("judge %r uses more tokens than were counted on; what it may cost was raised to that", name)
+    asked = {record["judge_model"] for record in collector.written}
+    spent = with_unknown(budget.spent, currency, unpriced(collector.judges, asked))
+    log.info("spent %s%s%s", spent, limit, aside)
     for sentence in unfetched(pending, collector.judges):
         log.info("%s", sentence)
     for sentence in substituted([*collector.ledger.records, *collector.written]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from judgerank.adaptive.rounds import Collected, collect_until
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import typical_costs
 from judgerank.collecting.ledger import Record, task_of
+from judgerank.collecting.outlook import outlook, told
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.tasks import Task
 from judgerank.data.arrays import FloatArray, IntArray
@@ -147,13 +149,22 @@ async def ask_until(
     costs = relative_costs(records, {name: collector.judges[name] for name in judges})
     oracle = Judges(collector, progress, models, judges, costs, tasks, records)
 
+    looks = itertools.count(1)
+
     def watch(result: Fit, order: Order | None) -> dict[str, float]:
         leading = result.scores.sort_values(ascending=False).index[:3]
+        count = float(result.comparisons.count.sum())
+        found = outlook(order, goal, next(looks), count)
+        typical = typical_costs([*records, *collector.written], collector.judges)
+        each = float(np.mean(list(typical.values()))) if typical else 0.0
+        far = told(found, count, float(oracle.left.sum()), each, collector.currency)
+        progress.clear()
         log.info(
-            "look: %d judgments, spent %.4f %s, leading: %s",
-            result.comparisons.count.sum(),
+            "look: %d judgments, spent %.4f %s; %s; leading: %s",
+            count,
             collector.budget.spent,
             collector.currency,
+            far,
             ", ".join(leading),
         )
         return {}
@@ -169,8 +180,10 @@ async def ask_until(
 
 
 def relative_costs(records: Iterable[Record], judges: Mapping[str, Judge]) -> FloatArray:
-    """What a judgment by each costs, shape (K,); alike where nothing has a price."""
+    """What a judgment by each costs, shape (K,); alike where one is not known."""
     typical = typical_costs(records, judges)
-    costs = np.array([typical.get(name, 0.0) for name in judges])
+    costs = np.array([typical.get(name, np.nan) for name in judges])
+    if np.isnan(costs).any():
+        return np.ones(len(costs))
     top = costs.max()
     return np.maximum(costs, LEAST_COST * top) if top > 0 else np.ones(len(costs))

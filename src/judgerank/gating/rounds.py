@@ -14,7 +14,8 @@ import pandas as pd
 
 from judgerank.collecting.costs import spent_before
 from judgerank.collecting.ledger import Ledger
-from judgerank.collecting.run import collect, priced
+from judgerank.collecting.prices import priced
+from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection, Panel
 from judgerank.data.errors import EndpointError
 from judgerank.gating.answers import NEW, OLD, Pair
@@ -126,7 +127,7 @@ def spent(asked: Asked) -> float:
     if not asked.output.exists():
         return 0.0
     settings = settings_of(asked, Path("questions.jsonl"), None)
-    return spent_before(Ledger(asked.output).records, priced(settings), settings.prompt)
+    return spent_before(Ledger(asked.output).records, priced(settings))
 
 
 def looked_at(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None, cost: float) -> Gate:

@@ -93,6 +93,7 @@ def _collected(folder: Path, judges: list[dict], allowed: bool) -> str:
         "order": "both",
         "attempts": 2,
         "first_wait": 0.01,
+        "patience": 0.5,
         "timeout": 5.0,
         "pilot": 2,
         "allow_env_url": allowed,

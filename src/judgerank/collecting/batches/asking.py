@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from tqdm import tqdm
 
 from judgerank.collecting.batches.pending import Pending, Submission, custom_id, new_name
 from judgerank.collecting.batches.providers import FORMS, Form, Result
 from judgerank.collecting.batches.server import Server
-from judgerank.collecting.client import AttemptFailed, Refused
+from judgerank.collecting.batches.trying import retrying
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import BudgetSpent
+from judgerank.collecting.faults import AttemptFailed, Refused
 from judgerank.collecting.ledger import task_of
 from judgerank.collecting.line import shortened
 from judgerank.collecting.outcome import money
@@ -21,14 +23,21 @@ from judgerank.collecting.tasks import Task
 
 log = logging.getLogger("judgerank")
 SEPARATOR = 2  # bytes between two requests of a batch
+NO_RESULT = "no result"  # of a request that the provider may have answered and charged for
 
 
 class Batches:
-    """The batches of one run, after those on their way from earlier runs."""
+    """The batches of one run, after those on their way from earlier runs.
 
-    def __init__(self, collector: Collector, pending: Pending, poll: float, progress: tqdm):
+    `aside` is what is set aside for each request of these.
+    """
+
+    def __init__(
+        self, collector: Collector, pending: Pending, poll: float, progress: tqdm, aside: Mapping[Task, float]
+    ):
         self._collector, self._pending, self._poll, self._progress = collector, pending, poll, progress
         self._judges, self._client, self._budget = collector.judges, collector.client, collector.budget
+        self._aside = dict(aside)  # what a request may cost changes with what others are told to have cost
         self._kept = {(record.get("batch"), task_of(record)) for record in collector.ledger.records}
 
     async def run(self, tasks: Sequence[Task]) -> None:
@@ -72,7 +81,8 @@ class Batches:
         judge, collector = self._judges[task.judge], self._collector
         live = await self._client.prepared(judge, collector.messages(task))
         failure = collector.breakers[task.judge].failure
-        return Server(self._client, judge, form, live, collector.retrying, failure, self._poll)
+        again = partial(retrying, collector.attempts, collector.first_wait, collector.patience)
+        return Server(self._client, judge, form, live, again, failure, self._poll)
 
     async def _begin(self, form: Form, queue: deque[Task]) -> tuple[Submission, list[bytes]]:
         """The next batch: as many requests as it may have, and as there is money for.
@@ -118,8 +128,11 @@ class Batches:
                 self._collector.breakers[which.judge].failure("result of no request", "")
             else:
                 found[each.custom_id] = each
+        untold = (
+            sum(each.answer is not None and each.answer.is_success for each in found.values()) < batch.succeeded
+        )
         for name, task in wanted.items():
-            missing = Result(name, None, f"batch {batch.status}", batch.said)
+            missing = Result(name, None, NO_RESULT if untold else f"batch {batch.status}", batch.said)
             await self._keep(which, task, found.get(name, missing))
             self._collector.show(self._progress)
         self._pending.drop(which)
@@ -153,7 +166,9 @@ class Batches:
             return
         try:
             if result.answer is None:
-                await self._give_back([task])
+                charged = self._most(task) if result.kind == NO_RESULT else 0.0
+                await self._budget.settle(self._most(task), charged)
+                collector.breakers[task.judge].unpriced += charged > 0
                 kind, said = (shortened(text) for text in (result.kind, result.said))
                 collector.breakers[task.judge].failure(kind, said)
                 raise Refused(kind, said)
@@ -163,7 +178,9 @@ class Batches:
             collector.give_up(task.judge, error)
 
     def _most(self, task: Task) -> float:
-        return self._collector.most(task, batched=True)
+        if task not in self._aside:
+            self._aside[task] = self._collector.most(task, batched=True)
+        return self._aside[task]
 
     async def _give_back(self, tasks: Iterable[Task]) -> None:
         """Money that was set aside and is not spent."""

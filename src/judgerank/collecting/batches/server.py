@@ -18,12 +18,14 @@ import tenacity
 
 from judgerank.collecting.batches.pending import Submission, custom_id
 from judgerank.collecting.batches.providers import Batch, Call, Form, Result
-from judgerank.collecting.client import AttemptFailed, Client, Refused
+from judgerank.collecting.client import Client
+from judgerank.collecting.faults import AttemptFailed, Refused
 from judgerank.collecting.line import LARGEST_BODY
 from judgerank.collecting.settings import Judge
 
 LARGEST_RESULT = 1 << 20  # bytes of one request's result, on average
 REQUESTS_IN_TIME = 1000  # that may take as long as one live reply to send or to read
+FEWER = "fewer results"  # than the batch says
 MOST_PAGES = 1000  # of a list of batches
 CLOCKS = 3600.0  # seconds that two clocks may differ by
 OF_THE_CONTENT = ("content-length", "content-type", "transfer-encoding")  # headers of one request alone
@@ -110,21 +112,29 @@ class Server:
     async def results(self, batch: Batch, count: int) -> list[Result]:
         """All results of a batch that has ended, of at most so many requests.
 
+        Those that are still fewer than the batch says after a few attempts are all that there are.
+
         Raises
         ------
         AttemptFailed
-            If they are cut off, or fewer than the batch says.
+            If they are cut off.
         """
+        found: list[Result] = []
 
         async def once() -> list[Result]:
-            found: list[Result] = []
+            found.clear()
             for address in batch.results:
-                found += await self._once("GET", address, count=count, read=self._results)
+                found.extend(await self._once("GET", address, count=count, read=self._results))
             if sum(each.answer is not None and each.answer.is_success for each in found) < batch.succeeded:
-                raise self._fault("torn results", f"there are fewer than {batch.succeeded}")
+                raise self._fault(FEWER, f"there are fewer than {batch.succeeded}")
             return found
 
-        return await self._retrying()(once)
+        try:
+            return await self._retrying()(once)
+        except AttemptFailed as error:
+            if error.kind != FEWER:
+                raise
+            return found
 
     async def _find(self, which: Submission, call: Call) -> str | None:
         """The provider's name for a batch that may have been submitted; None if it was not."""

@@ -1,0 +1,123 @@
+"""The order in which comparisons are asked: fixed by their names, so that more of them begin with the same."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from judgerank.collecting.tasks import Questions, Task
+from judgerank.data.errors import ConfigError
+
+Hashes = npt.NDArray[np.uint64]
+
+
+class Plan:
+    """Every request in a random order that is fixed by a hash of what is asked.
+
+    Each judge has an order of its own over all comparisons (question, pair, repeat), and the judges take turns. So
+    the first N are a random part of all, the first M > N begin with them, and a judge more or less, or another
+    question, leaves the order of the others as it is.
+
+    Parameters
+    ----------
+    questions : Questions
+    judges : iterable of str
+    repeats : int
+        How often every judge is asked the same.
+    both_orders : bool
+        Whether each is asked in both orders, one after the other; else in one, at random.
+    seed : int
+        With the names it determines the order, and which answer is shown first.
+
+    Raises
+    ------
+    ConfigError
+        If there is nobody to ask.
+    """
+
+    def __init__(self, questions: Questions, judges: Iterable[str], repeats: int, both_orders: bool, seed: int):
+        self._judges = sorted(judges)
+        if not self._judges or repeats < 1:
+            raise ConfigError("there must be a judge to ask, at least once")
+        self._repeats, self._both, self._seed = repeats, both_orders, seed
+        self._ids = sorted(questions.answers)
+        self._models = [sorted(questions.answers[name]) for name in self._ids]
+        self._pairs = np.array([len(names) * (len(names) - 1) // 2 for names in self._models])
+        self._order = self._ordered()
+
+    def __len__(self) -> int:
+        """How many comparisons there are."""
+        return len(self._order)
+
+    def first(self, size: int | None = None) -> list[Task]:
+        """The requests of the first comparisons, or of all.
+
+        Raises
+        ------
+        ConfigError
+            If there are fewer.
+        """
+        if size is not None and not 1 <= size <= len(self):
+            raise ConfigError(f"{size} comparisons cannot be drawn from {len(self)}")
+        tasks: list[Task] = []
+        pairs = {len(names): list(combinations(range(len(names)), 2)) for names in self._models}
+        each = len(self._judges) * self._repeats
+        chosen = self._order[:size]
+        places = np.searchsorted(self._pairs.cumsum(), chosen // each, side="right")
+        within = chosen // each - (self._pairs.cumsum() - self._pairs)[places]
+        for q, p, which in zip(places.tolist(), within.tolist(), (chosen % each).tolist(), strict=True):
+            judge, repeat = divmod(which, self._repeats)
+            first, second = pairs[len(self._models[q])][p]
+            task = Task(self._ids[q], self._models[q][first], self._models[q][second], self._judges[judge], repeat)
+            if self._both:
+                tasks += [task, task.turned]
+            else:
+                tasks.append(task.turned if _coin(self._seed, task) else task)
+        return tasks
+
+    def _ordered(self) -> npt.NDArray[np.int64]:
+        """Numbers of all comparisons (question, pair, judge, repeat), in order."""
+        keys = np.array([_hash("collect", self._seed, name) for name in self._ids], np.uint64)
+        of_pairs = np.concatenate(
+            [_hashes_of_pairs(key, names) for key, names in zip(_mixed(keys), self._models, strict=True)]
+        )
+        others = [_hash("judge", name, repeat) for name in self._judges for repeat in range(self._repeats)]
+        both: Hashes = np.bitwise_xor.outer(of_pairs, np.array(others, np.uint64))
+        own = _mixed(both)
+        by_judge = own.reshape(len(of_pairs), len(self._judges), self._repeats).transpose(1, 0, 2)
+        flat = by_judge.reshape(len(self._judges), -1)
+        ranks = np.argsort(np.argsort(flat, axis=1, kind="stable"), axis=1)
+        rank = ranks.reshape(len(self._judges), len(of_pairs), self._repeats).transpose(1, 0, 2)
+        order: npt.NDArray[np.int64] = np.lexsort((own.ravel(), rank.ravel()))
+        return order
+
+
+def _hashes_of_pairs(key: np.uint64, models: list[str]) -> Hashes:
+    """Of every two models and a question, which the key stands for."""
+    hashes = np.array([_hash("model", name) for name in models], np.uint64)
+    first, second = np.triu_indices(len(models), 1)
+    return _mixed(_mixed(hashes[first] ^ key) ^ hashes[second])
+
+
+def _hash(*names: object) -> int:
+    """64 bits of names."""
+    return int.from_bytes(hashlib.blake2b("\0".join(map(str, names)).encode(), digest_size=8).digest(), "little")
+
+
+def _mixed(bits: Hashes) -> Hashes:
+    """Bits that depend on all bits before (the finaliser of splitmix64, Steele, Lea and Flood, 2014)."""
+    with np.errstate(over="ignore"):
+        bits = bits + np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return bits ^ (bits >> np.uint64(31))
+
+
+def _coin(seed: int, task: Task) -> bool:
+    """A fair coin keyed by what is asked, whatever else is."""
+    names = [str(seed), task.question_id, task.first, task.second, task.judge, str(task.repeat)]
+    return bool(hashlib.sha256("\0".join(names).encode()).digest()[0] & 1)

@@ -1,0 +1,101 @@
+"""What families of models take in a request, by provider and by the model's name.
+
+The rules are those that providers document and enforce. A server that refuses more is believed, and asked without
+(`refusals`); this table saves those attempts, and states what no server says: whose thoughts use up the tokens of
+the reply.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+When = Literal["always", "not while thinking", "never"]
+
+# tokens left for thoughts, by the effort asked for; the cap of a reply has to hold both
+THOUGHTS = {
+    "none": 0,
+    "disable": 0,
+    "minimal": 1024,
+    "low": 2048,
+    "default": 8192,
+    "medium": 8192,
+    "high": 16384,
+    "xhigh": 32768,
+    "max": 32768,
+}
+LEAST_BUDGET = (
+    1024  # tokens of thoughts at Anthropic: https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What one family takes.
+
+    Attributes
+    ----------
+    family : str
+        What people call it.
+    provider, model : str
+        Patterns of litellm's name of the provider, and of the beginning of the model's own name.
+    temperature, logprobs : {"always", "not while thinking", "never"}
+        When the parameter is taken.
+    thinks : bool
+        Whether it thinks without being asked to.
+    least_budget : int
+        Tokens of thoughts, where it is told how many.
+    """
+
+    family: str
+    provider: str
+    model: str
+    temperature: When = "always"
+    logprobs: When = "always"
+    thinks: bool = False
+    least_budget: int = 1
+
+
+ANY = ".*"
+RULES = (
+    Rule("GPT-5 chat", ANY, r"gpt-5-chat"),
+    # think only if told to, and take sampling parameters only while they do not
+    Rule("GPT-5.1 to 5.4", ANY, r"gpt-5\.[1-4](?!.*(pro|codex|chat))", "not while thinking", "not while thinking"),
+    Rule("OpenAI's reasoning models", ANY, r"(gpt-[5-9]|o[1-9])(?![0-9])", "never", "never", thinks=True),
+    # since Opus 4.7, models decide themselves how much to think and take no sampling parameters
+    Rule(
+        "Claude from Opus 4.7 on",
+        ANY,
+        r"claude-(opus-4-([7-9]|\d\d(?!\d))|[a-z]+-([5-9]|\d\d(?!\d)))",
+        "never",
+        "never",
+        thinks=True,
+    ),
+    Rule("Claude", ANY, r"claude", "not while thinking", "never", least_budget=LEAST_BUDGET),
+    Rule("Anthropic's interface", "anthropic", ANY, "not while thinking", "never", least_budget=LEAST_BUDGET),
+    Rule("Gemini that thinks", ANY, r"gemini-(2\.5|[3-9]|flash-latest|pro-latest)", thinks=True),
+    Rule("DeepSeek's reasoning models", ANY, r"deepseek-(reasoner|r1)", logprobs="never", thinks=True),
+    Rule(
+        "open reasoning models",
+        ANY,
+        r"gpt-oss|qwq|qwen3.*thinking|kimi-k2-thinking|magistral|grok-[4-9]|glm-4\.[5-9]|minimax-m",
+        thinks=True,
+    ),
+)
+PLAIN = Rule("other models", ANY, ANY)
+
+
+def rule_for(provider: str, model: str) -> Rule:
+    """The first rule that fits.
+
+    Parameters
+    ----------
+    provider : str
+        By litellm's name.
+    model : str
+        As it is sent; folders before its own name do not matter (``openai/gpt-5-mini``).
+    """
+    own = model.rpartition("/")[2].lower()
+    fits = (rule for rule in RULES if re.fullmatch(rule.provider, provider) and re.match(rule.model, own))
+    return next(fits, PLAIN)
