@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from judgerank.ranking.panel import discrimination_intervals, reported_discriminations
 from numpy.testing import assert_allclose
 
 from judgerank import Comparisons, Fit, fit, load
@@ -15,6 +14,7 @@ from judgerank.fits.storing import kept_weights
 from judgerank.model.members import Parameters
 from judgerank.order.aims import best_known_scores
 from judgerank.order.scale import scale_at, scale_by, scale_of, weights_of
+from judgerank.ranking.studies.panel import discrimination_intervals, reported_discriminations
 
 SCORES = np.linspace(1.2, -1.2, 6)
 GAMMA = np.exp([0.6, 0.5, 0.2, -0.1, -1.2])

@@ -73,7 +73,9 @@ TAKEN = [
 
 
 @pytest.mark.parametrize(
-    ("given", "rule", "learnt"), TAKEN, ids=lambda part: getattr(part, "__name__", str(part)[:60])
+    ("given", "rule", "learnt"),
+    TAKEN,
+    ids=[f"{rule.__name__}-{given['model']}-{number}" for number, (given, rule, _) in enumerate(TAKEN)],
 )
 def test_every_kind_of_judge_is_answered_and_a_refusal_is_paid_for_once(given, rule, learnt):
     judge = Judge(judge="j", **given)
