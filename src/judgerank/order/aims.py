@@ -19,23 +19,44 @@ from judgerank.order.scale import scale_of
 RELATIVE, EXACT = 1e-13, 1e-20
 
 
+def best_known(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
+    """Derivatives of the scores in the free parameters, the best-known scale held, shape (N, D).
+
+    Parameters
+    ----------
+    scores : float array, shape (N,)
+    covariance : float array, shape (D, D)
+        Of (s, alpha, ...), scores and log-discriminations summing to zero.
+    n_judges : int
+        Size of the second block.
+    """
+    n = len(scores)
+    found = np.eye(n, len(covariance))
+    if n_judges < 2:
+        return found
+    basis, judges = zero_sum_basis(n_judges), slice(n, n + n_judges)
+    alpha = basis.T @ covariance[judges, judges] @ basis
+    # singular with fewer clusters than judges, or where judges answer as one: what is left there is rounding
+    most = max(float(np.abs(alpha).max()), np.finfo(float).tiny)
+    inverse = np.linalg.pinv(alpha, rcond=max(RELATIVE, EXACT / most), hermitian=True)
+    weights = -inverse @ (basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
+    found[:, judges] = np.outer(scores, basis @ weights)
+    return found
+
+
+def at_best_known(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
+    """Covariance of the scores with the best-known scale held, shape (N, N); parameters as of `best_known`."""
+    to_scores = best_known(scores, covariance, n_judges)
+    return to_scores @ covariance @ to_scores.T
+
+
 def best_known_scores(fitted: Uncertainty) -> FloatArray:
-    """Derivatives of the scores in the free parameters, the best-known scale held, in reported units; (N, D).
+    """`best_known` of a fit, in reported units.
 
     Raises
     ------
     NoIntervalError
         If the fit has no covariance.
     """
-    s, v, n_judges = fitted.scores.to_numpy(), fitted.covariance, fitted.n_free_discriminations
-    n = len(s)
-    found = np.eye(n, len(v))
-    if n_judges > 1:
-        basis, judges = zero_sum_basis(n_judges), slice(n, n + n_judges)
-        alpha = basis.T @ v[judges, judges] @ basis
-        # singular with fewer clusters than judges, or where judges answer as one: what is left there is rounding
-        most = max(float(np.abs(alpha).max()), np.finfo(float).tiny)
-        inverse = np.linalg.pinv(alpha, rcond=max(RELATIVE, EXACT / most), hermitian=True)
-        weights = -inverse @ (basis.T @ v[judges, :n] @ s) / (s @ s)
-        found[:, judges] = np.outer(s, basis @ weights)
+    found = best_known(fitted.scores.to_numpy(), fitted.covariance, fitted.n_free_discriminations)
     return scale_of(fitted).factor * found

@@ -34,7 +34,7 @@ from judgerank.engine.at import product, row_by_row
 from judgerank.fits.result import Fit
 from judgerank.model.block import Role
 from judgerank.model.needs import Need
-from judgerank.order.scale import Scale, scale_of
+from judgerank.order.aims import at_best_known
 from judgerank.planning.panels import Panel
 
 LATENT = np.pi**2 / 3  # variance of a logistic variable
@@ -166,22 +166,24 @@ def deviation(panel: Panel, plain: Fit, clustered: Fit, pairs: int, judges: int)
 
     Of the variance of all scores together, on the scale of the tests; zero where clustering adds nothing.
     """
-    of_fit = [_total(scale_of(plain), fitted.covariance) for fitted in (plain, clustered)]
+    k = plain.n_free_discriminations
+    of_fit = [_total(plain.scores.to_numpy(), fitted.covariance, k) for fitted in (plain, clustered)]
     wanted = of_fit[1] / of_fit[0] - 1.0
     if wanted <= 0 or pairs * judges == 1:
         return 0.0
     v = panel.covariance
-    alone = _total(panel.scale, v)
+    s, many = panel.at.scores, len(panel.judges)
+    alone = _total(s, v, many)
 
     def excess(sd: float) -> float:
         shared = shared_variance(panel, Questions(sd, pairs, judges))
-        return _total(panel.scale, v + v @ shared @ v) / alone - 1.0 - wanted
+        return _total(s, v + v @ shared @ v, many) / alone - 1.0 - wanted
 
     return float(brentq(excess, 0.0, WIDEST)) if excess(WIDEST) > 0 else WIDEST
 
 
-def _total(scale: Scale, covariance: FloatArray) -> float:
-    return float(np.trace(scale.covariance(covariance)))
+def _total(scores: FloatArray, covariance: FloatArray, n_judges: int) -> float:
+    return float(np.trace(at_best_known(scores, covariance, n_judges)))
 
 
 def drawn_in_questions(
