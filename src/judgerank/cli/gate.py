@@ -140,6 +140,10 @@ def gate(
     json_file: Annotated[Path | None, typer.Option(help="File for the verdict as JSON.")] = None,
     junit: Annotated[Path | None, typer.Option(help="File for the verdict as JUnit XML.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="File for the verdict as Markdown.")] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="HTML file for the verdict, with the answers and the judges' replies behind it."),
+    ] = None,
     force: ForceOption = False,
 ) -> None:
     """Decide whether a candidate may replace a baseline: ship, block, or how many more questions.
@@ -153,7 +157,7 @@ def gate(
     files, words = words_of(winner_values, files)
     paths = paths_of(files)
     outputs = Outputs(plain(paths), force)
-    for place in (json_file, junit, markdown):
+    for place in (json_file, junit, markdown, page):
         if place is not None:
             outputs.file(place)
     if panel is not None:
@@ -167,7 +171,7 @@ def gate(
             for name, one in sources.items()
         }
         found = decided(tables, rule, candidate_model, question_cost)
-    outputs.write(contents(found, json_file, junit, markdown))
+    outputs.write(contents(found, json_file, junit, markdown, page))
     say(as_json(found).rstrip() if json else text(found))
     tell_github(found)
     raise typer.Exit(found.exit_code)

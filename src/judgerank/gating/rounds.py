@@ -132,9 +132,10 @@ def spent(asked: Asked) -> float:
 
 def looked_at(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None, cost: float) -> Gate:
     """The verdict on these questions, from what is in the file."""
-    return decided(
+    found = decided(
         {ALL: table_of(pairs, asked)}, rule, candidate_model, cost / len(pairs) or None, asked.panel.currency
     )
+    return replace(found, texts={pair.question_id: pair for pair in pairs})
 
 
 def table_of(pairs: Sequence[Pair], asked: Asked) -> Judged:
