@@ -50,6 +50,7 @@ def test_the_exit_code_is_the_verdict(tmp_path, verdict):
     [
         (["none.csv"], "there is no file"),
         (["ship.csv", "--candidate", "other"], "no model 'other'"),
+        (["ship.csv", "--panel", "p.yaml", "--answers", "old", "new"], "leave out --answers"),
         (["ship.csv", "--margin", "0.7"], "out of range"),
         (["ship.csv", "--marign", "0.1"], "No such option"),
         (["ship.csv", "--markdown", "ship.csv"], "is read by this command"),
@@ -146,6 +147,31 @@ def test_the_page_has_the_verdict_and_every_judges_reply_the_clearest_losses_fir
     ]
     assert seen.questions[0][-1] == "reply to q2 of judge-0"
     assert {"reply to q39 of judge-0", "reply to q39 of judge-1"} < set(seen.questions[39])
+
+
+def test_the_page_shows_the_answers_of_two_files_as_text(tmp_path):
+    with_replies([1.0, 0.5] * 20).to_csv(tmp_path / "j.csv", index=False)
+    hostile = "<script>x</script>"
+    files = [tmp_path / "old.jsonl", tmp_path / "new.jsonl"]
+    for file in files:
+        rows = [
+            {"question_id": f"q{n}", "question": [f"Q{n}?", hostile], "answer": f"{file.stem} {n} {hostile}"}
+            for n in range(40)
+        ]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run(tmp_path / "j.csv", "--page", tmp_path / "gate.html", "--answers", *files)
+    html = (tmp_path / "gate.html").read_text()
+    assert html == gate(tmp_path / "j.csv", "old", "new", answers=tuple(files)).to_html()
+    shown = next(one for one in Parsed(html).questions if one[0] == "q7")
+    assert shown[2:8] == [
+        "Question",
+        f"Q7?\n\n{hostile}",
+        "Answer of old",
+        f"old 7 {hostile}",
+        "Answer of new",
+        f"new 7 {hostile}",
+    ]
+    assert run(tmp_path / "j.csv", "--answers", *files, "--page", files[0], "--force").exit_code == 3
 
 
 def test_a_gate_for_equivalence_that_blocks_what_is_better_shows_its_wins_first():

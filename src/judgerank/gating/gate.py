@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from judgerank.data.errors import ConfigError
+from judgerank.gating.answers import paired, texts_of
 from judgerank.gating.decision import Rule, evidence, holm, outcome
 from judgerank.gating.judged import Judged, judged
 from judgerank.gating.needed import more_needed
@@ -36,6 +38,7 @@ def gate(
     candidate_model: str | None = None,
     question_cost: float | None = None,
     currency: str = "USD",
+    answers: tuple[str | Path, str | Path] | None = None,
 ) -> Gate:
     """Decide whether a candidate may replace a baseline, from judgments of the two by a panel.
 
@@ -50,6 +53,9 @@ def gate(
         The model behind the candidate, such as ``gpt-5``, to find judges of its maker; its name by default.
     question_cost : float, optional
         What one more question costs, in the `currency`.
+    answers : pair of paths, optional
+        Files of the baseline's and the candidate's answers, to show on the page; JSON Lines with ``question_id``,
+        ``question`` and ``answer``.
 
     Raises
     ------
@@ -63,7 +69,8 @@ def gate(
     if not named:
         raise ConfigError("there are no criteria")
     tables = {name: judged(read_judgments(one), baseline, candidate) for name, one in named.items()}
-    return decided(tables, rule, candidate_model, question_cost, currency)
+    texts = texts_of(paired(*map(Path, answers))) if answers else {}
+    return replace(decided(tables, rule, candidate_model, question_cost, currency), texts=texts)
 
 
 def decided(
