@@ -66,6 +66,7 @@ WHEN_ASKED = {
     ("judgerank.cli.collect", "judgerank.collecting.settings"),
     ("judgerank.cli.gate", "judgerank.collecting.panel_files"),
     ("judgerank.cli.gate", "judgerank.gating.rounds"),
+    ("judgerank.gating.gate", "judgerank.gating.page"),
     ("judgerank.gating.plugin", "judgerank.collecting.panel_files"),
     ("judgerank.gating.plugin", "judgerank.data.errors"),
     ("judgerank.gating.plugin", "judgerank.gating.answers"),

@@ -1,6 +1,8 @@
 """The command `judgerank gate`: exit codes, outputs, and what starting a command loads."""
 
 import json
+from html.parser import HTMLParser
+from math import nan
 from xml.etree import ElementTree
 
 import pytest
@@ -8,8 +10,10 @@ from typer.testing import CliRunner
 
 from judgerank.cli import app
 from judgerank.cli.commands import COMMANDS
+from judgerank.gating import page
+from judgerank.gating.decision import Rule
 from judgerank.gating.gate import gate
-from judgerank.gating.report import as_dict
+from judgerank.gating.report import as_dict, sentence, table
 from replication.config import ROOT
 from tests.forked import run_anew
 from tests.library.test_gating import records
@@ -46,6 +50,7 @@ def test_the_exit_code_is_the_verdict(tmp_path, verdict):
     [
         (["none.csv"], "there is no file"),
         (["ship.csv", "--candidate", "other"], "no model 'other'"),
+        (["ship.csv", "--panel", "p.yaml", "--answers", "old", "new"], "leave out --answers"),
         (["ship.csv", "--margin", "0.7"], "out of range"),
         (["ship.csv", "--marign", "0.1"], "No such option"),
         (["ship.csv", "--markdown", "ship.csv"], "is read by this command"),
@@ -86,6 +91,130 @@ def test_an_undecided_criterion_is_a_skipped_test(tmp_path):
     done = run(judgments(tmp_path, "inconclusive"), judgments(tmp_path, "ship"), "--criteria", "--junit", file)
     assert done.exit_code == 2
     assert ElementTree.parse(file).getroot().get("skipped") == "2"
+
+
+class Parsed(HTMLParser):
+    """A page: its text by element, the tags that are open in it, and all attributes."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.texts, self.questions = [], [], set(), [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attributes}
+        if tag not in ("meta", "link", "br"):
+            self.open.append(tag)
+        if tag == "details":
+            self.questions.append([])
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        if "details" in self.open and text.strip():
+            self.questions[-1].append(text.strip())
+        self.texts.append((self.open[-1] if self.open else "", text))
+
+    def of(self, tag):
+        return [text for inside, text in self.texts if inside == tag]
+
+
+def with_replies(preference):
+    frame = records(preference)
+    return frame.assign(reply=[f"reply to {one.question} of {one.judge}" for one in frame.itertuples()])
+
+
+def test_the_page_has_the_verdict_and_every_judges_reply_the_clearest_losses_first(tmp_path):
+    frame = with_replies([[1.0, 1.0], [0.5, 1.0], [0.0, nan], [1.0, 0.0], [1.0, 1.0]] * 8)
+    frame.to_csv(tmp_path / "j.csv", index=False)
+    file = tmp_path / "gate.html"
+    run(tmp_path / "j.csv", "--page", file)
+    found = gate(tmp_path / "j.csv", "old", "new")
+    assert file.read_text() == found.to_html()
+    seen = Parsed(file.read_text())
+    assert seen.open == []
+    assert seen.of("h1") == [sentence(found)]
+    for name, said in table(found):
+        assert name in seen.of("th") and said in seen.of("td")
+    assert len(seen.questions) == 40
+    assert [seen.questions[place][:2] for place in (0, 8, 16, 39)] == [
+        ["q2", "score 0% · old wins: 1 to 0 of 1 judge"],
+        ["q3", "score 50% · undecided: 1 to 1 of 2 judges"],
+        ["q1", "score 75% · new wins: 1 to 0 of 2 judges"],
+        ["q39", "score 100% · new wins: 2 to 0 of 2 judges"],
+    ]
+    assert seen.questions[0][-1] == "reply to q2 of judge-0"
+    assert {"reply to q39 of judge-0", "reply to q39 of judge-1"} < set(seen.questions[39])
+
+
+def test_the_page_shows_the_answers_of_two_files_as_text(tmp_path):
+    with_replies([1.0, 0.5] * 20).to_csv(tmp_path / "j.csv", index=False)
+    hostile = "<script>x</script>"
+    files = [tmp_path / "old.jsonl", tmp_path / "new.jsonl"]
+    for file in files:
+        rows = [
+            {"question_id": f"q{n}", "question": [f"Q{n}?", hostile], "answer": f"{file.stem} {n} {hostile}"}
+            for n in range(40)
+        ]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run(tmp_path / "j.csv", "--page", tmp_path / "gate.html", "--answers", *files)
+    html = (tmp_path / "gate.html").read_text()
+    assert html == gate(tmp_path / "j.csv", "old", "new", answers=tuple(files)).to_html()
+    shown = next(one for one in Parsed(html).questions if one[0] == "q7")
+    assert shown[2:8] == [
+        "Question",
+        f"Q7?\n\n{hostile}",
+        "Answer of old",
+        f"old 7 {hostile}",
+        "Answer of new",
+        f"new 7 {hostile}",
+    ]
+    assert run(tmp_path / "j.csv", "--answers", *files, "--page", files[0], "--force").exit_code == 3
+
+
+def test_a_gate_for_equivalence_that_blocks_what_is_better_shows_its_wins_first():
+    found = gate(records([1.0, 1.0, 1.0, 0.0, 1.0] * 12), "old", "new", Rule("equivalence"))
+    assert found.verdict == "block"
+    seen = Parsed(found.to_html())
+    assert "wins of new first" in "".join(seen.of("h2"))
+    assert (seen.questions[0][0], seen.questions[-1][0]) == ("q0", "q58")
+
+
+def test_a_page_has_so_many_questions_and_the_number_of_the_rest():
+    seen = Parsed(gate(records([1.0, 0.5, 0.0] * 70), "old", "new").to_html())
+    assert len(seen.questions) == page.MOST == 200
+    assert "10 more questions are not shown" in "".join(seen.of("p"))
+
+
+def test_the_page_is_about_the_criterion_that_blocks():
+    frames = {"style": records([1.0] * 30), "facts": with_replies([0.0] * 30)}
+    seen = Parsed(gate(frames, "old", "new").to_html())
+    assert "Questions on facts" in "".join(seen.of("h2"))
+    assert "reply to q0 of judge-0" in seen.of("pre")
+
+
+def test_whatever_a_name_or_a_reply_holds_is_only_text_on_the_page(tmp_path):
+    hostile = "</pre></script><script>alert(1)</script><img src=x onerror='a' style=\"b\">"
+    frame = records([[1.0, 0.0], [0.5, 1.0]] * 15, judges=["judge-0", hostile]).replace("new", hostile)
+    frame = frame.assign(question=frame["question"] + hostile, reply=hostile + "\n  line")
+    seen = Parsed(gate({hostile: frame, "other": frame}, "old", hostile).to_html())
+    plain = Parsed(gate({"one": records([[1.0, 0.0]] * 15).assign(reply="x")}, "old", "new").to_html())
+    assert seen.open == []
+    assert set(seen.tags) == set(plain.tags) and seen.tags.count("script") == plain.tags.count("script")
+    assert not {"onerror", "style", "src"} & seen.attributes
+    assert hostile + "\n  line" in seen.of("pre") and hostile in seen.of("b")
+
+
+def test_a_page_that_somebody_changed_is_kept_unless_forced(tmp_path):
+    path, file = judgments(tmp_path, "ship"), tmp_path / "gate.html"
+    file.write_text("mine")
+    done = run(path, "--page", file)
+    assert (done.exit_code, file.read_text()) == (3, "mine")
+    assert "--force" in done.output
+    assert run(path, "--page", file, "--force").exit_code == 0
+    assert "<h1>Ship." in file.read_text()
 
 
 def test_names_of_models_are_only_text_in_markdown(tmp_path):

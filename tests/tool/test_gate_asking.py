@@ -75,6 +75,16 @@ def test_an_unchanged_answer_is_never_judged_twice(folder):
     assert asked_so_far()[60:] == ["Q7?"]
 
 
+def test_the_page_has_the_questions_texts_and_both_answers(folder):
+    answers(Path("new.jsonl"), [60, *[50] * 59])
+    assert run("--until", "all", "--page", "gate.html").exit_code == 0
+    html = Path("gate.html").read_text()
+    said = ["Q0?", "50", "60", "larger"]
+    places = [html.index(f">{one}<", html.index("<b>q0</b>")) for one in said]
+    assert places == sorted(places)
+    assert html.count("Both answers are the same") == 59
+
+
 def test_equal_answers_are_ties_that_nobody_is_asked_about(folder):
     answers(Path("new.jsonl"), [50] * 60)
     done = run("--until", "all", "--json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +28,7 @@ from judgerank.cli.options import (
 from judgerank.cli.terminal import say
 from judgerank.cli.values import between
 from judgerank.data.errors import ConfigError
-from judgerank.gating.answers import paired
+from judgerank.gating.answers import paired, texts_of
 from judgerank.gating.decision import MODES, Rule
 from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.judged import judged
@@ -140,6 +141,16 @@ def gate(
     json_file: Annotated[Path | None, typer.Option(help="File for the verdict as JSON.")] = None,
     junit: Annotated[Path | None, typer.Option(help="File for the verdict as JUnit XML.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="File for the verdict as Markdown.")] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="HTML file for the verdict, with the answers and the judges' replies behind it."),
+    ] = None,
+    answers: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            metavar="OLD.jsonl NEW.jsonl", help="Without --panel: files of both answers, for --page to show."
+        ),
+    ] = None,
     force: ForceOption = False,
 ) -> None:
     """Decide whether a candidate may replace a baseline: ship, block, or how many more questions.
@@ -152,11 +163,13 @@ def gate(
     rule = Rule(mode.value, margin, alpha, power, look)
     files, words = words_of(winner_values, files)
     paths = paths_of(files)
-    outputs = Outputs(plain(paths), force)
-    for place in (json_file, junit, markdown):
+    outputs = Outputs([*plain(paths), *(answers or ())], force)
+    for place in (json_file, junit, markdown, page):
         if place is not None:
             outputs.file(place)
     if panel is not None:
+        if answers:
+            raise typer.BadParameter("--panel has the answers already: leave out --answers.")
         told = {"output": judgments, "budget": budget, "order": order.value, "allow_env_url": allow_env_url}
         found = _asked(files, panel, until, rule, candidate_model, told)
     else:
@@ -166,8 +179,9 @@ def gate(
             name: judged(read_judgments(one, format and format.value, *read), baseline, candidate)
             for name, one in sources.items()
         }
-        found = decided(tables, rule, candidate_model, question_cost)
-    outputs.write(contents(found, json_file, junit, markdown))
+        texts = texts_of(paired(*answers)) if answers else {}
+        found = replace(decided(tables, rule, candidate_model, question_cost), texts=texts)
+    outputs.write(contents(found, json_file, junit, markdown, page))
     say(as_json(found).rstrip() if json else text(found))
     tell_github(found)
     raise typer.Exit(found.exit_code)

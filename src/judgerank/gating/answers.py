@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,11 @@ def paired(old: Path, new: Path) -> list[Pair]:
         digest = _digest([question, answer, other])
         pairs.append(Pair(name, f"{name}#{digest[:12]}", question, answer, other))
     return sorted(pairs, key=lambda pair: _digest(pair.question_id))
+
+
+def texts_of(pairs: Sequence[Pair]) -> dict[str, Pair]:
+    """The same by question, to be shown beside judgments."""
+    return {pair.question_id: pair for pair in pairs}
 
 
 def answers_in(path: Path) -> dict[str, tuple[Text, Text]]:

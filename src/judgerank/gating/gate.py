@@ -3,71 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from judgerank.data.errors import ConfigError
-from judgerank.gating.decision import Evidence, Rule, evidence, holm, outcome
+from judgerank.gating.answers import paired, texts_of
+from judgerank.gating.decision import Rule, evidence, holm, outcome
 from judgerank.gating.judged import Judged, judged
 from judgerank.gating.needed import more_needed
-from judgerank.gating.scores import Scores, scored
+from judgerank.gating.result import Criterion, Result
+from judgerank.gating.scores import scored
 from judgerank.model.kinds.family import TABLE, family_of, plain, read_families
 from judgerank.reading.read import Source, read_judgments
 
 ALL = "all"  # name of the one criterion where none is named
-EXIT = {"ship": 0, "block": 1, "inconclusive": 2}
-BROKEN = 3  # exit code of input that cannot be used
 
 
 @dataclass(frozen=True, eq=False)
-class Criterion:
-    """One criterion's judgments, scores and tests; `p_block` with Holm's adjustment over all criteria."""
+class Gate(Result):
+    """A verdict, with ways to show it; attributes are those of `Result`."""
 
-    name: str
-    judged: Judged
-    scores: Scores
-    evidence: Evidence
-    p_block: float
+    def to_html(self) -> str:
+        """The page as one HTML text that needs nothing beside it."""
+        from judgerank.gating.page import to_html
 
-
-@dataclass(frozen=True, eq=False)
-class Gate:
-    """A verdict.
-
-    Attributes
-    ----------
-    verdict : str
-        ``ship``, ``block`` or ``inconclusive``.
-    rule : Rule
-    criteria : tuple of Criterion
-    needed : int, optional
-        Further questions that probably decide; None where it is decided, or none would do.
-    cost : float, optional
-        What these cost, where a question's cost is known, in the `currency`.
-    related : tuple of str
-        Judges of the candidate's maker.
-    without_related : str, optional
-        The verdict without them; None where there are none or nobody else.
-    """
-
-    verdict: str
-    rule: Rule
-    criteria: tuple[Criterion, ...]
-    needed: int | None = None
-    cost: float | None = None
-    currency: str = "USD"
-    related: tuple[str, ...] = ()
-    without_related: str | None = None
-
-    @property
-    def exit_code(self) -> int:
-        """0 ship, 1 block, 2 inconclusive."""
-        return EXIT[self.verdict]
-
-    @property
-    def failed(self) -> tuple[Criterion, ...]:
-        """Criteria that are significantly worse, where the verdict is block."""
-        worse = [one for one in self.criteria if one.p_block <= self.rule.level]
-        return tuple(worse) if self.verdict == "block" else ()
+        return to_html(self)
 
 
 def gate(
@@ -78,6 +38,7 @@ def gate(
     candidate_model: str | None = None,
     question_cost: float | None = None,
     currency: str = "USD",
+    answers: tuple[str | Path, str | Path] | None = None,
 ) -> Gate:
     """Decide whether a candidate may replace a baseline, from judgments of the two by a panel.
 
@@ -92,6 +53,9 @@ def gate(
         The model behind the candidate, such as ``gpt-5``, to find judges of its maker; its name by default.
     question_cost : float, optional
         What one more question costs, in the `currency`.
+    answers : pair of paths, optional
+        Files of the baseline's and the candidate's answers, to show on the page; JSON Lines with ``question_id``,
+        ``question`` and ``answer``.
 
     Raises
     ------
@@ -105,7 +69,8 @@ def gate(
     if not named:
         raise ConfigError("there are no criteria")
     tables = {name: judged(read_judgments(one), baseline, candidate) for name, one in named.items()}
-    return decided(tables, rule, candidate_model, question_cost, currency)
+    texts = texts_of(paired(*map(Path, answers))) if answers else {}
+    return replace(decided(tables, rule, candidate_model, question_cost, currency), texts=texts)
 
 
 def decided(

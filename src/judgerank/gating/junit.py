@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from judgerank.gating.gate import Gate
 from judgerank.gating.report import sentence, table
+from judgerank.gating.result import Result
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit(found: Gate) -> bytes:
+def junit(found: Result) -> bytes:
     """One test suite. A criterion that is worse failed; where nothing is decided, tests are skipped."""
     skipped = len(found.criteria) if found.verdict == "inconclusive" else 0
     counts = {"tests": len(found.criteria), "failures": len(found.failed), "errors": 0, "skipped": skipped}

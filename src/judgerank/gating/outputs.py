@@ -12,10 +12,14 @@ from judgerank.gating.report import as_json, markdown
 SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"  # environment variables that name files to append to
 
 
-def contents(found: Gate, json: Path | None, xml: Path | None, text: Path | None) -> dict[Path, bytes]:
-    """What goes into each file that was asked for: JSON, JUnit XML and Markdown."""
-    made = ((json, as_json(found).encode()), (xml, junit(found)), (text, markdown(found).encode()))
-    return {path: content for path, content in made if path is not None}
+def contents(
+    found: Gate, json: Path | None, xml: Path | None, text: Path | None, page: Path | None
+) -> dict[Path, bytes]:
+    """What goes into each file that was asked for: JSON, JUnit XML, Markdown and HTML."""
+    made = {json: as_json(found).encode(), xml: junit(found), text: markdown(found).encode()}
+    if page is not None:
+        made[page] = found.to_html().encode()
+    return {path: content for path, content in made.items() if path is not None}
 
 
 def tell_github(found: Gate) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from judgerank.data.listing import listed
 from judgerank.gating.decision import EQUIVALENCE, TWO_SIDED
-from judgerank.gating.gate import Criterion, Gate
+from judgerank.gating.result import Criterion, Result
 
 SHOWN = 5  # criteria with a line of their own
 SHORT = 0.001  # p-values below are not told more exactly
@@ -31,9 +31,9 @@ def chance(p_value: float) -> str:
     return f"less than {share(SHORT)}" if p_value < SHORT else share(p_value)
 
 
-def sentence(found: Gate) -> str:
+def sentence(found: Result) -> str:
     """The verdict and its reason."""
-    rule, one = found.rule, _deciding(found)
+    rule, one = found.rule, deciding(found)
     seen, table = one.evidence, one.judged
     names = f"{shown(table.candidate)} over {shown(table.baseline)}"
     on = f"On {one.name}, the" if len(found.criteria) > 1 else "The"
@@ -53,14 +53,14 @@ def sentence(found: Gate) -> str:
     return f"Inconclusive. {rate}, between {low} and {high}; {_wanted(found)}. {more}"
 
 
-def _deciding(found: Gate) -> Criterion:
+def deciding(found: Result) -> Criterion:
     """The criterion that blocks, or that is furthest from passing."""
     if found.failed:
         return min(found.failed, key=lambda one: one.p_block)
     return max(found.criteria, key=lambda one: one.evidence.p_ship)
 
 
-def _wanted(found: Gate) -> str:
+def _wanted(found: Result) -> str:
     rule = found.rule
     if rule.mode == TWO_SIDED:
         return "better or worse than 50% is to be shown"
@@ -72,7 +72,7 @@ def _wanted(found: Gate) -> str:
     )
 
 
-def _more(found: Gate, one: Criterion) -> str:
+def _more(found: Result, one: Criterion) -> str:
     if one.scores.order == "one":
         return "The candidate was always shown in the same place: collect both orders."
     if found.needed is None:
@@ -81,7 +81,7 @@ def _more(found: Gate, one: Criterion) -> str:
     return f"About {found.needed:,} more {_plural('question', found.needed)} decide{cost}."
 
 
-def table(found: Gate) -> list[tuple[str, str]]:
+def table(found: Result) -> list[tuple[str, str]]:
     """What to know of the verdict: at most ten lines of a name and a text."""
     rule, first = found.rule, found.criteria[0]
     lines = [_criterion(one, len(found.criteria) > 1, found) for one in found.criteria[:SHOWN]]
@@ -95,7 +95,7 @@ def table(found: Gate) -> list[tuple[str, str]]:
     return lines + [note for note in notes if note is not None]
 
 
-def _criterion(one: Criterion, several: bool, found: Gate) -> tuple[str, str]:
+def _criterion(one: Criterion, several: bool, found: Result) -> tuple[str, str]:
     seen = one.evidence
     bounds = f"{share(seen.low)} to {share(seen.high)}, each bound {share(1 - found.rule.level)} sure"
     tests = f"p {seen.p_ship:.3f} for ship, {one.p_block:.3f} for block"
@@ -103,7 +103,7 @@ def _criterion(one: Criterion, several: bool, found: Gate) -> tuple[str, str]:
     return one.name if several else "win rate", f"{share(seen.win_rate)} ({bounds}; {counted}; {tests})"
 
 
-def _gaps(found: Gate) -> tuple[str, str] | None:
+def _gaps(found: Result) -> tuple[str, str] | None:
     missing = sum(one.judged.missing for one in found.criteria)
     unread = sum(one.judged.unread for one in found.criteria)
     if not missing and not unread:
@@ -131,28 +131,28 @@ def _noise(one: Criterion) -> tuple[str, str] | None:
     return ("noise", "; ".join(told)) if told else None
 
 
-def _family(found: Gate) -> tuple[str, str] | None:
+def _family(found: Result) -> tuple[str, str] | None:
     if not found.related:
         return None
     who = f"{listed(found.related)} of the candidate's maker"
     return "partial?", f"{who}; without: {found.without_related or 'nobody is left to judge'}"
 
 
-def text(found: Gate) -> str:
+def text(found: Result) -> str:
     """Sentence and table for a terminal."""
     lines = table(found)
     width = max(len(name) for name, _ in lines) + 2
     return "\n".join([sentence(found), "", *(f"  {name:<{width}}{said}" for name, said in lines)])
 
 
-def markdown(found: Gate) -> str:
+def markdown(found: Result) -> str:
     """Sentence and table for a pull request."""
     word, _, rest = sentence(found).partition(". ")
     rows = "\n".join(f"| {_cell(name)} | {_cell(said)} |" for name, said in table(found))
     return f"### {word}\n\n{_cell(rest)}\n\n| | |\n|---|---|\n{rows}\n"
 
 
-def as_dict(found: Gate) -> dict[str, Any]:
+def as_dict(found: Result) -> dict[str, Any]:
     """Everything as plain values, for JSON."""
     rule = found.rule
     return {
@@ -193,7 +193,7 @@ def _known(value: float) -> float | None:
     return None if isnan(value) else float(value)
 
 
-def as_json(found: Gate) -> str:
+def as_json(found: Result) -> str:
     """`as_dict` as text."""
     return json.dumps(as_dict(found), indent=2, ensure_ascii=False) + "\n"
 

@@ -18,7 +18,7 @@ from judgerank.collecting.prices import priced
 from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection, Panel
 from judgerank.data.errors import EndpointError
-from judgerank.gating.answers import NEW, OLD, Pair
+from judgerank.gating.answers import NEW, OLD, Pair, texts_of
 from judgerank.gating.decision import INCONCLUSIVE, Rule
 from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.judged import Judged, judged, with_ties
@@ -132,9 +132,10 @@ def spent(asked: Asked) -> float:
 
 def looked_at(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None, cost: float) -> Gate:
     """The verdict on these questions, from what is in the file."""
-    return decided(
+    found = decided(
         {ALL: table_of(pairs, asked)}, rule, candidate_model, cost / len(pairs) or None, asked.panel.currency
     )
+    return replace(found, texts=texts_of(pairs))
 
 
 def table_of(pairs: Sequence[Pair], asked: Asked) -> Judged:

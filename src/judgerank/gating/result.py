@@ -1,0 +1,68 @@
+"""What a gate found: the verdict, and the tests of every criterion behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from judgerank.gating.answers import Pair
+from judgerank.gating.decision import Evidence, Rule
+from judgerank.gating.judged import Judged
+from judgerank.gating.scores import Scores
+
+EXIT = {"ship": 0, "block": 1, "inconclusive": 2}
+
+
+@dataclass(frozen=True, eq=False)
+class Criterion:
+    """One criterion's judgments, scores and tests; `p_block` with Holm's adjustment over all criteria."""
+
+    name: str
+    judged: Judged
+    scores: Scores
+    evidence: Evidence
+    p_block: float
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A verdict.
+
+    Attributes
+    ----------
+    verdict : str
+        ``ship``, ``block`` or ``inconclusive``.
+    rule : Rule
+    criteria : tuple of Criterion
+    needed : int, optional
+        Further questions that probably decide; None where it is decided, or none would do.
+    cost : float, optional
+        What these cost, where a question's cost is known, in the `currency`.
+    related : tuple of str
+        Judges of the candidate's maker.
+    without_related : str, optional
+        The verdict without them; None where there are none or nobody else.
+    texts : mapping of str to Pair
+        Questions with both answers, by id, where they are known.
+    """
+
+    verdict: str
+    rule: Rule
+    criteria: tuple[Criterion, ...]
+    needed: int | None = None
+    cost: float | None = None
+    currency: str = "USD"
+    related: tuple[str, ...] = ()
+    without_related: str | None = None
+    texts: Mapping[str, Pair] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """0 ship, 1 block, 2 inconclusive."""
+        return EXIT[self.verdict]
+
+    @property
+    def failed(self) -> tuple[Criterion, ...]:
+        """Criteria that are significantly worse, where the verdict is block."""
+        worse = [one for one in self.criteria if one.p_block <= self.rule.level]
+        return tuple(worse) if self.verdict == "block" else ()
