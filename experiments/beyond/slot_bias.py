@@ -43,7 +43,8 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
             scores = np.array([record[member] for record in records if member in record])
             errors.append({**place, **errors_of(scores, target), "n_replications": len(records)})
             if len(scores):
-                se = scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
+                several = len(scores) > 1  # else there is no spread to take an error from
+                se = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if several else np.nan
                 rows = {
                     "model": range(len(target)),
                     "truth": target,

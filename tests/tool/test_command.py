@@ -223,7 +223,7 @@ def test_the_example_panel_and_the_default_prompt_are_settings():
     panel = read_settings(Panel, ROOT / "examples/panel.yaml")
     assert [judge.sent for judge in panel.judges] == ["my-org/large-model", "my-org/small-model"]
     assert Prompt().model_dump() == PAIRWISE | {"system": None, "criteria": {}}
-    assert panel.by_name["small"].prices == (0, 0)
+    assert (panel.by_name["small"].prompt_price, panel.by_name["small"].completion_price) == (0, 0)
     assert panel.by_name["small"].api_key_env == "OPENAI_API_KEY"
 
 

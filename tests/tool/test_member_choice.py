@@ -105,9 +105,9 @@ def test_the_member_that_ranks_is_told_beside_the_others(leaning, ranking):
     own = table.set_index("member").loc["position_aware"]
     if best["member"] != "position_aware":
         assert f"{own['worse']:.4f} worse (standard error {own['worse_error']:.4f})" in told
-    assert "How well each member predicts" in ranking.to_html()
+    assert "How well each member of the family predicts" in ranking.to_html()
     named = rank(leaning, model="position_aware")
-    assert "members" not in named.tables and "How well each member predicts" not in named.to_html()
+    assert "members" not in named.tables and "How well each member of the family predicts" not in named.to_html()
     pd.testing.assert_frame_equal(named.tables["pairs"], ranking.tables["pairs"])
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
-from scipy.special import log_expit
+from scipy.special import expit, log_expit
 from scipy.stats import chi2, norm
 
 from judgerank import Comparisons, Fit, fit, rank
@@ -174,10 +174,13 @@ def test_the_leaderboard_is_that_of_maximising_the_likelihood_with_positions(ran
     found = table(ranked[0], "leaderboard")
     assert found["model"].tolist() == expected.index.tolist()
     assert found["rank"].tolist() == [1, 2, 3, 4, 5, 6]
-    assert_allclose(found["score"], expected, atol=1e-4)
-    gamma = pd.Series(np.exp(at[6:9] - at[6:9].mean()), judges)
+    alpha, b = at[6:9] - at[6:9].mean(), at[9:]
+    p = expit(np.exp(alpha)[k] * (at[i] - at[j]) + b[k])
+    weight = np.bincount(k, np.exp(2 * alpha)[k] * p * (1 - p), 3)
+    scale = weight @ alpha / weight.sum()
+    assert_allclose(found["score"], expected * np.exp(scale), atol=2e-4)
     by_judge = table(ranked[0], "judges").set_index("judge").loc[judges]
-    assert_allclose(by_judge["discrimination"], gamma, rtol=1e-4)
+    assert_allclose(by_judge["discrimination"], np.exp(alpha - scale), rtol=2e-4)
     assert_allclose(by_judge["position"], at[9:], atol=1e-4)
     counts = pd.concat([records["model_a"], records["model_b"]]).value_counts()
     assert found.set_index("model")["comparisons"].to_dict() == counts.to_dict()
