@@ -450,7 +450,7 @@ def test_the_page_on_a_study_works(with_study, tmp_path):
     frame = pd.read_csv(tmp_path / "judgments.csv")
     other = frame.assign(model_a="x" + frame["model_a"], model_b="x" + frame["model_b"])
     pd.concat([frame, other]).to_csv(tmp_path / "two.csv", index=False)
-    told = with_study.run("-m", "judgerank", "rank", "two.csv", "--output", "two")
+    told = with_study.run("-m", "judgerank", "rank", "two.csv", "--verbose", "--output", "two")
     assert "Component 1: Cycles of three models: 1." in told
     assert "Component 2: Cycles of three models: 1." in told
     assert list(pd.read_csv(tmp_path / "two/cycles.csv")["component"]) == [1] * 4 + [2] * 4
