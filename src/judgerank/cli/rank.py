@@ -140,10 +140,12 @@ def rank(
         page = ranking.write(target, force=force, raw=raw)
     headline, *lines = verdict(ranking).lines()
     say_wrapped([headline], bold=True)
-    say_wrapped([*lines, *(f"Note: {remark}" for remark in ranking.remarks if verbose)])
+    notes = ranking.remarks[len(judgments.remarks) :]
+    say_wrapped([*lines, *(f"Read: {remark}" for remark in judgments.remarks)])
+    say_wrapped(f"Note: {remark}" for remark in notes if verbose)
     say("\n" + ranking.board_text())
-    if ranking.remarks and not verbose:
-        many = len(ranking.remarks)
+    if notes and not verbose:
+        many = len(notes)
         say(f"{many} {'notes' if many > 1 else 'note'} on the page; --verbose prints them.")
     for one in exports:
         say(f"{one.table}: {one.path}")

@@ -122,7 +122,8 @@ class Ranking(Record):
         return board.to_string(index=False, float_format="{:.3f}".format, max_colwidth=LONGEST)
 
     def __str__(self) -> str:
-        return "\n".join([*verdict(self).lines(), "", self.board_text()])
+        read = [f"Read: {remark}" for remark in self.judgments.remarks]
+        return "\n".join([*verdict(self).lines(), *read, "", self.board_text()])
 
 
 def rank(
