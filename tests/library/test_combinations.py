@@ -12,6 +12,7 @@ from judgerank import Records, fit, load, pairwise, rank_intervals
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.fits.standings import leaderboard
+from judgerank.order.scale import scale_of
 
 N, K, QUESTIONS, EACH = 4, 4, 60, 10
 NAMES = ("alpha-1", "alpha-2", "beta-1", "gamma-1")
@@ -125,13 +126,18 @@ def test_whatever_is_described_is_fitted_and_answers(
 
 @pytest.mark.parametrize(("blocks", "questions"), product(((), ("style:length",)), (None, "effects")))
 def test_one_number_has_one_value(records, blocks, questions):
-    """Scores and intervals of the leaderboard, the pairs, the table of estimates and a contrast agree."""
+    """Scores and intervals of the leaderboard, the pairs, the table of estimates and a contrast agree.
+
+    The first two are on the reported scale, the others on the paper's: one factor is between them.
+    """
     fitted = fit(records, "position_aware_ties", blocks=blocks, questions=questions, cluster="question")
     rows = fitted.to_frame().query("parameter == 'score'").set_index("name")
-    board = leaderboard(fitted, 0.95).set_index("model")
-    np.testing.assert_allclose(board["score"][rows.index], rows["estimate"], atol=1e-12)
+    board, factor = leaderboard(fitted, 0.95).set_index("model"), scale_of(fitted).factor
+    np.testing.assert_allclose(board["score"][rows.index], factor * rows["estimate"], rtol=1e-12)
+    pd.testing.assert_frame_equal(board, fitted.leaderboard().set_index("model"), rtol=1e-12)
     for pair in pairwise(fitted).itertuples():
         apart = fitted.contrast({pair.first: 1.0, pair.second: -1.0})
-        assert apart["estimate"] == pytest.approx(pair.difference, abs=1e-12)
+        assert factor * apart["estimate"] == pytest.approx(pair.difference, rel=1e-12)
+        assert board["score"][pair.first] - board["score"][pair.second] == pytest.approx(pair.difference, rel=1e-9)
     intervals = fitted.confidence_intervals().query("parameter == 'score'").set_index("name")
     np.testing.assert_allclose(intervals["low"], rows["low"], atol=1e-12)
