@@ -140,12 +140,12 @@ def rank(
         page = ranking.write(target, force=force, raw=raw)
     headline, *lines = verdict(ranking).lines()
     say_wrapped([headline], bold=True)
-    notes = ranking.remarks[len(judgments.remarks) :]
+    beside_verdict = ranking.remarks[len(judgments.remarks) :]
     say_wrapped([*lines, *(f"Read: {remark}" for remark in judgments.remarks)])
-    say_wrapped(f"Note: {remark}" for remark in notes if verbose)
+    say_wrapped(f"Note: {remark}" for remark in beside_verdict if verbose)
     say("\n" + ranking.board_text())
-    if notes and not verbose:
-        many = len(notes)
+    if beside_verdict and not verbose:
+        many = len(beside_verdict)
         say(f"{many} {'notes' if many > 1 else 'note'} on the page; --verbose prints them.")
     for one in exports:
         say(f"{one.table}: {one.path}")

@@ -21,6 +21,7 @@ from judgerank.fits.result import Fit
 from judgerank.model.members import JUDGE_AWARE, POSITION_AWARE, Model, Parameters
 from judgerank.model.needs import Need
 from judgerank.model.simulate import generator
+from judgerank.order.scale import Scale, scale_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +175,12 @@ class Panel:
             return covariance(info, len(self.models), len(self.judges))
         except np.linalg.LinAlgError:
             raise NotIdentifiedError("the design does not determine every score and discrimination") from None
+
+    @cached_property
+    def scale(self) -> Scale:
+        """The reported scale (`judgerank.order.scale`), by the information that the design is expected to give."""
+        free = np.ones(self.at.judges.shape, bool)
+        return scale_at(self.design(), self.model, self.at, free, np.ones(len(self.at.scores) + free.size, bool))
 
 
 def _weight(key: str, value: object) -> float:
