@@ -144,7 +144,8 @@ def _moves(held: Anchored, refit: Fit | None) -> pd.DataFrame:
     board, scale = held.board, scale_of(held.board)
     v, told = board._inverse("expected"), held.information
     p = np.linalg.solve(np.eye(len(v)) + v @ told, v)
-    p = scale.to_scores @ p
+    # in reported units, the mean discrimination of all judges held: one step of the weights is too rough
+    p = scale.factor * p[: len(board.scores)]
     spread = p @ (held.squares + told @ board.covariance @ told) @ p.T
     step, error = p @ held.gradient, np.sqrt(np.maximum(np.diag(spread), np.finfo(float).tiny))
     before = pd.Series(scale.scores, board.scores.index)
