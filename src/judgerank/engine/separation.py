@@ -10,7 +10,7 @@ solution exactly if no cycle is negative, b being 0, 1 or -1 up to scale.
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
@@ -42,7 +42,7 @@ def separable_judges(cells: Comparisons, model: Model) -> IntArray:
     judge = np.r_[cells.judge[first_won], cells.judge[second_won]].astype(np.intp)
     n, k = len(cells.models), len(cells.judges)
     one, other = judge * n + above, judge * n + below
-    graph = csr_array((np.ones(len(one), bool), (one, other)), shape=(n * k, n * k))
+    graph = coo_array((np.ones(len(one), np.int8), (one, other)), shape=(n * k, n * k))
     part = connected_components(graph, connection="strong")[1]
     found = np.bincount(judge, part[one] != part[other], k) > 0
     if model.has(Role.OFFSET):
