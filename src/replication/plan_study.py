@@ -13,8 +13,8 @@ from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError
 from judgerank.engine.solution import Status
 from judgerank.fits.fit import fit
 from judgerank.inference.wald import normal_quantile
-from judgerank.order.aims import at_best_known
 from judgerank.order.pairs import pairwise
+from judgerank.order.scale import scale_of
 from judgerank.planning.panels import Panel, drawn
 from judgerank.planning.precision import GOALS, POWERS, WIDTHS, whole
 from judgerank.planning.questions import INDEPENDENT, Questions, drawn_in_questions
@@ -44,7 +44,7 @@ def simulated(settings: dict, rng: np.random.Generator, panels: dict[int, list[P
         if settings["repeats"] > 1 or (questions.sd > 0 and cluster[-1] + 1 > result.n_parameters):
             result = result.clustered(data, cluster)
         n, record = len(panel.models), {"status": str(result.status)}
-        v = at_best_known(result.scores.to_numpy(), result.covariance, result.n_free_discriminations)
+        v = scale_of(result).covariance(result.covariance)
         errors = {"score": np.sqrt(np.diag(v)), "standardised": standardised_errors(result)}
         pairs = pairwise(result, settings["level"])
     except (NoMaximumError, NoIntervalError, DataError) as error:

@@ -49,19 +49,30 @@ def panel() -> Panel:
 
 
 def errors_at(panel: Panel, size: float, dense_information) -> np.ndarray:
-    """Standard errors of the scores, the constraints as a border of the information built row by row.
+    """Standard errors of the reported scores, the constraints as a border of the information built row by row.
 
-    On the scale on which they are known best: the weights of the log-discriminations are least squares'.
+    The scale's derivatives are by differences of what is reported.
     """
     info = dense_information(panel.design(size), panel.at)
     n, many = len(panel.models), len(info)
     border = np.zeros((2, many))
     border[0, :n] = border[1, n:] = 1.0
     v = np.linalg.inv(np.block([[info, border.T], [border, np.zeros((2, 2))]]))[:many, :many]
-    s = panel.at.scores
-    weights = -np.linalg.pinv(v[n:, n:]) @ v[n:, :n] @ s / (s @ s)
-    to_scores = np.hstack([np.eye(n), np.outer(s, weights)])
+    at, step = np.r_[panel.at.scores, panel.at.judges[0]], 1e-5
+    to_scores = np.column_stack(
+        [(reported(panel, at + e) - reported(panel, at - e)) / (2 * step) for e in step * np.eye(many)]
+    )
     return np.sqrt(np.diag(to_scores @ v @ to_scores.T))
+
+
+def reported(panel: Panel, at: np.ndarray) -> np.ndarray:
+    """Scores whose log-discriminations, weighted by what each judge tells, have mean zero."""
+    cells, n = panel.design(), len(panel.models)
+    s, alpha = at[:n], at[n:]
+    gamma = np.exp(alpha)[cells.judge]
+    p = 1 / (1 + np.exp(-gamma * (s[cells.first] - s[cells.second])))
+    told = np.bincount(cells.judge, cells.count * gamma**2 * p * (1 - p))
+    return s * np.exp(told @ alpha / told.sum())
 
 
 def test_a_design_spreads_its_comparisons_evenly_and_by_weight(panel):
@@ -140,7 +151,7 @@ def test_a_judge_close_to_zero_does_not_widen_scores_for_their_scale():
     plain, weak = (precision_of(Panel.of(scores, gamma)) for gamma in kinds)
 
     def relative(precision: object, panel: Panel) -> float:
-        return achieved("score_width", precision, 1.0) / panel.at.scores.std()
+        return achieved("score_width", precision, 1.0) / panel.scale.scores.std()
 
     with_weak = relative(weak, Panel.of(scores, kinds[1])) / relative(plain, Panel.of(scores, kinds[0]))
     assert with_weak < 2
@@ -207,7 +218,7 @@ def by_hand(panel: Panel, asked: Questions) -> np.ndarray:
         u[i], u[j], u[n + k] = g, -g, g * (panel.at.scores[i] - panel.at.scores[j])
         if panel.model.has_position:
             u[n + len(panel.judges) + k] = 1.0
-        noise = 2 * (asked.sd * g) ** 2
+        noise = 2 * (asked.sd * g / panel.scale.factor) ** 2  # the deviation is in the units of reported scores
         felt = np.sqrt(noise / (noise + np.pi**2 / 3) / 2) * normal.pdf(normal.inv_cdf(p))
         x = np.zeros(n)
         x[i], x[j] = 1.0, -1.0
@@ -276,7 +287,7 @@ def test_every_outcome_by_itself_is_as_without_questions(leaning_panel):
 
 def test_a_plan_from_a_file_is_what_ranking_that_file_measures(tmp_path):
     truth = Panel.of({f"m{i}": 0.8 - 0.25 * i for i in range(7)}, {"x": 2.0, "y": 1.0, "z": 0.6})
-    asked = Questions(0.5, 20, 3)
+    asked = Questions(0.7, 20, 3)
     data, question = drawn_in_questions(generator(21, "file"), truth, 6000, asked)
     path = tmp_path / "mine.csv"
     data.to_frame().assign(question=question).to_csv(path, index=False)
@@ -408,7 +419,7 @@ def test_panels_that_cannot_be_are_named(override, names):
 def test_an_assumed_panel_has_the_spreads_or_the_values_given():
     panel = assumed_panel(composed("plan", "assumed.n_models=7"))
     assert (len(panel.models), len(panel.judges)) == (7, 10)
-    assert panel.at.scores.std() == pytest.approx(0.4)
+    assert panel.scale.scores.std() == pytest.approx(0.85)
     assert panel.at.judges.std() == pytest.approx(1.1)
     given = ["assumed.scores={best: 1, worst: -1}", "assumed.discrimination=[2,0.5]"]
     panel = assumed_panel(composed("plan", *given))

@@ -162,7 +162,7 @@ def test_the_plan_of_an_assumed_panel_is_the_formula(tmp_path):
     asked = ["--models", 6, "--judges", 3, "--want", "score_width=0.3", "--by-judges", 2]
     done = judgerank("plan", *asked, cwd=tmp_path, anew=True)
     assert done.returncode == 0, done.stderr
-    panel = assumed(6, 3, 0.4, 1.1)
+    panel = assumed(6, 3, 0.85, 1.1)
     expected = whole(needed("score_width", 0.3, [precision_of(panel)]))
     first, second = panel.pairs[pair_of(panel)]
     told = done.stdout.splitlines()
@@ -223,7 +223,7 @@ def test_the_example_panel_and_the_default_prompt_are_settings():
     panel = read_settings(Panel, ROOT / "examples/panel.yaml")
     assert [judge.sent for judge in panel.judges] == ["my-org/large-model", "my-org/small-model"]
     assert Prompt().model_dump() == PAIRWISE | {"system": None, "criteria": {}}
-    assert (panel.by_name["small"].prompt_price, panel.by_name["small"].completion_price) == (0, 0)
+    assert (panel.by_name["small"].prompt_price, panel.by_name["small"].completion_price) == (None, None)
     assert panel.by_name["small"].api_key_env == "OPENAI_API_KEY"
 
 

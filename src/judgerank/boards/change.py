@@ -124,7 +124,9 @@ def _under_equality(
     if old.model != new.model or any(each.blocks or each.effects is not None for each in (old, new)):
         return None
     try:
-        both = {"more": new, "fewer": old}.get(relation) or fit(joined(old, new), new.model, new.settings)
+        both = {"more": new, "fewer": old}.get(relation) or fit(
+            joined(old.comparisons, new.comparisons), new.model, new.settings
+        )
         sides = [_Side.of(each, both) for each in (old, new)]
         v = both._inverse("expected")
     except (JudgerankError, np.linalg.LinAlgError):

@@ -11,7 +11,7 @@ term what is not known of the board. If judges see the newcomers as they saw the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ import pandas as pd
 
 from judgerank.boards.partial import by_judge
 from judgerank.boards.placing import Anchored, anchored, two_sided
+from judgerank.boards.sharing import joined
 from judgerank.data.arrays import AnyArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
@@ -122,15 +123,7 @@ def place(
 
 def _refit(held: Anchored) -> Fit:
     """All comparisons behind the board and the new ones together."""
-    old, new = held.board.comparisons, held.comparisons
-    both = {
-        name: np.r_[getattr(old, name), getattr(new, name)]
-        for name in ("first", "second", "judge", "outcome", "count")
-    }
-    for name in ("covariate", "tied"):
-        values = getattr(old, name), getattr(new, name)
-        both[name] = None if any(one is None for one in values) else np.r_[values]
-    whole = replace(new, **both)
+    whole = joined(held.board.comparisons, held.comparisons)
     return fit(whole, held.board.model, held.board.settings, held.board)
 
 

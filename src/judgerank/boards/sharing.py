@@ -11,7 +11,6 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import cluster_gradients
-from judgerank.model.block import Role
 
 
 def onto(rows: Comparisons, named: Comparisons) -> Comparisons:
@@ -30,9 +29,9 @@ def onto(rows: Comparisons, named: Comparisons) -> Comparisons:
     )
 
 
-def joined(old: Fit, new: Fit) -> Comparisons:
+def joined(old: Comparisons, new: Comparisons) -> Comparisons:
     """The comparisons behind two boards of one member, those of either counted."""
-    boards = old.comparisons, new.comparisons
+    boards = old, new
     models, judges = (tuple(dict.fromkeys([*getattr(boards[0], x), *getattr(boards[1], x)])) for x in NAMES)
     named = replace(boards[1], models=models, judges=judges)
     rows = [onto(each, named) for each in boards]
@@ -73,8 +72,7 @@ class Questions:
     @staticmethod
     def gradients(board: Fit, at: Fit) -> FloatArray:
         """Gradient of every question of a board in the parameters of a fit, shape (Q, N + B K)."""
-        raw = board.known_raw
-        raw = raw.with_ties() if board.model.has(Role.TIE) else raw
+        raw = board.model.observed(board.known_raw)
         return cluster_gradients(onto(raw, at.comparisons), at.model, at.solution.parameters, board.known_question)
 
     def variance(self, old: FloatArray, new: FloatArray) -> FloatArray:

@@ -47,7 +47,7 @@ from judgerank.ranking.fits import fitted_member
 from judgerank.reading.read import read_judgments
 
 # of an assumed panel; much like the one fitted to Chatbot Arena
-MODELS, JUDGES, SIGMA_SCORES, SIGMA_DISCRIMINATION = 20, 10, 0.4, 1.1
+MODELS, JUDGES, SIGMA_SCORES, SIGMA_DISCRIMINATION = 20, 10, 0.85, 1.1
 POSITIVE = between(0, float("inf"))
 Number = TypeVar("Number", int, float)
 
@@ -73,7 +73,10 @@ def plan(
     judges: Annotated[int | None, typer.Option(min=1, max=1000, help="Judges of an assumed panel (10).")] = None,
     sigma_scores: Annotated[
         float | None,
-        typer.Option(callback=POSITIVE, help="Standard deviation of its scores, in log-odds (0.4)."),
+        typer.Option(
+            callback=POSITIVE,
+            help="Standard deviation of its scores as a ranking reports them, in log-odds (0.85).",
+        ),
     ] = None,
     sigma_discrimination: Annotated[
         float | None,

@@ -20,11 +20,10 @@ SCHEMA = {
     "required": ["choice", "confidence"],
     "additionalProperties": False,
 }
-# ways to ask for a reply of that form, in the order in which they are tried
-JSON_SCHEMA = (
-    "json_schema"  # OpenAI's; litellm writes it in every other provider's form, such as Ollama's `format`
-)
+# of OpenAI; litellm writes it in the form of other providers, such as `format` of Ollama
+JSON_SCHEMA = "json_schema"
 FORM = {"type": JSON_SCHEMA, JSON_SCHEMA: {"name": "judgment", "strict": True, "schema": SCHEMA}}
+# all ways, in the order in which they are tried
 STRUCTURED: dict[str, dict[str, Any]] = {
     JSON_SCHEMA: {"response_format": FORM},
     "json_object": {"response_format": {"type": "json_object", "schema": SCHEMA}},  # llama.cpp's

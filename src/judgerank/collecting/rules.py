@@ -25,9 +25,8 @@ THOUGHTS = {
     "xhigh": 32768,
     "max": 32768,
 }
-LEAST_BUDGET = (
-    1024  # tokens of thoughts at Anthropic: https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking
-)
+# tokens of thoughts at Anthropic: https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking
+LEAST_BUDGET = 1024
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from judgerank.model.block import JudgeBlock, Role
+from judgerank.model.block import Role
+from judgerank.model.judge_blocks import JudgeBlock
 from judgerank.model.members import Model
 from judgerank.model.needs import Need
 

@@ -22,7 +22,8 @@ import numpy as np
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.model.block import JUDGE_BLOCKS, JudgeBlock, Placed, Role
+from judgerank.model.block import Placed, Role
+from judgerank.model.judge_blocks import JUDGE_BLOCKS, JudgeBlock
 from judgerank.model.needs import Need
 
 SCALE = "log_discrimination"  # the block that all others need

@@ -9,6 +9,7 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, ndtri
 
 from judgerank.data.arrays import FloatArray, IntArray
@@ -22,6 +23,8 @@ from judgerank.model.members import JUDGE_AWARE, POSITION_AWARE, Model, Paramete
 from judgerank.model.needs import Need
 from judgerank.model.simulate import generator
 from judgerank.order.scale import Scale, scale_at
+
+MOST_STRETCHED = 50.0  # logarithm of the factors that are tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,17 @@ class Panel:
             raise ConfigError("discrimination must be one or more finite numbers above zero")
         at = Parameters(s, np.log(gamma)[None, :]).normalised()
         return cls(models, judges, at, np.ones(len(s) * (len(s) - 1) // 2), np.ones(len(gamma)))
+
+    def reporting(self, spread: float) -> Panel:
+        """The same, its scores stretched so that the reported ones have this standard deviation."""
+
+        def stretched(log_factor: float) -> Panel:
+            return replace(self, at=Parameters(self.at.scores * np.exp(log_factor), self.at.judges))
+
+        def missing(log_factor: float) -> float:
+            return float(np.log(stretched(log_factor).scale.scores.std() / spread))
+
+        return stretched(brentq(missing, -MOST_STRETCHED, MOST_STRETCHED, xtol=1e-12))
 
     @classmethod
     def fitted(cls, result: Fit) -> Panel:
@@ -199,6 +213,8 @@ def assumed(
 ) -> Panel:
     """A panel that is not fitted: scores and log-discriminations normally spread, or given.
 
+    Scores are those that a ranking would report, on the scale of `judgerank.order.scale`.
+
     Parameters
     ----------
     n_models, n_judges : int
@@ -231,7 +247,8 @@ def assumed(
         if odd:
             raise ConfigError(f"{key} holds {odd[0]!r}, not a number")
         values[key] = named
-    return Panel.of(**values)
+    panel = Panel.of(**values)
+    return panel.reporting(float(np.std(list(values["scores"].values()))))
 
 
 def sub_panels(panel: Panel, size: int, draws: int, seed: int) -> list[Panel]:

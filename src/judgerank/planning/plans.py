@@ -22,8 +22,8 @@ from judgerank.ranking.default_member import DEFAULT, FALLBACK, default_member
 log = logging.getLogger("judgerank")
 # goals by name, as in `precision.GOALS`, where none are named
 WANTED = {
-    "score_width": 0.25,
-    "score_width_worst": 0.5,
+    "score_width": 0.4,
+    "score_width_worst": 0.7,
     "standardised_width": 0.4,
     "standardised_width_worst": 0.6,
     "pair_power": 0.8,

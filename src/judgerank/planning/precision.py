@@ -20,7 +20,6 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.simulate import generator
-from judgerank.order.aims import at_best_known
 from judgerank.order.pairs import standardised
 from judgerank.planning.panels import Panel
 from judgerank.planning.questions import INDEPENDENT, Questions, shared_variance
@@ -45,12 +44,11 @@ class Precision:
     Attributes
     ----------
     score : float array, shape (N,)
-        Standard errors of the scores on the scale at which they are known best, as a ranking states them.
+        Standard errors of the scores on the reported scale (`judgerank.order.scale`), as a ranking states them.
     standardised : float array, shape (N,)
-        Standard errors of the scores over their standard deviation. With the geometric mean of the discriminations
-        held at one, a judge close to zero leaves the scale of the scores all but unknown; these are free of it.
+        Standard errors of the scores over their standard deviation, free of any scale.
     distance : float array, shape (N (N - 1) / 2,)
-        |s_i - s_j| over its standard error on the best-known scale, on which `order.pairs.pairwise` tests.
+        |s_i - s_j| over its standard error on the reported scale, on which `order.pairs.pairwise` tests.
     contrasts : float array, shape (N (N - 1) / 2, N)
         Maps independent standard normals to the errors of the differences over their standard errors.
     """
@@ -75,20 +73,18 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     NotIdentifiedError
         If the design does not determine every score and discrimination.
     """
-    n, k, s = len(panel.models), len(panel.judges), panel.at.scores
-    v = panel.covariance
+    n, scale, v = len(panel.models), panel.scale, panel.covariance
     if questions.sd > 0 and questions.size > 1:
         v = v + v @ shared_variance(panel, questions.within(panel)) @ v
-    best_known = at_best_known(s, v, k)
-    values, vectors = np.linalg.eigh(best_known)
+    reported = scale.covariance(v)
+    values, vectors = np.linalg.eigh(reported)
     half = vectors * np.sqrt(np.maximum(values, 0.0))
     i, j = np.triu_indices(n, 1)
     contrasts = half[i] - half[j]
     error = np.linalg.norm(contrasts, axis=1)
-    of_scores = v[:n, :n]
-    scale_free = np.maximum(np.diag(standardised(s, of_scores)[1]), 0.0)
-    distance = np.abs(s[i] - s[j]) / error
-    return Precision(np.sqrt(np.diag(best_known)), np.sqrt(scale_free), distance, contrasts / error[:, None])
+    scale_free = np.maximum(np.diag(standardised(scale.scores, reported)[1]), 0.0)
+    distance = np.abs(scale.scores[i] - scale.scores[j]) / error
+    return Precision(np.sqrt(np.diag(reported)), np.sqrt(scale_free), distance, contrasts / error[:, None])
 
 
 def power(noncentrality: FloatArray, level: float) -> FloatArray:

@@ -4,7 +4,7 @@ In a question q the answer of model i is better than the model usually is by a n
 judges alike. With e standard normal, a comparison of i and j by judge k has the latent outcome
 
     L = rho_k (e_iq - e_jq) / sqrt(2) + sqrt(1 - rho_k^2) noise,   rho_k^2 = v_k / (v_k + pi^2 / 3),
-    v_k = 2 (tau gamma_k)^2,
+    v_k = 2 (tau gamma_k)^2, gamma_k on the reported scale,
 
 and the first model is preferred where L exceeds what makes its probability that of the panel. So every comparison
 by itself is as without questions, tau is the deviation's standard deviation on the scale of the scores, and to
@@ -34,7 +34,7 @@ from judgerank.engine.at import product, row_by_row
 from judgerank.fits.result import Fit
 from judgerank.model.block import Role
 from judgerank.model.needs import Need
-from judgerank.order.aims import at_best_known
+from judgerank.order.scale import scale_of
 from judgerank.planning.panels import Panel
 
 LATENT = np.pi**2 / 3  # variance of a logistic variable
@@ -48,7 +48,8 @@ class Questions:
     Attributes
     ----------
     sd : float
-        Standard deviation tau by which an answer is better or worse than its model usually is.
+        Standard deviation tau by which an answer is better or worse than its model usually is, in the units of
+        reported scores.
     pairs : int
         Pairs of models compared on each question, P.
     judges : int
@@ -89,7 +90,7 @@ INDEPENDENT = Questions()
 
 def loading(panel: Panel, sd: float) -> FloatArray:
     """rho_k, shape (K,)."""
-    shared = 2 * (sd * np.exp(panel.at.judges[0])) ** 2
+    shared = 2 * (sd * panel.scale.discriminations) ** 2
     return np.sqrt(shared / (shared + LATENT))
 
 
@@ -164,26 +165,21 @@ def asked_in(panel: Panel, comparisons: Comparisons, question: IntArray) -> tupl
 def deviation(panel: Panel, plain: Fit, clustered: Fit, pairs: int, judges: int) -> float:
     """tau at which the plan's variances exceed independent ones by as much as those of a fit do.
 
-    Of the variance of all scores together, on the scale of the tests; zero where clustering adds nothing.
+    Of the variance of all reported scores together; zero where clustering adds nothing.
     """
-    k = plain.n_free_discriminations
-    of_fit = [_total(plain.scores.to_numpy(), fitted.covariance, k) for fitted in (plain, clustered)]
+    scale = scale_of(plain)
+    of_fit = [np.trace(scale.covariance(fitted.covariance)) for fitted in (plain, clustered)]
     wanted = of_fit[1] / of_fit[0] - 1.0
     if wanted <= 0 or pairs * judges == 1:
         return 0.0
     v = panel.covariance
-    s, many = panel.at.scores, len(panel.judges)
-    alone = _total(s, v, many)
+    alone = np.trace(panel.scale.covariance(v))
 
     def excess(sd: float) -> float:
         shared = shared_variance(panel, Questions(sd, pairs, judges))
-        return _total(s, v + v @ shared @ v, many) / alone - 1.0 - wanted
+        return float(np.trace(panel.scale.covariance(v + v @ shared @ v)) / alone - 1.0 - wanted)
 
     return float(brentq(excess, 0.0, WIDEST)) if excess(WIDEST) > 0 else WIDEST
-
-
-def _total(scores: FloatArray, covariance: FloatArray, n_judges: int) -> float:
-    return float(np.trace(at_best_known(scores, covariance, n_judges)))
 
 
 def drawn_in_questions(

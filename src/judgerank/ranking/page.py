@@ -12,8 +12,8 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import win_probability
-from judgerank.model.block import JUDGE_BLOCKS
 from judgerank.model.formula import formula, treatment_of_ties
+from judgerank.model.judge_blocks import JUDGE_BLOCKS
 from judgerank.model.needs import Need
 from judgerank.order.scale import scale_of
 from judgerank.pages import Shown, render, shown

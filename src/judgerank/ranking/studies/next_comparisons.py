@@ -116,7 +116,7 @@ def cost_of_pair(result: Fit, first: str, second: str, level: float = 0.95, few:
     As `to_separate`; `few` as of `next_comparisons`.
     """
     v = result.covariance
-    to_scores = scale_of(result).to_scores
+    to_scores = best_known_scores(result)
     i, j = (result.comparisons.models.index(name) for name in (first, second))
     return to_separate(result, Candidates(result, few), v, to_scores, i, j, _open_pairs(result, level)[2], level)
 

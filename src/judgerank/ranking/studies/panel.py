@@ -15,7 +15,7 @@ from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
-from judgerank.model.block import JUDGE_BLOCKS
+from judgerank.model.judge_blocks import JUDGE_BLOCKS
 from judgerank.order.scale import scale_of
 from judgerank.ranking.candidates import half_information
 from judgerank.ranking.study import Component, Finding
