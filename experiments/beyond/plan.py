@@ -4,6 +4,7 @@ python experiments/beyond/plan.py [dataset=chatbot_arena] [data.path=my.jsonl] [
 """
 
 import logging
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -29,7 +30,7 @@ from judgerank.planning.questions import INDEPENDENT, Questions
 from replication import plots
 from replication.config import main, solver_settings
 from replication.outputs import run_section
-from replication.plan_study import grid, records_of, study_of
+from replication.plan_study import grid, promise_table, promises, records_of, study_of
 from replication.plan_tables import by_questions, by_repeats, curves, formula_and_data, panel_table
 from replication.simulation import failures_of
 from replication.tables import Table
@@ -70,7 +71,10 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     log.info("%s", plan.to_string(index=False, float_format="%.4f"))
     first, second = panel.pairs[pair]
     caption = f"{title}: {len(panel.models)} models, {everyone} judges, {cfg.level:.0%} intervals"
+    kept = promises(cfg)
+    kept.run(cfg.parallel)
     return {
+        "promises": Table(promise_table(kept), "Power of new data of a size planned from a file", 4),
         "plan": Table(plan, f"{caption}; the pair is {first} and {second}", 4),
         "by_judges": Table(by_judges(precisions, wanted, make, at), f"{title}: comparisons needed by panel size"),
         "by_repeats": Table(by_repeats(cfg, independent), f"{title}: comparisons needed with repeats"),
@@ -114,6 +118,7 @@ def panel_of(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[str, Panel, Q
     else:
         title, panel, found = f"{cfg.assumed.name} panel", assumed_panel(cfg), INDEPENDENT
     questions = asked_as(found, panel, wanted, cfg.repeats)
+    panel = replace(panel, doubt=None)  # formulas are put beside data drawn from this very panel
     return title, panel.weighted(weights["judges"], weights["pairs"]), questions
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError
+from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, NoMaximumError
 from judgerank.engine.solution import Status
 from judgerank.fits.fit import fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
-from judgerank.planning.panels import Panel, drawn
-from judgerank.planning.precision import GOALS, POWERS, WIDTHS, whole
+from judgerank.planning.panels import Panel, assumed, drawn
+from judgerank.planning.plans import pair_of
+from judgerank.planning.precision import GOALS, POWERS, WIDTHS, needed, precision_of, whole
 from judgerank.planning.questions import INDEPENDENT, Questions, drawn_in_questions
 from replication.config import ROOT
 from replication.dependence import standardised_errors
@@ -113,3 +114,96 @@ def summary_of(records: pd.DataFrame, n_judges: int, size: int, goal: str) -> di
         "n_used": len(known),
         "n_interior": int((here["status"] == "interior").sum()),
     }
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A plan made from a file, and new data of the planned size.
+
+    Attributes
+    ----------
+    file : int
+        Comparisons of the file.
+    pair : str
+        Whose power is planned: ``named``, the median pair of the true panel, or ``best``, the file's two best.
+    wanted, level : float
+        Power and level of the test.
+    """
+
+    file: int
+    pair: str
+    wanted: float
+    level: float
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The planned size, whether the test rejected, and whether that of a plan without doubt did.
+
+    All three are missing where there was no plan; `status` then says why.
+    """
+
+    status: str
+    comparisons: float = np.nan
+    separated: float = np.nan
+    if_known: float = np.nan
+
+
+def promised(cell: Promise, rng: np.random.Generator, truth: Panel) -> Kept:
+    """Plan from a file drawn from the panel, then draw new data of that size and test the pair."""
+    try:
+        found = Panel.fitted(fit(drawn(rng, truth, cell.file), truth.model.name))
+        pair = pair_of(truth) if cell.pair == "named" else pair_of(found)
+        size = needed("pair_power", cell.wanted, [precision_of(found)], cell.level, pair)
+        known = needed("pair_power", cell.wanted, [precision_of(replace(found, doubt=None))], cell.level, pair)
+        kept = [_separated(rng, truth, int(np.ceil(each)), pair, cell.level) for each in (size, known)]
+    except JudgerankError as error:
+        return Kept(type(error).__name__)
+    return Kept("planned", size, *kept)
+
+
+def _separated(rng: np.random.Generator, truth: Panel, size: int, pair: int, level: float) -> float:
+    cells = truth.design()
+    count = rng.multinomial(size, cells.count / cells.count.sum())
+    share = rng.binomial(count, cells.outcome) / np.maximum(count, 1)
+    asked = count > 0
+    data = cells._rows(np.flatnonzero(asked), outcome=share[asked], count=count[asked].astype(float))
+    pairs = pairwise(fit(data, truth.model.name), level)
+    mine = pairs[["first", "second"]].isin(truth.pairs[pair]).all(axis=1)
+    return float((pairs["p_value"][mine] <= 1 - level).item())
+
+
+def promises(cfg: DictConfig) -> Study:
+    """Cells by size of the file and pair."""
+    p = cfg.promises
+    panel = assumed(p.n_models, p.n_judges, p.sigma_scores, p.sigma_discrimination)
+    cells = {
+        f"file{size}-{pair}": Promise(size, pair, p.wanted, cfg.level)
+        for size in p.n_comparisons[: cfg.points]
+        for pair in ("named", "best")
+    }
+    many = dict.fromkeys(cells, p.times * cfg.replications)
+    return Study("plan", promised, cells, many, cfg.seed, Path(ROOT, cfg.cache), cfg.block, panel)
+
+
+def promise_table(study: Study) -> pd.DataFrame:
+    """Share of tests that rejected, by size of the file, with its error; and that of plans without doubt."""
+    rows = []
+    for name, cell in study.cells.items():
+        found = pd.DataFrame([asdict(each) for each in study.records(name)])
+        made = found[found["status"] == "planned"]
+        share = made["separated"].mean()
+        rows.append(
+            {
+                "file": cell.file,
+                "pair": cell.pair,
+                "wanted": cell.wanted,
+                "power": share,
+                "power_se": np.sqrt(share * (1 - share) / max(len(made), 1)),
+                "power_if_taken_for_true": made["if_known"].mean(),
+                "comparisons_median": made["comparisons"].median(),
+                "n_replications": len(found),
+                "n_planned": len(made),
+            }
+        )
+    return pd.DataFrame(rows)

@@ -15,10 +15,10 @@ from judgerank.data.errors import ConfigError, DisconnectedError, NoIntervalErro
 from judgerank.fits.standings import leaderboard
 from judgerank.model.members import POSITION_AWARE, Parameters
 from judgerank.model.simulate import generator
-from judgerank.order.pairs import holm
+from judgerank.order.pairs import holm, pairwise
 from judgerank.planning.panels import Panel, drawn, sub_panels
 from judgerank.planning.plans import WANTED as PLANNED
-from judgerank.planning.plans import pair_of
+from judgerank.planning.plans import asked_as, pair_of
 from judgerank.planning.precision import (
     GOALS,
     POWERS,
@@ -30,7 +30,7 @@ from judgerank.planning.precision import (
     precision_of,
     whole,
 )
-from judgerank.planning.questions import Questions, drawn_in_questions, shared_variance
+from judgerank.planning.questions import Questions, deviation, drawn_in_questions, shared_variance
 from judgerank.reading.read import read_judgments
 from replication.config import ROOT
 from replication.plan_study import grid, simulated, study_of
@@ -468,3 +468,52 @@ def test_stored_plans_are_this_codes():
     first = simulated(study.cells[cell], generator(study.seed, "plan", cell, 0), {10: [panel]})
     assert first["status"] in ("interior", "boundary")
     assert grid(cfg)[-1] == 32000
+
+
+def test_power_from_a_file_is_the_mean_over_what_the_file_leaves_open(panel):
+    doubtful = replace(panel, doubt=np.full(6, 0.3))
+    known, told = precision_of(panel), precision_of(doubtful)
+    draws = known.distance[2] + told.doubt[2] * generator(3, "doubt").standard_normal(400_000)
+    means = np.abs(draws) * np.sqrt(90.0)
+    normal = np.vectorize(NormalDist().cdf)
+    by_draws = np.mean(normal(means[:4000] - Z) + normal(-means[:4000] - Z))
+    assert achieved("pair_power", told, 90.0, pair=2) == pytest.approx(by_draws, abs=0.02)
+    assert needed("pair_power", 0.8, [told], pair=2) > needed("pair_power", 0.8, [known], pair=2)
+    assert needed("score_width", 0.3, [told]) == needed("score_width", 0.3, [known])
+
+
+def test_the_doubt_of_a_fitted_panel_is_the_error_of_its_differences(simulated):
+    fitted = fit(simulated(4, [0.9, 0.2, -0.3, -0.8], [1.5, 0.7, 1.0], 900), "judge_aware")
+    panel = Panel.fitted(fitted)
+    place = pair_of(panel)
+    first, second = panel.pairs[place]
+    pairs = pairwise(fitted).set_index(["first", "second"])
+    told = pairs.loc[(first, second) if (first, second) in pairs.index else (second, first)]
+    middle, low, high = panel.difference(place, 0.95)
+    assert {first, second} == set(fitted.scores.nlargest(2).index)
+    ratio = abs(told["difference"]) / told["standard_error"] / 2 / Z
+    assert abs(middle) / (high - low) == pytest.approx(ratio, rel=1e-6)
+
+
+def test_a_deviation_that_questions_cannot_explain_is_said_to_be_a_bound(panel, caplog):
+    caplog.set_level("INFO", "judgerank")
+    asked_as(Questions(0.5, 3, 2, (0.31, 0.72)), panel, {})
+    asked_as(Questions(0.5, 3, 2, (0.31, np.inf)), panel, {})
+    asked_as(Questions(20.0, 3, 2, (4.0, np.inf)), panel, {})
+    asked_as(Questions(0.5, 3, 2, (0.31, 0.72)), panel, {"sd": 0.4})
+    said = [
+        record.getMessage().split("standard deviation of ")[1].split(", for all")[0] for record in caplog.records
+    ]
+    assert said[:2] == ["0.50 (95% interval: 0.31 to 0.72)", "0.50 (95% interval: 0.31 or more)"]
+    assert said[2].startswith("more than 20")
+    assert said[3] == "0.40"
+
+
+def test_the_interval_of_the_deviation_holds_the_truth(panel):
+    asked, held = Questions(0.8, 6, 2), 0
+    for seed in range(60):
+        data, question = drawn_in_questions(generator(seed, "interval"), panel, 1800, asked)
+        fitted = fit(data, "judge_aware")
+        low, high = deviation(Panel.fitted(fitted), fitted, data, question, asked.pairs, asked.judges)[1]
+        held += low <= asked.sd <= high
+    assert held >= 50

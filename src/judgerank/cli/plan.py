@@ -33,6 +33,7 @@ from judgerank.planning.plans import (
     DRAWS,
     WANTED,
     asked_as,
+    difference_told,
     fitted_panel,
     pair_of,
     panels_by_size,
@@ -93,7 +94,10 @@ def plan(
     level: LevelOption = 0.95,
     pair: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="MODEL MODEL", help="Of pair_power; by default the pair of median difference."),
+        typer.Option(
+            metavar="MODEL MODEL",
+            help="Of pair_power; by default the two best models of the file, or the pair of median difference.",
+        ),
     ] = None,
     by_judges: Annotated[
         list[int] | None,
@@ -152,6 +156,8 @@ def plan(
     make = partial(to_make, questions, repeats=repeats, correlation=correlation)
     first, second = panel.pairs[place]
     say(f"{len(panel.models)} models, {len(panel.judges)} judges; the pair is {first} and {second}")
+    if panel.doubt is not None:
+        say(difference_told(panel, place, level))
     _show(plan_table(panel, questions, goals, make, at))
     if by_judges:
         panels = panels_by_size(panel, by_judges, DRAWS, seed)

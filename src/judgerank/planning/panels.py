@@ -19,10 +19,11 @@ from judgerank.data.errors import ConfigError, NoIntervalError, NotIdentifiedErr
 from judgerank.engine.information import covariance, information
 from judgerank.engine.sums import evaluate
 from judgerank.fits.result import Fit
+from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import JUDGE_AWARE, POSITION_AWARE, Model, Parameters
 from judgerank.model.needs import Need
 from judgerank.model.simulate import generator
-from judgerank.order.scale import Scale, scale_at
+from judgerank.order.scale import Scale, scale_at, scale_of
 
 MOST_STRETCHED = 50.0  # logarithm of the factors that are tried
 
@@ -41,6 +42,9 @@ class Panel:
         How often a pair is compared relative to others, pairs in the order of ``numpy.triu_indices(N, 1)``.
     judge_weight : float array, shape (K,)
         How often a judge is asked relative to others.
+    doubt : float array, shape (N (N - 1) / 2,), optional
+        Standard errors of the differences of pairs over the standard deviation of the scores, as left by the
+        judgments that the panel was fitted to; None where the panel is taken as known.
     """
 
     models: tuple[str, ...]
@@ -49,6 +53,7 @@ class Panel:
     pair_weight: FloatArray
     judge_weight: FloatArray
     model: Model = JUDGE_AWARE
+    doubt: FloatArray | None = None
 
     @classmethod
     def of(cls, scores: Mapping[str, float], discrimination: Mapping[str, float]) -> Panel:
@@ -83,6 +88,8 @@ class Panel:
     def fitted(cls, result: Fit) -> Panel:
         """The panel of a fit, without judges at zero discrimination: comparisons by them tell nothing.
 
+        What the fit leaves open of the scores is kept in `doubt`.
+
         Raises
         ------
         NoIntervalError
@@ -93,6 +100,9 @@ class Panel:
             raise NoIntervalError(f"there is no panel to plan for: the fit ended as {result.status}{who}")
         in_play = result.discrimination[result.discrimination > 0]
         panel = cls.of(*({str(name): value for name, value in x.items()} for x in (result.scores, in_play)))
+        scale = scale_of(result)
+        errors = of_differences(scale.covariance(result.covariance)) / scale.scores.std()
+        panel = replace(panel, doubt=errors)
         if not result.model.uses(Need.ORDER):
             return panel
         position = result.position[in_play.index].to_numpy()
@@ -142,6 +152,14 @@ class Panel:
             raise ConfigError(f"{key}: {', '.join(names) or 'nothing'} is not two models")
         i, j = sorted(map(self.models.index, names))
         return i * (2 * len(self.models) - i - 1) // 2 + j - i - 1
+
+    def difference(self, pair: int, level: float) -> tuple[float, float, float]:
+        """Reported difference of a pair and the ends of its interval, as what the panel was fitted to has them."""
+        first, second = (index[pair] for index in np.triu_indices(len(self.models), 1))
+        scores = self.scale.scores
+        error = 0.0 if self.doubt is None else self.doubt[pair] * scores.std()
+        middle, reach = scores[first] - scores[second], normal_quantile(level) * error
+        return float(middle), float(middle - reach), float(middle + reach)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -195,6 +213,13 @@ class Panel:
         """The reported scale (`judgerank.order.scale`), by the information that the design is expected to give."""
         free = np.ones(self.at.judges.shape, bool)
         return scale_at(self.design(), self.model, self.at, free, np.ones(len(self.at.scores) + free.size, bool))
+
+
+def of_differences(covariance: FloatArray) -> FloatArray:
+    """Standard errors of all differences, shape (N (N - 1) / 2,), given a covariance, shape (N, N)."""
+    i, j = np.triu_indices(len(covariance), 1)
+    variance = np.diag(covariance)
+    return np.sqrt(np.maximum(variance[i] + variance[j] - 2 * covariance[i, j], 0.0))
 
 
 def _weight(key: str, value: object) -> float:

@@ -16,7 +16,7 @@ from judgerank.fits.result import Fit
 from judgerank.planning import precision
 from judgerank.planning.panels import Panel, sub_panels
 from judgerank.planning.precision import Precision
-from judgerank.planning.questions import INDEPENDENT, Questions, asked_in, deviation
+from judgerank.planning.questions import INDEPENDENT, WIDEST, Questions, asked_in, deviation
 from judgerank.ranking.default_member import DEFAULT, FALLBACK, default_member
 
 log = logging.getLogger("judgerank")
@@ -58,7 +58,8 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
         model, why = default_member([judgments.comparisons])
         log.info("%s: %s", judgments.title, why)
     fitted = refit(model)
-    panel = Panel.fitted(fitted)
+    several = _has_questions(fitted, judgments)
+    panel = Panel.fitted(fitted.clustered(judgments.comparisons, judgments.question) if several else fitted)
     if fitted.judges_at_zero:
         log.info("%s: at zero discrimination, left out: %s", judgments.title, ", ".join(fitted.judges_at_zero))
     return panel, fitted
@@ -66,13 +67,17 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
 
 def questions_like(panel: Panel, fitted: Fit, judgments: Judgments) -> Questions:
     """New questions asked as those of the judgments were; with nothing in common if these name none."""
-    if "question_id" not in judgments.frame:
+    if not _has_questions(fitted, judgments):
         return INDEPENDENT
     asked = judgments.comparisons, judgments.question
     pairs, judges = asked_in(panel, *asked)
-    if len(set(judgments.question)) <= fitted.n_parameters:  # too few, as for a ranking's intervals
-        return INDEPENDENT
-    return Questions(deviation(panel, fitted, fitted.clustered(*asked), pairs, judges), pairs, judges)
+    sd, interval = deviation(panel, fitted, *asked, pairs, judges)
+    return Questions(min(sd, WIDEST), pairs, judges, interval)
+
+
+def _has_questions(fitted: Fit, judgments: Judgments) -> bool:
+    """Whether there are enough questions for errors by question, as for the intervals of a ranking."""
+    return "question_id" in judgments.frame and len(set(judgments.question)) > fitted.n_parameters
 
 
 def asked_as(found: Questions, panel: Panel, wanted: Mapping[str, Any], repeats: int = 1) -> Questions:
@@ -83,25 +88,54 @@ def asked_as(found: Questions, panel: Panel, wanted: Mapping[str, Any], repeats:
     ConfigError
         If one is out of range, or questions have something in common and judgments are repeated, too.
     """
-    questions = replace(found, **{key: value for key, value in wanted.items() if value is not None}).within(panel)
+    given = {key: value for key, value in wanted.items() if value is not None}
+    interval = None if "sd" in given else found.interval
+    questions = replace(replace(found, **given), interval=interval).within(panel)
     if questions.sd > 0 and repeats > 1:
         raise ConfigError("repeats are planned for without questions (a deviation of zero leaves those out)")
     if questions.sd > 0:
         log.info(
             "Every new question is planned with %d pairs of models by %d judges each; in a question answers are "
-            "better or worse than their models usually are by a standard deviation of %.2f, for all judges alike; "
+            "better or worse than their models usually are by a standard deviation of %s, for all judges alike; "
             "pairs, and either order of a pair, are compared equally often unless weighted.",
-            *(questions.pairs, questions.judges, questions.sd),
+            *(questions.pairs, questions.judges, _told(questions)),
         )
     return questions
 
 
+def _told(questions: Questions) -> str:
+    """The standard deviation with its interval, where it is estimated."""
+    if questions.interval is None:
+        return f"{questions.sd:.2f}"
+    low, high = questions.interval
+    if questions.sd >= WIDEST:
+        return f"more than {WIDEST:g} (this is taken, so the plan asks for too little)"
+    return f"{questions.sd:.2f} (95% interval: " + (
+        f"{low:.2f} to {high:.2f})" if high < WIDEST else f"{low:.2f} or more)"
+    )
+
+
 def pair_of(panel: Panel, names: Iterable[str] | None = None) -> int:
-    """The pair named, or the one whose difference is the median of all; in the order of `Panel.pair`."""
+    """The pair named; else the two best models of a fitted panel, and the pair of median difference of another.
+
+    In the order of `Panel.pair`.
+    """
     if names is not None:
         return panel.pair(names, "pair")
+    if panel.doubt is not None:
+        best = np.argsort(-panel.at.scores, kind="stable")[:2]
+        return panel.pair([panel.models[n] for n in best], "pair")
     i, j = np.triu_indices(len(panel.models), 1)
     return int(np.argsort(np.abs(panel.at.scores[i] - panel.at.scores[j]), kind="stable")[(len(i) - 1) // 2])
+
+
+def difference_told(panel: Panel, pair: int, level: float) -> str:
+    """What a fitted panel knows of the difference of a pair, and how powers take it."""
+    (first, second), (middle, low, high) = panel.pairs[pair], panel.difference(pair, level)
+    return (
+        f"{first} scores {middle:+.2f} against {second} ({level:.0%} interval: {low:+.2f} to {high:+.2f}). "
+        f"Powers are averages over what the file leaves open."
+    )
 
 
 def panels_by_size(panel: Panel, sizes: Iterable[int], draws: int, seed: int) -> dict[int, list[Panel]]:

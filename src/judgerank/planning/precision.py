@@ -51,12 +51,15 @@ class Precision:
         |s_i - s_j| over its standard error on the reported scale, on which `order.pairs.pairwise` tests.
     contrasts : float array, shape (N (N - 1) / 2, N)
         Maps independent standard normals to the errors of the differences over their standard errors.
+    doubt : float array, shape (N (N - 1) / 2,)
+        Standard errors of `distance`: what is not known of the panel. Zero where it is taken as known.
     """
 
     score: FloatArray
     standardised: FloatArray
     distance: FloatArray
     contrasts: FloatArray
+    doubt: FloatArray
 
     @cached_property
     def noise(self) -> FloatArray:
@@ -84,13 +87,20 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     error = np.linalg.norm(contrasts, axis=1)
     scale_free = np.maximum(np.diag(standardised(scale.scores, reported)[1]), 0.0)
     distance = np.abs(scale.scores[i] - scale.scores[j]) / error
-    return Precision(np.sqrt(np.diag(reported)), np.sqrt(scale_free), distance, contrasts / error[:, None])
+    doubt = np.zeros(len(error)) if panel.doubt is None else panel.doubt * scale.scores.std() / error
+    return Precision(np.sqrt(np.diag(reported)), np.sqrt(scale_free), distance, contrasts / error[:, None], doubt)
 
 
-def power(noncentrality: FloatArray, level: float) -> FloatArray:
-    """Probability that a two-sided Wald test rejects, for a true difference of this many standard errors."""
-    critical = normal_quantile(level)
-    return ndtr(noncentrality - critical) + ndtr(-noncentrality - critical)
+def power(precision: Precision, size: float, level: float) -> FloatArray:
+    """Probability by pair that a two-sided Wald test of T comparisons rejects, shape (N (N - 1) / 2,).
+
+    Its mean over what is not known of the true difference (the assurance of O'Hagan, Stevens and Campbell, 2005):
+    a plan that takes an estimated difference for the true one promises too much, since large estimates are often
+    too large.
+    """
+    critical, mean = normal_quantile(level), precision.distance * np.sqrt(size)
+    spread = np.sqrt(1 + precision.doubt**2 * size)
+    return ndtr((mean - critical) / spread) + ndtr((-mean - critical) / spread)
 
 
 def separated(precision: Precision, size: float, level: float) -> float:
@@ -99,13 +109,12 @@ def separated(precision: Precision, size: float, level: float) -> float:
     That of unadjusted tests, which is exact, less what the adjustment costs in `DRAWS` draws of all pairs' joint
     distribution, the same ones whatever T.
     """
-    noncentrality = precision.distance * np.sqrt(size)
-    statistics = np.sort(np.abs(noncentrality + precision.noise), axis=1)[:, ::-1]
+    statistics = np.sort(np.abs(precision.distance * np.sqrt(size) + precision.noise), axis=1)[:, ::-1]
     many = statistics.shape[1]
     critical = np.array([normal_quantile(1 - (1 - level) / (many - step)) for step in range(many)])
     rejected = np.logical_and.accumulate(statistics > critical, axis=1)
     cost = (statistics > critical[-1]).mean() - rejected.mean()
-    return max(0.0, float(power(noncentrality, level).mean() - cost))
+    return max(0.0, float(power(precision, size, level).mean() - cost))
 
 
 def achieved(goal: str, precision: Precision, size: float, level: float = 0.95, pair: int = 0) -> float:
@@ -129,7 +138,7 @@ def achieved(goal: str, precision: Precision, size: float, level: float = 0.95, 
         return float(2 * normal_quantile(level) * summary(getattr(precision, whose)) / np.sqrt(size))
     if goal == "separated":
         return separated(precision, size, level)
-    of_pairs = power(precision.distance * np.sqrt(size), level)
+    of_pairs = power(precision, size, level)
     return float(of_pairs[pair] if goal == "pair_power" else of_pairs.mean())
 
 

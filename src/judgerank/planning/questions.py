@@ -20,7 +20,7 @@ judges on one pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import brentq
@@ -32,6 +32,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine.at import product, row_by_row
 from judgerank.fits.result import Fit
+from judgerank.inference.wald import cluster_gradients, normal_quantile
 from judgerank.model.block import Role
 from judgerank.model.needs import Need
 from judgerank.order.scale import scale_of
@@ -39,6 +40,7 @@ from judgerank.planning.panels import Panel
 
 LATENT = np.pi**2 / 3  # variance of a logistic variable
 WIDEST = 20.0  # of the deviations' standard deviations that are tried
+Z95 = normal_quantile(0.95)
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Questions:
         Pairs of models compared on each question, P.
     judges : int
         Different judges asked about each of those, J.
+    interval : tuple of two floats, optional
+        95% interval of tau where it is estimated; infinite where the largest that is tried is not enough.
 
     Raises
     ------
@@ -64,6 +68,7 @@ class Questions:
     sd: float = 0.0
     pairs: int = 1
     judges: int = 1
+    interval: tuple[float, float] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.sd < np.inf:
@@ -162,24 +167,38 @@ def asked_in(panel: Panel, comparisons: Comparisons, question: IntArray) -> tupl
     return max(1, round(beside(question) / judges)), judges
 
 
-def deviation(panel: Panel, plain: Fit, clustered: Fit, pairs: int, judges: int) -> float:
-    """tau at which the plan's variances exceed independent ones by as much as those of a fit do.
+def deviation(
+    panel: Panel, plain: Fit, comparisons: Comparisons, question: IntArray, pairs: int, judges: int
+) -> tuple[float, tuple[float, float]]:
+    """tau at which the plan's variances exceed independent ones by as much as those of a fit do, and its interval.
 
-    Of the variance of all reported scores together; zero where clustering adds nothing.
+    Of the variance of all reported scores together. By questions it is a sum over them, whose spread gives the
+    interval. Zero where questions add nothing; infinite where more than `WIDEST` would be needed.
     """
-    scale = scale_of(plain)
-    of_fit = [np.trace(scale.covariance(fitted.covariance)) for fitted in (plain, clustered)]
-    wanted = of_fit[1] / of_fit[0] - 1.0
-    if wanted <= 0 or pairs * judges == 1:
-        return 0.0
+    if pairs * judges == 1:
+        return 0.0, (0.0, 0.0)
+    scale, at = scale_of(plain), plain.solution.parameters
+    gradients = cluster_gradients(plain.model.observed(comparisons), plain.model, at, question)[:, plain.chosen]
+    by_question = np.square(gradients @ plain._inverse("observed") @ scale.to_scores.T).sum(axis=1)
+    ratio = plain.clustered(comparisons, question).covariance
+    excess = np.trace(scale.covariance(ratio)) / np.trace(scale.covariance(plain.covariance))
+    error = np.sqrt(len(by_question)) * by_question.std(ddof=1) / by_question.sum()
+    low, middle, high = (_tau(panel, excess * np.exp(z * error), pairs, judges) for z in (-Z95, 0.0, Z95))
+    return middle, (low, high)
+
+
+def _tau(panel: Panel, ratio: float, pairs: int, judges: int) -> float:
+    """tau at which questions make the variance so many times as large."""
     v = panel.covariance
     alone = np.trace(panel.scale.covariance(v))
 
     def excess(sd: float) -> float:
         shared = shared_variance(panel, Questions(sd, pairs, judges))
-        return float(np.trace(panel.scale.covariance(v + v @ shared @ v)) / alone - 1.0 - wanted)
+        return float(np.trace(panel.scale.covariance(v @ shared @ v)) / alone + 1.0 - ratio)
 
-    return float(brentq(excess, 0.0, WIDEST)) if excess(WIDEST) > 0 else WIDEST
+    if ratio <= 1:
+        return 0.0
+    return float(brentq(excess, 0.0, WIDEST)) if excess(WIDEST) > 0 else np.inf
 
 
 def drawn_in_questions(

@@ -80,6 +80,19 @@ class Asked:
 
 
 @dataclass
+class Promises:
+    """Plans made from files of a panel, and new data of the planned sizes."""
+
+    n_models: int = at_least(2)
+    n_judges: int = at_least(1)
+    sigma_scores: float = within(0, LARGEST_SPREAD)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD)
+    wanted: float = within(0, 1, ends=False)
+    n_comparisons: list[int] = at_least(1)
+    times: int = at_least(1)
+
+
+@dataclass
 class Plan(Judged, Replicated):
     """A plan for an assumed panel, or for one fitted to a set or to a file of one's own."""
 
@@ -89,6 +102,7 @@ class Plan(Judged, Replicated):
     wanted: Wanted = field(default_factory=Wanted)
     model: str | None = MISSING
     questions: Asked = field(default_factory=Asked)
+    promises: Promises = field(default_factory=Promises)
     pair: list[str] | None = MISSING
     weights: Weights = field(default_factory=Weights)
     repeats: int = at_least(1)
