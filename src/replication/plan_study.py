@@ -190,7 +190,7 @@ def promise_table(study: Study) -> pd.DataFrame:
     """Share of tests that rejected, by size of the file, with its error; and that of plans without doubt."""
     rows = []
     for name, cell in study.cells.items():
-        found = pd.DataFrame([asdict(each) for each in study.records(name)])
+        found = pd.DataFrame(list(study.records(name)))
         made = found[found["status"] == "planned"]
         share = made["separated"].mean()
         rows.append(
