@@ -54,7 +54,7 @@ LAYERS = [
     ["ranking"],
     ["adaptive", "boards", "people", "planning"],
     ["collecting"],
-    ["gating"],
+    ["gating", "voting"],
     ["cli"],
     ["__init__", "__main__"],
 ]

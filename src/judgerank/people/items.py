@@ -69,7 +69,7 @@ def human_rows(judgments: Judgments, names: Collection[str] = ()) -> BoolArray:
         raise DataError(f"there is no judge {unknown[0]!r} to be taken for human")
     found = frame["judge_model"].isin(list(names)).to_numpy()
     if "human" in frame:
-        marks = frame["human"].astype(str).str.strip().str.lower()
+        marks = frame["human"].map(str).str.strip().str.lower()
         wrong = marks[~marks.isin(YES | NO)]
         if len(wrong):
             raise DataError(f"record {wrong.index[0] + 1} has {wrong.iloc[0]!r} for human, neither yes nor no")
