@@ -124,7 +124,7 @@ def test_whatever_is_described_is_fitted_and_answers(
             assert 0 <= fitted.wald(block.name) <= 1
 
 
-@pytest.mark.parametrize(("blocks", "questions"), product(((), ("style:length",)), (None, "effects")))
+@pytest.mark.parametrize(("blocks", "questions"), list(product(((), ("style:length",)), (None, "effects"))))
 def test_one_number_has_one_value(records, blocks, questions):
     """Scores and intervals of the leaderboard, the pairs, the table of estimates and a contrast agree.
 

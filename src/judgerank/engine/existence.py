@@ -151,7 +151,7 @@ def _with_the_others(cells: Comparisons, model: Model, held: BoolArray) -> csr_a
         part = np.diag((~held).astype(float))
         part[held] = others / max(1, others.sum())
         parts.append(part)
-    return csr_array(block_diag(parts))
+    return csr_array(block_diag([coo_array(part) for part in parts]))
 
 
 def _steepest(forms: csr_array, other: FloatArray) -> FloatArray:
