@@ -17,7 +17,7 @@ from judgerank.gating.needed import more_needed
 from judgerank.gating.report import sentence, text
 from judgerank.gating.result import Criterion, Result
 from judgerank.gating.scores import scored
-from judgerank.model.kinds.family import TABLE, family_of, plain, read_families
+from judgerank.model.kinds.family import family_of, own_table, plain
 from judgerank.reading.read import Source, read_judgments
 
 ALL = "all"  # name of the one criterion where none is named
@@ -118,7 +118,7 @@ def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion,
 
 def _related(tables: Mapping[str, Judged], candidate_model: str | None) -> tuple[str, ...]:
     """Judges that are the candidate, or of its maker's models; not those that are of the baseline's, too."""
-    families = read_families(TABLE)
+    families = own_table()
     found: set[str] = set()
     for table in tables.values():
         candidate = candidate_model or table.candidate
