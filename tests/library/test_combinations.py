@@ -10,7 +10,7 @@ import pytest
 import judgerank
 from judgerank import Records, fit, load, pairwise, rank_intervals
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import JudgerankError
+from judgerank.data.errors import DataError, JudgerankError
 from judgerank.fits.standings import leaderboard
 from judgerank.order.scale import scale_of
 
@@ -122,6 +122,19 @@ def test_whatever_is_described_is_fitted_and_answers(
             assert 0 <= fitted.test(block.name).p_value <= 1
         if not block.shrunk:
             assert 0 <= fitted.wald(block.name) <= 1
+
+
+@pytest.mark.parametrize("shrink", [False, True])
+def test_cells_from_an_engine_take_the_blocks_that_go_by_names(records, families, tmp_path, shrink):
+    """They are fitted as the raw rows are; a block that needs a column says that cells have none."""
+    records.comparisons.to_frame().to_csv(tmp_path / "judgments.csv", index=False)
+    cells, block = judgerank.aggregate(tmp_path / "judgments.csv", ties=True), [f"family:{families}"]
+    assert len(cells) < len(records.comparisons)
+    ours, raw = (fit(one, "position_aware_ties", blocks=block, shrink=shrink) for one in (cells, records))
+    pd.testing.assert_frame_equal(ours.to_frame(), raw.to_frame(), rtol=1e-6)
+    for other in ("style:length", "category"):
+        with pytest.raises(DataError, match="comparisons have no columns"):
+            fit(cells, "position_aware_ties", blocks=[other], shrink=shrink)
 
 
 @pytest.mark.parametrize(("blocks", "questions"), list(product(((), ("style:length",)), (None, "effects"))))

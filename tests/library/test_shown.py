@@ -3,7 +3,19 @@
 import numpy as np
 import pytest
 
-from judgerank import Comparisons, Records, effective_judges, fit, fragility, rank, read
+from judgerank import (
+    Comparisons,
+    Records,
+    compare,
+    effective_judges,
+    fit,
+    fragility,
+    gate,
+    people_report,
+    place,
+    rank,
+    read,
+)
 from judgerank.data.shown import MOST
 
 
@@ -24,6 +36,10 @@ def test_a_line_of_text_and_a_table_for_a_notebook(judgments):
         fragility(fitted, most=1),
         effective_judges(fitted),
         rank(judgments),
+        compare(fit(judgments), fitted),
+        gate(judgments, *judgments.comparisons.models[:2]),
+        place(fitted, judgments.frame.replace({judgments.comparisons.models[0]: "newcomer"})),
+        people_report(judgments, judgments.comparisons.judges[0]),
     )
     for record in records:
         assert len(repr(record)) < 400 and "\n" not in repr(record)

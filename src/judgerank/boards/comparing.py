@@ -12,6 +12,7 @@ from judgerank.boards.placing import two_sided
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.data.shown import Shown
+from judgerank.fits.given import require_fit
 from judgerank.fits.result import Fit
 from judgerank.fits.resuming import contain
 from judgerank.inference.wald import require_level
@@ -79,9 +80,11 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     NoIntervalError
         If one of them has no covariance.
     ConfigError
-        If the level is not between 0 and 1.
+        If the level is not between 0 and 1, or one is no fit.
     """
     require_level(level)
+    require_fit(old)
+    require_fit(new)
     shared = [model for model in old.comparisons.models if model in new.comparisons.models]
     if len(shared) < 2:
         raise DataError(f"the two boards share {len(shared)} models, and this takes two or more")

@@ -25,7 +25,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.data.shown import Shown
 from judgerank.fits.fit import fit
-from judgerank.fits.given import raw_and_question, require_member_alone
+from judgerank.fits.given import raw_and_question, require_fit, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.fits.storing import kept_weights
 from judgerank.order.pairs import holm
@@ -109,6 +109,7 @@ def place(
     ConfigError
         If the level is not between 0 and 1, or the board has further blocks or question effects.
     """
+    require_fit(board)
     require_member_alone(board, "a place on a board")
     comparisons, asked = raw_and_question(board, judgments, question)
     held = anchored(board, comparisons, asked)

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from judgerank.data.arrays import AnyArray, BoolArray, FloatArray, IntArray, UIntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, UIntArray
 from judgerank.data.errors import DataError
 from judgerank.data.listing import listed
 
@@ -202,16 +202,17 @@ def question_name(question: object) -> str:
 
 
 def question_keys(ids: Iterable[object]) -> UIntArray:
-    """A hash of every question's id, the same wherever the id stands, shape (Q,)."""
-    return np.asarray(pd.util.hash_array(np.array([question_name(one) for one in ids], object)))
+    """A hash of every question's id, all different, the same wherever the id stands, shape (Q,)."""
+    return np.asarray(pd.util.hash_array(np.array([question_name(one) for one in ids], object), categorize=False))
 
 
-def question_names(questions: pd.Series) -> AnyArray:
-    """Those of all records, shape (T,)."""
+def numbered_questions(questions: pd.Series) -> tuple[IntArray, list[str]]:
+    """Number of the question of every record, shape (T,), and the names by number, in alphabetical order."""
     if questions.dtype == object:  # in which 1 and 1.0 are equal and have two names
-        return np.array([question_name(one) for one in questions])
+        questions = pd.Series([question_name(one) for one in questions])
     number, different = pd.factorize(questions, use_na_sentinel=False)
-    return np.array([question_name(one) for one in different])[number]
+    names, place = np.unique([question_name(one) for one in different.tolist()], return_inverse=True)
+    return place[number], names.tolist()
 
 
 def standardised_log(lengths: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import IntArray, UIntArray
@@ -45,6 +46,38 @@ class Judgments(Shown):
     lengths: pd.Series | None = None
     truth: pd.DataFrame | None = None
     remarks: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, comparisons: Comparisons) -> Judgments:
+        """Comparisons as a set that names no questions: a record for every answer that a row holds.
+
+        Raises
+        ------
+        DataError
+            If a row does not say how many of its comparisons had which answer.
+        """
+        c = comparisons
+        tied = (c.outcome == OUTCOMES["c"]) & (c.count == 1) if c.tied is None else c.tied
+        answers = np.array([c.outcome - tied / 2, 1 - c.outcome - tied / 2, tied]) * c.count
+        times = np.round(answers)
+        unclear = np.flatnonzero(np.abs(answers - times).max(axis=0) > 1e-6 * np.maximum(1.0, c.count))
+        if unclear.size:
+            raise DataError(
+                f"row {unclear[0] + 1} of the comparisons does not say how many of its {c.count[unclear[0]]:g} "
+                "were won, lost or tied: give the records, or cells that keep track of ties (with_ties, aggregate)"
+            )
+        row, answer = np.nonzero(times.T)
+        names = {"model_a": c.models, "model_b": c.models, "judge_model": c.judges}
+        ends = {"model_a": c.first, "model_b": c.second, "judge_model": c.judge}
+        frame = pd.DataFrame({name: np.array(names[name], object)[index[row]] for name, index in ends.items()})
+        frame["judge_preferred_model"] = np.array(["a", "b", "c"])[answer]
+        many = times[answer, row]
+        counted = "count" if np.any(many != 1) else None
+        if counted:
+            frame["count"] = many
+        z = None if c.covariate is None else c.covariate[row]
+        rows = replace(Comparisons.from_frame(frame, count=counted), covariate=z, ordered=c.ordered)
+        return cls("judgments", "judgments", frame, replace(rows, dropped=c.dropped), {})
 
     @property
     def is_surrogate(self) -> bool:

@@ -1,18 +1,43 @@
 """Columns of further blocks for some of the rows, and sums of values by row times columns.
 
-Every sum is linear in the values, so each has a sparse matrix of its own, made once: with columns that are mostly
-zero, as indicators are, that is several times as quick as products of matrices scaled anew on every pass.
+Rows of one pair and judge stand together, so their entries are summed first, column by column; all else is a sum
+of these few sums. What does not depend on the values is worked out once. Sums over two columns of a row have a
+sparse matrix of their own: with columns that are mostly zero, as indicators are, that is several times as quick as
+products of matrices scaled anew on every pass.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.model.block import Role
 
+LONG = 8  # rows of a run, on average, from which its sum by itself pays
 MOST_PAIRS = 16  # of columns that are not zero in a row, on average, up to which sums over pairs get a matrix
+
+
+class _Entries:
+    """Entries of a matrix in runs: one column, and rows of one pair and judge that stand together."""
+
+    def __init__(self, matrix: csr_array, cell: IntArray, ends: tuple[IntArray, IntArray], judge: IntArray):
+        self._row, self.columns = _row_of(matrix), matrix.shape[1]
+        key, self._data = cell[self._row] * self.columns + matrix.indices, matrix.data
+        if np.any(key[1:] < key[:-1]):
+            order = np.argsort(key, kind="stable")
+            key, self._row, self._data = key[order], self._row[order], self._data[order]
+        self._starts = starts_of_runs(key[1:] != key[:-1], LONG)
+        ones = slice(None) if self._starts is None else self._starts
+        row, self.column = self._row[ones], key[ones] % self.columns
+        # of every run, its place in totals by one of the models, or by judge, and by column
+        *self.ends, self.judge = (of[row] * self.columns + self.column for of in (*ends, judge))
+
+    def runs(self, values: FloatArray) -> FloatArray:
+        """Sums of values by row times entries, one for every run."""
+        return over_runs(self._starts, self._data * values.take(self._row))
 
 
 class BlockColumns:
@@ -47,19 +72,22 @@ class BlockColumns:
         k: int,
     ) -> None:
         self.places = {role: np.flatnonzero(np.equal(roles, role)) for role in dict.fromkeys(roles)}
-        self._of = {role: csr_array(columns[:, place]) for role, place in self.places.items()}
-        self._turned = {role: csc_array(matrix.T) for role, matrix in self._of.items()}
-        self._by_model: dict[Role, csc_array] = {}
-        self._by_judge: dict[Role, csc_array] = {}
-        self._by_two: dict[tuple[Role, Role], csc_array | None] = {}
-        self._size = n, k
-        for role, matrix in self._of.items():
-            of, row = matrix.shape[1], _row_of(matrix)
-            both = np.stack([end[row] * of + matrix.indices for end in ends], axis=1).ravel()
-            signed = np.stack([matrix.data, -matrix.data], axis=1).ravel()
-            self._by_model[role] = _sums_over(len(judge), signed, both, 2 * matrix.indptr, n * of)
-            judged = judge[row] * of + matrix.indices
-            self._by_judge[role] = _sums_over(len(judge), matrix.data, judged, matrix.indptr, k * of)
+        alone = len(self.places) == 1
+        self._of = {role: columns if alone else csr_array(columns[:, at]) for role, at in self.places.items()}
+        self._by_two: dict[tuple[Role, Role], csr_array | None] = {}
+        self._ends, self._judge, self._size = ends, judge, (n, k)
+
+    @cached_property
+    def _cell(self) -> IntArray:
+        """Number of the pair and judge of every row, those one after the other being different."""
+        new = np.zeros(len(self._judge), bool)
+        for ids in (*self._ends, self._judge):
+            new[1:] |= ids[1:] != ids[:-1]
+        return np.cumsum(new)
+
+    @cached_property
+    def _entries(self) -> dict[Role, _Entries]:
+        return {role: _Entries(matrix, self._cell, self._ends, self._judge) for role, matrix in self._of.items()}
 
     def __contains__(self, role: Role) -> bool:
         return role in self._of
@@ -71,8 +99,8 @@ class BlockColumns:
 
     def by_column(self, role: Role, values: FloatArray) -> FloatArray:
         """Sums over the rows of values times columns, one for every column of the role."""
-        total: FloatArray = self._turned[role] @ values
-        return total
+        of = self._entries[role]
+        return _sums(of.column, of.runs(values), of.columns)
 
     def by_two(self, one: Role, other: Role, values: FloatArray) -> FloatArray:
         """Sums of values times columns of two roles."""
@@ -80,16 +108,20 @@ class BlockColumns:
             self._by_two[one, other] = _pairs(self._of[one], self._of[other])
         sums = self._by_two[one, other]
         if sums is None:
-            return np.asarray((self._turned[one] @ scaled(self._of[other], values)).toarray())
+            return np.asarray((self._of[one].T @ scaled(self._of[other], values)).toarray())
         return np.asarray((sums @ values).reshape(len(self.places[one]), -1))
 
     def by_model(self, role: Role, values: FloatArray) -> FloatArray:
         """Sums over the rows that show a model first, minus those that show it second; shape (N, columns)."""
-        return np.asarray((self._by_model[role] @ values).reshape(self._size[0], -1))
+        of, n = self._entries[role], self._size[0]
+        runs = of.runs(values)
+        first, second = (_sums(end, runs, n * of.columns) for end in of.ends)
+        return (first - second).reshape(n, -1)
 
     def by_judge(self, role: Role, values: FloatArray) -> FloatArray:
         """Sums over the rows of a judge, times columns; shape (K, columns of the role)."""
-        return np.asarray((self._by_judge[role] @ values).reshape(self._size[1], -1))
+        of, k = self._entries[role], self._size[1]
+        return _sums(of.judge, of.runs(values), k * of.columns).reshape(k, -1)
 
     def derivatives(self, role: Role, values: FloatArray) -> csr_array:
         """Columns times values by row, shape (C, columns of the role)."""
@@ -102,17 +134,27 @@ def scaled(matrix: csr_array, values: FloatArray) -> csr_array:
     return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
+def starts_of_runs(new: BoolArray, length: int) -> IntArray | None:
+    """Where runs start, by whether each value but the first begins one; None if they are shorter on average."""
+    places = np.flatnonzero(new) + 1
+    return np.r_[0, places] if length * len(places) < len(new) + 1 else None
+
+
+def over_runs(starts: IntArray | None, values: FloatArray) -> FloatArray:
+    """Sums over runs; without any, the values."""
+    return values if starts is None else np.asarray(np.add.reduceat(values, starts), float)
+
+
 def _row_of(matrix: csr_array) -> IntArray:
     """Row of every entry."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def _sums_over(many: int, data: FloatArray, place: IntArray, indptr: IntArray, size: int) -> csc_array:
-    """The matrix that adds values of rows, times data, at places of a total; entries stand row by row."""
-    return csc_array((data, place, indptr), shape=(size, many))
+def _sums(place: IntArray, values: FloatArray, size: int) -> FloatArray:
+    return np.bincount(place, values, size).astype(float, copy=False)
 
 
-def _pairs(one: csr_array, other: csr_array) -> csc_array | None:
+def _pairs(one: csr_array, other: csr_array) -> csr_array | None:
     """The matrix of sums over pairs of entries that stand in one row; none where there are too many pairs."""
     many = np.diff(other.indptr)[_row_of(one)]  # pairs of every entry of the first
     ends = np.cumsum(many)
@@ -124,4 +166,5 @@ def _pairs(one: csr_array, other: csr_array) -> csc_array | None:
     place = one.indices[first].astype(np.intp) * other.shape[1] + other.indices[second]
     indptr = np.concatenate([[0], ends])[one.indptr]
     data = one.data[first] * other.data[second]
-    return _sums_over(one.shape[0], data, place, indptr, one.shape[1] * other.shape[1])
+    by_row = csc_array((data, place, indptr), shape=(one.shape[1] * other.shape[1], one.shape[0]))
+    return by_row.tocsr()  # place by place: sums in a register

@@ -64,7 +64,7 @@ def offsets_at_zero(cells: Comparisons, model: Model) -> np.ndarray:
 
     Large where a judge knows one answer only; log nu_k is minus infinity where a judge never ties.
     """
-    if not model.has_offsets:
+    if not model.has(Role.OFFSET, Role.TIE):
         return np.zeros((0, len(cells.judges)))
     share = first_shown_share(cells)
     if not model.has(Role.TIE):
@@ -97,7 +97,7 @@ def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | 
     """
     n, k = len(cells.models), len(cells.judges)
     chance = -cells.n_comparisons * np.log(2.0)
-    if model.has_offsets:
+    if model.has(Role.OFFSET, Role.TIE):
         zero = replace(at, judges=at.judges.copy())
         zero.judges[0] = -np.inf
         zero.judges[model.offsets] = offsets_at_zero(cells, model)

@@ -26,7 +26,7 @@ from judgerank.engine.closure import slopes_at_zero
 from judgerank.engine.penalty import ALPHA, Spread, scale
 from judgerank.engine.problem import LOST, Problem, faint, problem_of
 from judgerank.engine.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges
-from judgerank.engine.sums import evaluate
+from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
@@ -91,10 +91,12 @@ class Climb:
         self.problem, self.at, self.settings = problem, start, settings
         self.steps, self.done = 0, False
         self.held = np.isfinite(start.judges) & ~problem.free
+        self.lost = np.zeros(problem.k, int)  # how often each judge was
 
     def to(self, spread: Spread) -> Parameters:
         """The mode for standard deviations."""
-        self.lost = np.zeros(self.problem.k, int)  # how often each judge was
+        # who was lost on the way to the last mode, which is near, and stayed at zero has one chance, not two
+        self.lost = np.where(self.at.in_play, 0, np.minimum(self.lost, MOST_LOST - 1))
         for _ in range(ROUNDS):
             x, _, self.done, steps = self.problem.mode(self.problem.at(self.at), spread, self.settings)
             self.steps, self.at = self.steps + steps, self.problem.parameters(x)
@@ -132,6 +134,10 @@ class Climb:
         self.at = there.normalised(problem.model)
         self.problem = Problem(problem.cells, problem.model, self.at, free, problem.free_common)
         return True
+
+    def here(self) -> Evaluation:
+        """Log-likelihood and gradient at the last mode, where the climb has just looked."""
+        return self.problem.evaluated(self.problem.at(self.at), self.at, "observed").first_derivatives
 
     def marginal(self, spread: Spread) -> float:
         """`Problem.marginal` at the last mode."""
@@ -210,8 +216,9 @@ def maximise(cells: Comparisons, model: Model, settings: Penalised) -> Solution:
     climb, spread = fitted_spread(climb, known, bounds)
     in_order = {name: spread[name] for name in (*names, *spread)}
     status = Status.SHRUNK if climb.done else Status.ITERATION_LIMIT
-    here = evaluate(cells, model, climb.at)
-    return Solution(climb.at, here, status, climb.steps, spread=in_order, integrated=climb.marginal(spread))
+    return Solution(
+        climb.at, climb.here(), status, climb.steps, spread=in_order, integrated=climb.marginal(spread)
+    )
 
 
 def with_further(
@@ -251,6 +258,6 @@ def with_further(
     status = status if climb.done else Status.ITERATION_LIMIT
     unbounded = unbounded_judges(model, climb.at)
     status = Status.UNBOUNDED if unbounded else status
-    here = evaluate(cells, model, climb.at)
+    here = climb.here()
     integrated = climb.marginal(spread) if spread else here.log_likelihood
     return Solution(climb.at, here, status, climb.steps, unbounded, spread=spread, integrated=integrated)

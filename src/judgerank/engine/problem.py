@@ -100,7 +100,7 @@ class Problem:
     ) -> tuple[float, np.ndarray, Information]:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
         at = self.parameters(x)
-        here = self._evaluated(x, at, curvature)
+        here = self.evaluated(x, at, curvature)
         top = here.top_gradient
         gradient = np.concatenate([top[: self.n], here.judge_gradient.ravel(), top[self.n :]])
         if not self._all_chosen:
@@ -141,7 +141,7 @@ class Problem:
         own[:, 0, 0] -= here.judge_gradient[0]
         return replace(here, judge_information=own)
 
-    def _evaluated(self, x: np.ndarray, at: Parameters, curvature: Curvature | None) -> Evaluation:
+    def evaluated(self, x: np.ndarray, at: Parameters, curvature: Curvature | None) -> Evaluation:
         """The likelihood's part, which standard deviations do not change; they are often tried at one point."""
         if curvature not in self._last or not np.array_equal(self._last[curvature][0], x):
             self._last[curvature] = x, evaluate(self.cells, self.model, at, curvature, at_zero=False)

@@ -18,7 +18,7 @@ from scipy.sparse import csc_array
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.block_columns import BlockColumns
+from judgerank.engine.block_columns import LONG, BlockColumns, over_runs, starts_of_runs
 from judgerank.model.block import Role
 
 KEPT = 1 << 18  # rows up to which a layout is kept between passes, which takes 80 bytes a row
@@ -32,14 +32,19 @@ class Listed:
     def __init__(self, cells: Comparisons, rows: slice):
         self._n, self._k = len(cells.models), len(cells.judges)
         first, second, self._judge = cells.first[rows], cells.second[rows], cells.judge[rows].astype(np.intp)
-        new = np.flatnonzero((first[1:] != first[:-1]) | (second[1:] != second[:-1])) + 1
-        self._starts = np.r_[0, new] if 2 * len(new) < len(first) else None  # of the rows of one pair
+        new = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+        self._starts = starts_of_runs(new, 2)  # of the rows of one pair
+        self._cells = starts_of_runs(new | (self._judge[1:] != self._judge[:-1]), LONG)  # of one pair and judge
         if self._starts is not None:
             first, second = first[self._starts], second[self._starts]
             self._many = np.diff(self._starts, append=len(self._judge))
         self._i, self._j = first.astype(np.intp), second.astype(np.intp)
-        self._pair, row = self._i * self._n + self._j, self._judge * self._n
-        self._with_first, self._with_second = row + self._by_row(self._i), row + self._by_row(self._j)
+        self._pair, self._of_cell = self._i * self._n + self._j, self._judge
+        ends = self._by_row(self._i), self._by_row(self._j)
+        if self._cells is not None:
+            self._of_cell, ends = self._judge[self._cells], (ends[0][self._cells], ends[1][self._cells])
+        row = self._of_cell * self._n
+        self._with_first, self._with_second = row + ends[0], row + ends[1]
         self.outcome, self.count = cells.outcome[rows], cells.count[rows]
         self.covariate = None if cells.covariate is None else cells.covariate[rows]
         self.tied = None if cells.tied is None else cells.tied[rows]
@@ -59,8 +64,7 @@ class Listed:
 
     def _over_rows(self, values: FloatArray, weight: FloatArray | None) -> FloatArray:
         """Weighted sums over the rows of one pair that come one after the other."""
-        weighted = _product(values, weight)
-        return weighted if self._starts is None else np.asarray(np.add.reduceat(weighted, self._starts), float)
+        return over_runs(self._starts, _product(values, weight))
 
     def differences(self, scores: FloatArray) -> FloatArray:
         """s_i - s_j by row."""
@@ -77,7 +81,7 @@ class Listed:
 
     def by_judge(self, values: FloatArray, *factors: FloatArray | None) -> FloatArray:
         """Sums of products over the rows of a judge, shape (K,)."""
-        return _sums(self._judge, _product(values, *factors), self._k)
+        return _sums(self._of_cell, over_runs(self._cells, _product(values, *factors)), self._k)
 
     def by_pair(self, values: FloatArray, weight: FloatArray | None, total: FloatArray) -> None:
         """Add weighted sums to a total by model shown first and model shown second, shape (N, N)."""
@@ -85,7 +89,7 @@ class Listed:
 
     def by_both(self, values: FloatArray, weight: FloatArray | None, total: FloatArray) -> None:
         """Add weighted sums to a total by judge and, as in `by_model`, by model, shape (K, N)."""
-        weighted = _product(values, weight)
+        weighted = over_runs(self._cells, _product(values, weight))
         np.add.at(total.reshape(-1), self._with_first, weighted)
         np.subtract.at(total.reshape(-1), self._with_second, weighted)
 

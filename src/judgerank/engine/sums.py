@@ -49,6 +49,11 @@ class Evaluation:
     cross_information: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
 
     @property
+    def first_derivatives(self) -> Evaluation:
+        """The same without slopes at zero and information."""
+        return Evaluation(self.log_likelihood, self.top_gradient, self.judge_gradient)
+
+    @property
     def relative_gradient(self) -> float:
         """Largest gradient component over the size of the log-likelihood."""
         largest = max(np.abs(self.top_gradient).max(), np.abs(self.judge_gradient).max(initial=0.0))

@@ -14,7 +14,7 @@ from judgerank.data.arrays import AnyArray, IntArray, UIntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import judges_of_one_length, positions_are_imitated, require_maximum
 from judgerank.data.errors import ConfigError, DataError, NotIdentifiedError
-from judgerank.data.frames import question_keys, question_names
+from judgerank.data.frames import numbered_questions, question_keys
 from judgerank.engine import runaway
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
@@ -181,6 +181,7 @@ def described(
     """
     chosen, records, asked = all_of(blocks), None, None if question is None else np.asarray(question)
     keys: UIntArray | None = None
+    number: IntArray | None = None
     if isinstance(judgments, Comparisons):
         comparisons = judgments
     else:
@@ -195,7 +196,8 @@ def described(
                 asked, keys = read.question, read.question_keys
         comparisons = records.comparisons
         if asked is None and "question_id" in records.frame:
-            asked = question_names(records.frame["question_id"])
+            number, names = numbered_questions(records.frame["question_id"])
+            asked, keys = number, question_keys(names)
     member = get_model(model, comparisons)
     further: tuple[Placed, ...] = ()
     columns = None
@@ -207,9 +209,10 @@ def described(
             raise DataError(
                 f"{len(asked)} questions for {len(comparisons)} comparisons: there must be one for each"
             )
-        asked, ids = pd.factorize(asked, sort=True)
-        keys = question_keys(ids) if keys is None else keys
-    return Described(replace(comparisons, columns=columns), member, asked, keys, further)
+        if number is None:
+            number, ids = pd.factorize(asked, sort=True)
+            keys = question_keys(ids) if keys is None else keys
+    return Described(replace(comparisons, columns=columns), member, number, keys, further)
 
 
 def _settings(

@@ -9,10 +9,17 @@ import numpy as np
 from judgerank.data.arrays import AnyArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.fits.fit import fit
 from judgerank.fits.fitted import Fitted
+from judgerank.fits.result import Fit
 
 if TYPE_CHECKING:
     from judgerank.reading.read import Source
+
+
+def fitted_to(judgments: Fit | Comparisons | Source) -> Fit:
+    """A fit as it is, or judgments of any kind fitted as `judgerank.fit` fits them by default."""
+    return judgments if isinstance(judgments, Fit) else fit(judgments)
 
 
 def raw_and_question(
@@ -54,6 +61,17 @@ def raw_of(judgments: Comparisons | Source) -> tuple[Comparisons, IntArray | Non
 
     read = read_judgments(judgments)
     return read.comparisons, read.question if "question_id" in read.frame else None
+
+
+def require_fit(board: object) -> None:
+    """Refuse as a board what is no fit, such as the name of its file.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if not isinstance(board, Fit):
+        raise ConfigError(f"a board is a fit, and {type(board).__name__} is none: judgerank.load(FILE) reads one")
 
 
 def require_member_alone(fitted: Fitted, what: str) -> None:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 
+import pandas as pd
+
 from judgerank.data.errors import ConfigError
+from judgerank.data.shown import Shown
 from judgerank.gating.answers import paired, texts_of
-from judgerank.gating.decision import Rule, evidence, holm, outcome
+from judgerank.gating.decision import Evidence, Rule, evidence, holm, outcome
 from judgerank.gating.judged import Judged, judged
 from judgerank.gating.needed import more_needed
+from judgerank.gating.report import sentence, text
 from judgerank.gating.result import Criterion, Result
 from judgerank.gating.scores import scored
-from judgerank.model.kinds.family import TABLE, family_of, plain, read_families
+from judgerank.model.kinds.family import family_of, own_table, plain
 from judgerank.reading.read import Source, read_judgments
 
 ALL = "all"  # name of the one criterion where none is named
 
 
-@dataclass(frozen=True, eq=False)
-class Gate(Result):
+@dataclass(frozen=True, eq=False, repr=False)
+class Gate(Shown, Result):
     """A verdict, with ways to show it; attributes are those of `Result`."""
 
     def to_html(self) -> str:
@@ -28,6 +32,18 @@ class Gate(Result):
         from judgerank.gating.page import to_html
 
         return to_html(self)
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def _line(self) -> str:
+        return sentence(self)
+
+    def _table(self) -> pd.DataFrame:
+        return pd.DataFrame(
+            [(one.name, *astuple(one.evidence)[:-1], one.p_block) for one in self.criteria],
+            columns=["criterion", *(each.name for each in fields(Evidence))],
+        )
 
 
 def gate(
@@ -102,7 +118,7 @@ def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion,
 
 def _related(tables: Mapping[str, Judged], candidate_model: str | None) -> tuple[str, ...]:
     """Judges that are the candidate, or of its maker's models; not those that are of the baseline's, too."""
-    families = read_families(TABLE)
+    families = own_table()
     found: set[str] = set()
     for table in tables.values():
         candidate = candidate_model or table.candidate

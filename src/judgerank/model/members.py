@@ -124,9 +124,9 @@ class Model:
         """Number of blocks that scale score differences; they come first."""
         return sum(block.role is Role.WEIGHT for block in self.blocks)
 
-    def has(self, role: Role) -> bool:
-        """Whether every judge has a parameter of this role."""
-        return any(block.role is role for block in self.blocks)
+    def has(self, *roles: Role) -> bool:
+        """Whether every judge has a parameter of one of these roles."""
+        return any(block.role in roles for block in self.blocks)
 
     @property
     def weights(self) -> slice:
@@ -177,10 +177,6 @@ class Model:
     def weighs_judges(self) -> bool:
         """Whether discriminations are free."""
         return len(self.moving) > 0
-
-    @property
-    def has_offsets(self) -> bool:
-        return self.n_scale < len(self.judge_blocks)
 
     def row(self, block: str) -> int:
         """Place of a block that every judge has."""

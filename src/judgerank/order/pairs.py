@@ -22,7 +22,7 @@ from scipy.special import ndtr, stdtr
 from judgerank.data.arrays import BoolArray, FloatArray, ObjectArray
 from judgerank.data.cache import remembered
 from judgerank.data.connectivity import components
-from judgerank.data.errors import NoIntervalError
+from judgerank.data.errors import ConfigError, NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wald
 from judgerank.order.many import tests_of_equality
@@ -95,10 +95,14 @@ def orders(result: Fitted) -> Iterator[Order]:
     ------
     NoIntervalError
         If the fit has no intervals.
+    ConfigError
+        If it is no fit.
     """
     if isinstance(result, Uncertainty):
         yield from _own_orders(result)
         return
+    if not isinstance(result, list | tuple):
+        raise ConfigError(f"this takes a fit, and {type(result).__name__} is none: fit the judgments first (fit)")
     for part in result:
         yield from [part] if isinstance(part, Order) else orders(part)
 

@@ -22,6 +22,7 @@ from judgerank.people.next_items import next_items, next_pairs
 from judgerank.people.reference import on_scale_of
 from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fits import fitted_member
+from judgerank.reading.read import Source, read_judgments
 
 PEOPLE = "people"
 SHOWN = 10  # pairs in the text
@@ -71,14 +72,14 @@ class PeopleReport(Shown):
         return self.table
 
 
-def people_report(judgments: Judgments, human: Collection[str] = (), level: float = 0.95) -> PeopleReport:
+def people_report(judgments: Source, human: str | Collection[str] = (), level: float = 0.95) -> PeopleReport:
     """Scores on the human scale, from the judgments of people on some items and of a panel on more.
 
     Parameters
     ----------
-    judgments : Judgments
+    judgments : anything that `judgerank.read` reads
         With questions. People are told by their names as judges, or by a column ``human``.
-    human : collection of str
+    human : str or collection of str
     level : float
 
     Raises
@@ -86,6 +87,7 @@ def people_report(judgments: Judgments, human: Collection[str] = (), level: floa
     DataError, NoMaximumError, NoIntervalError
         If there are no people, no panel or no questions, or the votes do not determine the scores.
     """
+    judgments, human = read_judgments(judgments), [human] if isinstance(human, str) else human
     if "question_id" not in judgments.frame:
         raise DataError("people and panel are held against each other by question: it takes a column of them")
     c, question, people = judgments.comparisons, judgments.question, human_rows(judgments, human)

@@ -149,7 +149,7 @@ def rank(
 
     Parameters
     ----------
-    source : path or several, table, Judgments, or list of pairs
+    source : path or several, table, Judgments, Comparisons, or list of pairs
         Files, a table of pandas, polars, DuckDB or pyarrow, a list of dicts (see `read_judgments`), or pairs
         (winner, loser).
     model : str, optional

@@ -28,7 +28,7 @@ from judgerank.reading.layouts.words import ANSWERS, meanings
 from judgerank.reading.tabular import Pairs, Tabular, are_pairs, frame_of, is_tabular, refuse_other
 
 __all__ = ["ANSWERS", "ASK", "COLUMNS", "ONE_JUDGE", "Source", "comparisons_in", "judgments_of", "read_judgments"]
-Source = Files | Tabular | Pairs | Judgments
+Source = Files | Tabular | Pairs | Judgments | Comparisons
 
 
 def read_judgments(
@@ -45,7 +45,7 @@ def read_judgments(
 
     Parameters
     ----------
-    path : str or Path, or several; or a table; or Judgments, which are given back
+    path : str or Path, or several; or a table; or Comparisons; or Judgments, which are given back
         Patterns such as ``logs/*.jsonl`` and folders are resolved, ``-`` is standard input, and ``votes.db::june``
         one table of a file that has several. ``hf:owner/name`` is a set on the Hugging Face hub, and
         ``hf:owner/name::test`` one split of it (`hub.Place`). Compressed files (gzip, zstd, bzip2, xz,
@@ -96,6 +96,8 @@ def read_judgments(
     require_copies(copies)
     if are_pairs(path):
         path = won_lost(path)
+    if isinstance(path, Comparisons):
+        path = Judgments.of(path)
     if isinstance(path, Judgments) or is_tabular(path):
         if form is not None or encoding is not None:
             raise ConfigError("a form and an encoding are those of a file, and this source is none")

@@ -23,7 +23,7 @@ from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.data.shown import Shown
-from judgerank.fits.given import raw_and_question, require_member_alone
+from judgerank.fits.given import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
@@ -123,7 +123,7 @@ class EffectiveJudges(Shown):
 
 
 def effective_judges(
-    fitted: Fit,
+    fitted: Fit | Comparisons | Source,
     judgments: Comparisons | Source | None = None,
     question: AnyArray | None = None,
     level: float = 0.95,
@@ -132,7 +132,8 @@ def effective_judges(
 
     Parameters
     ----------
-    fitted : Fit
+    fitted : Fit, Comparisons, or anything that `judgerank.read` reads
+        Judgments are fitted as `judgerank.fit` does by default.
     judgments : Comparisons, or anything that `judgerank.read` reads, optional
         The raw rows behind it, where the fit does not hold them.
     question : array, shape (T,), optional
@@ -147,6 +148,7 @@ def effective_judges(
     ConfigError
         If the fit has further blocks or question effects.
     """
+    fitted = fitted_to(fitted)
     require_member_alone(fitted, "the worth of a panel")
     comparisons, question = raw_and_question(fitted, judgments, question)
     if question is None:

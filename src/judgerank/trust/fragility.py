@@ -13,7 +13,7 @@ from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.data.shown import Shown
-from judgerank.fits.given import raw_and_question, require_member_alone
+from judgerank.fits.given import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import separated
 from judgerank.trust.refits import Part, Units, judges_as_units, judgments_as_units, questions_as_units, whole_part
@@ -66,7 +66,7 @@ class Fragility(Shown):
 
 
 def fragility(
-    fitted: Fit,
+    fitted: Fit | Comparisons | Source,
     judgments: Comparisons | Source | None = None,
     question: AnyArray | None = None,
     level: float = 0.95,
@@ -79,7 +79,8 @@ def fragility(
 
     Parameters
     ----------
-    fitted : Fit
+    fitted : Fit, Comparisons, or anything that `judgerank.read` reads
+        Judgments are fitted as `judgerank.fit` does by default.
     judgments : Comparisons, or anything that `judgerank.read` reads, optional
         The raw judgments behind it, T rows, where the fit does not hold them.
     question : array, shape (T,), optional
@@ -102,6 +103,7 @@ def fragility(
     """
     if most < 1:
         raise ConfigError(f"most={most} is out of range: at least one pair is tried")
+    fitted = fitted_to(fitted)
     require_member_alone(fitted, "fragility")
     comparisons, question = raw_and_question(fitted, judgments, question)
     start = start_of(fitted, comparisons, question, level)

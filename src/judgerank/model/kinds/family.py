@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +37,8 @@ def block(*files: str) -> tuple[Block, ...]:
     path = Path(files[0]) if files else TABLE
 
     def design(records: Records) -> Design:
-        c, table = records.comparisons, read_families(path)
-        families, others = ([family_of(name, table) for name in names] for names in (c.judges, c.models))
+        c, table = records.comparisons, own_table() if path == TABLE else read_families(path)
+        families, others = families_of(c.judges, table), families_of(c.models, table)
         judges, models = [plain(name) for name in c.judges], [plain(name) for name in c.models]
         own = np.array([[judge == model for model in models] for judge in judges])  # (K, N)
         maker = np.array([[family != "" and family == other for other in others] for family in families]) & ~own
@@ -59,11 +61,23 @@ def plain(name: str) -> str:
     return name.rsplit("/", 1)[-1].lower()
 
 
+def families_of(names: Sequence[str], table: pd.DataFrame) -> list[str]:
+    """Family of each name, or nothing."""
+    known = [(str(begin).lower(), family) for begin, family in table[["begins", "family"]].to_numpy().tolist()]
+    longest = sorted(known, key=lambda one: -len(one[0]))  # of equally long ones the first counts
+    called = map(plain, names)
+    return [next((str(family) for begin, family in longest if name.startswith(begin)), "") for name in called]
+
+
 def family_of(name: str, table: pd.DataFrame) -> str:
     """Family of a name, or nothing."""
-    begins = [str(begin).lower() for begin in table["begins"]]
-    fitting = [place for place, begin in enumerate(begins) if plain(name).startswith(begin)]
-    return str(table["family"].iloc[max(fitting, key=lambda place: len(begins[place]))]) if fitting else ""
+    return families_of([name], table)[0]
+
+
+@lru_cache(maxsize=1)
+def own_table() -> pd.DataFrame:
+    """The table beside this module, read once; not to be written to."""
+    return read_families(TABLE)
 
 
 def read_families(path: Path) -> pd.DataFrame:

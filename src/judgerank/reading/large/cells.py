@@ -11,11 +11,12 @@ import numpy as np
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
-from judgerank.reading.files import Files, named
+from judgerank.reading.files import is_files, named
 from judgerank.reading.large.engine import MEMORY, Batch, Engine, session
 from judgerank.reading.large.faults import refuse
 from judgerank.reading.large.labels import DROPPED, Names
 from judgerank.reading.large.numbered import FAULT, Columns, Rows, rows_of
+from judgerank.reading.read import Source, read_judgments
 
 ALIKE = "count(*) AS many, sum(answer::DOUBLE) AS wins"  # of records that count once: a quarter less time
 SUMS = "sum(times) AS many, sum(answer * times) AS wins"
@@ -23,7 +24,7 @@ TIES = ", sum(times) FILTER (answer = 1) AS ties"
 
 
 def aggregate(
-    files: Files,
+    files: Source,
     form: str | None = None,
     columns: Columns | None = None,
     winner_values: Mapping[str, str] | None = None,
@@ -34,7 +35,8 @@ def aggregate(
 
     The same cells as ``judgerank.read(files).comparisons.aggregate()``, from files of any size: CSV, JSON and JSON
     Lines, and Parquet, compressed or not, by a path, a pattern, or an address such as ``s3://bucket/file.parquet``.
-    They must be in one form and in the paper's columns, the arena's, or those that are named.
+    They must be in one form and in the paper's columns, the arena's, or those that are named. What is no file is
+    read and aggregated in memory.
 
     Parameters
     ----------
@@ -57,6 +59,9 @@ def aggregate(
     ConfigError
         If the form is not known; if an answer is to mean something else; if the memory does not suffice.
     """
+    if not is_files(files):
+        read = read_judgments(files, form, columns, winner_values).comparisons
+        return (read.with_ties() if ties else read).aggregate()
     with session(memory) as db:
         rows = rows_of(db, files, form, columns, winner_values)
         found = db.fetched(cells_of(rows.names, rows.query(), ties or rows.counted, not rows.counted))

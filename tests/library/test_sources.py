@@ -1,0 +1,94 @@
+"""Whatever judgments are held in, everything that takes judgments takes it, and says the same of it."""
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import judgerank
+from judgerank import Comparisons, ConfigError, DataError, fit
+from judgerank.data.judgments import Judgments
+from tests.library.test_combinations import drawn
+
+PEOPLE, NEW = "people", "new-1"
+
+
+def held(frame: pd.DataFrame, folder: Path) -> dict[str, object]:
+    """The same judgments in everything that may hold them."""
+    frame.to_csv(folder / "judgments.csv", index=False)
+    return {
+        "path": str(folder / "judgments.csv"),
+        "frame": frame,
+        "arrow": pa.Table.from_pandas(frame),
+        "judgments": judgerank.read(frame),
+        "comparisons": Comparisons.from_frame(frame),
+    }
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    records = drawn()
+    return records.comparisons.to_frame().assign(question_id=records.frame["question_id"].astype(str))
+
+
+VERBS = {
+    "fit": lambda x: fit(x, "position_aware").scores,
+    "rank": lambda x: judgerank.rank(x, cluster="none").tables["leaderboard"].set_index("model")["score"],
+    "fragility": lambda x: judgerank.fragility(x, most=1).judges["top"],
+    "aggregate": lambda x: pd.Series(judgerank.aggregate(x).outcome),
+    "effective_judges": lambda x: judgerank.effective_judges(x).worth.iloc[:, 1],
+    "gate": lambda x: pd.Series(judgerank.gate(x, "beta-1", "alpha-1").criteria[0].evidence.win_rate),
+}
+BY_QUESTION = {"effective_judges": "takes questions", "gate": "which question"}  # comparisons do not say theirs
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_takes_judgments_of_every_kind(frame, tmp_path, verb):
+    sources = held(frame, tmp_path)
+    if verb in BY_QUESTION:
+        with pytest.raises(DataError, match=BY_QUESTION[verb]):
+            VERBS[verb](sources.pop("comparisons"))
+    found = {kind: VERBS[verb](source) for kind, source in sources.items()}
+    for kind, values in found.items():
+        pd.testing.assert_series_equal(values, found["frame"], obj=kind)
+
+
+def test_newcomers_and_people_are_read_from_everything(frame, tmp_path):
+    board = fit(frame, "position_aware")
+    late = frame.replace({"model_a": {"alpha-1": NEW}, "model_b": {"alpha-1": NEW}})
+    placed = {kind: judgerank.place(board, one).newcomers["score"] for kind, one in held(late, tmp_path).items()}
+    for scores in placed.values():
+        assert scores.iloc[0] == pytest.approx(placed["frame"].iloc[0])
+    both = pd.concat([frame, frame.iloc[::15].assign(judge_model=PEOPLE)], ignore_index=True)
+    sources = held(both, tmp_path)
+    with pytest.raises(DataError, match="question"):
+        judgerank.people_report(sources.pop("comparisons"), PEOPLE)
+    asked = [judgerank.people_report(one, PEOPLE) for one in sources.values()]
+    assert all(report.p_value == pytest.approx(asked[0].p_value) for report in asked)
+
+
+def test_a_board_is_a_fit(frame):
+    fitted = fit(frame)
+    for wrong in (
+        lambda: judgerank.place("board.npz", frame),
+        lambda: judgerank.compare(fitted, frame),
+        lambda: judgerank.pairwise("board.npz"),
+        lambda: judgerank.rank_intervals(frame),
+    ):
+        with pytest.raises(ConfigError, match="is none"):
+            wrong()
+
+
+def test_cells_are_judgments_where_they_say_how_many_had_which_answer(frame):
+    raw = judgerank.read(frame).comparisons
+    cells = raw.with_ties().aggregate()
+    told = Judgments.of(cells)
+    assert told.frame["count"].sum() == len(raw)
+    again = told.comparisons.aggregate()
+    for name in ("first", "second", "judge", "outcome", "count"):
+        assert getattr(again, name) == pytest.approx(getattr(raw.aggregate(), name))
+    shares = judgerank.read(frame).judges.drop(columns=["dataset", "unparsed"])
+    pd.testing.assert_frame_equal(told.judges.drop(columns=["dataset", "unparsed"]), shares, check_dtype=False)
+    with pytest.raises(DataError, match="does not say how many"):  # ties are halves of each side there
+        Judgments.of(raw.aggregate())
