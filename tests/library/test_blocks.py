@@ -306,6 +306,7 @@ def counted(records: Records, columns: list[str]) -> Records:
         ("category", ["category"]),
         ("category_position", ["category"]),
         ("family", ["category"]),
+        ("taste", ["category"]),
     ],
 )
 def test_cells_with_counts_and_the_columns_of_a_block_are_fitted_as_their_rows_are(records, block, columns):
@@ -435,9 +436,9 @@ def test_what_is_no_block_is_refused(name, message):
 
 
 def test_known_blocks_can_all_be_named():
-    assert set(known()) >= {"style", "style_by_judge", "category", "category_position", "family"}
+    assert set(known()) >= {"style", "style_by_judge", "category", "category_position", "family", "taste"}
     for name in known():
-        assert named(f"{name}:length")
+        assert named(name if name == "taste" else f"{name}:length")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ BLOCKS = (
     ("style:length",),
     ("category",),
     ("family:{families}",),
+    ("taste",),
     ("style:length", "category", "family:{families}"),
 )
 

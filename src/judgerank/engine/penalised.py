@@ -259,5 +259,5 @@ def with_further(
     unbounded = unbounded_judges(model, climb.at)
     status = Status.UNBOUNDED if unbounded else status
     here = climb.here()
-    integrated = climb.marginal(spread) if spread else here.log_likelihood
+    integrated = climb.marginal(spread) if spread or model.restricted else here.log_likelihood
     return Solution(climb.at, here, status, climb.steps, unbounded, spread=spread, integrated=integrated)

@@ -209,16 +209,29 @@ class Problem:
         return x + self._ascent(info, gradient)
 
     def marginal(self, x: np.ndarray, spread: Spread) -> float:
-        """Log-likelihood at the mode x with all that is shrunk integrated out, in Laplace's approximation."""
+        """Log-likelihood at the mode x with all that is shrunk integrated out, in Laplace's approximation.
+
+        With a block of restricted likelihood all else is integrated out as well, up to a constant.
+        """
         height, _, info = self.look(x, spread, "expected")
         at = self.parameters(x)
         prior = log_prior_determinant(self.model, at, spread)
-        to_scaled = shrunk_qualities(self.model, at, spread) * np.log(scale(self.model, at)[0])
+        many = shrunk_qualities(self.model, at, spread)
+        if self._restricted(spread) and self.model.weighs_judges:
+            # flat in the scores and in the discriminations whose mean is one, so that a judge near zero,
+            # whose logarithm is hardly known, does not decide
+            free = int(self.free[0].sum())
+            many = self.n - 1 - max(free - 1, 0)
+        to_scaled = many * np.log(scale(self.model, at)[0])
         return height + 0.5 * (prior - self._log_determinant(info, spread)) + to_scaled
+
+    def _restricted(self, spread: Spread) -> bool:
+        """Whether the likelihood is a restricted one; where scores are shrunk, all is integrated out anyway."""
+        return self.model.restricted and "scores" not in spread
 
     def _log_determinant(self, info: Information, spread: Spread) -> float:
         assert not isinstance(info, Arrow)
-        if "scores" in spread and not self.model.further:
+        if ("scores" in spread and not self.model.further) or self._restricted(spread):
             return float(np.linalg.slogdet(info)[1])
         shrunk = np.concatenate([np.full(len(b.labels), b.name in spread) for b in self.model.further])
         shrunk = shrunk[self.free_common]

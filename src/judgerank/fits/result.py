@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -19,6 +19,7 @@ from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.standings import leaderboard
 from judgerank.fits.testing import BlockTest, tested
+from judgerank.inference.whose import TASTE
 from judgerank.model.kinds.category import in_category
 from judgerank.order.pairs import Order
 from judgerank.order.scale import scale_of
@@ -33,7 +34,8 @@ class Fit(Fitted):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, raw, question, without
+    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, of_panel, raw, question,
+    without
         Those of `Fitted`, and so are `remarks` and `merged`.
     """
 
@@ -71,6 +73,21 @@ class Fit(Fitted):
             self.known_raw if comparisons is None else comparisons,
             self.known_question if cluster is None else np.unique(np.asarray(cluster), return_inverse=True)[1],
         )
+
+    def for_this_panel(self) -> Self:
+        """The same fit with errors of what these judges think, whatever others like them would.
+
+        A fit with the block ``taste`` speaks of judges like these: its intervals, pairs and ranks allow for the
+        tastes that the judges of this panel happen to have. Here their tastes are part of the scores
+        (`judgerank.inference.whose`). Estimates are the same.
+
+        Raises
+        ------
+        ConfigError
+            If the fit has no block ``taste``: its errors are those of this panel already.
+        """
+        self._further(TASTE)
+        return replace(self, of_panel=True)
 
     def test(self, block: str) -> BlockTest:
         """Likelihood-ratio test of a further block against the same fit without it.

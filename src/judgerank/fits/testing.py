@@ -50,11 +50,25 @@ def tested(fitted: Fitted, name: str) -> BlockTest:
         raise ConfigError(
             f"with question effects the shrunk block {name!r} has no test: its standard deviation says its size"
         )
-    statistic = max(0.0, 2 * (fitted.marginal_log_likelihood - without(fitted, [name]).marginal_log_likelihood))
+    if block.shrunk and fitted.spread[name] == 0:
+        return BlockTest(0.0, 1, 1.0)
+    smaller = _at_zero(fitted, name) if block.restricted else without(fitted, [name])
+    statistic = max(0.0, 2 * (fitted.marginal_log_likelihood - smaller.marginal_log_likelihood))
     if block.shrunk:
         return BlockTest(statistic, 1, 0.5 * float(chdtrc(1, statistic)) if statistic > 0 else 1.0)
     many = len(block.labels)
     return BlockTest(statistic, many, float(chdtrc(many, statistic)))
+
+
+def _at_zero(fitted: Fitted, name: str) -> Fitted:
+    """The same fit with a shrunk block's standard deviation at zero, other shrunk blocks as they are.
+
+    Restricted likelihoods compare with each other alone.
+    """
+    known = {**(fitted.solution.spread or {}), name: 0.0}
+    if isinstance(fitted.settings, Penalised):
+        return without(fitted, [name])
+    return with_blocks(fitted.member, fitted.known_raw, fitted.blocks, known)
 
 
 def without(fitted: Fitted, names: Collection[str]) -> Fitted:

@@ -10,19 +10,19 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError, NoIntervalError
-from judgerank.inference.uncertainty import Uncertainty
+from judgerank.inference.criteria import Criteria
 from judgerank.inference.wald import wald
 
 FURTHEST = 50.0  # of an interval's end from the estimate, in its logarithm: of a judge all but at zero
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Intervals(Uncertainty):
+class Intervals(Criteria):
     """Estimates and their covariance as tables and intervals.
 
     Attributes
     ----------
-    comparisons, model, settings, solution, robust, by_cluster, n_clusters
+    comparisons, model, settings, solution, robust, by_cluster, n_clusters, of_panel
         Those of `Uncertainty`.
     """
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import ConfigError, DataError, NoIntervalError
+from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.engine.information import covariance, information
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import flat, penalty
@@ -24,6 +24,7 @@ from judgerank.engine.sums import Curvature, evaluate
 from judgerank.inference.predictions import Predictions
 from judgerank.inference.residuals import residuals_by_cluster
 from judgerank.inference.wald import cluster_gradients, for_few_clusters
+from judgerank.inference.whose import degrees_of_tastes, panel_means
 from judgerank.model.block import Role
 
 MOST_PARAMETERS = 3_000  # of which a covariance is kept: its inverse takes seconds, and time grows as their cube
@@ -43,11 +44,14 @@ class Uncertainty(Predictions):
         Residuals of every cluster, for the tests of `judgerank.order.pairs`.
     n_clusters : int, optional
         Number of clusters behind `robust`, whether or not their residuals were kept.
+    of_panel : bool
+        With a block ``taste``: whether errors are those of the judges' own mean (`inference.whose`).
     """
 
     robust: FloatArray | None = None
     by_cluster: csr_array | None = None
     n_clusters: int | None = None
+    of_panel: bool = False
 
     @cached_property
     def free(self) -> BoolArray:
@@ -82,12 +86,16 @@ class Uncertainty(Predictions):
             If a discrimination is unbounded and nothing holds it, the information is singular, or there are too
             many parameters.
         """
-        if self.robust is not None:
-            if not np.isfinite(self.robust).all():  # of question effects at a saddle
-                raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})")
-            return self.robust
-        self._require_few_parameters()
-        return self._over_spreads(lambda fitted: fitted._inverse("expected"))
+        found = self.robust
+        if found is None:
+            self._require_few_parameters()
+            found = self._over_spreads(lambda fitted: fitted._inverse("expected"))
+        elif not np.isfinite(found).all():  # of question effects at a saddle
+            raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})")
+        if not self.of_panel:
+            return found
+        to_panel = panel_means(self.model, self.solution.parameters, self.chosen)
+        return to_panel @ found @ to_panel.T
 
     @property
     def has_many_parameters(self) -> bool:
@@ -158,10 +166,13 @@ class Uncertainty(Predictions):
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Of the standard errors: infinite, or one less than the number of clusters."""
+        """Of the standard errors: infinite, one less than the number of clusters, or those of judges' tastes."""
+        of_tastes = np.inf if self.of_panel else degrees_of_tastes(self.model, self.free, self.chosen)
         if self.n_clusters is not None:
-            return self.n_clusters - 1.0
-        return np.inf if self.by_cluster is None else self.by_cluster.shape[0] - 1.0  # of a fit saved before
+            return min(self.n_clusters - 1.0, of_tastes)
+        if self.by_cluster is not None:  # of a fit saved before
+            return min(self.by_cluster.shape[0] - 1.0, of_tastes)
+        return of_tastes
 
     def clustered(self, comparisons: Comparisons, cluster: IntArray) -> Self:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
@@ -270,30 +281,3 @@ class Uncertainty(Predictions):
         by_judge = errors[n : n + self.free.size].reshape(self.free.shape)
         by_judge[:, list(self.solution.unbounded_judges)] = np.nan
         return errors
-
-    @property
-    def aic(self) -> float:
-        """Akaike's information criterion, twice the parameters less twice the log-likelihood.
-
-        Raises
-        ------
-        ConfigError
-            If something is shrunk: its parameters do not count as one each.
-        """
-        return 2.0 * self._n_counted() - 2.0 * self.log_likelihood
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's: the logarithm of the number of comparisons in place of two; `aic` says what is raised."""
-        return float(np.log(self.comparisons.n_comparisons)) * self._n_counted() - 2.0 * self.log_likelihood
-
-    def _n_counted(self) -> int:
-        if self.solution.shrinks_scores or any(block.shrunk for block in self.model.further):
-            raise ConfigError("there is no information criterion where something is shrunk: compare held-out loss")
-        return self.n_parameters
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of free parameters: scores and log-discriminations in play sum to zero."""
-        of_model = int(self.chosen.sum()) - 1 - int(self.free[:1].any())
-        return of_model + (self.effects is not None)

@@ -49,6 +49,8 @@ class Placed:
         Whether its parameters are drawn toward zero: normal, with a standard deviation fitted to the data.
     what : str
         What one of its parameters is, for a reader.
+    restricted : bool
+        Whether its standard deviation is fitted with scores and judges' parameters integrated out, too.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Placed:
     labels: tuple[str, ...]
     shrunk: bool
     what: str
+    restricted: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,6 +164,9 @@ class Block:
         Whether its parameters are drawn toward zero: normal, with a standard deviation fitted to the data.
     what : str
         What one of its parameters is, for a reader.
+    restricted : bool
+        Whether its standard deviation is fitted by restricted likelihood, scores and judges' parameters being
+        integrated out as well. That matters where these take much of what the block could explain.
     """
 
     name: str
@@ -168,6 +174,7 @@ class Block:
     design: Callable[[Records], Design]
     shrunk: bool = False
     what: str = ""
+    restricted: bool = False
 
 
 def indicator(size: int, *terms: tuple[IntArray, FloatArray | float], width: int) -> csr_array:
@@ -207,7 +214,8 @@ def placed(blocks: Iterable[Block], records: Records) -> tuple[tuple[Placed, ...
         design = block.design(records)
         if not design.labels:
             raise DataError(f"block {block.name!r} has no parameter on these records")
-        found.append(Placed(block.name, block.role, tuple(design.labels), block.shrunk, block.what))
+        labels = tuple(design.labels)
+        found.append(Placed(block.name, block.role, labels, block.shrunk, block.what, block.restricted))
         columns.append(design.columns)
     whole = csr_array(hstack(columns, format="csr"))
     whole.sum_duplicates()

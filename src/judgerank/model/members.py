@@ -187,6 +187,11 @@ class Model:
         """Role of every column of the further blocks, P of them."""
         return tuple(block.role for block in self.further for _ in block.labels)
 
+    @property
+    def restricted(self) -> bool:
+        """Whether a further block asks for standard deviations by restricted likelihood."""
+        return any(block.restricted for block in self.further)
+
     def place(self, block: str) -> slice:
         """Where a further block's parameters stand among all P."""
         start = 0
