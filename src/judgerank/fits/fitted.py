@@ -20,7 +20,7 @@ class Fitted(Intervals):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters
+    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, flips
         Those of `Intervals`.
     raw : Comparisons, optional
         What was fitted, before rows that are alike were merged.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -20,6 +20,7 @@ from judgerank.fits.fitted import Fitted
 from judgerank.fits.standings import leaderboard
 from judgerank.fits.testing import BlockTest, tested
 from judgerank.model.kinds.category import in_category
+from judgerank.order.flips import leads_by_question
 from judgerank.order.pairs import Order
 from judgerank.order.scale import scale_of
 
@@ -33,7 +34,7 @@ class Fit(Fitted):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, raw, question, without
+    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, flips, raw, question, without
         Those of `Fitted`, and so are `remarks` and `merged`.
     """
 
@@ -71,6 +72,30 @@ class Fit(Fitted):
             self.known_raw if comparisons is None else comparisons,
             self.known_question if cluster is None else np.unique(np.asarray(cluster), return_inverse=True)[1],
         )
+
+    def flipped(self, comparisons: Comparisons | None = None, question: IntArray | None = None) -> Self:
+        """The same fit whose pairs of models are tested by sign flips of whole questions.
+
+        For few questions: the test's level is known however many there are, and however judgments of a question
+        depend on each other (`judgerank.order.flips`). Intervals of scores stay as they are.
+
+        Parameters
+        ----------
+        comparisons : Comparisons, optional
+            The raw comparisons behind the fit, where it does not hold them.
+        question : int array, shape (T,), optional
+            Question of each of them, by default the question asked.
+
+        Raises
+        ------
+        DataError
+            If these are other comparisons than those fitted.
+        """
+        rows = self.known_raw if comparisons is None else comparisons
+        self.require_fitted(rows.models, rows.judges, rows.n_comparisons)
+        asked = self.known_question if question is None else question
+        leads = leads_by_question(self.model.observed(rows), self.model, self.solution.parameters, asked)
+        return replace(self, flips=leads)
 
     def test(self, block: str) -> BlockTest:
         """Likelihood-ratio test of a further block against the same fit without it.
@@ -134,7 +159,8 @@ class Fit(Fitted):
     def order(self, category: str | None = None) -> Order:
         """The models by falling score within a category: ``pairwise([fit.order(name)])`` compares them.
 
-        Both tests of a pair are Wald's here, on the reported scale (`judgerank.order.scale`).
+        Both tests of a pair are Wald's here, on the reported scale (`judgerank.order.scale`). With few questions
+        (`flipped`) no pair is separated within a category.
 
         Raises
         ------
@@ -151,8 +177,10 @@ class Fit(Fitted):
         error = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * among, 0.0))
         np.fill_diagonal(error, np.inf)
         difference = np.subtract.outer(scores[place], scores[place])
-        twice = np.stack([difference] * 2), np.stack([error] * 2)
-        return Order(np.asarray(self.comparisons.models, object)[place], *twice, among, self.degrees_of_freedom)
+        few = self.flips is not None
+        twice = np.stack([difference] * 2), np.stack([error, np.full_like(error, np.inf) if few else error])
+        names = np.asarray(self.comparisons.models, object)[place]
+        return Order(names, *twice, among, self.degrees_of_freedom, few)
 
     def _in(self, category: str | None) -> tuple[FloatArray, FloatArray]:
         """Scores on the scale of the fit, and their derivatives in the free parameters, shape (N, D)."""
