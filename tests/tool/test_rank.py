@@ -415,8 +415,18 @@ def test_too_few_questions_are_not_clustered_by(tmp_path):
     path.write_text("".join(json.dumps(record) + "\n" for record in rows))
     ranking = rank(path)
     assert not ranking.clustered
-    assert ranking.remarks[-1].startswith("There are 5 questions and 10 free parameters, too few")
-    assert "comparisons as independent" in to_html(ranking)
+    (said,) = (text for text in ranking.remarks if text.startswith("There are 5 questions and 10 free parameters"))
+    pairs = len(ranking.tables["pairs"])
+    least = next(n for n in range(1, 20) if pairs * 2 ** (1 - n) <= 0.05)
+    assert said.endswith(f"No pair can be significantly different with fewer than {least} questions.")
+    assert not ranking.tables["pairs"]["separated"].any()
+    assert (ranking.tables["pairs"]["p_value"] >= 2 / 2**5 - 1e-9).all()
+    board = ranking.tables["leaderboard"]
+    assert (board["rank_low"] == 1).all()
+    assert (board["rank_high"] == len(board)).all()
+    page = to_html(ranking)
+    assert "comparisons as independent" in page
+    assert "Only 5 questions: significance is tested by exchanging the names" in page
 
 
 # figures

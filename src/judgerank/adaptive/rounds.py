@@ -15,10 +15,10 @@ from judgerank.adaptive.oracles import Answers, Oracle
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError, NoMaximumError, NotIdentifiedError
+from judgerank.fits.by_question import enough
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import Order, orders_by_errors
-from judgerank.ranking.described import enough
 
 EACH = 10  # comparisons for each parameter before the first look: a fit of fewer has no errors to rely on
 QUESTION = 4  # place of the questions among the columns, after those of `Comparisons`

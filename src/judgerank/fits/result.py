@@ -21,6 +21,7 @@ from judgerank.fits.standings import leaderboard
 from judgerank.fits.testing import BlockTest, tested
 from judgerank.inference.whose import TASTE
 from judgerank.model.kinds.category import in_category
+from judgerank.order.flips import leads_by_question
 from judgerank.order.pairs import Order
 from judgerank.order.scale import scale_of
 
@@ -34,7 +35,7 @@ class Fit(Fitted):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, of_panel, raw, question,
+    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, of_panel, flips, raw, question,
     without
         Those of `Fitted`, and so are `remarks` and `merged`.
     """
@@ -88,6 +89,30 @@ class Fit(Fitted):
         """
         self._further(TASTE)
         return replace(self, of_panel=True)
+
+    def flipped(self, comparisons: Comparisons | None = None, question: IntArray | None = None) -> Self:
+        """The same fit whose pairs of models are tested by sign flips of whole questions.
+
+        For few questions: the test's level is known however many there are, and however judgments of a question
+        depend on each other (`judgerank.order.flips`). Intervals of scores stay as they are.
+
+        Parameters
+        ----------
+        comparisons : Comparisons, optional
+            The raw comparisons behind the fit, where it does not hold them.
+        question : int array, shape (T,), optional
+            Question of each of them, by default the question asked.
+
+        Raises
+        ------
+        DataError
+            If these are other comparisons than those fitted.
+        """
+        rows = self.known_raw if comparisons is None else comparisons
+        self.require_fitted(rows.models, rows.judges, rows.n_comparisons)
+        asked = self.known_question if question is None else question
+        leads = leads_by_question(self.model.observed(rows), self.model, self.solution.parameters, asked)
+        return replace(self, flips=leads)
 
     def test(self, block: str) -> BlockTest:
         """Likelihood-ratio test of a further block against the same fit without it.
@@ -151,7 +176,8 @@ class Fit(Fitted):
     def order(self, category: str | None = None) -> Order:
         """The models by falling score within a category: ``pairwise([fit.order(name)])`` compares them.
 
-        Both tests of a pair are Wald's here, on the reported scale (`judgerank.order.scale`).
+        Both tests of a pair are Wald's here, on the reported scale (`judgerank.order.scale`). With few questions
+        (`flipped`) no pair is separated within a category.
 
         Raises
         ------
@@ -168,8 +194,10 @@ class Fit(Fitted):
         error = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * among, 0.0))
         np.fill_diagonal(error, np.inf)
         difference = np.subtract.outer(scores[place], scores[place])
-        twice = np.stack([difference] * 2), np.stack([error] * 2)
-        return Order(np.asarray(self.comparisons.models, object)[place], *twice, among, self.degrees_of_freedom)
+        few = self.flips is not None
+        twice = np.stack([difference] * 2), np.stack([error, np.full_like(error, np.inf) if few else error])
+        names = np.asarray(self.comparisons.models, object)[place]
+        return Order(names, *twice, among, self.degrees_of_freedom, few)
 
     def _in(self, category: str | None) -> tuple[FloatArray, FloatArray]:
         """Scores on the scale of the fit, and their derivatives in the free parameters, shape (N, D)."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from judgerank.adaptive.spending import spent_at
 from judgerank.data.errors import ConfigError
 from judgerank.gating.bounded import largest, least, p_not_above, p_not_below
-from judgerank.gating.flips import p_above
 from judgerank.gating.scores import Scores
+from judgerank.order.flips import p_above
 
 SHIP, BLOCK, INCONCLUSIVE = "ship", "block", "inconclusive"
 NON_INFERIORITY, TWO_SIDED, EQUIVALENCE = MODES = ("non-inferiority", "two-sided", "equivalence")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray
-from judgerank.gating.flips import p_above
+from judgerank.order.flips import p_above
 
 UNBALANCED = 0.01  # p-value below which orders are taken not to be drawn evenly
 PRIOR = 5.0  # judgments without position bias added to every judge's: few questions must not be led by noise

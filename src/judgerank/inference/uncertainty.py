@@ -46,12 +46,15 @@ class Uncertainty(Predictions):
         Number of clusters behind `robust`, whether or not their residuals were kept.
     of_panel : bool
         With a block ``taste``: whether errors are those of the judges' own mean (`inference.whose`).
+    flips : sparse float array, shape (Q, N N), optional
+        Leads by question, for the tests of few questions (`judgerank.order.flips`).
     """
 
     robust: FloatArray | None = None
     by_cluster: csr_array | None = None
     n_clusters: int | None = None
     of_panel: bool = False
+    flips: csr_array | None = None
 
     @cached_property
     def free(self) -> BoolArray:
@@ -259,10 +262,7 @@ class Uncertainty(Predictions):
 
     @cached_property
     def covariance_discrimination(self) -> FloatArray:
-        """Covariance of (s, gamma[, beta]) by the delta method (last display of the proof of theorem 3.3).
-
-        Tie propensities nu, too, are in their own units there.
-        """
+        """Covariance of (s, gamma[, beta], nu) by the delta method (last display of the proof of theorem 3.3)."""
         judges = self.solution.parameters.judges
         logarithmic = np.array([block.logarithmic for block in self.model.blocks], bool)
         by_judge = np.where(logarithmic[:, None], np.exp(np.where(logarithmic[:, None], judges, 0.0)), 1.0)

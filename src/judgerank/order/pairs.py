@@ -7,6 +7,9 @@ for known; where models are all but equal these suit the noise, and it rejects f
 judges by what they say if the two models are equal (`judgerank.order.equality`), which keeps its level there. The
 larger p-value counts. Where all judges weigh the same the two are one test.
 
+Where there are too few questions for errors by question, the second test is by sign flips of whole questions
+(`judgerank.order.flips`). Ranks then follow from the pairs that Holm's procedure rejects.
+
 Models that no chain of comparisons connects are never ranked against each other.
 """
 
@@ -25,6 +28,7 @@ from judgerank.data.connectivity import components
 from judgerank.data.errors import ConfigError, NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wald
+from judgerank.order.flips import tests_by_flips
 from judgerank.order.many import tests_of_equality
 from judgerank.order.ranges import quantile_of_largest
 from judgerank.order.scale import scale_of
@@ -58,6 +62,8 @@ class Order:
         Of the scores, with the weights of the fit.
     degrees_of_freedom : float
         Of the errors.
+    flipped : bool
+        Whether the second test is by sign flips; its errors are those that its p-values imply.
     """
 
     models: ObjectArray
@@ -65,6 +71,7 @@ class Order:
     error: FloatArray
     covariance: FloatArray
     degrees_of_freedom: float
+    flipped: bool = False
 
     @property
     def statistic(self) -> FloatArray:
@@ -133,12 +140,14 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     names, s = np.asarray(result.comparisons.models, object), scale.scores
     covariances = [scale.covariance(each.covariance) for each in results]
     cells, at = result.comparisons, result.solution.parameters
+    kinds = [each.by_cluster for each in results]
     longer = scale.factor
     if result.effects is not None:
         at = result.effects.without
         longer = float(s.std() / at.scores.std()) if np.ptp(at.scores) > 0 else 1.0
     pooled = cells if result.model.judge_blocks or result.model.further else cells.pool_judges()
-    test = tests_of_equality(pooled, result.model, at, [each.by_cluster for each in results])
+    few = result.flips is not None
+    test = tests_by_flips(result.flips, s / longer) if few else tests_of_equality(pooled, result.model, at, kinds)
     for group in sorted(components(cells), key=len, reverse=True):
         chosen = np.flatnonzero(np.isin(names, group))
         chosen = chosen[np.argsort(-s[chosen], kind="stable")]
@@ -154,8 +163,9 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
             raise NoIntervalError("there are no intervals: some differences are not determined") from None
         difference = np.array([np.subtract.outer(s[chosen], s[chosen]), longer * equal])
         for number, each in enumerate(results):
-            error = np.array([errors[number], longer * equal_errors[number]])
-            found[number].append(Order(names[chosen], difference, error, among[number], each.degrees_of_freedom))
+            error = np.array([errors[number], longer * equal_errors[0 if few else number]])
+            dof = each.degrees_of_freedom
+            found[number].append(Order(names[chosen], difference, error, among[number], dof, few))
     return found
 
 
@@ -167,10 +177,11 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     DataFrame
         ``first, second, comparable, difference, standard_error, low, high, p_value, p_holm, separated, test``.
         ``difference`` and ``standard_error`` are of the fit's reported scores. The interval, by itself, holds zero
-        exactly if either test leaves equality open: it reaches over the intervals of both. ``p_value`` is the
-        larger of both tests', ``test`` whose it is (``wald`` or ``equality``), ``p_holm`` has Holm's (1979)
-        adjustment for all comparable pairs; a pair is separated if that is at most one minus the level. Pairs that
-        no chain of comparisons connects are not comparable, and nothing is said of them.
+        exactly if either test leaves equality open: it reaches over the intervals of both, and is missing where
+        flips say nothing of the pair. ``p_value`` is the
+        larger of both tests', ``test`` whose it is (``wald``, ``equality`` or ``flips``), ``p_holm`` has Holm's
+        (1979) adjustment for all comparable pairs; a pair is separated if that is at most one minus the level.
+        Pairs that no chain of comparisons connects are not comparable, and nothing is said of them.
 
     Raises
     ------
@@ -204,7 +215,7 @@ def separated(found: Sequence[Order], level: float) -> BoolArray:
 def _pairs(order: Order, level: float) -> pd.DataFrame:
     i, j = np.triu_indices(len(order.models), 1)
     difference, error = order.difference[:, i, j], order.error[:, i, j]
-    low, high = wald(difference, error, level, order.degrees_of_freedom)
+    low, high = wald(difference, np.where(np.isinf(error), np.nan, error), level, order.degrees_of_freedom)
     fit, equal = difference / error
     columns = {
         "first": order.models[i],
@@ -215,7 +226,7 @@ def _pairs(order: Order, level: float) -> pd.DataFrame:
         "low": low.min(axis=0),
         "high": high.max(axis=0),
         "p_value": order.p_value[i, j],
-        "test": np.where(fit <= equal, "wald", "equality"),
+        "test": np.where(fit <= equal, "wald", "flips" if order.flipped else "equality"),
     }
     return pd.DataFrame(columns)
 
@@ -233,8 +244,9 @@ def rank_intervals(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     """Intervals that hold all ranks at once with the given confidence: ``model, rank, low, high``.
 
     A model's rank is at least one plus the number of models surely better, and at most N less the number surely
-    worse, where sure means by simultaneous tests of all differences (Mogstad et al., 2024, without steps). Ranks
-    are among the models of a component, one component after the other.
+    worse, where sure means by simultaneous tests of all differences (Mogstad et al., 2024, without steps), or, by
+    sign flips, that a pair is separated (Holm). Ranks are among the models of a component, one component after the
+    other.
 
     Raises
     ------
@@ -242,15 +254,28 @@ def rank_intervals(result: Fitted, level: float = 0.95) -> pd.DataFrame:
         If the fit has no intervals.
     """
     found = list(orders(result))
+    if any(order.flipped for order in found):
+        return pd.concat(
+            [_ranks(*one) for one in zip(found, _surely(found, level), strict=True)], ignore_index=True
+        )
     reach = simultaneous_quantile(found, level)
-    frames = []
+    return pd.concat([_ranks(order, order.statistic > reach) for order in found], ignore_index=True)
+
+
+def _surely(found: Sequence[Order], level: float) -> Iterator[BoolArray]:
+    """Which models are surely better than which, by the pairs that are separated."""
+    apart = separated(found, level)
     for order in found:
-        frames.append(_ranks(order, reach))
-    return pd.concat(frames, ignore_index=True)
+        n = len(order.models)
+        i, j = np.triu_indices(n, 1)
+        both = np.zeros((n, n), bool)
+        both[i, j] = both[j, i] = apart[: len(i)]
+        yield both & (order.statistic > 0)
+        apart = apart[len(i) :]
 
 
-def _ranks(order: Order, reach: float) -> pd.DataFrame:
-    surely, n = order.statistic > reach, len(order.models)
+def _ranks(order: Order, surely: BoolArray) -> pd.DataFrame:
+    n = len(order.models)
     ranks = {"rank": np.arange(1, n + 1), "low": 1 + surely.sum(axis=0), "high": n - surely.sum(axis=1)}
     return pd.DataFrame({"model": order.models, **ranks})
 

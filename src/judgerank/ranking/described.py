@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judgerank.data.arrays import IntArray
 from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
+from judgerank.fits.by_question import by_question, enough
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import has_errors, orders_of
@@ -21,8 +21,8 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
     """Fit a component of the comparison graph, and choose which fit the ranking shows.
 
     Question effects whose sigma is zero, or that have no intervals, are not shown; errors are then by question.
-    Errors are by question where that is asked for and there are enough questions. If the fit with all this has no
-    intervals, the member alone is shown.
+    Errors are by question where that is asked for and there are enough questions; with fewer, pairs are tested by
+    sign flips of whole questions. If the fit with all this has no intervals, the member alone is shown.
 
     Raises
     ------
@@ -96,21 +96,18 @@ def _with_effects(judgments: Judgments, model: Model, settings: Settings) -> tup
 
 
 def _by_question(fitted: Fit, judgments: Judgments, settings: Settings) -> Fit:
-    """The fit with errors by question, where they are asked for, possible and not in it already."""
-    if fitted.effects is not None or not clusters(judgments, settings) or not has_errors(fitted):
+    """The fit with errors by question or sign flips, where they are asked for, possible and not in it already."""
+    if not clusters(judgments, settings) or not has_errors(fitted):
         return fitted
     question = fitted.known_question  # of these comparisons, whose judge ids may be merged
-    return fitted.clustered(fitted.raw, question) if enough(fitted, question) else fitted
+    if fitted.effects is not None and enough(fitted, question):
+        return fitted
+    return by_question(fitted, fitted.raw, question)
 
 
 def clusters(judgments: Judgments, settings: Settings) -> bool:
     """Whether errors should allow for dependence within questions."""
     return settings.cluster != "none" and "question_id" in judgments.frame
-
-
-def enough(fitted: Fit, question: IntArray) -> bool:
-    """Whether there are enough questions for errors by question: the sandwich's rank is below their number."""
-    return len(set(question)) > fitted.n_parameters
 
 
 def is_usable(found: Fit) -> bool:

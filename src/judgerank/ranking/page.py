@@ -271,6 +271,11 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             "information of that likelihood, and probabilities are those of a question drawn at random. Pairs are "
             "also tested by the residuals of each question."
         )
+    elif fitted.flips is not None:
+        spread += (
+            " Pairs are tested by sign flips of whole questions (Fisher, 1935; Holm, 1979), and ranks follow from "
+            "the pairs that are separated."
+        )
     elif fitted.robust is not None:
         many = judgments.frame["question_id"].nunique()
         spread = f"Intervals allow for dependence within each of the {many} questions (sandwich covariance)."

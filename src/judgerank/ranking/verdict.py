@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from judgerank.data.listing import counted
 from judgerank.fits.standings import win_probability
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
@@ -167,5 +168,21 @@ def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
     if dropped > MANY_DROPPED * (dropped + c.n_comparisons):
         found.append(f"{dropped:,} answers could not be read.")
     if not ranking.clustered:
-        found.append("Judgments are taken as independent. If questions repeat, the intervals are too narrow.")
+        found.append(_on_dependence(ranking))
     return found
+
+
+def _on_dependence(ranking: Record) -> str:
+    """What intervals without errors by question cannot allow for."""
+    frame = ranking.judgments.frame
+    if "question_id" not in frame:
+        return (
+            "No questions are named, so judgments of the same item and judges that copy each other cannot be "
+            "recognised. If there are any, the intervals are too narrow (--column question=NAME names them)."
+        )
+    if ranking.fitted.flips is not None:
+        return (
+            f"Only {counted(frame['question_id'].nunique(), 'question')}: significance is tested by exchanging "
+            "the names of two models in whole questions. The intervals of scores may be too narrow."
+        )
+    return "Judgments are taken as independent. If questions repeat, the intervals are too narrow."

@@ -144,9 +144,8 @@ def top_change(fitted: Fit, comparisons: Comparisons) -> pd.Series:
 
 
 def start_of(fitted: Fit, comparisons: Comparisons, question: IntArray | None, level: float = 0.95) -> Part:
-    """Everything, its tests clustered by question where there are enough questions."""
-    enough = question is not None and len(np.unique(question)) > fitted.n_parameters
-    return whole_part(fitted, comparisons, question if enough else None, level)
+    """Everything, its tests allowing for questions where they are known."""
+    return whole_part(fitted, comparisons, question, level)
 
 
 def _found(start: Part, units: Units, goal: Goal, known: Iterable[Part]) -> Removal:

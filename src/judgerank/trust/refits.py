@@ -12,6 +12,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.penalised import Penalised
+from judgerank.fits.by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.fits.resuming import beginning
@@ -99,10 +100,10 @@ class Part:
 
     @cached_property
     def orders(self) -> list[Order]:
-        """By the tests of the leaderboard, errors clustered where the questions are known."""
+        """By the tests of the leaderboard, which allow for questions where they are known."""
         fitted = self.fitted
         if self.whole.question is not None:
-            fitted = fitted.clustered(self.comparisons, self.whole.question[self.rows])
+            fitted = by_question(fitted, self.comparisons, self.whole.question[self.rows])
         return list(orders(fitted))
 
     def excess(self, one: str, other: str) -> float:

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from math import ceil, comb, log2
+
 from judgerank.data.arrays import IntArray
+from judgerank.fits.by_question import enough
 from judgerank.fits.result import Fit
-from judgerank.ranking.described import clusters, enough
+from judgerank.ranking.described import clusters
 from judgerank.ranking.study import Component, Finding
 
 
 def of_component(component: Component) -> Finding:
     """A remark where errors by question are asked for and not shown."""
-    shown = component.shown
-    if not clusters(component.judgments, component.settings) or shown.effects is not None:
+    shown, settings = component.shown, component.settings
+    if not clusters(component.judgments, settings) or not component.has_intervals:
         return Finding()
-    return Finding(on_questions(shown, shown.known_question) if component.has_intervals else [])
+    return Finding(on_questions(shown, shown.known_question, settings.level))
 
 
-def on_questions(fitted: Fit, question: IntArray) -> list[str]:
-    """Why the intervals cannot allow for dependence within questions, where they cannot.
+def on_questions(fitted: Fit, question: IntArray, level: float) -> list[str]:
+    """How pairs are tested where there are too few questions for clustered errors, and what the intervals lack.
 
     The sandwich covariance is no larger in rank than the number of questions less one.
     """
     if enough(fitted, question):
         return []
-    many = len(set(question))
-    return [
-        f"There are {many} questions and {fitted.n_parameters} free parameters, too few questions to allow for "
-        "dependence within them: intervals take comparisons as independent, and may be too short."
-    ]
+    many, pairs = len(set(question)), comb(len(fitted.scores), 2)
+    least = ceil(log2(2 * pairs / (1 - level)))  # 2^(1 - n) is the smallest p-value of n questions
+    said = (
+        f"There are {many} questions and {fitted.n_parameters} free parameters, too few to cluster standard "
+        "errors by question. So pairs are tested by sign flips of whole questions, an exact test. Intervals of scores "
+        "take comparisons as independent, and may be too short."
+    )
+    if many < least:
+        said += f" No pair can be significantly different with fewer than {least} questions."
+    return [said]

@@ -1,0 +1,132 @@
+"""Exact sign-flip tests of whole questions: are differences as likely one way as the other?
+
+Where two models are equally good, exchanging their names in any question changes nothing, so every question's
+difference is as likely d as -d, however its judgments depend on each other. The p-value is the chance, over all
+2^n exchanges, of a sum this large (Fisher, 1935). It needs no normal distribution and no number of questions; with
+n questions it is 2^-n at least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array, vstack
+from scipy.special import ndtri
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.at import row_by_row
+from judgerank.model.members import Model, Parameters
+
+RANGE = 2048  # of the sum of differences rounded to whole numbers; rounding is odd, so the test stays exact
+
+
+def p_above(differences: FloatArray) -> float:
+    """One-sided p-value of differences, shape (n,), against their being above zero.
+
+    The distribution of the sum of +-g_i comes from its characteristic function, the product of cos(g_i u).
+    """
+    total = float(np.abs(differences).sum())
+    if not total > 0:
+        return 1.0
+    whole = np.rint(differences * (RANGE / total)).astype(np.int64)
+    sizes, counts = np.unique(np.abs(whole), return_counts=True)
+    width = int(counts @ sizes)
+    period = 2 * width + 2  # no two sums from -width to width share a place
+    frequency = np.arange(period // 2 + 1) * (2 * np.pi / period)
+    chances = np.fft.irfft(np.prod(np.cos(np.outer(sizes, frequency)) ** counts[:, None], axis=0), period)
+    places = np.arange(int(whole.sum()), width + 1)
+    return float(min(max(chances[places % period].sum(), 0.5 ** len(differences)), 1.0))
+
+
+def p_either(differences: FloatArray) -> float:
+    """Two-sided p-value of differences, shape (n,), against their being above or below zero."""
+    return min(1.0, 2.0 * p_above(differences if differences.sum() > 0 else -differences))
+
+
+def leads_by_question(rows: Comparisons, model: Model, at: Parameters, question: IntArray) -> csr_array:
+    """By how much one model of a pair did better than the other in every question.
+
+    The lead of i over j is twice the mean residual of i against j, and for every third model that the same judge
+    compared with both, i's mean residual against it less j's; all summed over judges. Residuals are from the
+    answer that the judge is expected to give about equals, its position bias allowed for. Exchanging the names of
+    i and j in a question turns the lead's sign.
+
+    Parameters
+    ----------
+    rows : Comparisons
+        Raw ones.
+    model, at : Model, Parameters
+        What was fitted; its scores do not matter.
+    question : int array, shape (T,)
+        Question behind each row.
+
+    Returns
+    -------
+    sparse float array, shape (Q, N N)
+        Leads of i over j, i < j, at the place i N + j.
+    """
+    n, k = len(rows.models), len(rows.judges)
+    surprise = row_by_row(rows, model, replace(at, scores=np.zeros(n))).residual
+    low, high = np.minimum(rows.first, rows.second).astype(int), np.maximum(rows.first, rows.second).astype(int)
+    asked = np.unique(question, return_inverse=True)[1]
+    cell, where = np.unique(((asked * k + rows.judge) * n + low) * n + high, return_inverse=True)
+    total = np.bincount(where, np.where(rows.first < rows.second, surprise, -surprise), len(cell))
+    mean = total / np.bincount(where, rows.count, len(cell))
+    cell, high = np.divmod(cell, n)
+    cell, low = np.divmod(cell, n)
+    asked, judge = np.divmod(cell, k)
+    ends = np.searchsorted(asked, np.arange(asked[-1] + 2))
+    each = (_leads(low[rows], high[rows], judge[rows], mean[rows], (n, k)) for rows in map(slice, ends, ends[1:]))
+    return vstack(list(each), format="csr")
+
+
+def _leads(low: IntArray, high: IntArray, judge: IntArray, mean: FloatArray, shape: tuple[int, int]) -> coo_array:
+    """Leads in one question, shape (1, N N), from mean residuals of the lower model by judge and pair."""
+    n, k = shape
+    place = np.r_[low, high], np.r_[judge * n + high, judge * n + low]
+    size = (n, k * n)
+    won = coo_array((np.r_[mean, -mean], place), size).tocsr()
+    there = coo_array((np.ones(2 * len(mean)), place), size).tocsr()
+    lead = (won @ there.T).tocoo()
+    i, j = lead.coords
+    # the lead of i over j less that of j over i, each a sum over third models
+    column = np.r_[np.minimum(i, j) * n + np.maximum(i, j), low * n + high]
+    value = np.r_[np.where(i < j, lead.data, -lead.data), 2 * mean]
+    kept = np.r_[i != j, np.ones(len(mean), bool)]
+    return coo_array((value[kept], (np.zeros(int(kept.sum()), int), column[kept])), (1, n * n))
+
+
+def tests_by_flips(leads: csr_array, scores: FloatArray) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
+    """From places of models to the differences of their scores and the errors that flips imply.
+
+    The error is that with which a normal difference has the p-value of the flips; infinite where leads and scores
+    disagree on who is better, or nothing is known.
+
+    Parameters
+    ----------
+    leads : sparse float array, shape (Q, N N)
+        As of `leads_by_question`.
+    scores : float array, shape (N,)
+
+    Returns
+    -------
+    callable
+        To float arrays of shapes (n, n) and (1, n, n), as of `order.many.tests_of_equality`.
+    """
+    n, by_pair = len(scores), leads.tocsc()
+
+    def test(chosen: IntArray) -> tuple[FloatArray, FloatArray]:
+        difference = np.subtract.outer(scores[chosen], scores[chosen])
+        error = np.full_like(difference, np.inf)
+        for a, b in zip(*np.triu_indices(len(chosen), 1), strict=True):
+            i, j = sorted((int(chosen[a]), int(chosen[b])))
+            values = by_pair.data[by_pair.indptr[i * n + j] : by_pair.indptr[i * n + j + 1]]
+            if values.sum() * (scores[i] - scores[j]) > 0:
+                z = -ndtri(p_either(values) / 2)
+                error[a, b] = error[b, a] = abs(difference[a, b]) / z if z > 0 else np.inf
+        return difference, error[None]
+
+    return test
