@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.fits.loading import load
     from judgerank.fits.result import Fit
     from judgerank.gating.gate import gate
+    from judgerank.gating.rule import Rule
     from judgerank.model.block import Block, Records
     from judgerank.order.pairs import pairwise, rank_intervals
     from judgerank.people.report import people_report
@@ -55,6 +56,7 @@ _FROM = {
     "fits.fit": ["fit"],
     "ranking.ranking": ["rank"],
     "gating.gate": ["gate"],
+    "gating.rule": ["Rule"],
     "people.report": ["people_report"],
     "order.pairs": ["pairwise", "rank_intervals"],
     "reading.read": ["read"],
@@ -89,6 +91,7 @@ __all__ = [
     "NotIdentifiedError",
     "Penalised",
     "Records",
+    "Rule",
     "Status",
     "__version__",
     "aggregate",

@@ -10,10 +10,11 @@ from scipy.stats import beta, binom, norm
 
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.gating.bounded import largest, least, p_not_above, p_not_below
-from judgerank.gating.decision import MODES, Evidence, Rule, evidence, holm, outcome
+from judgerank.gating.decision import Evidence, evidence, holm, outcome
 from judgerank.gating.gate import gate
 from judgerank.gating.needed import more_needed
 from judgerank.gating.report import as_dict, sentence, table
+from judgerank.gating.rule import MODES, Rule
 from judgerank.gating.scores import scored
 from judgerank.order.flips import p_above
 

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from judgerank.cli import app
 from judgerank.cli.commands import COMMANDS
 from judgerank.gating import page
-from judgerank.gating.decision import Rule
 from judgerank.gating.gate import gate
 from judgerank.gating.report import as_dict, sentence, table
+from judgerank.gating.rule import Rule
 from replication.config import ROOT
 from tests.forked import run_anew
 from tests.library.test_gating import records

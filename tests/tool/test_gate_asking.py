@@ -12,8 +12,8 @@ from judgerank.cli import app
 from judgerank.collecting.panel_files import read_panel
 from judgerank.data.errors import DataError
 from judgerank.gating.answers import paired
-from judgerank.gating.decision import Rule
 from judgerank.gating.rounds import Asked, ask_until_decided, looks
+from judgerank.gating.rule import Rule
 from replication.config import ROOT
 from tests.forked import run_anew
 from tests.tool.command import environment

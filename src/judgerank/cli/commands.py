@@ -50,7 +50,10 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
         "Put scores on the human scale by a few human votes; say whether panel and people agree.",
     ),
     "plan": ("plan", "Plan: how many comparisons, questions and judges a wanted precision takes."),
-    "vote": ("vote", "Write a page on which people compare two answers without the names of the models."),
+    "vote": (
+        "vote",
+        "Write a page on which people vote blind: two answers, no names, keyboard or phone, no network.",
+    ),
     "collect": ("collect", "Ask LLM judges which of two answers is better."),
 }
 LONGEST = 1500  # characters of a sentence

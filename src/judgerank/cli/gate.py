@@ -1,19 +1,17 @@
-"""`judgerank gate`: may a candidate replace a baseline?"""
+"""`judgerank gate`: may a candidate replace a baseline? Its options; `gate_run` does what they say."""
 
 from __future__ import annotations
 
-import logging
-import sys
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
+    OUTPUT,
     ColumnOption,
     CopiesOption,
     EncodingOption,
@@ -25,21 +23,11 @@ from judgerank.cli.options import (
     columns_of,
     words_of,
 )
-from judgerank.cli.terminal import say
 from judgerank.cli.values import between
-from judgerank.data.errors import ConfigError
-from judgerank.gating.answers import paired, texts_of
-from judgerank.gating.decision import MODES, Rule
-from judgerank.gating.gate import ALL, Gate, decided
-from judgerank.gating.judged import judged
-from judgerank.gating.outputs import contents, tell_github
-from judgerank.gating.report import as_json, text
-from judgerank.reading.files import label_of, paths_of, plain
-from judgerank.reading.read import read_judgments
-from judgerank.writing.extras import needed
-from judgerank.writing.targets import Outputs
+from judgerank.gating.rule import MODES, SCALES, SCORE, Rule
 
 Mode = StrEnum("Mode", {mode: mode for mode in MODES})  # type: ignore[misc]  # members are known when it runs
+Scale = StrEnum("Scale", {scale: scale for scale in SCALES})  # type: ignore[misc]  # likewise
 
 
 class Until(StrEnum):
@@ -56,11 +44,15 @@ class Order(StrEnum):
     both = "both"
 
 
-DEFAULT_MODE = Mode(MODES[0])
-RATE = between(0, 0.5)
+DEFAULT_MODE, DEFAULT_SCALE = Mode(MODES[0]), Scale(SCALES[0])
+SURENESS, PANEL = "Uncertainty", "Asking a panel"
+OF_PANEL = ("until", "budget", "judgments", "order", "allow_env_url")  # options that say how a panel is asked
+OF_FILES = ("criteria", "question_cost", "answers", "format", "column", "winner_values")
+OF_FILES += ("encoding", "names", "copies")  # options on judgments that are there
 
 
 def gate(
+    ctx: typer.Context,
     files: FilesArgument,
     baseline: Annotated[
         str, typer.Option("--baseline", metavar="MODEL", help="The variant that is in use.")
@@ -68,9 +60,7 @@ def gate(
     candidate: Annotated[
         str, typer.Option("--candidate", metavar="MODEL", help="The variant that may replace it.")
     ] = "new",
-    margin: Annotated[
-        float, typer.Option(callback=RATE, help="How far below 50% the candidate's win rate may be.")
-    ] = 0.05,
+    margin: Annotated[float, typer.Option(help="How far below 50% the candidate's win rate may be.")] = 0.05,
     mode: Annotated[
         Mode,
         typer.Option(
@@ -78,21 +68,10 @@ def gate(
             "what is better. equivalence: ship what is as good within the margin, block what differs."
         ),
     ] = DEFAULT_MODE,
-    alpha: Annotated[
-        float, typer.Option(callback=RATE, help="Chance of a false ship, and of a false block, over all looks.")
-    ] = 0.05,
-    power: Annotated[
-        float,
-        typer.Option(callback=between(0.5, 1), help="Chance of a decision after the questions still needed."),
-    ] = 0.8,
-    look: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Which look at the growing judgments this is, from 1 on; without it, this is the only one. "
-            "Looking again without --look makes false decisions more frequent.",
-        ),
-    ] = None,
+    scale: Annotated[
+        Scale,
+        typer.Option(help="Scale of the margin and the verdict. score: the difference of Bradley-Terry scores."),
+    ] = DEFAULT_SCALE,
     criteria: Annotated[
         bool,
         typer.Option(
@@ -107,29 +86,53 @@ def gate(
         float | None,
         typer.Option(callback=between(0, float("inf")), help="What one more question costs, in USD."),
     ] = None,
+    alpha: Annotated[
+        float,
+        typer.Option(
+            rich_help_panel=SURENESS, help="Chance of a false ship, and of a false block, over all looks."
+        ),
+    ] = 0.05,
+    power: Annotated[
+        float,
+        typer.Option(rich_help_panel=SURENESS, help="Chance of a decision after the questions still needed."),
+    ] = 0.8,
+    look: Annotated[
+        int | None,
+        typer.Option(
+            rich_help_panel=SURENESS,
+            help="Which look at the growing judgments this is, from 1 on; without it, this is the only one. "
+            "Looking again without --look makes false decisions more frequent. With --panel: which run.",
+        ),
+    ] = None,
     panel: Annotated[
         Path | None,
         typer.Option(
+            rich_help_panel=PANEL,
             help="YAML file of judges: ask them about two files of answers, OLD.jsonl NEW.jsonl, each with "
-            "question_id, question and answer."
+            "question_id, question and answer.",
         ),
     ] = None,
     until: Annotated[
-        Until, typer.Option(help="With --panel: ask by rounds until it is decided, or ask about all questions.")
+        Until,
+        typer.Option(rich_help_panel=PANEL, help="Ask by rounds until it is decided, or ask about all questions."),
     ] = Until.decided,
     budget: Annotated[
         float | None,
-        typer.Option(callback=between(0, float("inf")), help="With --panel: what this run may spend."),
+        typer.Option(rich_help_panel=PANEL, callback=between(0, float("inf")), help="What this run may spend."),
     ] = None,
     judgments: Annotated[
-        Path, typer.Option(help="With --panel: file of judgments; what is there is not asked again.")
+        Path,
+        typer.Option(rich_help_panel=PANEL, help="File of judgments; what is there is not asked again."),
     ] = Path("judgments.jsonl"),
     order: Annotated[
-        Order, typer.Option(help="With --panel: order of the two answers, one at random or both.")
+        Order,
+        typer.Option(rich_help_panel=PANEL, help="Order of the two answers: one at random, or both."),
     ] = Order.random,
     allow_env_url: Annotated[
         bool,
-        typer.Option("--allow-env-url", help="With --panel: ask at addresses that environment variables name."),
+        typer.Option(
+            "--allow-env-url", rich_help_panel=PANEL, help="Ask at addresses that environment variables name."
+        ),
     ] = False,
     format: FormatOption = None,
     column: ColumnOption = None,
@@ -137,18 +140,31 @@ def gate(
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
-    json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
-    json_file: Annotated[Path | None, typer.Option(help="File for the verdict as JSON.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="File for the verdict as JUnit XML.")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="File for the verdict as Markdown.")] = None,
+    json: Annotated[
+        bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the verdict as JSON.")
+    ] = False,
+    json_file: Annotated[
+        Path | None, typer.Option(rich_help_panel=OUTPUT, help="File for the verdict as JSON.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(rich_help_panel=OUTPUT, help="File for the verdict as JUnit XML.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(rich_help_panel=OUTPUT, help="File for the verdict as Markdown.")
+    ] = None,
     page: Annotated[
         Path | None,
-        typer.Option(help="HTML file for the verdict, with the answers and the judges' replies behind it."),
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            help="HTML file for the verdict, with the answers and the judges' replies behind it.",
+        ),
     ] = None,
     answers: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
-            metavar="OLD.jsonl NEW.jsonl", help="Without --panel: files of both answers, for --page to show."
+            rich_help_panel=OUTPUT,
+            metavar="OLD.jsonl NEW.jsonl",
+            help="Files of both answers, for --page to show beside judgments that are there.",
         ),
     ] = None,
     force: ForceOption = False,
@@ -157,50 +173,41 @@ def gate(
 
     The exit code is 0 for ship, 1 for block, 2 if more questions are needed, and 3 if the input cannot be used.
 
-    A question counts once, however many judges and repeats it has. In GitHub Actions the verdict also goes to the
-    step's summary, and to its outputs verdict, failed and needed.
+    A question counts once, however many judges and repeats it has. In GitHub Actions the
+    verdict also goes to the step's summary, and to its outputs verdict, failed and needed.
     """
-    rule = Rule(mode.value, margin, alpha, power, look)
+    from judgerank.cli import gate_run
+
+    _refuse_misplaced(ctx, OF_PANEL if panel is None else OF_FILES, "needs" if panel is None else "is without")
+    if scale.value == SCORE and not _is_given(ctx, "margin"):
+        raise typer.BadParameter("--scale score needs a --margin in score, such as 0.2 (a win rate of 45%).")
+    rule = Rule(mode.value, margin, alpha, power, look, scale=scale.value)
     files, words = words_of(winner_values, files)
-    paths = paths_of(files)
-    outputs = Outputs([*plain(paths), *(answers or ())], force)
-    for place in (json_file, junit, markdown, page):
-        if place is not None:
-            outputs.file(place)
+    places = gate_run.Places(json_file, junit, markdown, page)
+    outputs = gate_run.outputs_of(files, answers, places, force)
+    pair = (baseline, candidate)
     if panel is not None:
-        if answers:
-            raise typer.BadParameter("--panel has the answers already: leave out --answers.")
         told = {"output": judgments, "budget": budget, "order": order.value, "allow_env_url": allow_env_url}
-        found = _asked(files, panel, until, rule, candidate_model, told)
+        by_rounds = until is Until.decided
+        found = gate_run.asked_now(files, panel, by_rounds, rule, candidate_model, {**told, "names": pair})
     else:
         read = columns_of(column), words, None, encoding, names.value, copies.value
-        sources = {label_of(path): [path] for path in paths} if criteria else {ALL: paths}
-        tables = {
-            name: judged(read_judgments(one, format and format.value, *read), baseline, candidate)
-            for name, one in sources.items()
-        }
-        texts = texts_of(paired(*answers)) if answers else {}
-        found = replace(decided(tables, rule, candidate_model, question_cost), texts=texts)
-    outputs.write(contents(found, json_file, junit, markdown, page))
-    say(as_json(found).rstrip() if json else text(found))
-    tell_github(found)
+        tables = gate_run.tables_of(files, criteria, pair, (format and format.value, *read))
+        found = gate_run.decided_on(tables, rule, candidate_model, question_cost, answers)
+    gate_run.told(found, outputs, places, json)
     raise typer.Exit(found.exit_code)
 
 
-def _asked(
-    files: list[Path], panel: Path, until: Until, rule: Rule, candidate_model: str | None, told: dict[str, Any]
-) -> Gate:
-    """The verdict of a panel that is asked now."""
-    if len(files) != 2:
-        raise typer.BadParameter(f"two files of answers are compared, and {len(files)} are named.")
-    try:
-        from judgerank.collecting.panel_files import read_panel
-        from judgerank.gating.rounds import Asked, ask_all, ask_until_decided
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"asking judges takes {needed('collect')}: there is no {error.name}") from None
-    for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output
-        if isinstance(handler, logging.StreamHandler):
-            handler.setStream(sys.stderr)
-    asked = Asked(read_panel(panel, []), **told)
-    ask = ask_until_decided if until is Until.decided else ask_all
-    return ask(paired(*files), asked, rule, candidate_model)
+def _is_given(ctx: typer.Context, option: str) -> bool:
+    source = ctx.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _refuse_misplaced(ctx: typer.Context, options: tuple[str, ...], how: str) -> None:
+    """Refuse options that would do nothing, since they go with a panel, or without one."""
+    for option in options:
+        if _is_given(ctx, option):
+            name = f"--{option.replace('_', '-')}"
+            said = f"{name} needs --panel, the judges to ask" if how == "needs" else f"leave out {name}"
+            why = "." if how == "needs" else ": with --panel the judges are asked about the two files of answers."
+            raise typer.BadParameter(said + why)

@@ -10,17 +10,15 @@ from typing import Annotated
 import typer
 
 from judgerank.cli.values import between, named
-from judgerank.reading.forms import READERS
-from judgerank.reading.layouts.doubled import COPIES
-from judgerank.reading.layouts.names import NAMES
-from judgerank.reading.layouts.words import MEANINGS
-from judgerank.reading.read import COLUMNS
+from judgerank.reading.accepted import COLUMNS, COPIES, FORMS, MEANINGS, NAMES
 
 # what can be chosen is listed once, where it is made
-Form = StrEnum("Form", {name: name for name in READERS})  # type: ignore[misc]  # members are known when it runs
+Form = StrEnum("Form", {name: name for name in FORMS})  # type: ignore[misc]  # members are known when it runs
 Names = StrEnum("Names", {name: name for name in NAMES})  # type: ignore[misc]  # likewise
 Copies = StrEnum("Copies", {name: name for name in COPIES})  # type: ignore[misc]  # likewise
 ASK_NAMES, ASK_COPIES = Names("ask"), Copies("ask")
+# groups of options in the help of a command, after those that have none
+FILE, MODEL, UNCERTAINTY, OUTPUT = "File", "Model", "Uncertainty", "Output"
 
 
 def columns_of(pairs: Iterable[str] | None) -> dict[str, str | None]:
@@ -64,12 +62,14 @@ def _is_meaning(pair: str) -> bool:
 
 
 FormatOption = Annotated[
-    Form | None, typer.Option("--format", help="Form of the file, if its name does not end in it.")
+    Form | None,
+    typer.Option("--format", rich_help_panel=FILE, help="Form of the file, if its name does not end in it."),
 ]
 ColumnOption = Annotated[
     list[str] | None,
     typer.Option(
         "--column",
+        rich_help_panel=FILE,
         metavar="KEY=NAME",
         help=f"Name of a column, if it is not a usual one. KEY is one of {', '.join(COLUMNS)}. model_a is shown "
         "first; winner is a, b, c for a tie, or empty; model and score are of tables of scores; count says how "
@@ -90,6 +90,7 @@ WinnerValuesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--winner-values",
+        rich_help_panel=FILE,
         metavar="KEY=VALUE",
         help="What a word for the winner means: VALUE is a, b, tie or unknown. Can be given several times.",
     ),
@@ -98,6 +99,7 @@ BaselineOption = Annotated[
     str | None,
     typer.Option(
         "--baseline",
+        rich_help_panel=FILE,
         metavar="MODEL",
         help="The model that all others were compared with, where the records do not name it, as in those of "
         "arena-hard-auto's version 0.1 (there, gpt-4-0314).",
@@ -106,24 +108,32 @@ BaselineOption = Annotated[
 EncodingOption = Annotated[
     str | None,
     typer.Option(
-        "--encoding", help="Encoding of texts that are not UTF-8, such as cp1252 of older Windows programs."
+        "--encoding",
+        rich_help_panel=FILE,
+        help="Encoding of texts that are not UTF-8, such as cp1252 of older Windows programs.",
     ),
 ]
 NamesOption = Annotated[
     Names,
     typer.Option(
         "--names",
+        rich_help_panel=FILE,
         help="Names that differ in case alone: refused (ask), read as one (fold), or kept as written (exact).",
     ),
 ]
 CopiesOption = Annotated[
     Copies,
-    typer.Option("--copies", help="Exact copies of records: refused where most are (ask), counted, or left out."),
+    typer.Option(
+        "--copies",
+        rich_help_panel=FILE,
+        help="Exact copies of records: refused where most are (ask), counted, or left out.",
+    ),
 ]
 ForceOption = Annotated[
     bool,
     typer.Option(
         "--force",
+        rich_help_panel=OUTPUT,
         help="Replace what judgerank did not write, too: never an input, and in a folder a copy is kept.",
     ),
 ]
@@ -131,10 +141,14 @@ RawOption = Annotated[
     bool,
     typer.Option(
         "--raw",
+        rich_help_panel=OUTPUT,
         help="Write names into CSV and TSV as they are. By default those that a spreadsheet would compute, since "
         "they start with = + - @, have a ' before them.",
     ),
 ]
 LevelOption = Annotated[
-    float, typer.Option("--level", callback=between(0, 1), help="Confidence level of the intervals.")
+    float,
+    typer.Option(
+        "--level", rich_help_panel=UNCERTAINTY, callback=between(0, 1), help="Confidence level of the intervals."
+    ),
 ]

@@ -17,6 +17,7 @@ UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
+SECOND = re.compile(r"  \S.{0,30}?  +(?=\S)")  # an indented name, and the blanks after it
 RUN = re.compile(rf"\S{{{LONGEST + 1},}}")
 
 
@@ -31,11 +32,17 @@ def say(text: str, err: bool = False) -> None:
     typer.echo(plain(text), err=err)
 
 
-def say_wrapped(texts: Iterable[str], bold: bool = False) -> None:
-    """Print texts in lines of at most `WIDTH` characters, further lines of a text indented."""
+def say_wrapped(texts: Iterable[str], bold: bool = False, colour: str | None = None) -> None:
+    """Print texts in lines of at most `WIDTH` characters, further lines of a text below its second column.
+
+    A text has a second column if it is indented, and blanks part a name from what follows. Colours are for a
+    terminal alone.
+    """
     for text in texts:
-        wrapped = textwrap.fill(plain(text), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-        typer.secho(wrapped, bold=bold)
+        column = SECOND.match(text)
+        indent = " " * (column.end() if column else 2)
+        wrapped = textwrap.fill(plain(text), WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+        typer.secho(wrapped, bold=bold, fg=colour)
 
 
 def prepare() -> None:

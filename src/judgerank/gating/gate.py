@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 
@@ -11,11 +11,12 @@ import pandas as pd
 from judgerank.data.errors import ConfigError
 from judgerank.data.shown import Shown
 from judgerank.gating.answers import paired, texts_of
-from judgerank.gating.decision import Evidence, Rule, evidence, holm, outcome
+from judgerank.gating.decision import Evidence, evidence, holm, outcome
 from judgerank.gating.judged import Judged, judged
 from judgerank.gating.needed import more_needed
 from judgerank.gating.report import sentence, text
 from judgerank.gating.result import Criterion, Result
+from judgerank.gating.rule import Rule
 from judgerank.gating.scores import scored
 from judgerank.model.kinds.family import family_of, own_table, plain
 from judgerank.reading.read import Source, read_judgments
@@ -84,7 +85,7 @@ def gate(
     named = {str(name): one for name, one in source.items()} if isinstance(source, Mapping) else {ALL: source}
     if not named:
         raise ConfigError("there are no criteria")
-    tables = {name: judged(read_judgments(one), baseline, candidate) for name, one in named.items()}
+    tables = {name: judged(read_judgments(one, silent=True), baseline, candidate) for name, one in named.items()}
     texts = texts_of(paired(*map(Path, answers))) if answers else {}
     return replace(decided(tables, rule, candidate_model, question_cost, currency), texts=texts)
 
@@ -102,7 +103,8 @@ def decided(
     others = {name: table.without(set(related)) for name, table in tables.items()} if related else {}
     kept = {name: table for name, table in others.items() if table is not None}
     without = _verdict(kept, rule)[1] if related and len(kept) == len(tables) else None
-    needed = more_needed([one.scores for one in criteria], rule) if verdict == "inconclusive" else None
+    may_grow = verdict == "inconclusive" and not is_one_order(criteria)  # which no number of questions mends
+    needed = more_needed([one.scores for one in criteria], rule) if may_grow else None
     cost = None if needed is None or question_cost is None else needed * question_cost
     return Gate(verdict, rule, criteria, needed, cost, currency, related, without)
 
@@ -111,9 +113,13 @@ def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion,
     scores = [scored(table.preference, table.first) for table in tables.values()]
     found = [evidence(one, rule) for one in scores]
     adjusted = holm([one.p_block for one in found])
-    one_order = any(one.order == "one" for one in scores)
     criteria = tuple(map(Criterion, tables, tables.values(), scores, found, adjusted))
-    return criteria, outcome(found, rule, one_order)
+    return criteria, outcome(found, rule, is_one_order(criteria))
+
+
+def is_one_order(criteria: Sequence[Criterion]) -> bool:
+    """Whether the candidate always had the same place, on any criterion."""
+    return any(one.scores.order == "one" for one in criteria)
 
 
 def _related(tables: Mapping[str, Judged], candidate_model: str | None) -> tuple[str, ...]:

@@ -35,6 +35,8 @@ class Judged:
         Answers of a judge to a question that are not there, those that could not be read among them.
     noise : float
         Share of pairs of identical requests with different answers; nan where nothing was repeated.
+    repeated : int
+        Pairs of identical requests.
     contradicted : float
         Share of pairs shown in both orders whose winner changed with the order; nan where none was.
     rows : DataFrame
@@ -50,8 +52,32 @@ class Judged:
     unread: int
     missing: int
     noise: float
+    repeated: int
     contradicted: float
     rows: pd.DataFrame
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """Judges none of whose answers are there."""
+        heard = set(self.rows["judge"])
+        return tuple(name for name in self.judges if name not in heard)
+
+    def called(self, baseline: str, candidate: str) -> Judged:
+        """The same with other names of the two."""
+        return replace(self, baseline=baseline, candidate=candidate)
+
+    def asked(self, judges: Sequence[str], questions: int) -> Judged:
+        """The same of a panel that was asked so many questions, some judges and questions without any answer."""
+        absent = [name for name in judges if name not in self.judges]
+        nothing = np.full((len(self.questions), len(absent)), nan)
+        answered = int((~np.isnan(self.preference)).sum())
+        return replace(
+            self,
+            judges=(*self.judges, *absent),
+            preference=np.hstack([self.preference, nothing]),
+            first=np.hstack([self.first, nothing]),
+            missing=questions * (len(self.judges) + len(absent)) - answered,
+        )
 
     def without(self, judges: set[str]) -> Judged | None:
         """The same without some judges; None if no question is left."""
@@ -69,6 +95,7 @@ class Judged:
             0,
             0,
             nan,
+            0,
             nan,
             self.rows[~self.rows["judge"].isin(judges)],
         )
@@ -128,7 +155,7 @@ def with_ties(table: Judged | None, same: Sequence[str], judges: Sequence[str], 
     if table is None:
         nothing = np.empty((0, len(judges)))
         rows = pd.DataFrame(columns=["question", "judge", "first", "preference", "reply"])
-        table = Judged(*names, (), tuple(judges), nothing, nothing, 0, 0, nan, nan, rows)
+        table = Judged(*names, (), tuple(judges), nothing, nothing, 0, 0, nan, 0, nan, rows)
     shape = len(same), len(table.judges)
     return replace(
         table,
@@ -166,6 +193,7 @@ def _table(rows: pd.DataFrame, read: pd.DataFrame, baseline: str, candidate: str
     if np.isnan(side).any():
         first = np.full(first.shape, nan)
     asked = rows["question"].nunique() * len(judges)
+    noise, repeated = _disagreement(place, preference)
     return Judged(
         baseline,
         candidate,
@@ -175,19 +203,20 @@ def _table(rows: pd.DataFrame, read: pd.DataFrame, baseline: str, candidate: str
         first,
         int(rows["count"].sum() - count.sum()),
         asked - int((orders > 0).sum()),
-        _disagreement(place, preference),
+        noise,
+        repeated,
         _contradicted(by_order),
         read.drop(columns="count"),
     )
 
 
-def _disagreement(request: np.ndarray, preference: FloatArray) -> float:
-    """Share of pairs of like requests with unlike answers."""
+def _disagreement(request: np.ndarray, preference: FloatArray) -> tuple[float, int]:
+    """Share of pairs of like requests with unlike answers, and how many such pairs there are."""
     answers = pd.crosstab(request, preference).to_numpy(float)
     times = answers.sum(axis=1)
     pairs = float((times * (times - 1)).sum())
     alike = float((answers * (answers - 1)).sum())
-    return 1 - alike / pairs if pairs else nan
+    return 1 - alike / pairs if pairs else nan, round(pairs / 2)
 
 
 def _contradicted(by_order: FloatArray) -> float:

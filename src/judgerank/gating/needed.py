@@ -9,7 +9,7 @@ from math import sqrt
 from statistics import NormalDist
 
 from judgerank.data.arrays import FloatArray
-from judgerank.gating.decision import EQUIVALENCE, TWO_SIDED, Rule
+from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
 from judgerank.gating.scores import Scores
 
 MOST = 1_000_000  # questions; a decision that takes more is called out of reach
@@ -52,8 +52,8 @@ def _ships(scores: Scores, rule: Rule, n: int) -> bool:
         return _is_beyond(float(x.mean()) - 0.5, _spread(x), rule, n)
     if rule.mode == EQUIVALENCE:  # both bounds must pass at once
         rule = replace(rule, power=(1 + rule.power) / 2)
-        return all(_bounded_above(each, 0.5 - rule.margin, rule, n) for each in (x, 1 - x))
-    return _bounded_above(x, 0.5 - rule.margin, rule, n)
+        return all(_bounded_above(each, rule.lowest, rule, n) for each in (x, 1 - x))
+    return _bounded_above(x, rule.lowest, rule, n)
 
 
 def _bounded_above(x: FloatArray, threshold: float, rule: Rule, n: int) -> bool:

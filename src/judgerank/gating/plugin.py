@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from judgerank.gating.decision import Rule
     from judgerank.gating.gate import Gate
+    from judgerank.gating.rule import Rule
 
 Answers = str | Path | Callable[[str], str]
 OPTION = "--judgerank-judgments"
@@ -67,7 +67,7 @@ def _file(place: Path, answers: Answers, questions: Mapping[str, str] | None) ->
 def _asked(files: list[Path], panel: Path, kept: Path, rule: Any, budget: float | None) -> Gate:
     from judgerank.collecting.panel_files import read_panel
     from judgerank.gating.answers import paired
-    from judgerank.gating.decision import Rule
     from judgerank.gating.rounds import Asked, ask_until_decided
+    from judgerank.gating.rule import Rule
 
     return ask_until_decided(paired(*files), Asked(read_panel(panel, []), kept, budget), rule or Rule())

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from math import isnan
+from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
 
 from judgerank.data.listing import listed
-from judgerank.gating.decision import EQUIVALENCE, TWO_SIDED
 from judgerank.gating.result import Criterion, Result
+from judgerank.gating.rule import EQUIVALENCE, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
 
-SHOWN = 5  # criteria with a line of their own
+SHOWN = 4  # criteria with a line of their own
 SHORT = 0.001  # p-values below are not told more exactly
+RULE = ("mode", "scale", "margin", "alpha", "power", "look", "run", "level")  # what JSON has of the rule
 ORDERS = {
     "one": "only one order was shown: position bias cannot be told from quality; ask in both orders",
     "uneven": "one order was shown more often: position bias was estimated and taken off",
@@ -31,6 +32,16 @@ def chance(p_value: float) -> str:
     return f"less than {share(SHORT)}" if p_value < SHORT else share(p_value)
 
 
+def p_text(p_value: float) -> str:
+    """A p-value with its sign."""
+    return f"p < {SHORT}" if p_value < SHORT else f"p = {p_value:.3f}"
+
+
+def shown_on(rule: Rule, win_rate: float) -> str:
+    """A win rate on the rule's scale: in percent, or as a lead in score."""
+    return share(win_rate) if rule.scale == WIN_RATE else f"{score_of(win_rate):+.2f}"
+
+
 def sentence(found: Result) -> str:
     """The verdict and its reason."""
     rule, one = found.rule, deciding(found)
@@ -38,6 +49,8 @@ def sentence(found: Result) -> str:
     names = f"{shown(table.candidate)} over {shown(table.baseline)}"
     on = f"On {one.name}, the" if len(found.criteria) > 1 else "The"
     rate = f"{on} panel prefers {names} {share(seen.win_rate)} of the time"
+    if rule.scale == SCORE:
+        rate += f", a lead of {shown_on(rule, seen.win_rate)} in score"
     if found.verdict == "block":
         way = "differ so clearly" if rule.mode == EQUIVALENCE else "look so much worse"
         return f"Block. {rate}. A candidate that is as good would {way} in {chance(one.p_block)} of cases."
@@ -45,12 +58,11 @@ def sentence(found: Result) -> str:
         return (
             f"Ship. {rate}. A candidate that is only as good would look so good in {chance(seen.p_ship)} of cases."
         )
-    low, high = share(seen.low), share(seen.high)
+    low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
     sure = f"between {low} and {high}" if rule.mode != "non-inferiority" else f"at least {low}"
     if found.verdict == "ship":
-        return f"Ship. {rate}, {sure} with {share(1 - rule.level)} confidence; {_wanted(found)}."
-    more = _more(found, one)
-    return f"Inconclusive. {rate}, between {low} and {high}; {_wanted(found)}. {more}"
+        return f"Ship. {rate}, {sure} with {share(1 - rule.level)} confidence; {_wanted(rule)}."
+    return f"Inconclusive. {rate}, between {low} and {high}; {_wanted(rule)}. {_more(found)}"
 
 
 def deciding(found: Result) -> Criterion:
@@ -60,20 +72,19 @@ def deciding(found: Result) -> Criterion:
     return max(found.criteria, key=lambda one: one.evidence.p_ship)
 
 
-def _wanted(found: Result) -> str:
-    rule = found.rule
+def _wanted(rule: Rule) -> str:
     if rule.mode == TWO_SIDED:
-        return "better or worse than 50% is to be shown"
-    low = share(0.5 - rule.margin)
+        return f"better or worse than {shown_on(rule, 0.5)} is to be shown"
+    low = shown_on(rule, rule.lowest)
     return (
-        f"between {low} and {share(0.5 + rule.margin)} is wanted"
+        f"between {low} and {shown_on(rule, rule.highest)} is wanted"
         if rule.mode == EQUIVALENCE
-        else f"{low} is needed"
+        else f"more than {low} is needed"
     )
 
 
-def _more(found: Result, one: Criterion) -> str:
-    if one.scores.order == "one":
+def _more(found: Result) -> str:
+    if any(one.scores.order == "one" for one in found.criteria):
         return "The candidate was always shown in the same place: collect both orders."
     if found.needed is None:
         return "No number of questions within reach decides, if the win rate stays as it is."
@@ -88,7 +99,9 @@ def table(found: Result) -> list[tuple[str, str]]:
     if len(found.criteria) > SHOWN:
         lines[-1] = ("further criteria", listed([one.name for one in found.criteria[SHOWN - 1 :]]))
     look = "the only look" if rule.look is None else f"look {rule.look}"
-    mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {share(rule.margin)}")
+    look += "" if rule.run is None else f" of run {rule.run}"
+    margin = share(rule.margin) if rule.scale == WIN_RATE else f"{rule.margin:g} in score"
+    mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {margin}")
     lines.append(("rule", f"{mode}, alpha {share(rule.alpha)} ({look}), power {share(rule.power)}"))
     lines.append(("judges", f"{len(first.judged.judges)}: {listed(first.judged.judges)}"))
     notes = [_gaps(found), _position(first), _noise(first), _family(found)]
@@ -97,19 +110,25 @@ def table(found: Result) -> list[tuple[str, str]]:
 
 def _criterion(one: Criterion, several: bool, found: Result) -> tuple[str, str]:
     seen = one.evidence
-    bounds = f"{share(seen.low)} to {share(seen.high)}, each bound {share(1 - found.rule.level)} sure"
-    tests = f"p {seen.p_ship:.3f} for ship, {one.p_block:.3f} for block"
+    rule = found.rule
+    rate, low, high = (shown_on(rule, each) for each in (seen.win_rate, seen.low, seen.high))
     counted = f"{seen.questions:,} {_plural('question', seen.questions)}"
-    return one.name if several else "win rate", f"{share(seen.win_rate)} ({bounds}; {counted}; {tests})"
+    tests = f"ship {p_text(seen.p_ship)}, block {p_text(one.p_block)}"
+    name = "win rate" if rule.scale == WIN_RATE else "score"
+    told = f"{rate} ({low} to {high}, {share(1 - rule.level)} each; {counted}; {tests})"
+    return one.name if several else name, told
 
 
 def _gaps(found: Result) -> tuple[str, str] | None:
     missing = sum(one.judged.missing for one in found.criteria)
     unread = sum(one.judged.unread for one in found.criteria)
+    silent = sorted({name for one in found.criteria for name in one.judged.silent})
     if not missing and not unread:
         return None
-    read = f", {unread:,} of the replies could not be read" if unread else ""
-    return "missing", f"{missing:,} answers{read} (left out; they count for neither side)"
+    why = [f"{unread:,} unreadable"] if unread else []
+    why += [f"none from {listed(silent)}"] if silent else []
+    told = f" ({'; '.join(why)})" if why else ""
+    return "missing", f"{missing:,} {_plural('answer', missing)}{told}: left out, for neither side"
 
 
 def _position(one: Criterion) -> tuple[str, str] | None:
@@ -125,7 +144,9 @@ def _position(one: Criterion) -> tuple[str, str] | None:
 def _noise(one: Criterion) -> tuple[str, str] | None:
     told = []
     if not isnan(one.judged.noise):
-        told.append(f"{share(one.judged.noise)} of repeated identical requests got another answer")
+        pairs = one.judged.repeated
+        unlike = f"{round(one.judged.noise * pairs):,} of {pairs:,} {_plural('pair', pairs)}"
+        told.append(f"{unlike} of identical requests disagree ({share(one.judged.noise)})")
     if not isnan(one.judged.contradicted):
         told.append(f"{share(one.judged.contradicted)} of pairs changed winner with the order")
     return ("noise", "; ".join(told)) if told else None
@@ -138,11 +159,16 @@ def _family(found: Result) -> tuple[str, str] | None:
     return "partial?", f"{who}; without: {found.without_related or 'nobody is left to judge'}"
 
 
+def lines(found: Result) -> list[str]:
+    """The table as lines of text, one for each row."""
+    rows = table(found)
+    width = max(len(name) for name, _ in rows) + 2
+    return [f"  {name:<{width}}{said}" for name, said in rows]
+
+
 def text(found: Result) -> str:
-    """Sentence and table for a terminal."""
-    lines = table(found)
-    width = max(len(name) for name, _ in lines) + 2
-    return "\n".join([sentence(found), "", *(f"  {name:<{width}}{said}" for name, said in lines)])
+    """Sentence and table as text."""
+    return "\n".join([sentence(found), *lines(found)])
 
 
 def markdown(found: Result) -> str:
@@ -163,7 +189,7 @@ def as_dict(found: Result) -> dict[str, Any]:
         "needed": found.needed,
         "cost": found.cost,
         "currency": found.currency,
-        "rule": {name: getattr(rule, name) for name in ("mode", "margin", "alpha", "power", "look", "level")},
+        "rule": {name: getattr(rule, name) for name in RULE},
         "criteria": [_criterion_dict(one) for one in found.criteria],
         "related_judges": list(found.related),
         "verdict_without_related_judges": found.without_related,
@@ -178,10 +204,15 @@ def _criterion_dict(one: Criterion) -> dict[str, Any]:
         "candidate": judged.candidate,
         **{name: getattr(seen, name) for name in ("questions", "win_rate", "low", "high", "p_ship")},
         "p_block": one.p_block,
+        "score": {
+            name: _known(score_of(value))
+            for name, value in {"estimate": seen.win_rate, "low": seen.low, "high": seen.high}.items()
+        },
         "judges": list(judged.judges),
         "judgments": len(judged.rows),
         "missing": judged.missing,
         "unread": judged.unread,
+        "silent_judges": list(judged.silent),
         "order": one.scores.order,
         "position": dict(zip(judged.judges, map(_known, one.scores.position), strict=True)),
         "noise": _known(judged.noise),
@@ -190,7 +221,7 @@ def _criterion_dict(one: Criterion) -> dict[str, Any]:
 
 
 def _known(value: float) -> float | None:
-    return None if isnan(value) else float(value)
+    return float(value) if isfinite(value) else None
 
 
 def as_json(found: Result) -> str:

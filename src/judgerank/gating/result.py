@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from judgerank.gating.answers import Pair
-from judgerank.gating.decision import Evidence, Rule
+from judgerank.gating.decision import Evidence
 from judgerank.gating.judged import Judged
+from judgerank.gating.rule import Rule
 from judgerank.gating.scores import Scores
 
 EXIT = {"ship": 0, "block": 1, "inconclusive": 2}

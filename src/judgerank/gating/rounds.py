@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,9 +19,10 @@ from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection, Panel
 from judgerank.data.errors import EndpointError
 from judgerank.gating.answers import NEW, OLD, Pair, texts_of
-from judgerank.gating.decision import INCONCLUSIVE, Rule
+from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.judged import Judged, judged, with_ties
+from judgerank.gating.rule import Rule
 from judgerank.reading.read import judgments_of
 
 log = logging.getLogger("judgerank")
@@ -42,6 +43,8 @@ class Asked:
     order : {"random", "both"}
     allow_env_url : bool
         Ask at addresses that environment variables name.
+    names : pair of str
+        What baseline and candidate are called in the verdict.
     """
 
     panel: Panel
@@ -49,13 +52,15 @@ class Asked:
     budget: float | None = None
     order: Literal["random", "both"] = "random"
     allow_env_url: bool = False
+    names: tuple[str, str] = (OLD, NEW)
 
 
 def ask_until_decided(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None = None) -> Gate:
     """Ask about more questions at every look, until one decides, or no question or money is left.
 
     Look k is at a number of questions that is fixed beforehand, and spends its part of alpha, so that stopping
-    early makes no decision less sure. Questions whose answers are equal in both files are ties, and not asked.
+    early makes no decision less sure. A look that the rule has says which run this is: all runs share alpha, too.
+    Questions whose answers are equal in both files are ties, and not asked.
 
     Raises
     ------
@@ -66,8 +71,7 @@ def ask_until_decided(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate
     sizes = looks(len(pairs))
     for look, size in enumerate(sizes, 1):
         complete = ask_about(pairs[:size], asked, before)
-        cost = spent(asked) - before
-        found = looked_at(pairs[:size], asked, replace(rule, look=look), candidate_model, cost)
+        found = looked_at(pairs[:size], asked, replace(rule, look=look, run=rule.look), candidate_model)
         if found.verdict != INCONCLUSIVE or not complete:
             break
         log.info("look %d: %d questions, not decided yet", look, size)
@@ -76,9 +80,8 @@ def ask_until_decided(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate
 
 def ask_all(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None = None) -> Gate:
     """Ask about all questions, and decide once."""
-    before = spent(asked)
-    ask_about(pairs, asked, before)
-    return looked_at(pairs, asked, rule, candidate_model, spent(asked) - before)
+    ask_about(pairs, asked, spent(asked))
+    return looked_at(pairs, asked, rule, candidate_model)
 
 
 def looks(n: int) -> list[int]:
@@ -122,28 +125,36 @@ def ask_about(pairs: Sequence[Pair], asked: Asked, before: float) -> bool:
     return all(pair.is_same or pair.key in there for pair in pairs)
 
 
-def spent(asked: Asked) -> float:
-    """What the judgments in the file cost, by today's prices."""
+def spent(asked: Asked, questions: Container[str] | None = None) -> float:
+    """What the judgments in the file cost, by today's prices; only of the questions with these keys, if given."""
     if not asked.output.exists():
         return 0.0
     settings = settings_of(asked, Path("questions.jsonl"), None)
-    return spent_before(Ledger(asked.output).records, priced(settings))
-
-
-def looked_at(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None, cost: float) -> Gate:
-    """The verdict on these questions, from what is in the file."""
-    found = decided(
-        {ALL: table_of(pairs, asked)}, rule, candidate_model, cost / len(pairs) or None, asked.panel.currency
+    records = Ledger(asked.output).records
+    return spent_before(
+        [one for one in records if questions is None or one["question_id"] in questions], priced(settings)
     )
+
+
+def looked_at(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None) -> Gate:
+    """The verdict on these questions, from what is in the file; further questions cost what these did."""
+    cost = spent(asked, {pair.key for pair in pairs}) / len(pairs)
+    found = decided({ALL: table_of(pairs, asked)}, rule, candidate_model, cost or None, asked.panel.currency)
     return replace(found, texts=texts_of(pairs))
 
 
 def table_of(pairs: Sequence[Pair], asked: Asked) -> Judged:
     """Judgments of these questions alone, and ties where both answers are equal."""
-    names = {pair.key: pair.question_id for pair in pairs}
+    names = {pair.key: pair.question_id for pair in pairs if not pair.is_same}
     judges = [judge.judge for judge in asked.panel.judges]
     records = Ledger(asked.output).records if asked.output.exists() else []
-    kept = [one | {"question_id": names[one["question_id"]]} for one in records if one["question_id"] in names]
-    same = [pair.question_id for pair in pairs if pair.is_same]
-    table = judged(judgments_of(pd.DataFrame(kept), copies="keep"), OLD, NEW) if kept else None
-    return with_ties(table, same, judges, (OLD, NEW))
+    kept = [
+        one | {"question_id": names[one["question_id"]]}
+        for one in records
+        if one["question_id"] in names and one["judge_model"] in judges
+    ]
+    table = None
+    if kept:
+        read = judgments_of(pd.DataFrame(kept), copies="keep", silent=True)
+        table = judged(read, OLD, NEW).called(*asked.names).asked(judges, len(names))
+    return with_ties(table, [pair.question_id for pair in pairs if pair.is_same], judges, asked.names)

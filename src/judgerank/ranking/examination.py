@@ -23,12 +23,13 @@ from judgerank.ranking.fits import fitted_member
 from judgerank.ranking.studies.convergence import on_fit
 from judgerank.ranking.studies.few_comparisons import on_few
 from judgerank.ranking.studies.unconnected import on_parts
+from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
 from judgerank.reading.forms import opened
 from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.doubled import require_copies
 from judgerank.reading.layouts.names import require_names
-from judgerank.reading.layouts.table import ASK, COLUMNS
+from judgerank.reading.layouts.table import ASK
 from judgerank.reading.layouts.words import meanings
 from judgerank.reading.read import judgments_from
 

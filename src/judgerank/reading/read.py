@@ -10,9 +10,11 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import ConfigError
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
 from judgerank.data.judgments import Judgments
+from judgerank.data.listing import counted
+from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.files import Files, is_files, label_of, labels_of, named, paths_of, place_of, title_of
 from judgerank.reading.forms import opened
 from judgerank.reading.hub import on_revisions
@@ -22,7 +24,7 @@ from judgerank.reading.layouts.doubled import require_copies, without_copies
 from judgerank.reading.layouts.names import require_names, with_answers
 from judgerank.reading.layouts.recognised import on_reading, winner_written
 from judgerank.reading.layouts.swaps import shown_as_told
-from judgerank.reading.layouts.table import ASK, COLUMNS, ONE_JUDGE, require_models
+from judgerank.reading.layouts.table import ASK, ONE_JUDGE, require_models
 from judgerank.reading.layouts.unordered import by_name, won_lost
 from judgerank.reading.layouts.words import ANSWERS, meanings
 from judgerank.reading.tabular import Pairs, Tabular, are_pairs, frame_of, is_tabular, refuse_other
@@ -40,6 +42,7 @@ def read_judgments(
     encoding: str | None = None,
     names: str = ASK,
     copies: str = ASK,
+    silent: bool = False,
 ) -> Judgments:
     """Read judgments from files or a table, each in one of the layouts that are known by their columns.
 
@@ -75,6 +78,9 @@ def read_judgments(
     copies : {"ask", "keep", "drop"}
         Records that are exact copies of others count (``keep``), or do not (``drop``). By default a set is refused
         whose records are doubled.
+    silent : bool
+        Whether a judge none of whose answers can be read keeps its records, and only has no comparisons. By
+        default it is refused, since nothing can be fitted for it.
 
     Returns
     -------
@@ -109,6 +115,7 @@ def read_judgments(
                 baseline=baseline,
                 names=names,
                 copies=copies,
+                silent=silent,
             )
         if columns or winner_values or baseline or (names, copies) != (ASK, ASK):
             raise ConfigError("columns are those of a file or a table, and this source has its own")
@@ -125,7 +132,7 @@ def read_judgments(
     source: dict[str, object] = {**told[0]}
     if len(paths) > 1:
         source = {"file": f"{len(paths)} files", "path": place_of(paths), "files": told}
-    judgments = judgments_from(tables, title_of(paths), source)
+    judgments = judgments_from(tables, title_of(paths), source, silent)
     return replace(judgments, remarks=(*judgments.remarks, *on_revisions(told)))
 
 
@@ -143,15 +150,18 @@ def judgments_of(
     baseline: str | None = None,
     names: str = ASK,
     copies: str = ASK,
+    silent: bool = False,
 ) -> Judgments:
     """Judgments in a table, in the columns of `read_judgments`, which says what is raised."""
     require_names(names)
     require_copies(copies)
     one = Table(table, columns or {}, meanings(winner_values), None, "", baseline, names, copies)
-    return judgments_from([one], name, source)
+    return judgments_from([one], name, source, silent)
 
 
-def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, object] | None = None) -> Judgments:
+def judgments_from(
+    tables: Sequence[Table], name: str, source: Mapping[str, object] | None = None, silent: bool = False
+) -> Judgments:
     """Judgments in all of the tables; `read_judgments` says what is raised."""
     settled = [_settled(table) for table in tables]
     labels = [table.label for table in tables if table.label]
@@ -166,7 +176,7 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
         always = winner_written(frame) if ordered else []
         ordered = ordered and not always
         frame = frame if ordered else by_name(frame)
-        comparisons = comparisons_of(frame, ordered)
+        comparisons = comparisons_of(frame, ordered, silent)
     if left_out:
         comparisons = replace(comparisons, dropped={**comparisons.dropped, NO_QUESTION: left_out})
         remarks.insert(0, f"Left out: {left_out} judgments without a question.")
@@ -176,7 +186,7 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
     return Judgments(name, name, frame, comparisons, told, remarks=(*always, *remarks))
 
 
-def comparisons_of(frame: pd.DataFrame, ordered: bool = True) -> Comparisons:
+def comparisons_of(frame: pd.DataFrame, ordered: bool = True, silent: bool = False) -> Comparisons:
     """The comparisons in records in the published columns, with the counts, shares and lengths beside them.
 
     Parameters
@@ -184,14 +194,21 @@ def comparisons_of(frame: pd.DataFrame, ordered: bool = True) -> Comparisons:
     frame : DataFrame
     ordered : bool
         Whether ``model_a`` was shown first.
+    silent : bool
+        Whether judges none of whose answers can be read are left out, rather than refused.
 
     Raises
     ------
     DataError
         If they are no comparisons, naming the record.
     """
-    comparisons = Comparisons.from_frame(frame, count="count" if "count" in frame else None)
     parsed = frame["judge_preferred_model"].isin(list(OUTCOMES)).to_numpy()
+    if silent:
+        if len(frame) and not parsed.any():
+            raise DataError(f"none of the {counted(len(frame), 'record')} has an answer that can be read")
+        heard = frame["judge_model"].isin(frame["judge_model"][parsed]).to_numpy()
+        frame, parsed = frame[heard], parsed[heard]
+    comparisons = Comparisons.from_frame(frame, count="count" if "count" in frame else None)
     if "outcome" in frame:
         shares = pd.to_numeric(frame["outcome"][parsed]).to_numpy(float)
         comparisons = replace(comparisons, outcome=np.where(np.isnan(shares), comparisons.outcome, shares))

@@ -12,11 +12,12 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.data.frames import COLUMNS as PUBLISHED
+from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.files import Files, labels_of, named, paths_of
 from judgerank.reading.forms import READERS, delimiter_of, form_of
 from judgerank.reading.inflate import GZIP, ZSTD
 from judgerank.reading.large.engine import Engine, literal, quoted
-from judgerank.reading.layouts.table import COLUMNS, COUNTS, OF_SCORES
+from judgerank.reading.layouts.table import COUNTS, OF_SCORES
 
 FORMS = ("csv", "tsv", "jsonl", "ndjson", "json", "parquet")
 SAMPLE = 1_000  # records that tell the layout

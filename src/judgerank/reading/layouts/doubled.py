@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from judgerank.data.arrays import BoolArray
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.reading.accepted import COPIES
 from judgerank.reading.layouts.table import Layout, Table
 from judgerank.reading.layouts.texts import plain, visible
 
-COPIES = ("ask", "keep", "drop")
 FEWEST = 20  # different records from which it is no chance that each is there equally often
 NUMBERS = {"", "index", "row", "row_id", "unnamed_0", "level_0"}  # columns that number the lines of a file
 Read = tuple[Layout, Table]

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.reading.accepted import NAMES
 from judgerank.reading.layouts.table import Layout, Table, values
 from judgerank.reading.layouts.texts import seen, visible
 
-NAMES = ("ask", "fold", "exact")
 OF = {"models": ("model", "model_a", "model_b"), "judges": ("judge", "judge_model")}
 SHOWN = 3  # groups of names in a sentence
 Written = dict[str, Counter[str]]  # spellings with their records, by the name that they are

@@ -18,8 +18,9 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
+from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.layouts.scores import LOWER_IS_BETTER, SCORES
-from judgerank.reading.layouts.table import COLUMNS, OF_SCORES, ONE_JUDGE, Known, Layout, Table, found, values
+from judgerank.reading.layouts.table import OF_SCORES, ONE_JUDGE, Known, Layout, Table, found, values
 from judgerank.reading.layouts.words import number
 
 JUDGES = ("judge", "judge_model", "scorer", "annotator", "rater", "evaluator")

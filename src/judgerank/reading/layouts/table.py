@@ -12,24 +12,9 @@ import pandas as pd
 from judgerank.data.errors import DataError
 from judgerank.data.frames import codes, numbers_in, question_name, refuse_itself
 from judgerank.data.listing import listed
+from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.layouts.texts import plain
 
-# column: the name of ours it becomes, and the names it is known by
-COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "model_a": ("model_a", ("model_a", "model_1", "model1")),
-    "model_b": ("model_b", ("model_b", "model_2", "model2")),
-    "winner": ("judge_preferred_model", ("judge_preferred_model", "winner")),
-    "judge": ("judge_model", ("judge_model", "judge", "judge_name", "annotator", "rater", "evaluator")),
-    "question": ("question_id", ("question_id", "question", "prompt_id", "prompt", "instruction")),
-    "length": ("length", ("length",)),
-    "category": ("category", ("category", "criterion")),
-    "reply": ("reply", ("reply", "raw")),
-    "human": ("human", ("human",)),
-    "count": ("count", ()),
-    "model": ("model", ("model", "model_name", "model_id", "system")),
-    "score": ("score", ("score", "rating", "grade", "value", "rank")),
-    "swapped": ("swapped", ()),
-}
 OF_SCORES = ("model", "score")  # keys of tables that have a row for each model
 SIDES = ("_a", "_b")  # ends of names of columns that are about one answer each
 ASK = "ask"  # of the column of counts: refuse one that is there and not spoken of

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.reading.accepted import MEANINGS
 from judgerank.reading.layouts.texts import plain
 
 ANSWERS = {"a": "a", "b": "b", "c": "c", "model_a": "a", "model_b": "b", "tie": "c"}
@@ -25,7 +26,6 @@ EVERYDAY = {  # words as `normal` writes them
     **{tie: "c" for word in TIES for tie in (word, f"tie ({word})")},
 }
 SHARES = {1.0: "a", 0.0: "b", 0.5: "c"}  # what the model shown first won
-MEANINGS = {"a": "a", "b": "b", "tie": "c", "c": "c", "unknown": "unknown"}  # what a word may be said to mean
 NAMES = {"c": "tie"}  # of letters, in a sentence
 EXACT = 2**53  # whole numbers below it are themselves in double precision
 SWAPPED = {"a": "b", "b": "a"}

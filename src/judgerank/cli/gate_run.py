@@ -1,0 +1,101 @@
+"""What `judgerank gate` does, apart from its options, so that its help loads nothing of it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from judgerank.cli.terminal import say, say_wrapped
+from judgerank.data.errors import ConfigError
+from judgerank.data.listing import counted
+from judgerank.gating.answers import paired, texts_of
+from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
+from judgerank.gating.gate import ALL, Gate, decided
+from judgerank.gating.judged import Judged, judged
+from judgerank.gating.outputs import contents, tell_github
+from judgerank.gating.report import as_json, lines, sentence
+from judgerank.gating.rule import Rule
+from judgerank.reading.files import label_of, paths_of, plain
+from judgerank.reading.read import read_judgments
+from judgerank.writing.extras import needed
+from judgerank.writing.targets import Outputs
+
+COLOURS = {SHIP: "green", BLOCK: "red", INCONCLUSIVE: "yellow"}
+
+
+@dataclass(frozen=True)
+class Places:
+    """Files that a verdict goes to; None where it does not."""
+
+    json: Path | None
+    junit: Path | None
+    markdown: Path | None
+    page: Path | None
+
+
+def outputs_of(files: list[Path], answers: tuple[Path, Path] | None, places: Places, force: bool) -> Outputs:
+    """The files to write, none of which is an input, nor anybody else's."""
+    outputs = Outputs([*plain(paths_of(files)), *(answers or ())], force)
+    for place in (places.json, places.junit, places.markdown, places.page):
+        if place is not None:
+            outputs.file(place)
+    return outputs
+
+
+def tables_of(
+    files: list[Path], criteria: bool, pair: tuple[str, str], read: tuple[Any, ...]
+) -> dict[str, Judged]:
+    """Judgments of the two in files, by criterion; `read` is what `read_judgments` is told."""
+    paths = paths_of(files)
+    sources = {label_of(path): [path] for path in paths} if criteria else {ALL: paths}
+    return {name: judged(read_judgments(one, *read, silent=True), *pair) for name, one in sources.items()}
+
+
+def decided_on(
+    tables: Mapping[str, Judged],
+    rule: Rule,
+    candidate_model: str | None,
+    question_cost: float | None,
+    answers: tuple[Path, Path] | None,
+) -> Gate:
+    """The verdict on judgments that are there."""
+    texts = texts_of(paired(*answers)) if answers else {}
+    return replace(decided(tables, rule, candidate_model, question_cost), texts=texts)
+
+
+def asked_now(
+    files: list[Path], panel: Path, by_rounds: bool, rule: Rule, candidate_model: str | None, told: dict[str, Any]
+) -> Gate:
+    """The verdict of a panel that is asked now."""
+    if len(files) != 2:
+        raise typer.BadParameter(
+            f"--panel compares two files, OLD.jsonl NEW.jsonl, not {counted(len(files), 'file')}."
+        )
+    try:
+        from judgerank.collecting.panel_files import read_panel
+        from judgerank.gating.rounds import Asked, ask_all, ask_until_decided
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"asking judges takes {needed('collect')}: there is no {error.name}") from None
+    for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output
+        if isinstance(handler, logging.StreamHandler):
+            handler.setStream(sys.stderr)
+    asked = Asked(read_panel(panel, []), **told)
+    ask = ask_until_decided if by_rounds else ask_all
+    return ask(paired(*files), asked, rule, candidate_model)
+
+
+def told(found: Gate, outputs: Outputs, places: Places, json: bool) -> None:
+    """Write and print the verdict."""
+    outputs.write(contents(found, places.json, places.junit, places.markdown, places.page))
+    if json:
+        say(as_json(found).rstrip())
+    else:
+        say_wrapped([sentence(found)], bold=True, colour=COLOURS[found.verdict])
+        say_wrapped(lines(found))
+    tell_github(found)

@@ -1,0 +1,27 @@
+"""What files of judgments may be, and what may be said of them: the words, without what reads the files."""
+
+from __future__ import annotations
+
+FORMS = (  # of files; `judgerank.reading.forms.READERS` reads each
+    *("json", "jsonl", "ndjson", "csv", "tsv", "parquet", "arrow", "feather", "xlsx"),
+    *("db", "sqlite", "sqlite3", "duckdb", "eval"),
+)
+COPIES = ("ask", "keep", "drop")
+NAMES = ("ask", "fold", "exact")
+MEANINGS = {"a": "a", "b": "b", "tie": "c", "c": "c", "unknown": "unknown"}  # what a word may be said to mean
+# column: the name of ours it becomes, and the names it is known by
+COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "model_a": ("model_a", ("model_a", "model_1", "model1")),
+    "model_b": ("model_b", ("model_b", "model_2", "model2")),
+    "winner": ("judge_preferred_model", ("judge_preferred_model", "winner")),
+    "judge": ("judge_model", ("judge_model", "judge", "judge_name", "annotator", "rater", "evaluator")),
+    "question": ("question_id", ("question_id", "question", "prompt_id", "prompt", "instruction")),
+    "length": ("length", ("length",)),
+    "category": ("category", ("category", "criterion")),
+    "reply": ("reply", ("reply", "raw")),
+    "human": ("human", ("human",)),
+    "count": ("count", ()),
+    "model": ("model", ("model", "model_name", "model_id", "system")),
+    "score": ("score", ("score", "rating", "grade", "value", "rank")),
+    "swapped": ("swapped", ()),
+}
