@@ -77,6 +77,7 @@ WHEN_ASKED = {
     ("judgerank.fits.fit", "judgerank.reading.read"),
     ("judgerank.fits.given", "judgerank.reading.read"),
     ("judgerank.fits.presentation", "judgerank.plots.own"),
+    ("judgerank.ranking.card", "judgerank.plots.drawn"),
 }
 
 

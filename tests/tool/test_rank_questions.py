@@ -144,7 +144,7 @@ def test_it_says_how_much_answers_differ_and_what_that_moved(ranking, found):
         text.startswith("Model position_aware_ties, since with question effects") for text in ranking.remarks
     )
     page = ranking.to_html()
-    assert f"standard deviation {found.sigma:.3f} and integrated out" in page
+    assert f"standard deviation {found.sigma:.3f}, integrated out" in page
     assert "sandwich" not in page
     assert "taken as independent" not in " ".join(verdict(ranking).warnings)
 

@@ -28,10 +28,21 @@ from judgerank.cli.options import (
     notes_of,
     words_of,
 )
+from judgerank.cli.page_options import (
+    AnswersOption,
+    CardOption,
+    EachJudgeOption,
+    FactsOption,
+    SinceOption,
+    additions_of,
+    board_of,
+)
 from judgerank.cli.terminal import say, say_wrapped
 from judgerank.data.errors import ConfigError
 from judgerank.fits.storing import content, is_saved
 from judgerank.model.naming import known
+from judgerank.ranking.card import card as draw_card
+from judgerank.ranking.card import require_card, sentence
 from judgerank.ranking.choices import CLUSTERS, Settings
 from judgerank.ranking.exports import FORMS, TABLES, Export, contents, export_of
 from judgerank.ranking.ranking import ranked
@@ -107,6 +118,11 @@ def rank(
             metavar="NAME=TEXT", help="What to keep with --save, such as prompt=v2. Can be given several times."
         ),
     ] = None,
+    models: FactsOption = None,
+    since: SinceOption = None,
+    answers: AnswersOption = None,
+    card: CardOption = None,
+    each_judge: EachJudgeOption = None,
     force: ForceOption = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the notes of the page, too.")] = False,
 ) -> None:
@@ -124,20 +140,28 @@ def rank(
     exports = [_export(said) for said in export or ()]
     notes = notes_of(note, save)
     programs = [name for name in (said.partition(":")[0] for said in settings.blocks) if name.endswith(".py")]
-    outputs = Outputs([*plain(paths), *programs], force)
+    beside_page = [path for path in (models, since, answers) if path is not None]
+    outputs = Outputs([*plain(paths), *programs, *beside_page], force)
     outputs.folder(target, SECTION, place_of(paths))
     for one in exports:
         outputs.file(one.path)
     if save is not None:
         outputs.file(save, is_saved)
+    if card is not None:
+        require_card(card)
+        outputs.file(card)
+    old = board_of(since)
     read = columns_of(column), words, baseline, encoding, names.value, copies.value
     judgments = read_judgments(paths, format and format.value, *read)
     ranking = ranked(judgments, settings)
     beside = contents(ranking, exports, raw)
     if save is not None:
         beside[save] = content(ranking.fitted, about_of(judgments, notes))
+    if card is not None:
+        beside[card] = draw_card(ranking, card)
+    additions = additions_of(ranking, models, old, since, answers, each_judge)
     with outputs.writing(beside):
-        page = ranking.write(target, force=force, raw=raw)
+        page = ranking.write(target, force=force, raw=raw, additions=additions)
     headline, *lines = verdict(ranking).lines()
     say_wrapped([headline], bold=True)
     beside_verdict = ranking.remarks[len(judgments.remarks) :]
@@ -149,6 +173,8 @@ def rank(
         say(f"{many} {'notes' if many > 1 else 'note'} on the page; --verbose prints them.")
     for one in exports:
         say(f"{one.table}: {one.path}")
+    if card is not None:
+        say(f"the card: {card}\nto paste: {sentence(ranking)}")
     say(f"the page: {page}")
     if save is not None:
         say(f"the fit: {save}")

@@ -10,14 +10,20 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.judgments import Judgments
+from judgerank.ranking.additions import Text, Texts
 
 MOST_RECORDS = 20_000  # shown in all; of more, every pair keeps its first ones
 MOST_PAIRS = 100_000  # pairs whose counts are shown; of more, those compared most
-LONGEST_REPLY, MOST_TEXT = 2_000, 2_000_000  # characters of one reply, and of all
+LONGEST_REPLY, MOST_TEXT = (
+    2_000,
+    2_000_000,
+)  # characters of one reply, and of all; likewise of questions and answers
 LETTERS = {"a": "a", "b": "b", "c": "tie"}
 
 
-def evidence(judgments: Judgments, models: Sequence[str], judges: Sequence[str]) -> dict[str, Any]:
+def evidence(
+    judgments: Judgments, models: Sequence[str], judges: Sequence[str], texts: Texts | None = None
+) -> dict[str, Any]:
     """Counts and records for a page's script, as lists.
 
     Parameters
@@ -25,23 +31,66 @@ def evidence(judgments: Judgments, models: Sequence[str], judges: Sequence[str])
     judgments : Judgments
     models, judges : sequence of str
         Those ranked, in the order that numbers stand for.
+    texts : Texts, optional
+        Those that were judged; by default what the records have.
 
     Returns
     -------
     dict
         ``pairs``: ``first, second`` (the first is earlier among the models), ``count`` and ``won``, the share that
         the first of them won, ties half. ``records``: ``first, second`` as shown, ``judge, answer, question,
-        times, reply``. ``all`` is how many records there are.
+        times, reply``. ``all`` is how many records there are. ``texts``: questions by id, and answers by question
+        and number of the model, of the records listed.
     """
     c, place = judgments.comparisons, pd.Index(models)
     number = place.get_indexer(pd.Index(c.models))
     i, j = number[c.first], number[c.second]
     known = (i >= 0) & (j >= 0)
+    records = _records(judgments, place, pd.Index(judges))
     return {
         "pairs": _pairs(i[known], j[known], c.count[known], c.outcome[known], len(models)),
-        "records": _records(judgments, place, pd.Index(judges)),
+        "records": records,
         "all": len(judgments.frame),
+        "texts": _texts(records, texts or texts_of(judgments.frame), models),
     }
+
+
+def texts_of(frame: pd.DataFrame) -> Texts:
+    """The texts that records have beside the judgments (`judgerank.reading.layouts.judged_texts`)."""
+    if "answer_a" not in frame or "question_id" not in frame:
+        return Texts()
+    questions, answers = dict[str, Text](), dict[str, dict[str, Text]]()
+    for side in ("a", "b"):
+        columns = frame["question_id"].astype(str), frame[f"model_{side}"], frame[f"answer_{side}"]
+        for question, model, answer in zip(*columns, strict=True):
+            if isinstance(answer, str):
+                answers.setdefault(question, {}).setdefault(model, answer)
+    if "question_text" in frame:
+        asked = zip(frame["question_id"].astype(str), frame["question_text"], strict=True)
+        questions = {name: text for name, text in asked if isinstance(text, str)}
+    return Texts(questions, answers)
+
+
+def _texts(records: dict[str, list[Any]], texts: Texts, models: Sequence[str]) -> dict[str, Any]:
+    """Texts of the questions and answers in some records, as many as fit."""
+    questions, answers, left = dict[str, str](), dict[str, dict[int, str]](), MOST_TEXT
+    for question, *pair in zip(records["question"], records["first"], records["second"], strict=False):
+        for number in pair:
+            text = texts.answers.get(question, {}).get(models[number])
+            if text is None or left <= 0 or number in answers.get(question, {}):
+                continue
+            answers.setdefault(question, {})[number] = _cut(text)
+            left -= len(answers[question][number])
+        if question in answers and question in texts.questions and question not in questions:
+            questions[question] = _cut(texts.questions[question])
+            left -= len(questions[question])
+    return {"questions": questions, "answers": answers}
+
+
+def _cut(text: Text) -> str:
+    """A text of a page: the turns of a conversation one after the other, and not too long."""
+    whole = text if isinstance(text, str) else "\n\n".join(text)
+    return whole if len(whole) <= LONGEST_REPLY else f"{whole[:LONGEST_REPLY]} [cut]"
 
 
 def _pairs(i: IntArray, j: IntArray, count: FloatArray, outcome: FloatArray, n: int) -> dict[str, list[float]]:
@@ -92,7 +141,7 @@ def _replies(column: pd.Series) -> list[str | None]:
     found: list[str | None] = []
     left = MOST_TEXT
     for text in column:
-        said = text[:LONGEST_REPLY] if isinstance(text, str) and left > 0 else None
+        said = _cut(text) if isinstance(text, str) and left > 0 else None
         left -= len(said or "")
-        found.append(said if said is None or len(said) == len(text) else f"{said} [cut]")
+        found.append(said)
     return found

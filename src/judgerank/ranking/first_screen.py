@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,8 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgerank.data.listing import shortened
+from judgerank.data.listing import counted, shortened
+from judgerank.fits.result import Fit
 from judgerank.fits.standings import win_rates
+from judgerank.ranking.additions import Additions, Changelog
+from judgerank.ranking.model_facts import FILTERS
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
 from judgerank.ranking.verdict import in_words, largest
@@ -21,15 +23,33 @@ WIDTH = 100.0  # of a drawn row, in its own units
 MARGIN = 0.04  # of the range drawn, beside the outermost ends
 LONGEST_NAME = 60
 SHOWN = 60  # models of a component before a fold
+UP, DOWN, NEW = "up", "down", "new"
 PROBLEMS = {
     panel.TRUST: "fine",
     panel.WEAK: "noisy",
     panel.SILENT: "against the ranking, or random",
     panel.UNSURE: "too few answers",
     panel.UNBOUNDED: "too few answers: never contradicts the ranking",
-    panel.LEANS[0]: "favours the first answer",
-    panel.LEANS[1]: "favours the second answer",
+    panel.LEANS[0]: "favours first answer",
+    panel.LEANS[1]: "favours second answer",
 }
+
+
+@dataclass(frozen=True)
+class Move:
+    """A model's change of rank since an earlier ranking.
+
+    Attributes
+    ----------
+    kind : str
+        `UP`, `DOWN` or `NEW`.
+    text, told : str
+        As a sign, and in words.
+    """
+
+    kind: str
+    text: str
+    told: str
 
 
 @dataclass(frozen=True)
@@ -48,6 +68,9 @@ class Row:
         Where the interval and the estimate are drawn, from 0 to `WIDTH`; the ends are NaN where there is none.
     rate, told : str
         The win rate, and in words with its interval.
+    facts : dict of str to str
+        What is known of it to filter by (`model_facts.FILTERS`).
+    move : Move, optional
     """
 
     anchor: str
@@ -60,6 +83,8 @@ class Row:
     high: float
     rate: str
     told: str
+    facts: dict[str, str]
+    move: Move | None = None
 
 
 @dataclass(frozen=True)
@@ -72,12 +97,23 @@ class Group:
 
 @dataclass(frozen=True)
 class Judge:
-    """A judge as it is drawn; `share` is of the information, over the largest, and NaN where unknown."""
+    """A judge as it is drawn.
+
+    Attributes
+    ----------
+    name, short : str
+    share : float
+        Of the information, over the largest; NaN where unknown.
+    problem, reason : str
+        The verdict in a few words, and what it rests on.
+    fine : bool
+    """
 
     name: str
     short: str
     share: float
     problem: str
+    reason: str
     fine: bool
 
 
@@ -106,17 +142,32 @@ class Picture:
         return sum(len(group.rows) for group in self.more)
 
 
-def pictures(ranking: Record) -> list[Picture]:
+def pictures(ranking: Record, additions: Additions) -> list[Picture]:
     """The models of every component, best first."""
-    board = ranking.tables["leaderboard"]
+    board, level = ranking.tables["leaderboard"], ranking.settings.level
     parts = board["component"] if "component" in board else pd.Series(1, board.index)
-    anchors = dict(zip(board["model"], _anchors(list(board["model"])), strict=True))
-    by_part = enumerate(board.groupby(parts, sort=True))
-    return [_picture(ranking, rows, number, anchors) for number, (_, rows) in by_part]
+    each = zip(ranking.fits, board.groupby(parts, sort=True), strict=True)
+    return [picture(fitted, rows, level, ranking.anchors, additions) for fitted, (_, rows) in each]
 
 
-def _picture(ranking: Record, board: pd.DataFrame, component: int, anchors: dict[str, str]) -> Picture:
-    fitted = ranking.fits[component]
+def picture(
+    fitted: Fit, board: pd.DataFrame, level: float, anchors: Mapping[str, str], additions: Additions | None = None
+) -> Picture:
+    """The models of a leaderboard.
+
+    Parameters
+    ----------
+    fitted : Fit
+        Behind the leaderboard.
+    board : DataFrame
+        As `judgerank.ranking.studies.leaderboard.board_of` returns it.
+    level : float
+        Of its intervals.
+    anchors : mapping of str to str
+        By model, to link to its row.
+    additions : Additions, optional
+        What else to show.
+    """
     ends = {end: win_rates(fitted, board.set_index("model")[end]) for end in ("low", "high")}
     rates = {"at": board["win_rate"].to_numpy(float), **ends}
     everything = np.concatenate([*rates.values(), [0.5]])
@@ -126,17 +177,45 @@ def _picture(ranking: Record, board: pd.DataFrame, component: int, anchors: dict
     def drawn(rate: float) -> float:
         return round(WIDTH * (rate - least + margin) / (most - least + 2 * margin), 2)
 
-    level = f"{ranking.settings.level:.0%}"
     rows = []
     for number, line in enumerate(board.to_dict("records")):
         low, at, high = (float(rates[end][number]) for end in ("low", "at", "high"))
-        maker, _, name = str(line["model"]).rpartition("/")
-        told = f"win rate {at:.0%}" + ("" if np.isnan(low) else f", {level} interval {low:.0%} to {high:.0%}")
+        told = f"win rate {at:.0%}" + ("" if np.isnan(low) else f", {level:.0%} interval {low:.0%} to {high:.0%}")
         places = drawn(low), drawn(at), drawn(high)
-        short = shortened(name, LONGEST_NAME), shortened(maker, LONGEST_NAME)
-        rows.append(Row(anchors[line["model"]], _ranks(line), line["model"], *short, *places, f"{at:.0%}", told))
+        rows.append(_row(line, anchors[line["model"]], places, f"{at:.0%}", told, additions or Additions()))
     groups = _groups(board, rows)
     return Picture(*_folded(groups), drawn(0.5), not board["low"].isna().all())
+
+
+def _row(
+    line: Mapping[Hashable, Any],
+    anchor: str,
+    places: tuple[float, float, float],
+    rate: str,
+    told: str,
+    additions: Additions,
+) -> Row:
+    model = str(line["model"])
+    maker, _, name = model.rpartition("/")
+    facts: dict[str, str] = {}
+    if additions.facts is not None:
+        known = additions.facts.loc[model] if model in additions.facts.index else pd.Series(dtype=object)
+        facts = {fact: str(known.get(fact, "")) for fact in FILTERS if fact in additions.facts}
+        maker = facts.get("organisation") or maker
+    move = None if additions.changelog is None else _move(model, additions.changelog)
+    short = shortened(name, LONGEST_NAME), shortened(maker, LONGEST_NAME)
+    return Row(anchor, _ranks(line), model, *short, *places, rate, told, facts, move)
+
+
+def _move(model: str, changelog: Changelog) -> Move | None:
+    if model in changelog.new:
+        return Move(NEW, "new", f"not in {changelog.since}")
+    by = changelog.moved.get(model, 0)
+    if not by:
+        return None
+    sure = "a significant change of score" if model in changelog.significant else "no significant change of score"
+    kind, sign = (UP, "\N{BLACK UP-POINTING TRIANGLE}") if by > 0 else (DOWN, "\N{BLACK DOWN-POINTING TRIANGLE}")
+    return Move(kind, f"{sign}{abs(by)}", f"{kind} {counted(abs(by), 'rank')} since {changelog.since}, {sure}")
 
 
 def _folded(groups: list[Group]) -> tuple[list[Group], list[Group]]:
@@ -165,21 +244,10 @@ def _groups(board: pd.DataFrame, rows: list[Row]) -> list[Group]:
             head = (
                 f"Tied for first: no significant difference between {these}"
                 if band == 1
-                else f"Group {band}: no significant difference between {these}"
+                else f"Group {band}: no significant differences"
             )
         found.append(Group(head, among))
     return found
-
-
-def _anchors(names: list[str]) -> list[str]:
-    """A different anchor for every model, made of its name."""
-    found: dict[str, int] = {}
-    anchors = []
-    for name in names:
-        anchor = "model-" + (re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-").lower() or "unnamed")[:80]
-        found[anchor] = found.get(anchor, 0) + 1
-        anchors.append(anchor if found[anchor] == 1 else f"{anchor}--{found[anchor]}")
-    return anchors
 
 
 def judges_of(ranking: Record) -> list[Judge]:
@@ -187,13 +255,39 @@ def judges_of(ranking: Record) -> list[Judge]:
     table = largest(ranking.tables["judges"])
     table = table.sort_values("information", ascending=False, kind="stable")
     most = table["information"].max()
+    middle = table["discrimination"].median() if "discrimination" in table else np.nan
     return [
         Judge(
             line["judge"],
             shortened(line["judge"].rpartition("/")[2], LONGEST_NAME),
             line["information"] / most if most > 0 else float("nan"),
             PROBLEMS.get(line["verdict"]) or f"duplicates {line['verdict'].removeprefix(panel.SAME)}",
+            _reason(line, middle),
             line["verdict"] == panel.TRUST,
         )
         for line in table.to_dict("records")
     ]
+
+
+def _reason(line: Mapping[Hashable, Any], middle: float) -> str:
+    """What a judge's verdict rests on, in a sentence without a full stop."""
+    verdict, many = line["verdict"], f"{line['comparisons']:,.0f} answers"
+    sharpness = line.get("discrimination", np.nan) / middle if middle > 0 else np.nan
+    if verdict in panel.LEANS:
+        which, sign = ("first", 1.0) if verdict == panel.LEANS[0] else ("second", -1.0)
+        share = 1 / (1 + np.exp(-sign * line["position"]))
+        return f"picks the {which} answer {share:.0%} of the time between two equal models"
+    if verdict == panel.WEAK:
+        return f"separates better from worse models {sharpness:.0%} as sharply as the median judge"
+    if verdict == panel.SILENT:
+        return "its answers do not follow the ranking, so it has no weight"
+    if verdict == panel.UNSURE:
+        return f"{many} are too few to tell"
+    if verdict == panel.UNBOUNDED:
+        return f"none of its {many} contradicts the ranking, so its weight has no upper limit"
+    if verdict != panel.TRUST:
+        return (
+            f"its answers match those of {verdict.removeprefix(panel.SAME)} far more often than any other judge's"
+        )
+    agrees = line.get("agreement", np.nan)
+    return many if pd.isna(agrees) else f"agrees with the majority of the others in {agrees:.0%} of {many}"

@@ -10,75 +10,29 @@ import pandas as pd
 
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
-from judgerank.fits.result import Fit
 from judgerank.fits.standings import win_probability
-from judgerank.model.formula import formula, treatment_of_ties
-from judgerank.model.judge_blocks import JUDGE_BLOCKS
 from judgerank.model.needs import Need
 from judgerank.order.scale import scale_of
 from judgerank.pages import Shown, render, shown
 from judgerank.ranking import kept
+from judgerank.ranking.additions import Additions, Texts
 from judgerank.ranking.evidence import evidence
 from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, TABLES
 from judgerank.ranking.first_screen import judges_of, pictures
+from judgerank.ranking.methods import methods
+from judgerank.ranking.model_facts import FILTERS
+from judgerank.ranking.page_columns import ABOUT, HEADS, HIDDEN
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
-from judgerank.ranking.studies.next_comparisons import CHANCE
 from judgerank.ranking.verdict import verdict
+from judgerank.ranking.views import View, views
 
 TEMPLATE = Path(__file__).parent / "ranking.html"
 POINTS = 400  # of the curve from differences of scores to win probabilities
 MOST_PAIRS = 5_000  # pairs whose interval is on the page; of more, those nearest in rank
-HEADS = {"low": "from", "high": "to", "rank_low": "rank from", "rank_high": "rank to", "judge_model": "judge"}
-HEADS |= {"p_holm": "p, Holm", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
-HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width then"}
-HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "worse": "worse by"}
-HEADS |= {"win_rate": "win rate", "score_without": "score without", "rank_without": "rank without"}
-HEADS |= {"worse_error": "its standard error", "note": "why not compared"}
-HEADS |= {"to_separate": "to separate", "elo": "Elo scale", "versus": "wins against"}
-HEADS |= {
-    f"{end}_{one.shown}": word for end, word in (("low", "from"), ("high", "to")) for one in JUDGE_BLOCKS.values()
-}
-ABOUT = {
-    "score": "quality in log-odds, their sum zero",
-    "score_without": "the score without the blocks",
-    "rank_without": "the rank without the blocks",
-    "estimate": "in log-odds; of style, for one standard deviation of the answers' difference",
-    "low": "lower end of the interval",
-    "high": "upper end of the interval",
-    "rank_low": "best rank it may have; the ranges of all models hold at once",
-    "rank_high": "worst rank it may have; the ranges of all models hold at once",
-    "band": "neighbours in rank of whom no two are separated",
-    "comparisons": "judgments that it has part in",
-    "elo": "the score in Elo points: mean 1000, a lead of 400 is odds of ten to one at discrimination one",
-    "versus": "probability that a judge of the panel prefers it to the model chosen above; a tie counts half",
-    "share_a": "share of answers for the model shown first",
-    "share_b": "share of answers for the model shown second",
-    "share_tie": "share of ties",
-    "unparsed": "records that could not be read",
-    **{block.shown: block.about for block in JUDGE_BLOCKS.values()},
-    "win_rate": "how often it is preferred to another model, on average over the others",
-    "agreement": "share of its answers that go with the majority of the others on the same two models",
-    "information": "its share in what is known of the scores, given the discriminations",
-    "status": "how its estimate ended: interior is an ordinary maximum, zero one at discrimination zero, "
-    "unbounded none at all, shrunk a penalised one, slope_bound one on the slope's bound, merged none of its own",
-    "verdict": "what to make of it: see the list below",
-    "p_holm": "p-value, Holm's adjustment for all pairs",
-    "p_value": "p-value by itself",
-    "separated": "whether the two differ by more than chance, all pairs at once",
-    "difference": "of scores",
-    "log_loss": "of a comparison on questions left out, with a tie an outcome of its own; less is better",
-    "worse": "than the best of them, and the standard error of that over questions",
-    "ranks": "whether this ranking is by it",
-    "width": "of the interval of the difference of the two now",
-    "width_after": "of the same interval once the line is collected",
-    "to_separate": f"comparisons of the two, spread over the judges, that separate them with a chance of "
-    f"{CHANCE:.0%} if they differ as estimated; none where they are too close or the judges known too badly",
-}
-HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
 
 
-def to_html(ranking: Record, beside: bool = False) -> str:
+def to_html(ranking: Record, beside: bool = False, additions: Additions | None = None) -> str:
     """The page as one HTML text.
 
     Parameters
@@ -86,26 +40,36 @@ def to_html(ranking: Record, beside: bool = False) -> str:
     ranking : Record
     beside : bool
         Whether the page has its tables and run.json beside it, to link to.
+    additions : Additions, optional
+        What else to show.
     """
+    additions = additions or Additions()
     tables, level = ranking.tables, ranking.settings.level
     board = tables["leaderboard"]
     listed = board.assign(elo=ELO_MEAN + ELO_POINTS * board["score"], versus=np.nan)
     listed = listed[[*(name for name in listed if name != "comparisons"), "comparisons"]]
-    told = verdict(ranking)
+    links = {} if additions.facts is None else _links(additions.facts, listed["model"])
+    if additions.facts is not None:
+        listed = listed.join(additions.facts.drop(columns="link", errors="ignore"), on="model")
+    told, seen = verdict(ranking), views(ranking, additions.each_judge)
     return render(
         TEMPLATE,
         title=ranking.title,
         headline=told.headline,
         told=_told(ranking),
         verdict=told,
-        pictures=pictures(ranking),
+        pictures=pictures(ranking, additions),
+        views=seen,
+        filters=_filters(additions, ranking),
+        changelog=additions.changelog,
+        changes=_changes(additions),
         judges_drawn=judges_of(ranking),
         read=ranking.judgments.remarks,
         remarks=ranking.remarks[len(ranking.judgments.remarks) :],
         level=f"{level:.0%}",
         links=[*kept.file_names(tables).values(), "run.json"] if beside else [],
         kept_told=kept.told(tables) if beside else "",
-        board=_shown("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}),
+        board=_shown("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}, links),
         several=len(ranking.fits) > 1,
         judges=_shown("judges", "Judges, most discriminating first", tables["judges"]),
         verdicts={k: told for k, told in panel.MEANING.items() if k != "leans" or ranking.judgments.ordered},
@@ -118,13 +82,62 @@ def to_html(ranking: Record, beside: bool = False) -> str:
         blocks=_further(ranking, "blocks", "Blocks, with intervals"),
         categories=_categories(ranking),
         others=[_shown(f"other-{name}", name, table) for name, table in tables.items() if name not in TABLES],
-        methods=_methods(ranking),
-        data=_data(ranking),
+        methods=methods(ranking),
+        data=_data(ranking, additions.texts) | {"views": _drawn(ranking, seen)},
     )
 
 
-def _shown(key: str, caption: str, frame: pd.DataFrame, precise: dict[str, int] | None = None) -> Shown:
-    return shown(key, caption, frame, HEADS, ABOUT, HIDDEN, precise)
+def _shown(
+    key: str,
+    caption: str,
+    frame: pd.DataFrame,
+    precise: dict[str, int] | None = None,
+    links: dict[str, list[str]] | None = None,
+) -> Shown:
+    return shown(key, caption, frame, HEADS, ABOUT, HIDDEN, precise, links)
+
+
+def _links(facts: pd.DataFrame, models: pd.Series) -> dict[str, list[str]]:
+    """Web addresses of models."""
+    return {"model": facts["link"].reindex(models).fillna("").tolist()} if "link" in facts else {}
+
+
+def _filters(additions: Additions, ranking: Record) -> dict[str, list[str]]:
+    """What rows can be filtered by, and its values; not where all models have the same."""
+    if additions.facts is None:
+        return {}
+    facts = additions.facts.reindex(ranking.tables["leaderboard"]["model"]).fillna("")
+    found = {name: sorted({text for text in facts[name] if text}) for name in FILTERS if name in facts}
+    return {name: values for name, values in found.items() if len(values) > 1 or "" in set(facts[name])}
+
+
+def _changes(additions: Additions) -> Shown | None:
+    log = additions.changelog
+    return None if log is None else _shown("changes", f"Changes since {log.since}", log.table)
+
+
+def _drawn(ranking: Record, seen: list[View]) -> list[dict[str, Any]]:
+    """Other rankings as numbers that the page's script draws by."""
+    place = {model: number for number, model in enumerate(ranking.tables["leaderboard"]["model"])}
+    found = []
+    for view in seen:
+        groups = [
+            {
+                "head": group.head,
+                "rows": [
+                    [place[row.model], row.ranks, *map(number, (row.low, row.at, row.high)), row.rate, row.told]
+                    for row in group.rows
+                ],
+            }
+            for group in (*view.picture.groups, *view.picture.more)
+        ]
+        found.append({"told": view.told, "even": view.picture.even, "groups": groups})
+    return found
+
+
+def number(x: float) -> float | None:
+    """For JSON, which has no NaN."""
+    return None if np.isnan(x) else x
 
 
 def _told(ranking: Record) -> str:
@@ -135,7 +148,7 @@ def _told(ranking: Record) -> str:
     )
 
 
-def _data(ranking: Record) -> dict[str, Any]:
+def _data(ranking: Record, texts: Texts | None) -> dict[str, Any]:
     """All that the page's script works with."""
     board, judges = ranking.tables["leaderboard"], ranking.tables["judges"]
     models, scores = list(board["model"]), board["score"].to_numpy()
@@ -154,7 +167,7 @@ def _data(ranking: Record) -> dict[str, Any]:
         "judges": names,
         "curves": curves,
         "tested": _tested(ranking.tables["pairs"], models),
-        **evidence(ranking.judgments, models, names),
+        **evidence(ranking.judgments, models, names, texts),
     }
 
 
@@ -246,49 +259,3 @@ def _categories(ranking: Record) -> list[tuple[str, Shown]]:
         (str(name), _shown(f"category-{number}", f"{name}, best first", rows.drop(columns="category")))
         for number, (name, rows) in enumerate(table.groupby("category", sort=True), 1)
     ]
-
-
-def _methods(ranking: Record) -> list[str]:
-    several = len(ranking.fits) > 1
-    texts = [
-        (f"Component {number}: " if several else "") + _fit_of(fitted, ranking.judgments)
-        for number, fitted in enumerate(ranking.fits, 1)
-    ]
-    scale = (
-        "Scores sum to zero. Their scale is that on which the log-discriminations have mean zero, every judge "
-        "weighted by its Fisher information in the scores, so that judges who tell nothing do not move it. All "
-        "scores, differences, discriminations and their intervals are on this scale."
-    )
-    return [*texts, scale]
-
-
-def _fit_of(fitted: Fit, judgments: Judgments) -> str:
-    spread = "Intervals take comparisons as independent (inverse expected information)."
-    if fitted.effects is not None:
-        spread = (
-            "Every answer has a quality of its own, shared by all judges of its question, normal with standard "
-            f"deviation {fitted.effects.sigma:.3f} and integrated out; intervals are from the observed "
-            "information of that likelihood, and probabilities are those of a question drawn at random. Pairs are "
-            "also tested by the residuals of each question."
-        )
-    elif fitted.flips is not None:
-        spread += (
-            " Pairs are tested by sign flips of whole questions (Fisher, 1935; Holm, 1979), and ranks follow from "
-            "the pairs that are separated."
-        )
-    elif fitted.robust is not None:
-        many = judgments.frame["question_id"].nunique()
-        spread = f"Intervals allow for dependence within each of the {many} questions (sandwich covariance)."
-    fitting = "maximum likelihood"
-    if fitted.solution.spread is not None:
-        widths = ", ".join(
-            f"{name.replace('_', ' ')} {value:.2f}" for name, value in fitted.solution.spread.items()
-        )
-        fitting = f"penalised maximum likelihood (standard deviations of what is shrunk: {widths})"
-    name, blocks = fitted.model.name, ", ".join(block.name for block in fitted.blocks)
-    adjusted = f" The ranking is adjusted for: {blocks}." if blocks else ""
-    return (
-        f"Model {name}: {formula(fitted.model)}; {fitting}, {treatment_of_ties(fitted.model)}.{adjusted} "
-        f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
-        f"{counted(fitted.n_parameters, 'free parameter')}. {spread}"
-    )

@@ -30,18 +30,18 @@ function record(i, j) {
   return { count: data.pairs.count[row], won: data.pairs.first[row] === i ? won : 1 - won };
 }
 
-// the judgments behind a pair or a judge
-const behind = byId("behind"), PAGE = 100;
-let listed = [], shownRows = 0;
+// the judgments behind a pair or a judge: question, both answers and every judge's words where the texts are here
+const behind = byId("behind"), PAGE = 100, READ = 20;
+let listed = [], shownRows = 0, reading = null;
 const COLUMNS = { question: "question", shown: data.ordered ? "shown first, second" : "models", judge: "judge", answer: "preferred", times: "times", reply: "reply" };
-function more() {
+const preferred = (row) => ({ a: data.models[data.records.first[row]], b: data.models[data.records.second[row]] })[data.records.answer[row]] ?? data.records.answer[row];
+function tabled(rows) {
   const r = data.records, body = behind.querySelector("tbody");
-  for (const row of listed.slice(shownRows, shownRows + PAGE)) {
+  for (const row of rows) {
     const line = body.insertRow();
-    const [first, second] = [data.models[r.first[row]], data.models[r.second[row]]];
     const cells = {
-      question: r.question[row], shown: `${first}, ${second}`, judge: data.judges[r.judge[row]],
-      answer: { a: first, b: second }[r.answer[row]] ?? r.answer[row], times: r.times[row],
+      question: r.question[row], shown: `${data.models[r.first[row]]}, ${data.models[r.second[row]]}`,
+      judge: data.judges[r.judge[row]], answer: preferred(row), times: r.times[row],
     };
     for (const name of present()) {
       const cell = line.insertCell();
@@ -52,13 +52,40 @@ function more() {
       cell.append(reply);
     }
   }
-  shownRows = Math.min(listed.length, shownRows + PAGE);
+}
+const textOf = (kind, key) => (Object.hasOwn(data.texts[kind], key) ? data.texts[kind][key] : undefined);
+function beside([question, rows]) {
+  const block = made("article"), pair = made("div", "", { class: "beside" }), said = made("dl");
+  block.append(made("h3", textOf("questions", question) ?? question, { class: "question" }));
+  for (const model of reading) {
+    const side = made("div");
+    side.append(made("h4", data.models[model]), made("pre", textOf("answers", question)?.[model] ?? "The text is not here."));
+    pair.append(side);
+  }
+  for (const row of rows) {
+    const r = data.records, first = data.ordered ? `, ${data.models[r.first[row]]} shown first` : "";
+    said.append(made("dt", `${data.judges[r.judge[row]]}: ${preferred(row)}${first}`));
+    if (r.reply[row]) said.append(made("dd", r.reply[row]));
+  }
+  block.append(pair, said);
+  return block;
+}
+function more() {
+  const next = listed.slice(shownRows, shownRows + (reading ? READ : PAGE));
+  if (reading) byId("behind-read").append(...next.map(beside));
+  else tabled(next);
+  shownRows += next.length;
   byId("behind-more").hidden = shownRows >= listed.length;
 }
 const present = () => Object.keys(COLUMNS).filter((name) => ["shown", "judge", "answer"].includes(name) || data.records[name]?.length);
-function open(head, told, rows) {
-  listed = rows;
+function open(head, told, rows, pair) {
+  const byQuestion = new Map();
+  for (const row of rows) byQuestion.set(data.records.question[row], [...(byQuestion.get(data.records.question[row]) ?? []), row]);
+  reading = pair && [...byQuestion.keys()].some((question) => textOf("answers", question)) ? pair : null;
+  listed = reading ? [...byQuestion] : rows;
   shownRows = 0;
+  byId("behind-read").replaceChildren();
+  behind.querySelector(".table").hidden = reading !== null;
   byId("behind-head").textContent = head;
   byId("behind-told").replaceChildren(...told.map((text) => made("p", text)));
   const heads = behind.querySelector("thead");
@@ -72,25 +99,25 @@ byId("behind-more").addEventListener("click", more);
 function capped(rows, total) {
   const all = data.records.first.length === data.all;
   const there = `${rows.length} ${rows.length === 1 ? "record is" : "records are"} listed`;
-  return all ? `${there}.` : `${there}; the page holds ${data.records.first.length} of all ${data.all}, the first of every pair` +
-    (total ? `, and these two have ${total}.` : ".");
+  return all ? `${there}.` : `${there}. The page holds ${data.records.first.length} of all ${data.all} records, the first ones of every pair.` +
+    (total ? ` These two models have ${total}.` : "");
 }
 function openPair(i, j) {
   const { count, won } = record(i, j), r = data.records;
   const told = [];
   const p = chance(i, j);
-  if (p !== null) told.push(`A judge of the panel prefers ${data.models[i]} with probability ${p.toFixed(3)}.`);
+  if (p !== null) told.push(`${data.models[i]} is preferred in ${(100 * p).toFixed(0)}% of comparisons (estimated).`);
   const row = rowOf(testedRow, i, j);
   if (row !== undefined) {
     const t = data.tested, sign = t.first[row] === i ? 1 : -1;
     const ends = [sign * t.low[row], sign * t.high[row]].sort((a, b) => a - b).map((x) => x.toFixed(3));
-    told.push(`Difference of scores ${(sign * t.difference[row]).toFixed(3)}, interval ${ends[0]} to ${ends[1]}; ` +
-      `${t.separated[row] ? "separated" : "not separated"} (p ${t.p_holm[row] < 0.001 ? "< 0.001" : `= ${t.p_holm[row]}`}, Holm).`);
+    told.push(`Difference of scores ${(sign * t.difference[row]).toFixed(3)}, confidence interval ${ends[0]} to ${ends[1]}; ` +
+      `${t.separated[row] ? "a significant difference" : "no significant difference"} (p ${t.p_holm[row] < 0.001 ? "< 0.001" : `= ${t.p_holm[row]}`}, Holm).`);
   }
-  told.push(count ? `${count} comparisons, of which ${data.models[i]} won ${(100 * won).toFixed(1)}%, ties half.` : "They were never compared.");
+  told.push(count ? `${data.models[i]} won ${(100 * won).toFixed(1)}% of their ${count} comparisons (a tie counts half).` : "They were never compared.");
   const rows = r.first.flatMap((first, n) => ((first === i && r.second[n] === j) || (first === j && r.second[n] === i) ? [n] : []));
   told.push(capped(rows, count));
-  open(`${data.models[i]} against ${data.models[j]}`, told, rows);
+  open(`${data.models[i]} against ${data.models[j]}`, told, rows, [i, j]);
 }
 function openJudge(name) {
   const k = data.judges.indexOf(name);
@@ -166,6 +193,7 @@ function links() {
     const name = cell.textContent;
     link(cell, "its judgments", () => openJudge(name));
   }
+  for (const cell of document.querySelectorAll("#verdicts tbody td:first-child")) link(cell, "its judgments", () => openJudge(cell.title));
   const [first, second] = ["first", "second"].map((name) => column(neighbours, name));
   first.forEach((cell, row) => {
     const [i, j] = [place.get(cell.textContent), place.get(second[row].textContent)];
@@ -205,4 +233,3 @@ rival.selectedIndex = 0;
 against();
 links();
 shade();
-root.dataset.complete = "true";

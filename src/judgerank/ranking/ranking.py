@@ -13,6 +13,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import LONGEST, shortened
 from judgerank.fits.presentation import MOST
 from judgerank.ranking import exports
+from judgerank.ranking.additions import Additions
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import to_html
@@ -34,11 +35,13 @@ class Ranking(Record):
         Those of `Record`.
     """
 
-    def to_html(self) -> str:
-        """The page as one HTML text that needs nothing beside it."""
-        return to_html(self)
+    def to_html(self, additions: Additions | None = None) -> str:
+        """The page as one HTML text that needs nothing beside it; with `additions`, what else to show."""
+        return to_html(self, additions=additions)
 
-    def write(self, folder: str | Path, *, force: bool = False, raw: bool = False) -> Path:
+    def write(
+        self, folder: str | Path, *, force: bool = False, raw: bool = False, additions: Additions | None = None
+    ) -> Path:
         """Write the page, the tables and ``run.json`` into a folder: all of them, or none.
 
         Tables are CSV; beyond 100,000 rows Parquet, where the extra ``parquet`` is installed.
@@ -51,6 +54,8 @@ class Ranking(Record):
         raw : bool
             Whether names in CSV are as they are. By default a ``'`` is put before those that a spreadsheet would
             take for formulas, since they start with ``= + - @``, a tab or a carriage return.
+        additions : Additions, optional
+            What else the page shows: facts on the models, changes since an earlier ranking, the texts judged.
 
         Returns
         -------
@@ -62,7 +67,7 @@ class Ranking(Record):
         ConfigError
             If the folder holds anything but an earlier ranking of the same source, or cannot be written to.
         """
-        return write(self, Path(folder), force, raw)
+        return write(self, Path(folder), force, raw, additions)
 
     def to_frame(self) -> pd.DataFrame:
         """The leaderboard."""

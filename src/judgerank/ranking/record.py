@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 
@@ -48,3 +50,14 @@ class Record:
     @property
     def title(self) -> str:
         return f"Ranking of {sum(len(fitted.scores) for fitted in self.fits)} models: {self.judgments.title}"
+
+    @cached_property
+    def anchors(self) -> dict[str, str]:
+        """A different name for every model to link to its row by, made of the model's."""
+        found: dict[str, int] = {}
+        anchors = {}
+        for name in self.tables["leaderboard"]["model"]:
+            anchor = "model-" + (re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-").lower() or "unnamed")[:80]
+            found[anchor] = found.get(anchor, 0) + 1
+            anchors[name] = anchor if found[anchor] == 1 else f"{anchor}--{found[anchor]}"
+        return anchors

@@ -59,7 +59,7 @@ def verdict(ranking: Record) -> Verdict:
     board, pairs, judges = (largest(ranking.tables[name]) for name in ("leaderboard", "pairs", "judges"))
     judges = judges[judges["status"] != panel.MERGED]
     return Verdict(
-        _headline(board),
+        headline(board),
         _lead(ranking, board, pairs),
         next((one.removeprefix(FRAGILITY) for one in ranking.remarks if one.startswith(FRAGILITY)), ""),
         _next(ranking, board, pairs),
@@ -78,7 +78,8 @@ def in_words(number: int) -> str:
     return WORDS[number] if number < len(WORDS) else f"{number:,}"
 
 
-def _headline(board: pd.DataFrame) -> str:
+def headline(board: pd.DataFrame) -> str:
+    """Who leads, without a full stop."""
     best, tied = board["model"].iloc[0], board["band"].eq(1).fillna(False)
     many = int(tied.sum())
     if many == 0:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from judgerank.data.errors import ConfigError
+from judgerank.ranking.additions import Additions
 from judgerank.ranking.kept import write_tables
 from judgerank.ranking.page import to_html
 from judgerank.ranking.record import Record
@@ -18,13 +19,15 @@ VERSIONED = ("judgerank", "numpy", "scipy", "pandas")
 SECTION = "rank"  # by which an earlier ranking in a folder is known
 
 
-def write(ranking: Record, target: Path, force: bool = False, raw: bool = False) -> Path:
+def write(
+    ranking: Record, target: Path, force: bool = False, raw: bool = False, additions: Additions | None = None
+) -> Path:
     """Write everything into a folder, or nothing; see `Record.write`."""
     Outputs(behind(ranking.judgments), force).folder(target, SECTION, ranking.judgments.source.get("path"))
     try:
         with staged(target, force=force) as folder:
             write_tables(ranking.tables, folder, raw)
-            (folder / "index.html").write_text(to_html(ranking, beside=True), encoding="utf-8")
+            (folder / "index.html").write_text(to_html(ranking, True, additions), encoding="utf-8")
             (folder / "run.json").write_text(json.dumps(record(ranking), indent=2) + "\n")
     except OSError as error:  # no right to write there, no room, or a file where a folder should be
         raise ConfigError(f"the ranking cannot be written to {target}: {error.strerror or error}") from None

@@ -13,6 +13,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.frames import codes, numbers_in, question_name, refuse_itself
 from judgerank.data.listing import listed
 from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.layouts.judged_texts import texts_in
 from judgerank.reading.layouts.texts import plain
 
 OF_SCORES = ("model", "score")  # keys of tables that have a row for each model
@@ -163,7 +164,10 @@ def records(table: Table, known: Known, needed: Iterable[str]) -> pd.DataFrame:
         If a column is missing, is there twice, looks like one of counts and is not spoken of, or if more
         than a few records have no question though others have.
     """
-    columns = {COLUMNS[key][0]: values(table.frame, name) for key, name in found(table, known, needed).items()}
+    there = found(table, known, needed)
+    columns = {COLUMNS[key][0]: values(table.frame, name) for key, name in there.items()}
+    texts = texts_in(table.frame, {*there.values()})
+    columns |= {name: values(table.frame, of) for name, of in texts.items()}
     columns |= {name: values(table.frame, name) for name in _by_answer(table.frame) if name not in columns}
     if "count" not in table.said:
         _refuse_unspoken_counts(table.frame, set(columns))

@@ -1,0 +1,119 @@
+"""A ranking as one picture and one sentence to paste into a slide or a message.
+
+The picture is a list of rectangles and texts (`judgerank.plots.shapes`), written as SVG here and as PNG by
+matplotlib.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from textwrap import wrap
+from xml.sax.saxutils import escape, quoteattr
+
+from judgerank.data.errors import ConfigError
+from judgerank.data.listing import counted, shortened
+from judgerank.plots.shapes import Box, Label, Shape
+from judgerank.ranking.additions import Additions
+from judgerank.ranking.first_screen import Row, pictures
+from judgerank.ranking.record import Record
+from judgerank.ranking.verdict import verdict
+from judgerank.writing.extras import needed
+
+SVG, PNG = ".svg", ".png"
+WIDTH, HEIGHT = 1200, 630
+LEFT, NAME, BAR, RATE = 60, 150, 600, 1140  # where ranks, names and bars begin, and win rates end
+MOST = 8  # models drawn
+INK, FAINT, ACCENT, PALE, PAPER = "#1b1f24", "#57606a", "#0550ae", "#b4cbe6", "#ffffff"
+LONGEST_TITLE, LONGEST_LINE, LONGEST_NAME = 44, 88, 30  # characters that fit
+BAR_WIDTH = RATE - 110 - BAR
+
+
+def require_card(path: Path) -> None:
+    """Refuse a file that no card can be written to.
+
+    Raises
+    ------
+    ConfigError
+        If its name ends neither in .svg nor in .png, or a PNG lacks the package that draws it.
+    """
+    form = path.suffix.lower()
+    if form not in (SVG, PNG):
+        raise ConfigError(f"a card is an SVG or a PNG, and {path.name} is neither: end its name in {SVG} or {PNG}")
+    if form == PNG and find_spec("matplotlib") is None:
+        raise ConfigError(f"a PNG takes {needed('plot')}; a card that ends in {SVG} takes nothing")
+
+
+def card(ranking: Record, path: Path) -> bytes:
+    """The picture, in the form that a file's name ends in; `require_card` says what is raised."""
+    require_card(path)
+    shapes = list(_shapes(ranking))
+    if path.suffix.lower() == SVG:
+        return svg(shapes, sentence(ranking)).encode()
+    from judgerank.plots.drawn import png
+
+    return png(shapes, WIDTH, HEIGHT)
+
+
+def sentence(ranking: Record) -> str:
+    """The verdict as text to paste."""
+    told, c = verdict(ranking), ranking.judgments.comparisons
+    facts = f"{c.n_comparisons:,.0f} judgments by {counted(len(c.judges), 'judge')}, ranked with judgerank."
+    return " ".join(filter(None, [f"{told.headline}.", told.lead, facts]))
+
+
+def _shapes(ranking: Record) -> Iterator[Shape]:
+    told = verdict(ranking)
+    yield Box(0, 0, WIDTH, HEIGHT, PAPER)
+    yield Label(LEFT, 84, shortened(told.headline, LONGEST_TITLE), 44, INK, bold=True)
+    lines = wrap(told.lead, LONGEST_LINE)[:3]
+    for number, line in enumerate(lines):
+        yield Label(LEFT, 126 + 30 * number, line, 22, INK)
+    top = 150 + 30 * len(lines)
+    drawn = pictures(ranking, Additions())[0]
+    rows = [row for group in (*drawn.groups, *drawn.more) for row in group.rows]
+    step = min(44.0, (HEIGHT - 70 - top) / min(len(rows), MOST))
+    yield Box(BAR + BAR_WIDTH * drawn.even / 100, top, 1.5, step * min(len(rows), MOST), "#d0d7de")
+    for number, row in enumerate(rows[:MOST]):
+        yield from _row(row, top + step * number, step)
+    facts = " · ".join(f"{number} {what}" for number, what in told.facts)
+    rest = f" · {len(rows) - MOST} more models" if len(rows) > MOST else ""
+    yield Label(LEFT, HEIGHT - 26, shortened(f"{facts}{rest}", LONGEST_LINE + 12), 18, FAINT)
+    yield Label(RATE, HEIGHT - 26, "judgerank", 18, FAINT, end=True)
+
+
+def _row(row: Row, top: float, step: float) -> Iterator[Shape]:
+    base = top + 0.68 * step
+    size = min(24.0, 0.6 * step)
+    yield Label(LEFT, base, row.ranks, size, FAINT)
+    yield Label(NAME, base, shortened(row.name, LONGEST_NAME), size, INK, bold=True)
+    if row.low == row.low:
+        yield Box(
+            BAR + BAR_WIDTH * row.low / 100,
+            top + 0.36 * step,
+            BAR_WIDTH * (row.high - row.low) / 100,
+            0.28 * step,
+            PALE,
+        )
+    yield Box(BAR + BAR_WIDTH * row.at / 100 - 2, top + 0.22 * step, 4, 0.56 * step, ACCENT)
+    yield Label(RATE, base, row.rate, size, INK, bold=True, end=True)
+
+
+def svg(shapes: list[Shape], about: str) -> str:
+    """Shapes as an SVG that needs nothing beside it."""
+    drawn = "\n".join(map(_as_svg, shapes))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
+        f'height="{HEIGHT}" role="img" font-family="system-ui, sans-serif">\n'
+        f"<title>{escape(about)}</title>\n{drawn}\n</svg>\n"
+    )
+
+
+def _as_svg(shape: Shape) -> str:
+    if isinstance(shape, Box):
+        place = f'x="{shape.x:.1f}" y="{shape.y:.1f}" width="{shape.width:.1f}" height="{shape.height:.1f}"'
+        return f"<rect {place} fill={quoteattr(shape.colour)}/>"
+    further = (' font-weight="bold"' if shape.bold else "") + (' text-anchor="end"' if shape.end else "")
+    place = f'x="{shape.x:.1f}" y="{shape.y:.1f}" font-size="{shape.size:.1f}" fill={quoteattr(shape.colour)}'
+    return f"<text {place}{further}>{escape(shape.text)}</text>"

@@ -1,0 +1,251 @@
+"""What a page shows besides the ranking, in a real browser: facts, changes, texts, other rankings; the card."""
+# ruff: noqa: F811
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from judgerank import fit, rank, read
+from judgerank.boards.changelog import changelog_of
+from judgerank.cli import app
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.ranking import card as cards
+from judgerank.ranking.additions import Additions, Texts
+from judgerank.ranking.model_facts import read_facts
+from judgerank.ranking.ranking import Ranking
+from judgerank.ranking.verdict import headline
+from judgerank.ranking.views import CATEGORY, JUDGE, STYLE, views
+from tests.tool.test_page import HOSTILE, chromium, opened, pytestmark, violations  # noqa: F401
+from tests.tool.test_panel import panel_of
+
+FACTS = """model,organization,License,price,context,link,date
+m0,Alpha,MIT,1.5,8000,https://example.org/m0,2026-01
+m1,Alpha,closed,,,,
+m2,Beta,MIT,0.2,4000,,
+m3,Beta,closed,,,,
+m4,Gamma <b>,MIT,,,,
+"""
+
+
+@pytest.fixture(scope="module")
+def ranking() -> Ranking:
+    frame = panel_of([2.0, 1.5, 1.0, 0.1], position=[0, 0, 1.5, 0], n_questions=150, copy=False)
+    rng = np.random.default_rng(1)
+    frame["category"] = np.where(frame["question"] % 2 == 0, "code", "prose")
+    frame["reply"] = "Because <i>" + frame["winner"] + "</i>"
+    for side in ("a", "b"):
+        frame[f"answer_{side}"] = "Answer of " + frame[f"model_{side}"] + " to " + frame["question"].astype(str)
+        frame[f"length_{side}"] = rng.integers(50, 500, len(frame))
+    return rank(frame)
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory) -> pd.DataFrame:
+    path = tmp_path_factory.mktemp("facts") / "models.csv"
+    path.write_text(FACTS)
+    return read_facts(path)
+
+
+@pytest.fixture(scope="module")
+def old(ranking):
+    frame = ranking.judgments.frame
+    early = frame[~frame["model_a"].eq("m5") & ~frame["model_b"].eq("m5") & frame["judge_model"].eq("j3")]
+    return fit(read(early), "btl")
+
+
+@pytest.fixture(scope="module")
+def written(ranking, facts, old, tmp_path_factory) -> Path:
+    log = changelog_of(old, ranking.fitted, "last month")
+    folder = tmp_path_factory.mktemp("additions") / "ranking"
+    return ranking.write(folder, additions=Additions(facts, log, each_judge=True))
+
+
+def rows(page) -> list[str]:
+    return [row.get_attribute("title") for row in page.locator("#picture td.name").all() if row.is_visible()]
+
+
+def test_another_ranking_is_drawn_as_it_is_fitted(opened, written, ranking):
+    page, every = opened(written), views(ranking, each_judge=True)
+    assert {view.kind for view in every} == {CATEGORY, JUDGE, STYLE}
+    assert len([view for view in every if view.kind == JUDGE]) == len(ranking.judgments.comparisons.judges)
+    before = rows(page)
+    for view in every:
+        page.get_by_label("Ranking by").select_option(view.name)
+        drawn = [row for group in (*view.picture.groups, *view.picture.more) for row in group.rows]
+        assert rows(page) == [row.model for row in drawn]
+        shown = page.locator("#picture tbody tr:not(.head) td.number").all_inner_texts()
+        assert shown == [row.rate for row in drawn]
+        assert page.locator("#picture .ranks").all_inner_texts() == [row.ranks for row in drawn]
+        assert page.locator("#view-told").inner_text() == view.told
+    assert violations(page) == []
+    page.get_by_label("Ranking by").select_option("all judgments")
+    assert rows(page) == before
+    assert not page.locator("#view-told").is_visible()
+
+
+def test_the_ranking_without_a_judge_is_that_of_the_others(ranking):
+    one = next(view for view in views(ranking, each_judge=True) if (view.kind, view.name) == (JUDGE, "j2"))
+    others = ranking.judgments.frame[ranking.judgments.frame["judge_model"] != "j2"]
+    alone = rank(others.drop(columns=["count"], errors="ignore"), model="position_aware")
+    board = alone.tables["leaderboard"]
+    assert [row.model for group in one.picture.groups for row in group.rows] == list(board["model"])
+    rates = [row.rate for group in one.picture.groups for row in group.rows]
+    assert rates == [f"{rate:.0%}" for rate in board["win_rate"]]
+    assert headline(board) in one.told
+
+
+def test_rows_are_filtered_by_facts_and_a_model_links_to_its_page(opened, written, ranking, facts):
+    page = opened(written)
+    page.get_by_label("Organisation", exact=True).select_option("Beta")
+    assert sorted(rows(page)) == ["m2", "m3"]
+    page.get_by_label("Licence", exact=True).select_option("MIT")
+    assert rows(page) == ["m2"]
+    page.get_by_label("Organisation", exact=True).select_option("all")
+    assert sorted(rows(page)) == ["m0", "m2", "m4"]
+    table = page.locator("#leaderboard")
+    assert table.get_by_role("link", name="m0").get_attribute("href") == "https://example.org/m0"
+    assert "1.5" in table.inner_text()
+    assert "Gamma <b>" in page.locator("#picture").inner_text()
+
+
+def test_changes_since_an_earlier_board_stand_on_the_page(opened, written, ranking, old):
+    page, log = opened(written), changelog_of(old, ranking.fitted, "last month")
+    assert log.new == {"m5"}
+    said = page.locator("#changelog").inner_text()
+    assert "Changes since last month" in said
+    assert all(sentence in said for sentence in log.sentences)
+    assert page.locator("#picture .move.new").inner_text() == "new"
+    marks = page.locator("#picture .move:not(.new)")
+    assert marks.count() == len(log.moved) > 0
+    assert sum(log.moved.values()) == 0  # ranks among the models of both
+
+
+def test_question_both_answers_and_every_judge_stand_beside_each_other(opened, written, ranking):
+    page = opened(written)
+    first, second = ranking.tables["leaderboard"]["model"].iloc[[0, 1]]
+    page.locator("#matrix tbody tr").nth(0).locator("td").nth(1).get_by_role("button").click()
+    block = page.locator("#behind-read article").first
+    question = block.locator("h3").inner_text()
+    assert [side.inner_text() for side in block.locator(".beside pre").all()] == [
+        f"Answer of {model} to {question}" for model in (first, second)
+    ]
+    frame = ranking.judgments.frame
+    pair = frame[frame["model_a"].isin([first, second]) & frame["model_b"].isin([first, second])]
+    mine = pair[pair["question_id"].astype(str) == question]
+    assert block.locator("dt").count() == len(mine)
+    assert re.fullmatch(r"Because <i>[ab]</i>", block.locator("dd").first.inner_text())
+    assert violations(page) == []
+
+
+def test_texts_can_come_from_a_file_of_answers(opened, tmp_path):
+    frame = panel_of([1.0, 1.0], n_questions=60, copy=False)
+    asked = frame["question"].astype(str).unique()
+    answers = {f"m{n}": ("turn 1", HOSTILE) for n in range(6)}
+    texts = Texts({q: f"Q <{q}>" for q in asked}, dict.fromkeys(asked, answers))
+    page = opened(rank(frame).write(tmp_path / "out", additions=Additions(texts=texts)))
+    page.locator("#matrix button").first.click()
+    assert page.locator("#behind-read h3").first.inner_text().startswith("Q <")
+    assert HOSTILE in page.locator("#behind-read pre").first.inner_text()
+
+
+def test_twenty_models_print_on_one_page(chromium, tmp_path):
+    rng, n = np.random.default_rng(0), 20
+    s = np.linspace(1.5, -1.5, n)
+    i = rng.integers(n, size=4000)
+    j = (i + rng.integers(1, n, size=4000)) % n
+    won = rng.random(4000) < 1 / (1 + np.exp(s[j] - s[i]))
+    names = np.array([f"maker/model-{k}-instruct" for k in range(n)], object)
+    frame = pd.DataFrame({"model_a": names[i], "model_b": names[j], "winner": np.where(won, "a", "b")})
+    frame["judge"] = rng.integers(10, size=4000).astype(str)
+    path = rank(frame, model="btl").write(tmp_path / "out")
+    page = chromium.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-complete]", state="attached")
+    printed = page.pdf(format="A4")
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
+    page.close()
+
+
+def test_a_card_says_what_the_page_says(ranking, tmp_path):
+    drawn = cards.card(ranking, tmp_path / "card.svg")
+    root = ElementTree.fromstring(drawn)
+    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    board = ranking.tables["leaderboard"]
+    assert headline(board) in texts
+    assert set(board["model"]) <= set(texts)
+    assert {f"{rate:.0%}" for rate in board["win_rate"]} <= set(texts)
+    assert cards.sentence(ranking).startswith(f"{headline(board)}. {board['model'].iloc[0]} is preferred to")
+    pytest.importorskip("matplotlib")
+    picture = cards.card(ranking, tmp_path / "card.png")
+    assert struct.unpack(">II", picture[16:24]) == (cards.WIDTH, cards.HEIGHT)
+
+
+def test_names_in_a_card_are_text(tmp_path):
+    frame = panel_of([1.0, 1.0], n_questions=60, copy=False).replace({"m0": "a<&>$x$"})
+    root = ElementTree.fromstring(cards.card(rank(frame), tmp_path / "card.svg"))
+    assert "a<&>$x$" in [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    pytest.importorskip("matplotlib")
+    assert cards.card(rank(frame), tmp_path / "card.png").startswith(b"\x89PNG")
+
+
+def test_a_card_that_cannot_be_drawn_is_refused_in_a_sentence(tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match=r"end its name in \.svg or \.png"):
+        cards.require_card(tmp_path / "card.pdf")
+    monkeypatch.setattr(cards, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"a PNG takes the extra 'plot'"):
+        cards.require_card(tmp_path / "card.png")
+    cards.require_card(tmp_path / "card.svg")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name_of,price\nm0,1\n", "no column 'model'"),
+        ("model,colour\nm0,red\n", "no facts on models"),
+        ("model,price\nm0,1\nm0,2\n", "the model 'm0' twice"),
+        ("model,price\nother,1\n", "none of the ranked models"),
+        ("model,link\nm0,javascript:alert(1)\n", "record 1 of models.csv has 'javascript:alert"),
+    ],
+)
+def test_facts_that_are_wrong_are_refused_in_a_sentence(tmp_path, text, said):
+    path = tmp_path / "models.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=re.escape(said)):
+        read_facts(path, ["m0"])
+
+
+def test_the_command_takes_all_of_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = panel_of([2.0, 1.0], n_questions=80, copy=False)
+    frame.to_csv("dec.csv", index=False)
+    frame.head(100).to_csv("nov.csv", index=False)
+    Path("models.csv").write_text(FACTS)
+    answers = [
+        {"question_id": q, "question": f"Q{q}", "model": f"m{n}", "answer": "A"}
+        for q in range(80)
+        for n in range(6)
+    ]
+    pd.DataFrame(answers).to_json("answers.jsonl", orient="records", lines=True)
+    run = CliRunner()
+    assert run.invoke(app, ["rank", "nov.csv", "--save", "nov.npz", "--model", "judge_aware"]).exit_code == 0
+    options = ["--models", "models.csv", "--since", "nov.npz", "--answers", "answers.jsonl", "--card", "card.svg"]
+    done = run.invoke(app, ["rank", "dec.csv", "--model", "judge_aware", *options, "--no-each-judge"])
+    assert done.exit_code == 0, done.output
+    assert "to paste: " in done.output
+    assert Path("card.svg").read_text().startswith("<svg")
+    page = Path("rankings/dec/index.html").read_text()
+    for text in ("Changes since nov.npz", 'data-fact="organisation"', "Q79"):
+        assert text in page
+    assert "Without one judge" not in page
+    for option in (["--since", "none.npz"], ["--models", "none.csv"], ["--card", "card.pdf"]):
+        refused = run.invoke(app, ["rank", "dec.csv", "-o", "other", *option])
+        assert refused.exit_code != 0
+        assert not Path("other").exists()
