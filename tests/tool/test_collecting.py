@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgerank.collecting.answer_sources import read_questions
 from judgerank.collecting.identity import changed_since, identified
 from judgerank.collecting.ledger import opened, task_of
 from judgerank.collecting.plan import Plan
@@ -18,7 +19,7 @@ from judgerank.collecting.replies import parse
 from judgerank.collecting.run import piloting
 from judgerank.collecting.settings import Collection, Judge, Prompt
 from judgerank.collecting.study import Study
-from judgerank.collecting.tasks import Questions, Task, read_questions
+from judgerank.collecting.tasks import Questions, Task
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from tests.tool.collecting import MODELS, rows
 

@@ -325,6 +325,29 @@ def test_the_page_on_a_layout_works(tmp_path):
     assert json.loads((tmp_path / "ranking/run.json").read_text())["section"] == "rank"
 
 
+def test_the_page_on_answers_works(tmp_path):
+    """In a copy of the library, in the place that the page names and no other."""
+    shutil.copytree(ROOT / "src/judgerank", tmp_path / "src/judgerank")
+    own = Page("answers", tmp_path)
+    (tmp_path / "replies.py").rename(tmp_path / "src/judgerank/reading/answers/replies.py")
+    (tmp_path / "panel.yaml").write_text(
+        "judges: [{judge: j, model: m, base_url: 'http://127.0.0.1:9/v1', api_key_env: null}]"
+    )
+    own.environment["PYTHONPATH"] = str(tmp_path / "src")
+    command = "collect replies.jsonl --judges panel.yaml --dry-run"
+    assert f"judgerank {command}\n" in own.text
+    done = subprocess.run(
+        [sys.executable, "-m", "judgerank", *command.split()],
+        cwd=tmp_path,
+        env=own.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "left out, because the model did not answer: b (1)" in done.stderr + done.stdout
+    assert "2 questions, 2 models, 1 requests in all" in done.stderr + done.stdout
+
+
 def test_layouts_are_found_in_their_stated_order():
     folder = Path(layouts.__file__).parent
     own = [path.stem for path in folder.glob("*.py") if re.search(r"^LAYOUTS\b", path.read_text(), re.MULTILINE)]

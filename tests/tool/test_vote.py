@@ -9,8 +9,8 @@ import pytest
 
 from judgerank import rank, read
 from judgerank.cli.vote import vote
+from judgerank.collecting.answer_sources import read_questions
 from judgerank.collecting.plan import Plan
-from judgerank.collecting.tasks import read_questions
 from judgerank.data.errors import DataError
 from judgerank.people.items import human_rows
 from judgerank.voting.items import drawn_items, listed_items

@@ -9,9 +9,11 @@ from typing import Annotated
 
 import typer
 
+from judgerank.cli.options import QuestionsArgument
 from judgerank.cli.terminal import say
 from judgerank.cli.values import between, finite, named
 from judgerank.data.errors import ConfigError
+from judgerank.data.listing import listed
 from judgerank.writing.extras import needed
 
 KEYS = ("question_id", "question", "model", "answer", "reference")
@@ -33,12 +35,7 @@ class Order(StrEnum):
 
 
 def collect(
-    questions: Annotated[
-        str,
-        typer.Argument(
-            metavar="QUESTIONS", help="File of questions and answers, or a set on the hub such as org/name."
-        ),
-    ],
+    questions: QuestionsArgument,
     judges: Annotated[
         Path | None, typer.Option(help="YAML file of judges, their servers and keys, such as examples/panel.yaml.")
     ] = None,
@@ -141,7 +138,7 @@ def collect(
         raise typer.BadParameter(
             "there is nobody to ask: name a file, or a judge (--judge).", param_hint="'--judges'"
         )
-    say(f"reading {questions}")  # before what takes seconds to load
+    say(f"reading {listed(questions)}")  # before what takes seconds to load
     try:
         from judgerank.collecting.checking import checked, read_settings
         from judgerank.collecting.panel_files import read_panel

@@ -86,6 +86,15 @@ FilesArgument = Annotated[
         "Face hub (::SPLIT where it has several); - is standard input.",
     ),
 ]
+QuestionsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="QUESTIONS",
+        help="Where questions and answers are: files, folders or patterns, also logs of Inspect, files of Every "
+        "Eval Ever, promptfoo, lm-eval, AlpacaEval, MT-Bench and Arena-Hard; a folder of texts by model; a set on "
+        "the hub such as org/name; langfuse:DATASET or phoenix:DATASET.",
+    ),
+]
 WinnerValuesOption = Annotated[
     list[str] | None,
     typer.Option(

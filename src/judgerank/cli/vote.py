@@ -7,22 +7,17 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.options import ForceOption
+from judgerank.cli.options import ForceOption, QuestionsArgument
 from judgerank.cli.terminal import say
 from judgerank.cli.values import named
-from judgerank.collecting.tasks import COLUMNS, read_questions
+from judgerank.collecting.answer_sources import COLUMNS, files_of, read_questions
 from judgerank.voting.items import drawn_items, listed_items
 from judgerank.voting.page import vote_page
 from judgerank.writing.targets import Outputs
 
 
 def vote(
-    questions: Annotated[
-        str,
-        typer.Argument(
-            metavar="QUESTIONS", help="File of questions and answers, or a set on the hub such as org/name."
-        ),
-    ],
+    questions: QuestionsArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("vote.html"),
     votes: Annotated[
         int | None, typer.Option(min=1, help="How many votes to ask for, at random; by default all there are.")
@@ -51,7 +46,7 @@ def vote(
 
     The page saves a file of votes that `judgerank rank` and `judgerank people` read.
     """
-    inputs = [path for path in (Path(questions), items) if path is not None and path.is_file()]
+    inputs = [*files_of(questions), *([items] if items is not None else ())]
     outputs = Outputs(inputs, force)
     outputs.file(output)  # before anything is read
     read = read_questions(questions, named(column, tuple(COLUMNS)), answers)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from judgerank.collecting.settings import Prompt
-from judgerank.collecting.tasks import Questions, Task, Text
+from judgerank.collecting.tasks import Questions, Task
 from judgerank.data.errors import ConfigError
+from judgerank.reading.answers.found import Text
 
 _FENCES = re.compile(r"`+")
 SHORTEST_FENCE = 3

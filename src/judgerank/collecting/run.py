@@ -13,6 +13,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from judgerank.collecting.addresses import addressed, where
+from judgerank.collecting.answer_sources import files_of, read_questions
 from judgerank.collecting.batches.asking import Batches
 from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.client import Client
@@ -28,7 +29,7 @@ from judgerank.collecting.prompts import for_criterion, messages, require_refere
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.study import Study
-from judgerank.collecting.tasks import Task, read_questions
+from judgerank.collecting.tasks import Questions, Task
 from judgerank.collecting.telling import show, tell, tell_goal, tell_pilot
 from judgerank.collecting.until import ask_until
 from judgerank.data.errors import ConfigError, EndpointError
@@ -40,7 +41,9 @@ log = logging.getLogger("judgerank")
 VERSIONED = ("judgerank", "numpy", "pandas", "litellm")
 
 
-def collect(settings: Collection, dry_run: bool = False, pilot_only: bool = False) -> None:
+def collect(
+    settings: Collection, dry_run: bool = False, pilot_only: bool = False, questions: Questions | None = None
+) -> None:
     """Ask for every judgment that is not in the file yet, and say how it goes.
 
     Parameters
@@ -51,6 +54,9 @@ def collect(settings: Collection, dry_run: bool = False, pilot_only: bool = Fals
         Ask nothing, and say what it would take.
     pilot_only : bool
         Ask every judge a few requests, and say what the rest would take.
+    questions : Questions, optional
+        Questions and answers, such as `read_questions` makes of a table in memory; by default those that the
+        settings name.
 
     Raises
     ------
@@ -63,11 +69,11 @@ def collect(settings: Collection, dry_run: bool = False, pilot_only: bool = Fals
         If a judge was stopped; the others were asked all the same, and what was answered is kept.
     """
     with Secrets(keys_there_are(settings.panel.judges)).out_of_logs():
-        _collect(settings, dry_run, pilot_only)
+        _collect(settings, dry_run, pilot_only, questions)
 
 
-def _collect(settings: Collection, dry_run: bool, pilot_only: bool) -> None:
-    questions = read_questions(settings.questions, settings.columns, settings.answers)
+def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Questions | None) -> None:
+    questions = given or read_questions(settings.questions, settings.columns, settings.answers)
     require_references(settings.prompt, questions)
     judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
     both = settings.order == "both"
@@ -89,7 +95,7 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool) -> None:
         files = [
             (study, ledger, Pending(study.settings.output)) for study, ledger in zip(studies, ledgers, strict=True)
         ]
-        outputs, records = Outputs([settings.questions]), []
+        outputs, records = Outputs(files_of(settings.questions)), []
         for study in studies:
             path = study.settings.output
             records.append(path.with_name(path.name + ".run.json"))

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from judgerank.collecting.batches.providers import FORMS
 from judgerank.collecting.checking import Settings
@@ -227,13 +227,18 @@ class Panel(Settings):
         return {judge.judge: judge for judge in self.judges}
 
 
+def _several(value: Any) -> Any:
+    """One source, or several."""
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+
+
 class Collection(Settings):
     """Questions, a panel of judges, and how they are asked.
 
     Attributes
     ----------
-    questions : str
-        A file or a set on the hub; see `tasks.read_questions` for `columns` and `answers`.
+    questions : tuple of str
+        Where questions and answers are; see `answer_sources.read_questions`, also for `columns` and `answers`.
     output : Path
         File of judgments, appended to.
     comparisons : int, optional
@@ -268,7 +273,7 @@ class Collection(Settings):
         The judges of earlier judgments are the same at other addresses.
     """
 
-    questions: Name
+    questions: Annotated[tuple[Name, ...], Field(min_length=1), BeforeValidator(_several)]
     panel: Panel
     output: Path
     columns: dict[str, str | None] = Field(default_factory=dict)

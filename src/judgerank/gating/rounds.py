@@ -96,7 +96,7 @@ def looks(n: int) -> list[int]:
 def settings_of(asked: Asked, questions: Path, budget: float | None) -> Collection:
     """What `collect` is told."""
     return Collection(
-        questions=str(questions),
+        questions=(str(questions),),
         panel=asked.panel,
         output=asked.output,
         order=asked.order,

@@ -8,8 +8,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from judgerank.collecting.tasks import Questions, Task, Text
+from judgerank.collecting.tasks import Questions, Task
 from judgerank.pages import render
+from judgerank.reading.answers.found import Text
 
 TEMPLATE = Path(__file__).parent / "vote.html"
 

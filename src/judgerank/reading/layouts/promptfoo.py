@@ -48,7 +48,7 @@ def _scored(outputs: Iterable[Any]) -> pd.DataFrame:
     for place, output in enumerate(outputs, 1):
         if not isinstance(output, Mapping):
             raise DataError(f"result {place} is no object")
-        cell = _model(place, output), _question(place, output), _prompt(output)
+        cell = provider_of(place, output), test_of(place, output), prompt_of(output)
         seen[cell] += 1  # the same is asked several times with --repeat
         item = f"{cell[2]} #{seen[cell]}"
         failed = bool(output.get("error")) and not _components(output)
@@ -57,7 +57,7 @@ def _scored(outputs: Iterable[Any]) -> pd.DataFrame:
     return pd.DataFrame(rows or overall, columns=list(SCORES))
 
 
-def _model(place: int, output: Mapping[str, Any]) -> str:
+def provider_of(place: int, output: Mapping[str, Any]) -> str:
     provider = output.get("provider")
     name = (provider.get("label") or provider.get("id")) if isinstance(provider, Mapping) else provider
     if not isinstance(name, str) or not name:
@@ -65,7 +65,7 @@ def _model(place: int, output: Mapping[str, Any]) -> str:
     return name
 
 
-def _question(place: int, output: Mapping[str, Any]) -> str:
+def test_of(place: int, output: Mapping[str, Any]) -> str:
     told = output.get("vars")
     if not isinstance(told, Mapping):
         raise DataError(f"result {place} has no variables ('vars'), by which a test is known")
@@ -75,7 +75,7 @@ def _question(place: int, output: Mapping[str, Any]) -> str:
     return "; ".join(f"{name}: {text}" for name, text in sorted(zip(told, texts, strict=True))) or "no variables"
 
 
-def _prompt(output: Mapping[str, Any]) -> str:
+def prompt_of(output: Mapping[str, Any]) -> str:
     prompt = output.get("prompt")
     found = (prompt.get("label") or prompt.get("raw")) if isinstance(prompt, Mapping) else prompt
     return str(found)

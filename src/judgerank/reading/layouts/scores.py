@@ -168,7 +168,7 @@ def _unfinished(table: Table) -> Iterator[str]:
 
 
 def _harness(table: Table) -> pd.DataFrame:
-    model, task = _model_and_task(table)
+    model, task = model_and_task(table)
     frame = table.frame
     usable = _metrics(frame)
     if not usable:
@@ -191,7 +191,7 @@ def _harness(table: Table) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(SCORES))
 
 
-def _model_and_task(table: Table) -> tuple[str, str]:
+def model_and_task(table: Table) -> tuple[str, str]:
     if table.path is None:
         if "model" not in table.frame:
             raise DataError(

@@ -1,0 +1,227 @@
+"""Where questions and answers are read from: our own table, files of other tools, folders of texts, platforms."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from glob import glob
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+import pandas as pd
+
+from judgerank.collecting.platforms import fetched, is_platform
+from judgerank.collecting.tasks import Questions
+from judgerank.data.errors import DataError
+from judgerank.data.frames import question_name
+from judgerank.data.listing import listed
+from judgerank.reading.answers import FORMATS, answers_in, recognised_answers
+from judgerank.reading.answers.found import Found, Text
+from judgerank.reading.answers.text_folder import is_text_folder, texts_in
+from judgerank.reading.answers.transcripts import answered, are_messages, asked
+from judgerank.reading.contents import split
+from judgerank.reading.files import labels_of, named, paths_of
+from judgerank.reading.forms import form_of, opened
+from judgerank.reading.hub import is_hub, load_rows
+from judgerank.reading.layouts.table import Table
+from judgerank.reading.tabular import Tabular, frame_of, is_tabular
+
+log = logging.getLogger("judgerank")
+COLUMNS = {"question_id": "question_id", "question": "question", "model": "model", "answer": "answer"}
+REFERENCE = "reference"
+Source = str | Path | Tabular
+Columns = Mapping[str, str | None]
+
+
+def read_questions(
+    source: Source | Sequence[str | Path], columns: Columns, answers: str | None = None
+) -> Questions:
+    """Read questions and the models' answers from wherever they are.
+
+    Parameters
+    ----------
+    source : str or Path, or several; or a table
+        Files in our own columns (any form that judgments may have), files that other tools wrote
+        (`judgerank.reading.answers.FORMATS`), patterns and folders of these, a folder of text files by model, a
+        set on the hub such as ``openbmb/UltraFeedback``, or ``langfuse:DATASET`` and ``phoenix:DATASET``
+        (`judgerank.collecting.platforms`). A table is a frame of pandas, or anything that `judgerank.read`
+        takes, such as a table of polars, DuckDB or pyarrow.
+    columns : mapping of str to str
+        The names of ``question_id``, ``question``, ``model``, ``answer`` and ``reference`` (which may be missing),
+        where they are others. In nested form without ids, questions are numbered by their rows. A question of
+        several turns is a list of texts, and so is each answer to it. A list of messages is shown as a transcript.
+    answers : str, optional
+        Column that holds a list of objects with ``model`` and ``answer``; else there is one row for each answer.
+
+    Raises
+    ------
+    DataUnavailableError
+        If there is neither such a file nor access to the hub or the platform.
+    DataError
+        Naming the file and the record (counted from 1) at fault.
+    """
+    if _is_table(source):
+        return _questions([("", list(_rows(Table(frame_of(source)), columns, answers)))])
+    return _questions([part for one in _several(source) for part in _parts(one, columns, answers)])
+
+
+def files_of(sources: Iterable[str]) -> list[Path]:
+    """Files on disk among the sources, to which nothing may be written."""
+    places = [split(Path(source))[0] for source in sources if not is_platform(source) and not is_hub(source)]
+    found = [one for place in places for one in ([place] if place.exists() else _matching(place))]
+    within = (one.rglob("*") if one.is_dir() else [one] for one in found)
+    return [path for paths in within for path in paths if path.is_file()]
+
+
+def _matching(pattern: Path) -> list[Path]:
+    return [Path(name) for name in sorted(glob(str(pattern), recursive=True))]  # noqa: PTH207  # may be absolute
+
+
+def _several(source: object) -> list[str]:
+    if isinstance(source, str | Path):
+        return [str(source)]
+    return [str(one) for one in source] if isinstance(source, list | tuple) else []
+
+
+def _is_table(source: object) -> TypeGuard[Tabular]:
+    return not isinstance(source, str | Path) and is_tabular(source)
+
+
+def _parts(source: str, columns: Columns, answers: str | None) -> Iterator[tuple[str, list[Found]]]:
+    """What each file of a source holds, with what the file is called."""
+    path = Path(source)
+    if is_platform(source):
+        yield source, list(fetched(source))
+    elif is_text_folder(path):
+        with named(path.name):
+            yield path.name, list(texts_in(path))
+    elif is_hub(source) or not _is_file(path):
+        with named(path.name):
+            yield path.name, list(_rows(Table(load_rows(source).to_pandas(), label=source), columns, answers))
+    else:
+        paths = paths_of(source)
+        for one, label in zip(paths, labels_of(paths), strict=True):
+            with named(label):
+                table = Table(opened(one, None).read(), path=one, label=label)
+                yield label, list(_rows(table, columns, answers))
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a source is on disk: a set on the hub is named like a folder, which is not there."""
+    place = split(path)[0]
+    return place.exists() or bool(form_of(place)) or any(sign in str(path) for sign in "*?[")
+
+
+def _rows(table: Table, columns: Columns, answers: str | None) -> Iterator[Found]:
+    """What a table holds, in our own columns or in another tool's."""
+    if table.frame.empty:
+        raise DataError("there are no answers: the table is empty")
+    names = COLUMNS | {REFERENCE: REFERENCE} | {key: name for key, name in columns.items() if name}
+    ours = answers or any(columns.values()) or {*COLUMNS.values()} <= set(table.frame.columns)
+    form = None if ours else recognised_answers(table)
+    if form is not None:
+        yield from answers_in(table, form)
+        return
+    needed = [names["question"], answers] if answers else [names[key] for key in COLUMNS]
+    if names[REFERENCE] != REFERENCE:
+        needed.append(names[REFERENCE])
+    missing = [name for name in needed if name not in table.frame.columns]
+    if missing:
+        there = ", ".join(map(str, table.frame.columns[:20]))
+        others = "" if ours else f"; nor is it one of: {', '.join(one.name for one in FORMATS)}"
+        raise DataError(f"the table has no column {missing[0]!r} (it has: {there}){others}")
+    yield from _ours(table.frame, names, answers)
+
+
+def _ours(table: pd.DataFrame, names: Mapping[str, str], answers: str | None) -> Iterator[Found]:
+    for number, record in enumerate(table.to_dict("records"), 1):
+        name = record.get(names["question_id"], number)
+        if name is None:
+            raise DataError(f"record {number} has no question_id")
+        question = _text(number, record[names["question"]], "question")
+        told = record.get(names[REFERENCE])
+        reference = None if _is_missing(told) else _text(number, told, REFERENCE)
+        for answer in record[answers] if answers else [record]:
+            if not isinstance(answer, dict) or not {names["model"], names["answer"]} <= answer.keys():
+                raise DataError(
+                    f"record {number} has an answer without {names['model']!r} and {names['answer']!r}"
+                )
+            model = answer[names["model"]]
+            if not isinstance(model, str) or not model:
+                raise DataError(f"record {number} has {model!r} as model, not a text")
+            said = _text(number, answer[names["answer"]], "answer")
+            yield Found(number, question_name(name), question, model, said, reference)
+
+
+def _text(number: int, value: Any, key: str) -> Text:
+    """A text, the texts of several turns, or messages as a transcript."""
+    if are_messages(value):
+        return (asked if key == "question" else answered)(list(value))
+    parts = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
+    if not parts or not all(isinstance(part, str) and part for part in parts):
+        raise DataError(f"record {number} has {value!r} as {key}, not a text")
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and np.isnan(value))
+
+
+def _questions(parts: Sequence[tuple[str, Iterable[Found]]]) -> Questions:
+    """All questions with at least one answer; a question's text may be in another file than the answers."""
+    text: dict[str, Text] = {}
+    reference: dict[str, Text] = {}
+    for label, found in parts:
+        with named(label) if label else nullcontext():
+            for one in found:
+                _agree(text, one.record, one.question_id, one.question, "text")
+                _agree(reference, one.record, one.question_id, one.reference, "reference")
+    answers: dict[str, dict[str, Text]] = {}
+    failed = Counter[str]()
+    for label, found in parts:
+        with named(label) if label else nullcontext():
+            for one in found:
+                if one.model is not None and one.answer is None:
+                    failed[one.model] += 1
+                elif one.model is not None:
+                    _add(answers, text, one)
+    if failed:
+        told = [f"{model} ({many})" for model, many in sorted(failed.items())]
+        log.warning("left out, because the model did not answer: %s", listed(told))
+    if not any(len(models) > 1 for models in answers.values()):
+        raise DataError("no question has answers of two models: there is nothing to compare")
+    return Questions({name: text[name] for name in answers}, answers, _of(reference, answers))
+
+
+def _of(texts: Mapping[str, Text], names: Iterable[str]) -> dict[str, Text]:
+    return {name: texts[name] for name in names if name in texts}
+
+
+def _agree(texts: dict[str, Text], record: int, name: str, text: Text | None, what: str) -> None:
+    """Keep a question's text; it is the same wherever it is told."""
+    if text is not None and texts.setdefault(name, text) != text:
+        raise DataError(f"record {record} has another {what} for question {name!r} than an earlier one")
+
+
+def _add(answers: dict[str, dict[str, Text]], text: Mapping[str, Text], one: Found) -> None:
+    name, model = one.question_id, str(one.model)
+    if name not in text:
+        raise DataError(
+            f"record {one.record} answers question {name!r}, and no file has its text: name that of the questions"
+        )
+    if model in answers.setdefault(name, {}):
+        raise DataError(f"record {one.record} is a second answer of {model!r} to question {name!r}")
+    answer = one.answer if one.answer is not None else ""
+    if _turns(text[name]) != _turns(answer):
+        raise DataError(
+            f"record {one.record} answers {_turns(answer)} of the {_turns(text[name])} turns of {name!r}"
+        )
+    answers[name][model] = answer
+
+
+def _turns(text: Text) -> int:
+    """Of a conversation; one of a plain text."""
+    return 1 if isinstance(text, str) else len(text)

@@ -1,0 +1,58 @@
+"""Experiments of Langfuse, version 4 or later: ``GET /api/public/experiment-items``, page by page.
+
+See https://langfuse.com/docs/api-and-data-platform/features/experiments-api. The interface of dataset-run-items,
+which older servers have, ended on Langfuse Cloud in November 2026.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from judgerank.collecting.platforms.session import Platform, Session, basic
+from judgerank.collecting.platforms.values import as_answer, as_question
+from judgerank.data.errors import DataError
+from judgerank.reading.answers.found import Found
+
+SINCE = "2023-01-01T00:00:00Z"  # a start is required; Langfuse is younger
+PAGE = 100  # the most that it gives at once
+FAILED = "ERROR"  # the level of an item whose task failed
+
+
+async def _fetch(session: Session, dataset: str, experiment: str | None) -> list[Found]:
+    told = await session.get(f"api/public/v2/datasets/{quote(dataset, safe='')}")
+    if told is None:
+        raise DataError(f"Langfuse at {session.address} has no data set {dataset!r}")
+    asked = {"fromStartTime": SINCE, "fields": "core,io", "limit": PAGE, "datasetId": told["id"]}
+    items = await session.pages("api/public/experiment-items", _cursor, experimentName=experiment, **asked)
+    if not items:
+        which = f"experiment {experiment!r}" if experiment else "experiment"
+        raise DataError(f"there is no {which} on the data set {dataset!r} (Langfuse 4 or later has them)")
+    return [_of_item(number, item) for number, item in enumerate(items, 1)]
+
+
+def _cursor(page: Mapping[str, Any]) -> Any:
+    return (page.get("meta") or {}).get("cursor")
+
+
+def _of_item(number: int, item: Mapping[str, Any]) -> Found:
+    return Found(
+        number,
+        str(item["experimentItemId"]),
+        as_question(item.get("input")),
+        str(item["experimentName"]),
+        None if item.get("level") == FAILED else as_answer(item.get("output")),
+        as_answer(item.get("expectedOutput")),
+    )
+
+
+PLATFORM = Platform(
+    "Langfuse",
+    ("LANGFUSE_BASE_URL", "LANGFUSE_HOST"),
+    "https://cloud.langfuse.com",
+    ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"),
+    True,
+    basic,
+    _fetch,
+)

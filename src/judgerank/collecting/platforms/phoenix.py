@@ -1,0 +1,73 @@
+"""Experiments of Arize Phoenix: ``GET /v1/datasets/{id}/experiments`` and ``GET /v1/experiments/{id}/runs``.
+
+See https://arize.com/docs/phoenix/sdk-api-reference/rest-api. A run names its example; examples are those of the
+experiment's version of the data set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from judgerank.collecting.platforms.session import Platform, Session, bearer
+from judgerank.collecting.platforms.values import as_answer, as_question
+from judgerank.data.errors import DataError
+from judgerank.reading.answers.found import Found
+
+PAGE = 100
+Examples = dict[str, Mapping[str, Any]]
+
+
+async def _fetch(session: Session, dataset: str, experiment: str | None) -> list[Found]:
+    known = await session.pages("v1/datasets", _cursor, name=dataset)
+    place = quote(str(known[0]["id"]) if known else dataset, safe="")  # a name, or else an id
+    listed = await session.pages(f"v1/datasets/{place}/experiments", _cursor)
+    meant = [one for one in listed if experiment in (None, one.get("name"), one["id"])]
+    if not meant:
+        which = f"experiment {experiment!r}" if experiment else "experiment"
+        raise DataError(f"there is no {which} on a data set {dataset!r} at {session.address}")
+    by_version: dict[str, Examples] = {}
+    found: list[Found] = []
+    for one in meant:
+        version = str(one["dataset_version_id"])
+        if version not in by_version:
+            by_version[version] = await _examples(session, place, version)
+        runs = await session.pages(f"v1/experiments/{quote(str(one['id']), safe='')}/runs", _cursor, limit=PAGE)
+        found += [_of_run(n, run, one, by_version[version]) for n, run in enumerate(runs, len(found) + 1)]
+    return found
+
+
+async def _examples(session: Session, place: str, version: str) -> Examples:
+    told = await session.get(f"v1/datasets/{place}/examples", version_id=version)
+    listed = ((told or {}).get("data") or {}).get("examples") or []
+    return {str(name): one for one in listed for name in (one["id"], one.get("node_id")) if name}
+
+
+def _cursor(page: Mapping[str, Any]) -> Any:
+    return page.get("next_cursor")
+
+
+def _of_run(number: int, run: Mapping[str, Any], experiment: Mapping[str, Any], examples: Examples) -> Found:
+    name, attempt = str(run["dataset_example_id"]), run.get("repetition_number", 1)
+    if name not in examples:
+        raise DataError(f"run {number} answers example {name!r}, which the data set does not have")
+    return Found(
+        number,
+        name if attempt == 1 else f"{name} #{attempt}",
+        as_question(examples[name].get("input")),
+        str(experiment.get("name") or experiment["id"]),
+        None if run.get("error") else as_answer(run.get("output")),
+        as_answer(examples[name].get("output")),
+    )
+
+
+PLATFORM = Platform(
+    "Phoenix",
+    ("PHOENIX_ENDPOINT", "PHOENIX_COLLECTOR_ENDPOINT", "PHOENIX_BASE_URL"),
+    "http://localhost:6006",
+    ("PHOENIX_API_KEY",),
+    False,
+    bearer,
+    _fetch,
+)

@@ -1,0 +1,55 @@
+"""Models' answers where other tools have left them; a file's format is recognised, or it is our own table.
+
+To add a format: a module in this folder whose ``FORMATS`` holds it (docs/extend/answers.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+
+from judgerank.data.errors import DataError
+from judgerank.reading.answers.found import AnswerFormat, Found
+from judgerank.reading.layouts.table import Table
+
+__all__ = ["FORMATS", "AnswerFormat", "Found", "answers_in", "recognised_answers"]
+
+
+def _discovered() -> tuple[AnswerFormat, ...]:
+    """The formats of every module of this folder, by the names of the modules."""
+    modules = [import_module(f"{__name__}.{name}") for name in sorted(one.name for one in iter_modules(__path__))]
+    return tuple(one for module in modules for one in getattr(module, "FORMATS", ()))
+
+
+FORMATS = _discovered()
+
+
+def recognised_answers(table: Table) -> AnswerFormat | None:
+    """The one format that a table is in; None if there is none.
+
+    Raises
+    ------
+    DataError
+        If it could be in several.
+    """
+    matching = [one for one in FORMATS if one.matches(table)]
+    if len(matching) > 1:
+        raise DataError(f"the answers could be {' or '.join(one.name for one in matching)}: name the columns")
+    return matching[0] if matching else None
+
+
+def answers_in(table: Table, form: AnswerFormat) -> Iterator[Found]:
+    """What a table holds; an answer that is there again word for word is one answer.
+
+    A tool that scores one answer in several ways writes a record for each. Further answers of a model to the same
+    question are answers to ``QUESTION #2``, ``QUESTION #3``.
+    """
+    seen: dict[tuple[str, str | None], list[object]] = {}
+    for one in form.found(table):
+        known = seen.setdefault((one.question_id, one.model), [])
+        told = (one.attempt, one.answer)
+        if told in known:
+            continue
+        known.append(told)
+        yield one if len(known) == 1 else one.numbered(len(known))

@@ -1,0 +1,90 @@
+"""Questions and answers of MT-Bench and Arena-Hard, in files of their own: ``question.jsonl`` and one a model.
+
+FastChat (``fastchat/llm_judge/gen_model_answer.py``): ``question_id``, ``model_id``, ``choices`` with ``turns``.
+Those of Arena-Hard 0.1 have each turn as an object. Arena-Hard 2 (https://github.com/lmarena/arena-hard-auto):
+``uid``, ``model`` and ``messages``; its questions have ``uid`` and ``prompt``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from judgerank.data.errors import DataError
+from judgerank.reading.answers.found import AnswerFormat, Found, Text, first_of, records_of
+from judgerank.reading.answers.transcripts import answered, are_messages, asked, split_at_answer
+from judgerank.reading.layouts.table import Table
+
+LIST = (list, tuple, np.ndarray)
+
+
+def _of_choices(table: Table) -> Iterator[Found]:
+    for number, record in records_of(table):
+        choices = record["choices"]
+        for attempt, choice in enumerate(choices if isinstance(choices, LIST) else (), 1):
+            if not isinstance(choice, Mapping) or "turns" not in choice:
+                raise DataError(f"record {number} has a choice without 'turns'")
+            said = _turns(number, choice["turns"])
+            yield Found(number, _name(record), None, str(record["model_id"]), said, attempt=attempt)
+
+
+def _of_messages(table: Table) -> Iterator[Found]:
+    for number, record in records_of(table):
+        if not are_messages(record["messages"]):
+            raise DataError(f"record {number} has no messages")
+        before, after = split_at_answer(record["messages"])
+        said = answered(after) if after else None
+        yield Found(number, _name(record), asked(before), str(record["model"]), said or None)
+
+
+def _questions(table: Table) -> Iterator[Found]:
+    for number, record in records_of(table):
+        told = record.get("reference")
+        reference = _turns(number, told) if isinstance(told, LIST) and len(told) else None
+        turns = _turns(number, record["turns"])
+        yield Found(
+            number, _name(record), turns, reference=reference if _many(reference) == _many(turns) else None
+        )
+
+
+def _prompts(table: Table) -> Iterator[Found]:
+    for number, record in records_of(table):
+        yield Found(number, _name(record), str(record["prompt"]))
+
+
+def _name(record: Mapping[str, Any]) -> str:
+    return str(record["question_id"] if record.get("question_id") is not None else record["uid"])
+
+
+def _turns(number: int, turns: Any) -> Text | None:
+    """Texts of turns, which are texts, or objects with a content; None if one is empty, as after an error."""
+    listed = [one.get("content") if isinstance(one, Mapping) else one for one in turns]
+    if not listed or not all(isinstance(one, str) for one in listed):
+        raise DataError(f"record {number} has turns that are no texts")
+    if not all(listed):
+        return None
+    return str(listed[0]) if len(listed) == 1 else tuple(map(str, listed))
+
+
+def _many(text: Text | None) -> int:
+    return 1 if isinstance(text, str) else len(text or ())
+
+
+def _has_turns(table: Table) -> bool:
+    return isinstance(first_of(table, "choices"), LIST)
+
+
+def _no_model(table: Table) -> bool:
+    return not {"model", "model_id", "choices", "messages"} & set(table.frame.columns)
+
+
+FORMATS = (
+    AnswerFormat(
+        "answers of MT-Bench or Arena-Hard 0.1", ("question_id", "model_id", "choices"), _of_choices, _has_turns
+    ),
+    AnswerFormat("answers of Arena-Hard 2", ("uid", "model", "messages"), _of_messages),
+    AnswerFormat("questions of MT-Bench or Arena-Hard 0.1", ("question_id", "turns"), _questions, _no_model),
+    AnswerFormat("questions of Arena-Hard 2", ("uid", "prompt"), _prompts, _no_model),
+)

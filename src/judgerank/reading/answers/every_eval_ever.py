@@ -1,0 +1,49 @@
+"""Answers in instance files of Every Eval Ever, schema 0.2 and 0.3 (``instance_level_eval.schema.json``).
+
+See https://github.com/evaleval/every_eval_ever: one record for each sample, or several if it has several scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from judgerank.data.errors import DataError
+from judgerank.reading.answers.found import AnswerFormat, Found, records_of
+from judgerank.reading.answers.transcripts import answered, are_messages, asked, split_at_answer
+from judgerank.reading.layouts.table import Table
+
+NEEDS = ("model_id", "sample_id", "interaction_type", "input")
+
+
+def _found(table: Table) -> Iterator[Found]:
+    for number, record in records_of(table):
+        given = record["input"]
+        if not isinstance(given, Mapping) or not isinstance(given.get("raw"), str):
+            raise DataError(f"record {number} has no text of its input (input.raw)")
+        listed = given.get("reference")
+        reference = [str(one) for one in listed] if listed is not None else []
+        question, said = _conversation(record, str(given["raw"]))
+        for attempt, answer in enumerate(said or [None], 1):
+            yield Found(
+                number,
+                str(record["sample_id"]),
+                question,
+                str(record["model_id"]),
+                answer or None,
+                "\n".join(reference) or None,
+                attempt,
+            )
+
+
+def _conversation(record: Mapping[str, Any], raw: str) -> tuple[str, list[str]]:
+    """What was asked, and each answer to it."""
+    messages, output = record.get("messages"), record.get("output")
+    if are_messages(messages):
+        before, after = split_at_answer(list(messages))
+        return (asked(before) if before else raw), [answered(after)] if after else []
+    told = output.get("raw") if isinstance(output, Mapping) else None
+    return raw, [str(one) for one in told] if told is not None else []
+
+
+FORMATS = (AnswerFormat("instances of Every Eval Ever", NEEDS, _found),)

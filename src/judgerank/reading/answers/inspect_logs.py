@@ -1,0 +1,80 @@
+"""Answers in logs of inspect_ai: ``EvalLog`` in https://inspect.aisi.org.uk/eval-logs.html, as JSON or ``.eval``.
+
+A question is a sample of a task, and each epoch is an answer of its own. What an agent did is shown in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from judgerank.data.errors import DataError
+from judgerank.reading.answers.found import AnswerFormat, Found
+from judgerank.reading.answers.transcripts import answered, are_messages, asked, split_at_answer
+from judgerank.reading.layouts.table import Table, values
+
+ATTACHED = "attachment://"  # what stands for a long text, which the sample has under its digest
+
+
+def _found(table: Table) -> Iterator[Found]:
+    logs = zip(values(table.frame, "eval"), values(table.frame, "samples"), strict=True)
+    for place, (header, samples) in enumerate(logs, 1):
+        if not (isinstance(header, Mapping) and isinstance(header.get("model"), str) and header.get("task")):
+            raise DataError(f"log {place} does not name its model and task")
+        for number, sample in enumerate(samples if isinstance(samples, list) else (), 1):
+            if not isinstance(sample, Mapping) or sample.get("id") is None:
+                raise DataError(f"sample {number} has no id")
+            yield _of_sample(number, header, _with_attachments(sample, sample.get("attachments") or {}))
+
+
+def _of_sample(number: int, header: Mapping[str, Any], sample: Mapping[str, Any]) -> Found:
+    given, target = sample.get("input"), sample.get("target")
+    question = asked(given) if are_messages(given) else str(given or "")
+    said = _answer(sample)
+    reference = "\n".join(map(str, target)) if isinstance(target, list) else str(target or "")
+    return Found(
+        number,
+        f"{header['task']}/{sample['id']}",
+        question,
+        str(header["model"]),
+        None if sample.get("error") or not said else said,
+        reference or None,
+        sample.get("epoch", 1),
+    )
+
+
+def _answer(sample: Mapping[str, Any]) -> str:
+    """All that the model said and did; its reply alone where that is all there is."""
+    told = sample.get("messages")
+    _, after = split_at_answer(_since_input(sample, told) if are_messages(told) else [])
+    if len(after) > 1 or any(one.get("tool_calls") for one in after):
+        return answered(after)
+    output = sample.get("output") or {}
+    choices = output.get("choices") or []
+    message = choices[0].get("message") if choices and isinstance(choices[0], Mapping) else None
+    return answered([message]) if isinstance(message, Mapping) else str(output.get("completion") or "")
+
+
+def _since_input(sample: Mapping[str, Any], messages: Any) -> Sequence[Mapping[str, Any]]:
+    """The messages without those that the sample began with, answers of a model among them."""
+    given = sample.get("input")
+    spoken = [one for one in messages if one.get("role") != "system"]
+    begun = sum(one.get("role") != "system" for one in given) if are_messages(given) else 0
+    return spoken[begun:] if begun else spoken
+
+
+def _with_attachments(value: Any, attached: Mapping[str, Any]) -> Any:
+    """A sample with long texts where their digests stand."""
+    if isinstance(value, str) and value.startswith(ATTACHED):
+        return attached.get(value.removeprefix(ATTACHED), value)
+    if isinstance(value, Mapping):
+        return {
+            key: one if key in ("attachments", "events") else _with_attachments(one, attached)
+            for key, one in value.items()
+        }
+    if isinstance(value, list):
+        return [_with_attachments(one, attached) for one in value]
+    return value
+
+
+FORMATS = (AnswerFormat("a log of inspect_ai", ("eval", "samples"), _found),)
