@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from judgerank.boards.changelog import changelog_of
-from judgerank.collecting.tasks import read_questions
+from judgerank.collecting.answer_sources import read_questions
 from judgerank.fits import loading
 from judgerank.fits.result import Fit
 from judgerank.ranking.additions import Additions, Texts
