@@ -22,7 +22,7 @@ from judgerank.engine.sums import evaluate
 from judgerank.fits.heldout import held_out
 from judgerank.inference.wald import cluster_gradients
 from judgerank.model.block import Block, Design, Placed, Records, Role
-from judgerank.model.kinds.family import family_of, read_families
+from judgerank.model.kinds.family import families_of, family_of, read_families
 from judgerank.model.members import MODELS, Parameters
 from judgerank.model.naming import known, named
 from judgerank.order.pairs import pairwise, rank_intervals
@@ -360,6 +360,7 @@ def test_own_family(tmp_path, records):
     assert family_of("org/GPT-4", table) == "A"
     assert family_of("gpt-x-1", table) == "B"
     assert family_of("claude", table) == ""
+    assert families_of(["gpt-x-1", "GPT-4", "claude"], table) == ["B", "A", ""]
     names = ("gpt-1", "gpt-2", "other", "gpt-1-judge", "z")
     path = tmp_path / "families.csv"
     c = replace(records.comparisons, models=names, judges=("gpt-1", "gpt-9", "nobody", "other"))

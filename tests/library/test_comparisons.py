@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from judgerank import Comparisons
 from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import DataError, JudgerankError
-from judgerank.data.frames import COLUMNS
+from judgerank.data.frames import COLUMNS, numbered_questions, question_keys
 
 KEY = ["first", "second", "judge"]
 GOOD = [("b", "a", "y", "a"), ("a", "c", "x", "b"), ("c", "b", "y", "c")]
@@ -350,3 +350,19 @@ def test_what_needs_raw_rows_refuses_aggregated_ones(frame, needs_raw):
 def test_a_frame_reads_back_as_it_was_written(frame):
     written = Comparisons.from_frame(frame(*GOOD, ("c", "a", "x", "a"))).to_frame()
     pd.testing.assert_frame_equal(written, frame(*GOOD, ("c", "a", "x", "a")), check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("ids", "number", "names"),
+    [
+        ([10, 9, 10, 9], [0, 1, 0, 1], ["10", "9"]),
+        (["b", "a", "b"], [1, 0, 1], ["a", "b"]),
+        ([["f", 2], ["e", 1], "f/2"], [1, 0, 1], ["e/1", "f/2"]),
+        ([1, "1", 1.0], [0, 0, 1], ["1", "1.0"]),
+    ],
+)
+def test_questions_are_numbered_in_the_order_of_their_names(ids, number, names):
+    found, labels = numbered_questions(pd.Series(ids))
+    assert found.tolist() == number and labels == names
+    assert len({*question_keys(labels).tolist()}) == len(names)
+    assert question_keys(labels[:1])[0] == question_keys(labels)[0]

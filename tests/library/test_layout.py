@@ -5,9 +5,12 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
 
+from judgerank.engine.block_columns import LONG, BlockColumns
 from judgerank.engine.rows import Listed, Table, laid_out
 from judgerank.engine.sums import evaluate
+from judgerank.model.block import Role
 from judgerank.model.members import MEMBERS, Parameters
 
 WITHOUT_SLOPE = [member for member in MEMBERS if not member.has_slope]
@@ -68,3 +71,39 @@ def test_rows_that_make_no_table_stay_a_list(cells, rows, monkeypatch):
     chosen = {name: getattr(cells, name)[index[rows]] for name in ("first", "second", "judge", "outcome", "count")}
     part = replace(cells, tied=None, **chosen)
     assert all(isinstance(found, Listed) for found in laid_out(part, 1000))
+
+
+@pytest.mark.parametrize("repeats", [1, 3 * LONG])
+def test_sums_over_long_runs_of_rows_are_those_over_rows(cells, repeats):
+    """Rows of one pair and judge that differ in a covariate, as many as make sums over runs worth their while."""
+    rng, columns = np.random.default_rng(5), ("first", "second", "judge", "outcome", "count", "tied")
+    rows = replace(cells, **{name: np.repeat(getattr(cells, name), repeats) for name in columns})
+    rows = replace(rows, covariate=rng.normal(size=len(rows)))
+    mixed = rng.permutation(len(rows))
+    other = replace(rows, **{name: getattr(rows, name)[mixed] for name in (*columns, "covariate")})
+    for member in MEMBERS:
+        at = Parameters(rng.normal(size=4), 0.5 * rng.normal(size=(len(member.judge_blocks), 3)))
+        one, two = (evaluate(each, member, at, "observed") for each in (rows, other))
+        for field in fields(one):
+            same = [getattr(found, field.name) for found in (one, two)]
+            assert_allclose(*same, rtol=1e-10, atol=1e-10, err_msg=f"{member.name}: {field.name}")
+
+
+@pytest.mark.parametrize("repeats", [1, 3 * LONG])
+@pytest.mark.parametrize("filled", [0.0, 0.3, 1.0])
+def test_sums_of_columns_are_products_of_matrices(cells, repeats, filled):
+    rng, (n, k) = np.random.default_rng(6), (4, 3)
+    first, second, judge = (np.repeat(ids, repeats) for ids in (cells.first, cells.second, cells.judge))
+    x = rng.normal(size=(len(first), 3)) * (rng.random((len(first), 3)) < filled)
+    roles, values = (Role.OFFSET, Role.QUALITY, Role.OFFSET), rng.normal(size=len(first))
+    columns = BlockColumns(csr_array(x), roles, (first, second), n, judge, k)
+    of = {Role.OFFSET: x[:, [0, 2]], Role.QUALITY: x[:, [1]]}
+    signs, judges = np.eye(n)[first] - np.eye(n)[second], np.eye(k)[judge]
+    for role, own in of.items():
+        weighted = own * values[:, None]
+        assert_allclose(columns.by_model(role, values), signs.T @ weighted, atol=1e-10)
+        assert_allclose(columns.by_judge(role, values), judges.T @ weighted, atol=1e-10)
+        assert_allclose(columns.by_column(role, values), weighted.sum(axis=0), atol=1e-10)
+        assert_allclose(columns.form(role, np.arange(3.0)), own @ columns.places[role], atol=1e-12)
+        for other, there in of.items():
+            assert_allclose(columns.by_two(role, other, values), weighted.T @ there, atol=1e-10)

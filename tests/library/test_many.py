@@ -226,7 +226,7 @@ def test_blocks_say_what_one_matrix_says(many_judges, member):
         assert_allclose(other[0], one[0])
         assert_allclose(other[1], one[1], atol=1e-10)
         assert np.linalg.eigvalsh(one[2])[0] > 0
-        assert_allclose(blocks._ascent(other[2], other[1]), whole._ascent(one[2], one[1]), atol=1e-9)
+        assert_allclose(blocks.ascent(other[2], other[1]), whole.ascent(one[2], one[1]), atol=1e-9)
     assert_allclose(blocks.marginal(x, GIVEN), whole.marginal(x, GIVEN))
 
 
@@ -237,7 +237,7 @@ def test_blocks_know_when_the_likelihood_curves_upward(many_judges):
     for seed in range(30):
         x = np.random.default_rng(seed).normal(scale=0.1 + 0.06 * seed, size=len(whole.coordinates.kept))
         least = np.linalg.eigvalsh(whole.look(x, GIVEN, "observed")[2])[0]
-        at, full = whole.parameters(x), whole._evaluated(x, whole.parameters(x), "observed")
+        at, full = whole.parameters(x), whole.evaluated(x, whole.parameters(x), "observed")
         found = arrow(JUDGE_AWARE, at, whole._logarithmic(full), GIVEN, True)
         told.append(found.is_positive)
         assert least > 0 or not found.is_positive  # a step that is taken goes up

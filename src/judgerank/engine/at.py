@@ -60,7 +60,10 @@ class At:
         self.log_nu = log_tie
         self.nu = None if log_tie is None else np.exp(log_tie)
         self.eta = self._with(Role.OFFSET, eta, at)
-        self.law = Law(self.eta, self.nu)
+
+    @cached_property
+    def law(self) -> Law:
+        return Law(self.eta, self.nu)
 
     def _with(self, role: Role, values: FloatArray, at: Parameters) -> FloatArray:
         """With what the further blocks of a role add."""
@@ -174,3 +177,9 @@ def in_parts(cells: Comparisons, model: Model, at: Parameters) -> Iterator[tuple
 def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> FloatArray:
     """eta of some rows, float array."""
     return row_by_row(cells, model, at, rows).eta
+
+
+def by_judge(cells: Comparisons, model: Model, at: Parameters) -> FloatArray:
+    """Log-likelihood of every judge's comparisons, shape (K,)."""
+    rows = cells.count * row_by_row(cells, model, at).law.log_likelihood(cells.outcome, cells.tied)
+    return np.asarray(np.bincount(cells.judge, rows, len(cells.judges)), float)

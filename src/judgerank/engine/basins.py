@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 from scipy.sparse import csr_array
 
-from judgerank.engine.line_search import SUFFICIENT
+from judgerank.engine.ascent import SUFFICIENT
 from judgerank.engine.newton_step import positive_solve
 from judgerank.engine.starts import Look, Rows, apart
 from judgerank.model.members import Parameters

@@ -9,6 +9,7 @@ serves panels of hundreds, not thousands.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -17,10 +18,10 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import runaway_models
 from judgerank.data.errors import ConfigError
 from judgerank.engine import search
+from judgerank.engine.ascent import Ascent, ascended, backtracked
 from judgerank.engine.choice import highest, same_point
 from judgerank.engine.closure import main_direction
 from judgerank.engine.information import information
-from judgerank.engine.line_search import backtracked
 from judgerank.engine.newton import Newton
 from judgerank.engine.newton_step import DAMPING, positive_solve
 from judgerank.engine.solution import (
@@ -148,7 +149,15 @@ class _Face:
         return matrix
 
 
-class _Box:
+class _There(NamedTuple):
+    """A point, the evaluation there, and the face of the box along which the climb goes."""
+
+    x: np.ndarray
+    look: Evaluation
+    face: _Face
+
+
+class _Box(Ascent[_There]):
     """The active-set method. Coordinates are (s, alpha) in one vector x."""
 
     def __init__(self, cells: Comparisons, settings: Localized):
@@ -171,25 +180,28 @@ class _Box:
 
     def maximise(self, start: Parameters) -> Solution:
         x = _stacked(start.normalised())
-        face = _Face(np.zeros(len(x), bool), self.sizes[0])
-        here = self._evaluate(x)
-        for iteration in range(self.settings.max_iterations):
-            gradient = self._gradient(here)
-            along = face.along(gradient)
-            if np.abs(along).max(initial=0.0) <= self.settings.tolerance * max(1.0, abs(here.log_likelihood)):
-                release = self._release(x, face.held, gradient)
-                if release is None:
-                    return self._solution(x, here, Status.LOCALIZED, iteration)
-                face = face.changed(release)
-                continue
-            try:
-                step = self._direction(x, here, face, along)
-                x, here, hit = self._move(x, here, step, gradient @ step)
-            except LinAlgError:
-                break
-            if hit is not None:
-                face = face.changed(hit)
-        return self._solution(x, here, Status.ITERATION_LIMIT, iteration)
+        start_ = _There(x, self._evaluate(x), _Face(np.zeros(len(x), bool), self.sizes[0]))
+        (x, here, _), done, steps = ascended(self, start_, self.settings.max_iterations)
+        return self._solution(x, here, Status.LOCALIZED if done else Status.ITERATION_LIMIT, steps)
+
+    def arrived(self, here: _There) -> bool:
+        along = here.face.along(self._gradient(here.look))
+        size = max(1.0, abs(here.look.log_likelihood))
+        return bool(np.abs(along).max(initial=0.0) <= self.settings.tolerance * size)
+
+    def released(self, here: _There) -> _There | None:
+        while self.arrived(here):
+            free = self._release(here.x, here.face.held, self._gradient(here.look))
+            if free is None:
+                return None
+            here = here._replace(face=here.face.changed(free))
+        return here
+
+    def ahead(self, here: _There) -> _There:
+        gradient = self._gradient(here.look)
+        step = self._direction(here.x, here.look, here.face, here.face.along(gradient))
+        x, look, hit = self._move(here.x, here.look, step, gradient @ step)
+        return _There(x, look, here.face if hit is None else here.face.changed(hit))
 
     def _solution(self, x: np.ndarray, here: Evaluation, status: Status, iterations: int) -> Solution:
         if status is Status.LOCALIZED and self.holds(x):

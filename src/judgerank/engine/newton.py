@@ -1,11 +1,4 @@
-"""One exact climb of the likelihood over gamma_k >= 0: Newton steps, with judges set aside and taken back between.
-
-The line search is that of all exact climbs (`engine.line_search`). What is climbed differs too much for one loop:
-here judges leave and join, and slopes are clipped, after every step; the penalised climb (`engine.problem`) moves
-in fixed coordinates and lets rounding be decided by slopes; the box (`engine.localized`) walks along its faces;
-rough climbs (`engine.basins`) are many at once; and question effects (`engine.questions`) have gradients alone, so
-that a quasi-Newton method does.
-"""
+"""One exact climb of the likelihood over gamma_k >= 0: Newton steps, judges being set aside and taken back."""
 
 from __future__ import annotations
 
@@ -15,8 +8,8 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from judgerank.data.comparisons import Comparisons
+from judgerank.engine.ascent import Ascent, ascended, backtracked
 from judgerank.engine.closure import Bound, at_the_edge, look, set_aside, taken_back
-from judgerank.engine.line_search import backtracked
 from judgerank.engine.newton_step import largest_size, moved, newton_step, rise_along
 from judgerank.engine.solution import (
     LARGEST_LOG_ODDS,
@@ -84,25 +77,40 @@ def climb(
         Log-odds of a typical pair beyond which a judge's discrimination counts as unbounded.
     """
     at, bound = start.normalised(), bound or (-settings.slope_bound, settings.slope_bound)
-    here = look(cells, model, at, bound)
-    for iteration in range(settings.max_iterations + 1):
-        at, here = set_aside(cells, model, at, here, bound)
-        if unbounded_judges(model, at, furthest):
-            break
-        if here.relative_gradient <= settings.tolerance:
-            back = taken_back(cells, model, at, here, bound, settings.tolerance)
-            if back is None:
-                at, here = at_the_edge(cells, model, *_polished(cells, model, at, here, bound), bound)
-                return _finished(cells, model, at, here, iteration, bound)
-            at, here = back, look(cells, model, back, bound)
-        if iteration == settings.max_iterations:
-            break
-        try:
-            step = newton_step(cells, model, at, here, bound)
-            at, here = _line_search(cells, model, at, here, step, bound)
-        except LinAlgError:
-            break
-    return _finished(cells, model, at, here, iteration, bound, Status.ITERATION_LIMIT)
+    one = _Climb(cells, model, bound, settings.tolerance, furthest)
+    (at, here), done, steps = ascended(one, (at, look(cells, model, at, bound)), settings.max_iterations)
+    if not done:
+        return _finished(cells, model, at, here, steps, bound, Status.ITERATION_LIMIT)
+    at, here = at_the_edge(cells, model, *_polished(cells, model, at, here, bound), bound)
+    return _finished(cells, model, at, here, steps, bound)
+
+
+@dataclass(frozen=True)
+class _Climb(Ascent[tuple[Parameters, Evaluation]]):
+    """Newton's method over gamma_k >= 0; attributes are the arguments of `climb`."""
+
+    cells: Comparisons
+    model: Model
+    bound: Bound
+    tolerance: float
+    furthest: float
+
+    def settled(self, here: tuple[Parameters, Evaluation]) -> tuple[Parameters, Evaluation]:
+        return set_aside(self.cells, self.model, *here, self.bound)
+
+    def strays(self, here: tuple[Parameters, Evaluation]) -> bool:
+        return bool(unbounded_judges(self.model, here[0], self.furthest))
+
+    def arrived(self, here: tuple[Parameters, Evaluation]) -> bool:
+        return here[1].relative_gradient <= self.tolerance
+
+    def released(self, here: tuple[Parameters, Evaluation]) -> tuple[Parameters, Evaluation] | None:
+        back = taken_back(self.cells, self.model, *here, self.bound, self.tolerance)
+        return None if back is None else (back, look(self.cells, self.model, back, self.bound))
+
+    def ahead(self, here: tuple[Parameters, Evaluation]) -> tuple[Parameters, Evaluation]:
+        step = newton_step(self.cells, self.model, *here, self.bound)
+        return _line_search(self.cells, self.model, *here, step, self.bound)
 
 
 def _polished(

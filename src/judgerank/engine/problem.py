@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -11,9 +12,9 @@ from scipy.linalg import LinAlgError, eigh
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.arrow import Arrow
+from judgerank.engine.ascent import Ascent, ascended, backtracked
 from judgerank.engine.coordinates import Coordinates
 from judgerank.engine.information import information
-from judgerank.engine.line_search import backtracked
 from judgerank.engine.newton_step import positive_solve
 from judgerank.engine.penalty import (
     ALPHA,
@@ -152,46 +153,17 @@ class Problem:
 
         A judge without a penalty may run off: the climb ends where its discrimination counts as unbounded.
         """
-        height, gradient, info = self.look(x, spread, "observed")
-        for steps in range(settings.max_iterations + 1):
-            if np.abs(gradient).max() <= settings.tolerance * max(1.0, abs(height)):
-                return x, height, True, steps
-            step = self._ascent(info, gradient)
-            rise = gradient @ step
-            if rise <= ROUNDING * max(1.0, abs(height)):
-                return x, height, True, steps
-            if ALPHA not in spread and self._strays(x):
-                break
-            moved = step if self.metric is None else self.coordinates.full(step)
-            try:
-                size, there = self._moved(x, step, spread, height, rise, LARGEST_STEP / np.abs(moved).max())
-            except LinAlgError:
-                break
-            x, (height, gradient, info) = x + size * step, there
-        return x, height, False, steps
+        climb = _ToMode(self, spread, settings.tolerance)
+        here, done, steps = ascended(climb, climb.at(x), settings.max_iterations)
+        return here.x, here.height, done, steps
 
-    def _moved(
-        self, x: np.ndarray, step: np.ndarray, spread: Spread, height: float, rise: float, most: float
-    ) -> tuple[float, tuple[float, np.ndarray, Information]]:
-        """How much of a step is taken, and the look from there."""
-        close = height - CLOSE * max(1.0, abs(height))
-        return backtracked(
-            lambda size: self.look(x + size * step, spread, "observed"),
-            lambda there: there[0],
-            height,
-            rise,
-            min(1.0, most),
-            # where rounding hides which is higher, the slope tells (Hager and Zhang, 2005)
-            lambda there: bool(there[0] >= close and there[1] @ step >= -SLOPE * rise),
-        )
-
-    def _strays(self, x: np.ndarray) -> bool:
+    def strays(self, x: np.ndarray) -> bool:
         """Whether a judge without a penalty runs off, or falls to where no step would bring it back."""
         at = self.parameters(x)
         lost = self.alone is None and self.model.weighs_judges and bool((at.in_play & faint(at, LOST)).any())
         return lost or bool(unbounded_judges(self.model, at))
 
-    def _ascent(self, info: Information, gradient: np.ndarray) -> np.ndarray:
+    def ascent(self, info: Information, gradient: np.ndarray) -> np.ndarray:
         """Newton's step; where the log-likelihood curves upward, as if it curved downward as much."""
         if isinstance(info, Arrow):
             whole = np.zeros(len(info.sums))
@@ -206,7 +178,7 @@ class Problem:
     def near(self, x: np.ndarray, spread: Spread) -> np.ndarray:
         """The mode for standard deviations next to those of the mode x, to first order: one Newton step."""
         _, gradient, info = self.look(x, spread, "observed")
-        return x + self._ascent(info, gradient)
+        return x + self.ascent(info, gradient)
 
     def marginal(self, x: np.ndarray, spread: Spread) -> float:
         """Log-likelihood at the mode x with all that is shrunk integrated out, in Laplace's approximation.
@@ -237,6 +209,57 @@ class Problem:
         shrunk = shrunk[self.free_common]
         part = np.r_[np.full(len(info) - len(shrunk), "scores" in spread), shrunk]
         return float(np.linalg.slogdet(info[np.ix_(part, part)])[1])
+
+
+@dataclass
+class _There:
+    """A point of the climb to a mode, and the look from there."""
+
+    problem: Problem
+    x: FloatArray
+    height: float
+    gradient: FloatArray
+    info: Information
+
+    @cached_property
+    def step(self) -> FloatArray:
+        return self.problem.ascent(self.info, self.gradient)
+
+    @property
+    def rise(self) -> float:
+        """Along the step."""
+        return float(self.gradient @ self.step)
+
+
+class _ToMode(Ascent[_There]):
+    """Newton's method to a mode for given standard deviations."""
+
+    def __init__(self, problem: Problem, spread: Spread, tolerance: float):
+        self.problem, self.spread, self.tolerance = problem, spread, tolerance
+
+    def at(self, x: FloatArray) -> _There:
+        return _There(self.problem, x, *self.problem.look(x, self.spread, "observed"))
+
+    def arrived(self, here: _There) -> bool:
+        size = max(1.0, abs(here.height))
+        return bool(np.abs(here.gradient).max() <= self.tolerance * size) or here.rise <= ROUNDING * size
+
+    def strays(self, here: _There) -> bool:
+        return ALPHA not in self.spread and not self.arrived(here) and self.problem.strays(here.x)
+
+    def ahead(self, here: _There) -> _There:
+        step, rise, problem = here.step, here.rise, self.problem
+        moved = step if problem.metric is None else problem.coordinates.full(step)
+        close = here.height - CLOSE * max(1.0, abs(here.height))
+        return backtracked(
+            lambda size: self.at(here.x + size * step),
+            lambda there: there.height,
+            here.height,
+            rise,
+            min(1.0, LARGEST_STEP / np.abs(moved).max()),
+            # where rounding hides which is higher, the slope tells (Hager and Zhang, 2005)
+            lambda there: bool(there.height >= close and there.gradient @ step >= -SLOPE * rise),
+        )[1]
 
 
 class BlockProblem(Problem):

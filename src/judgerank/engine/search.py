@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import predictor, row_by_row
+from judgerank.engine.at import by_judge, predictor
 from judgerank.engine.basins import Ends, rough_maxima
 from judgerank.engine.choice import height, highest
 from judgerank.engine.closure import assurance, guess, offsets_at_zero
@@ -241,12 +241,6 @@ def without_each(cells: Comparisons, model: Model, at: Parameters) -> Iterator[P
         judges = at.judges.copy()
         judges[:, k] = zero.judges[:, k]
         yield Parameters(at.scores, judges)
-
-
-def by_judge(cells: Comparisons, model: Model, at: Parameters) -> np.ndarray:
-    """The log-likelihood, shape (K,)."""
-    rows = cells.count * row_by_row(cells, model, at).law.log_likelihood(cells.outcome, cells.tied)
-    return np.bincount(cells.judge, rows, len(cells.judges))
 
 
 def _correlation(one: Parameters, other: Parameters) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import predictor
+from judgerank.engine.at import by_judge
 from judgerank.engine.newton import Newton, climb
 from judgerank.model.members import Model, Parameters
 
@@ -67,9 +67,7 @@ def _others(cells: Comparisons, model: Model, at: Parameters, bound: float) -> l
 def _heights(
     cells: Comparisons, model: Model, at: Parameters, alpha: np.ndarray, slope: float | np.ndarray
 ) -> np.ndarray:
-    """Log-likelihood of every judge's comparisons, ties counted as half wins, shape (K,)."""
+    """Log-likelihood of every judge's comparisons, shape (K,)."""
     judges = at.judges.copy()
     judges[0], judges[1] = alpha, slope
-    eta = predictor(cells, model, Parameters(at.scores, judges))
-    fit = cells.count * (cells.outcome * eta - np.logaddexp(0.0, eta))
-    return np.bincount(cells.judge, fit, len(cells.judges))
+    return by_judge(cells, model, Parameters(at.scores, judges))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag, solve_triangular
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.errors import NoMaximumError
+from judgerank.engine.ascent import Ascent, ascended
 from judgerank.engine.information import zero_sum_basis
 from judgerank.engine.penalty import ALPHA, flat, pulled, scale
 from judgerank.engine.questions.climb import LEAST, NOISELESS, Climb, Plain
@@ -196,25 +198,57 @@ def inverse_of(hessian: FloatArray, model: Model, free: BoolArray, n_models: int
     return half.T @ half
 
 
+class _There(NamedTuple):
+    """A point, the step from it and its size in standard errors, that of the last one, and all steps so far."""
+
+    at: Parameters
+    sigma: float
+    step: FloatArray
+    far: float
+    before: float
+    whole: FloatArray
+
+
+@dataclass(frozen=True)
+class _ByOneInverse(Ascent[_There]):
+    """Newton steps by one inverse, which is that of a point nearby."""
+
+    marginal: Marginal
+    free: tuple[BoolArray, BoolArray]
+    covariance: FloatArray
+
+    def place(self, at: Parameters, sigma: float, before: float, whole: FloatArray) -> _There:
+        step = self.covariance @ self.marginal.gradient(at, sigma, *self.free)
+        return _There(at, sigma, step, self.distance(step), before, whole)
+
+    def distance(self, step: FloatArray) -> float:
+        """In standard errors; NaN where there is no inverse."""
+        return float(np.abs(step / np.sqrt(np.diag(self.covariance))).max())
+
+    def strays(self, here: _There) -> bool:
+        return not here.far <= ARRIVED and not here.far < here.before  # among them where there is no inverse
+
+    def arrived(self, here: _There) -> bool:
+        return here.far <= ARRIVED
+
+    def ahead(self, here: _There) -> _There:
+        at, step, (free, free_common) = here.at, here.step, self.free
+        n, of_judges = len(at.scores), int(free.sum())
+        judges, common = at.judges.copy(), at.common.copy()
+        judges[free] += step[n : n + of_judges]
+        common[free_common] += step[n + of_judges : -1]
+        there = Parameters(at.scores + step[:n], judges, common)
+        return self.place(there, here.sigma * float(np.exp(step[-1])), here.far, here.whole + step)
+
+
 def _settled(
     marginal: Marginal, at: Parameters, sigma: float, free: tuple[BoolArray, BoolArray], covariance: FloatArray
 ) -> tuple[Parameters, float, bool, int, float]:
-    """Newton steps by one inverse: the maximum, whether it was reached, how many, and how far they led."""
-    n, of_judges, far, whole = len(at.scores), int(free[0].sum()), np.inf, np.zeros(len(covariance))
-    errors = np.sqrt(np.diag(covariance))
-    for steps in range(STEPS):
-        step = covariance @ marginal.gradient(at, sigma, *free)
-        before, far = far, float(np.abs(step / errors).max())
-        if far <= ARRIVED:
-            return at, sigma, True, steps, float(np.abs(whole / errors).max())
-        if not far < before:  # among them where there is no inverse
-            return at, sigma, False, steps, float(np.abs(whole / errors).max())
-        whole = whole + step
-        judges, common = at.judges.copy(), at.common.copy()
-        judges[free[0]] += step[n : n + of_judges]
-        common[free[1]] += step[n + of_judges : -1]
-        at, sigma = Parameters(at.scores + step[:n], judges, common), sigma * float(np.exp(step[-1]))
-    return at, sigma, False, STEPS, float(np.abs(whole / errors).max())
+    """The maximum by Newton steps of one inverse, whether it was reached, how many, and how far they led."""
+    climb = _ByOneInverse(marginal, free, covariance)
+    start = climb.place(at, sigma, np.inf, np.zeros(len(covariance)))
+    here, arrived, steps = ascended(climb, start, STEPS)
+    return here.at, here.sigma, arrived, steps, climb.distance(here.whole)
 
 
 def _relative(slope: FloatArray, value: float) -> float:

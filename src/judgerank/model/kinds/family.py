@@ -38,7 +38,8 @@ def block(*files: str) -> tuple[Block, ...]:
 
     def design(records: Records) -> Design:
         c, table = records.comparisons, own_table() if path == TABLE else read_families(path)
-        families, others = families_of(c.judges, table), families_of(c.models, table)
+        of_all = families_of((*c.judges, *c.models), table)
+        families, others = of_all[: len(c.judges)], of_all[len(c.judges) :]
         judges, models = [plain(name) for name in c.judges], [plain(name) for name in c.models]
         own = np.array([[judge == model for model in models] for judge in judges])  # (K, N)
         maker = np.array([[family != "" and family == other for other in others] for family in families]) & ~own
@@ -63,7 +64,7 @@ def plain(name: str) -> str:
 
 def families_of(names: Sequence[str], table: pd.DataFrame) -> list[str]:
     """Family of each name, or nothing."""
-    known = [(str(begin).lower(), family) for begin, family in table[["begins", "family"]].to_numpy().tolist()]
+    known = zip(map(str.lower, table["begins"].tolist()), table["family"].tolist(), strict=True)
     longest = sorted(known, key=lambda one: -len(one[0]))  # of equally long ones the first counts
     called = map(plain, names)
     return [next((str(family) for begin, family in longest if name.startswith(begin)), "") for name in called]
