@@ -16,9 +16,11 @@ from replication.config import ROOT, main
 from replication.gates import (
     CONDITIONS,
     RARE,
+    beside_levels,
     held,
     judged_once,
     looked_once,
+    money,
     played_back,
     rare_once,
     shares,
@@ -36,6 +38,8 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     levels = simulated[simulated["case"].isin(["equal", "inferior"])]
     levels = levels.assign(held=held(levels))
     power = simulated[simulated["case"].isin(["worse", "better"])]
+    skewed, looked = rare(cfg), looks(cfg)
+    by_size = looked["rule"].str.startswith("fixed")
     rng = generator(cfg.seed, "gate")
     rows = [
         row
@@ -44,9 +48,14 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     ]
     return {
         "levels": Table(levels, "False decisions: equal variants blocked, inferior ones shipped", 4),
-        "power": Table(power, "Right decisions: worse variants blocked, better ones shipped", 4),
-        "looks": Table(looks(cfg), "Ten looks at growing data", 4),
-        "rare": Table(rare(cfg), "Scores that are skewed as much as changes are", 4),
+        "power": Table(
+            beside_levels(power, levels, skewed),
+            "Right decisions: worse variants blocked, better ones shipped, beside false ones",
+            4,
+        ),
+        "looks": Table(looked[~by_size], "Daily looks at growing data", 4),
+        "money": Table(money(looked, cfg.question_price), "Questions and money, by looks and in one size", 2),
+        "rare": Table(skewed, "Scores that are skewed as much as changes are", 4),
         "playback": Table(pd.DataFrame(rows), "Two models of a board, judged by a part of their questions", 4),
     }
 

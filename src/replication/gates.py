@@ -24,6 +24,7 @@ from replication.replicate import Record
 RULE = Rule()
 LIMIT = 0.5 - RULE.margin
 TRUTHS = {"equal": 0.5, "inferior": LIMIT, "worse": 0.35, "better": 0.65}  # the candidate's win rate
+RIGHT = {"equal": SHIP, "inferior": BLOCK, "worse": BLOCK, "better": SHIP}
 SPREAD = 0.5  # log-discriminations from minus that to that
 NODES = 60  # of the quadrature over questions
 # what departs from independent judgments of alike questions
@@ -35,9 +36,11 @@ CONDITIONS: dict[str, dict[str, float]] = {
     "position bias": {"shared": 0.7, "position": 1.0},
     "30% ties": {"shared": 0.7, "ties": 0.3},
     "10% missing": {"shared": 0.7, "missing": 0.1},
+    "uneven order": {"shared": 0.7, "position": 1.0, "first": 0.75},
     "everything": {"shared": 1.0, "taste": 0.5, "position": 1.0, "ties": 0.3, "missing": 0.1},
 }
-RARE = {"rarely broken": (0.1, 0.0, 0.5), "often slightly worse": (0.2, 0.9, 0.4)}  # share, score then, score else
+AT_LIMIT = "rarely broken"  # whose win rate is at the limit of the default margin
+RARE = {AT_LIMIT: (0.1, 0.0, 0.5), "often slightly worse": (0.2, 0.9, 0.4)}  # share, score then, score else
 
 
 def panel(k: int, condition: Mapping[str, float]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -70,7 +73,7 @@ def drawn(rng: np.random.Generator, n: int, k: int, name: str, win_rate: float) 
     judges = 1 if condition.get("clones") else k
     gamma, position, taste = panel(judges, condition)
     quality = condition.get("shared", 0.0) * rng.normal(size=(n, 1))
-    first = rng.choice([-1.0, 1.0], (n, judges))
+    first = np.where(rng.random((n, judges)) < condition.get("first", 0.5), 1.0, -1.0)
     eta = gamma * (lead(judges, name, win_rate) + quality + taste) + position * first
     preference = (rng.random((n, judges)) < expit(eta)).astype(float)
     preference[rng.random((n, judges)) < condition.get("ties", 0.0)] = 0.5
@@ -104,7 +107,7 @@ def judged_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
 
 def is_shipped(scores: Scores, level: float = RULE.level) -> bool:
     """Whether the gate ships; a mean below the limit never does, and is not tested."""
-    return bool(scores.scores.mean() > LIMIT and p_not_above(scores.scores, LIMIT) <= level)
+    return bool(scores.win_rate > LIMIT and p_not_above(scores.within, scores.place_of(LIMIT)) <= level)
 
 
 def is_blocked(scores: Scores, level: float = RULE.level) -> bool:
@@ -153,20 +156,72 @@ def t_above(values: FloatArray) -> bool:
 
 
 def looked_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
-    """Growing data with a look each day: whether any look decides falsely, and how many questions were asked."""
+    """Growing data with a look each day: whether any look decides falsely, and how many questions were asked.
+
+    Beside it, what one look at a number of questions that is fixed beforehand decides.
+    """
     sizes, k, name = settings["sizes"], settings["n_judges"], settings["condition"]
     found: Record = {}
     for truth, win_rate in TRUTHS.items():
         preference, first = drawn(rng, sizes[-1], k, name, win_rate)
         verdict, asked = INCONCLUSIVE, len(preference)
         for look, size in enumerate(sizes, 1):
-            rule = Rule(look=look)
             scores = scored(preference[:size], first[:size])
-            shipped, blocked = is_shipped(scores, rule.level), is_blocked(scores, rule.level)
-            if shipped or blocked:
-                verdict, asked = (SHIP if shipped else BLOCK), min(size, asked)
-                break
+            if verdict == INCONCLUSIVE:
+                verdict = verdict_of(scores, Rule(look=look).level)
+                asked = asked if verdict == INCONCLUSIVE else min(size, asked)
+            found[f"{truth}/fixed {size}"] = verdict_of(scores) == RIGHT[truth]
         found |= {f"{truth}/{one}": verdict == one for one in (SHIP, BLOCK)} | {f"{truth}/questions": asked}
+    return found
+
+
+def verdict_of(scores: Scores, level: float = RULE.level) -> str:
+    """What the gate says at a level."""
+    if is_shipped(scores, level):
+        return SHIP
+    return BLOCK if is_blocked(scores, level) else INCONCLUSIVE
+
+
+def money(looks: pd.DataFrame, price: float) -> pd.DataFrame:
+    """Questions and money until a right decision: looks at growing data beside a size fixed beforehand.
+
+    ``fixed`` is the smallest of the sizes at which one look is right as often as the looks are; none where no size
+    is. A user who fixes it must know how far the candidate is from the baseline.
+    """
+    rows = []
+    for (condition, truth), part in looks.groupby(["condition", "case"], sort=False):
+        share = part.set_index("rule")["share"]
+        sizes = {int(rule.split()[1]): float(share[rule]) for rule in share.index if rule.startswith("fixed")}
+        right, asked = float(share[RIGHT[str(truth)]]), float(share["questions"])
+        enough = [size for size, found in sizes.items() if found >= right]
+        fixed = float(min(enough)) if enough else np.nan
+        row = {"condition": condition, "case": truth, "decision": RIGHT[str(truth)], "share": right}
+        row |= {"questions": asked, "fixed": fixed, "largest": max(sizes)}
+        rows.append(row | {"cost": asked * price, "fixed_cost": fixed * price, "largest_cost": max(sizes) * price})
+    return pd.DataFrame(rows)
+
+
+def beside_levels(power: pd.DataFrame, levels: pd.DataFrame, rare: pd.DataFrame) -> pd.DataFrame:
+    """Power with every test's own false decisions: in the same cell, and at the worst over conditions.
+
+    ``worst_level`` is over all conditions with as many questions, and the skewed scores whose win rate is at the
+    limit; ``gap`` is what a test has more than the gate; ``holds`` says whether it keeps its level in all of them.
+    """
+    false = {"worse": "equal", "better": "inferior"}
+    skewed = rare[(rare["case"] == "ship") & (rare["condition"] == AT_LIMIT)].assign(case="inferior")
+    every = pd.concat([levels, skewed])
+    every = every.assign(over=~held(every))
+    keys, rows = ["condition", "n_questions", "n_judges"], []
+    for row in power.itertuples():
+        like = every[(every["case"] == false[row.case]) & (every["rule"] == row.rule)]
+        like = like[like["n_questions"] == row.n_questions]
+        own = like[(like[keys] == [getattr(row, key) for key in keys]).all(axis=1)]
+        worst = like.loc[like["share"].idxmax()]
+        rows.append((own["share"].item(), worst["share"], worst["condition"], not like["over"].any()))
+    columns = ["level", "worst_level", "worst_condition", "holds"]
+    found = power.reset_index(drop=True).join(pd.DataFrame(rows, columns=columns))
+    gates = found[found["rule"] == "gate"].set_index([*keys, "case"])["share"]
+    found["gap"] = found["share"] - gates.loc[pd.MultiIndex.from_frame(found[[*keys, "case"]])].to_numpy()
     return found
 
 

@@ -108,9 +108,9 @@ def test_position_bias_alone_neither_ships_nor_blocks():
     """A judge who always prefers the first answer, with the candidate first in two thirds of the questions."""
     first = np.repeat([1.0, -1.0], [80, 40])[:, None]
     found = scored((first > 0).astype(float), first)
-    assert found.order == "uneven"
-    np.testing.assert_allclose(found.scores, 0.5)
-    assert evidence(found, Rule("two-sided")).p_ship == 1
+    assert (found.order, len(found.used)) == ("uneven", 80)
+    assert found.win_rate == pytest.approx(0.5)
+    assert evidence(found, Rule("two-sided")).p_ship > 0.4
     even = scored((np.tile([1.0, -1.0], 60)[:, None] > 0).astype(float), np.tile([1.0, -1.0], 60)[:, None])
     assert even.order == "even"
     assert evidence(even, Rule("two-sided")).p_ship > 0.4
@@ -121,7 +121,75 @@ def test_one_order_alone_decides_nothing():
     found = gate(records(won, np.ones((40, 1))), "old", "new")
     assert gate(records(won), "old", "new").verdict == "ship"
     assert (found.verdict, found.criteria[0].scores.order) == ("inconclusive", "one")
+    assert found.needed is None
     assert "both orders" in sentence(found)
+
+
+def test_a_frequent_order_makes_no_false_decisions():
+    """A judge with position bias, who sees the candidate first in nine of ten questions; 3 errors beside 5%."""
+    rng, runs = np.random.default_rng(8), 300
+    blocked = shipped = 0
+    for _ in range(runs):
+        first = np.where(rng.random((40, 1)) < 0.9, 1.0, -1.0)
+        for win_rate in (0.5, 0.45):
+            seen = evidence(scored((rng.random((40, 1)) < win_rate + 0.3 * first).astype(float), first), Rule())
+            blocked += win_rate == 0.5 and seen.p_block <= 0.05
+            shipped += win_rate == 0.45 and seen.p_ship <= 0.05
+    assert max(blocked, shipped) / runs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_where_one_order_is_frequent_as_many_answers_count_as_of_the_other():
+    first = np.repeat([[1.0, 1.0], [-1.0, 1.0]], [30, 10], axis=0)
+    first[:10, 1] = -1.0
+    found = scored(np.tile([[0.0, 1.0], [1.0, np.nan]], (20, 1)), first)
+    assert found.order == "uneven"
+    assert 0 < len(found.used) < 40
+    table = gate(records(np.tile([[0.0, 1.0]], (40, 1)), first), "old", "new").criteria[0]
+    assert len(table.judged.questions) == len(table.scores.scores) == table.evidence.questions < 40
+
+
+def test_what_orders_add_by_chance_is_taken_off_the_win_rate():
+    """Both variants equal, and the candidate first a little more often than not."""
+    first = np.repeat([1.0, -1.0], [100, 80])[:, None]
+    found = scored((first > 0).astype(float), first)
+    assert found.order == "even"
+    assert found.scores.mean() == pytest.approx(100 / 180)
+    assert found.win_rate == pytest.approx(0.5, abs=0.002)
+
+
+def test_a_margin_in_score_is_one_in_win_rate():
+    frame = records(np.tile([1.0, 0.5, 0.0], 20))
+    margin = 0.1
+    one = gate(frame, "old", "new", Rule(margin=margin))
+    other = gate(frame, "old", "new", Rule(margin=np.log(0.6 / 0.4), scale="score"))
+    assert one.criteria[0].evidence == other.criteria[0].evidence
+    assert (one.verdict, one.needed) == (other.verdict, other.needed)
+    said = as_dict(other)["criteria"][0]["score"]
+    assert said["estimate"] == pytest.approx(0) and said["low"] < 0 < said["high"]
+    assert as_dict(gate(records(np.ones((3, 1))), "old", "new"))["criteria"][0]["score"]["estimate"] is None
+    assert "in score" in sentence(other) and "in score" not in sentence(one)
+
+
+def test_one_look_of_each_of_several_runs_spends_its_share():
+    levels = [Rule(look=look, run=run).level for run in range(1, 60) for look in range(1, 60)]
+    assert 0.048 < sum(levels) < 0.05
+
+
+def test_a_judge_who_never_answers_is_missing_and_named():
+    preference = np.tile([[1.0, np.nan], [0.5, np.nan]], (20, 1))
+    found = gate(records(preference), "old", "new")
+    assert (found.verdict, found.criteria[0].judged.silent) == ("ship", ("judge-1",))
+    assert (
+        dict(table(found))["missing"]
+        == "40 answers (40 unreadable; none from judge-1): left out, for neither side"
+    )
+    with pytest.raises(DataError, match="none of the 40 records"):
+        gate(records(np.full((20, 2), np.nan)), "old", "new")
+
+
+def test_a_verdict_prints_as_its_report():
+    found = gate(records(np.tile([1.0, 0.0], 9)), "old", "new")
+    assert repr(found).startswith(sentence(found)) and "win rate" in repr(found)
 
 
 def test_both_orders_cancel_position_bias():
@@ -241,13 +309,18 @@ def test_what_cannot_be_used_is_refused():
         gate(frame.drop(columns="question"), "old", "new")
     with pytest.raises(DataError, match="same model"):
         gate(frame, "old", "old")
-    for wrong in ({"mode": "better"}, {"margin": 0.5}, {"alpha": 0.0}, {"power": 1.0}, {"look": 0}):
+    wrongs = [{"mode": "better"}, {"margin": 0.5}, {"alpha": 0.0}, {"power": 1.0}, {"look": 0}, {"run": 0}]
+    wrongs += [{"margin": np.nan}, {"margin": 0, "mode": "equivalence"}, {"margin": -1, "scale": "score"}]
+    for wrong in [*wrongs, {"scale": "elo"}]:
         with pytest.raises(ConfigError):
             Rule(**wrong)
 
 
 def test_a_report_has_at_most_ten_lines_and_says_the_same_everywhere():
-    frames = {f"criterion {n}": records(np.tile([[1.0, 0.0, np.nan], [0.0, 0.0, 1.0]], (9, 1))) for n in range(8)}
+    one = records(np.tile([[1.0, 0.0, np.nan], [0.0, 0.0, 1.0]], (9, 1)))
+    frames = {f"criterion {n}": pd.concat([one, one.iloc[:9]]) for n in range(8)}
     found = gate(frames, "old", "new", candidate_model="judge-0")
-    assert len(table(found)) <= 10
+    assert len(table(found)) == 10
+    assert {"missing", "position", "noise", "partial?"} < set(dict(table(found)))
+    assert "of 7 pairs of identical requests disagree" in dict(table(found))["noise"]
     assert as_dict(found)["verdict"] == found.verdict == sentence(found).split(".")[0].lower()

@@ -42,6 +42,7 @@ def test_the_exit_code_is_the_verdict(tmp_path, verdict):
     assert done.exit_code == CODES[verdict]
     assert done.stdout.lower().startswith(f"{verdict}.")
     assert len(done.stdout.splitlines()) <= 12
+    assert max(map(len, done.stdout.splitlines())) <= 100
     assert ("more questions decide" in done.stdout) == (verdict == "inconclusive")
 
 
@@ -52,6 +53,14 @@ def test_the_exit_code_is_the_verdict(tmp_path, verdict):
         (["ship.csv", "--candidate", "other"], "no model 'other'"),
         (["ship.csv", "--panel", "p.yaml", "--answers", "old", "new"], "leave out --answers"),
         (["ship.csv", "--margin", "0.7"], "out of range"),
+        (["ship.csv", "--margin", "0", "--mode", "equivalence"], "out of range"),
+        (["ship.csv", "--alpha", "0"], "alpha 0 is out of range"),
+        (["ship.csv", "--budget", "2"], "--budget needs --panel"),
+        (["ship.csv", "--until", "all"], "--until needs --panel"),
+        (["ship.csv", "--panel", "p.yaml", "--criteria"], "leave out --criteria"),
+        (["ship.csv", "--panel", "p.yaml"], "not 1 file"),
+        (["ship.csv", "--scale", "score"], "needs a --margin"),
+        (["ship.csv", "--candidate", "old"], "same model"),
         (["ship.csv", "--marign", "0.1"], "No such option"),
         (["ship.csv", "--markdown", "ship.csv"], "is read by this command"),
     ],
@@ -250,8 +259,14 @@ def test_what_needs_no_data_loads_no_numbers(option):
     assert done.stdout.rstrip().endswith("[]"), done.stdout + done.stderr
 
 
+def test_the_help_of_a_gate_loads_no_numbers():
+    code = "import sys, judgerank.cli.gate\nprint(sorted({'numpy', 'pandas', 'scipy'} & set(sys.modules)))"
+    done = run_anew(["-c", code], ROOT, environment())
+    assert done.stdout.rstrip().endswith("[]"), done.stdout + done.stderr
+
+
 def test_a_gate_loads_no_fit_and_no_page():
     heavy = ("scipy.optimize", "scipy.stats", "jinja2", "judgerank.engine.newton", "litellm")
-    code = f"import sys, judgerank.cli.gate\nprint([name for name in {heavy!r} if name in sys.modules])"
+    code = f"import sys, judgerank.cli.gate_run\nprint([name for name in {heavy!r} if name in sys.modules])"
     done = run_anew(["-c", code], ROOT, environment())
     assert done.stdout.rstrip().endswith("[]"), done.stdout + done.stderr

@@ -102,6 +102,25 @@ def test_the_looks_are_fixed_beforehand_and_spend_alpha_once(folder):
     assert found.rule.look == 6
 
 
+def test_a_judge_who_never_answers_is_named_and_further_questions_have_a_price(folder):
+    Path("broken.py").write_text("def judge(question, first, second):\n    raise RuntimeError('timeout')\n")
+    panel = yaml.safe_load(Path("panel.yaml").read_text())
+    panel["judges"].append({"judge": "broken", "provider": "python", "model": "broken.py"})
+    Path("panel.yaml").write_text(yaml.safe_dump(panel))
+    answers(Path("new.jsonl"), [60, 40] * 30)
+    done = run("--until", "all", "--baseline", "v1", "--candidate", "v2")
+    assert done.exit_code == 2
+    assert "prefers v2 over v1" in done.stdout
+    assert "60 answers (none from broken)" in done.stdout
+
+
+def test_a_further_run_spends_less(folder):
+    answers(Path("new.jsonl"), [60, 40] * 30)
+    first, second = (json.loads(run("--json", "--look", str(run_)).stdout)["rule"] for run_ in (1, 2))
+    assert (first["run"], second["run"], second["look"]) == (1, 2, 6)
+    assert second["level"] == pytest.approx(first["level"] / 3)
+
+
 def test_until_all_asks_everything_and_looks_once(folder):
     answers(Path("new.jsonl"), [60] * 60)
     found = json.loads(run("--until", "all", "--json").stdout)
@@ -179,6 +198,8 @@ def test_the_action_is_pinned_and_its_inputs_are_never_run():
     for uses in used:
         assert len(uses.partition("@")[2]) == 40, uses
     assert set(action["outputs"]) == {"verdict", "failed", "needed"}
+    save = next(step for step in steps if "cache/save" in step.get("uses", ""))
+    assert save["if"] == "always()", "a gate that blocks has asked its judges, too"
     for step in steps:
         assert "${{" not in step.get("run", ""), "inputs go through the environment, never into a script"
     workflow = yaml.safe_load(Path(EXAMPLE, "workflow.yml").read_text())

@@ -20,8 +20,8 @@ class Evidence:
     Attributes
     ----------
     win_rate, low, high : float
-        The panel's mean preference for the candidate over questions, and one-sided bounds of it that hold for any
-        distribution of scores, each at the level of the look.
+        The panel's mean preference for the candidate over questions, less position bias, and one-sided bounds of
+        it that hold for any distribution of scores, each at the level of the look.
     p_ship : float
         p-value of "the candidate must not ship".
     p_block : float
@@ -38,16 +38,18 @@ class Evidence:
 
 def evidence(scores: Scores, rule: Rule) -> Evidence:
     """Test one criterion."""
-    x, worse, better = scores.scores, p_above(-scores.differences), p_above(scores.differences)
+    x = scores.within
+    worse, better = p_above(-scores.differences), p_above(scores.differences)
     p_block = worse
     if rule.mode == TWO_SIDED:
         p_ship = better
     else:
-        p_ship = p_not_above(x, rule.lowest)
+        p_ship = p_not_above(x, scores.place_of(rule.lowest))
         if rule.mode == EQUIVALENCE:
-            p_ship = max(p_ship, p_not_below(x, rule.highest))
+            p_ship = max(p_ship, p_not_below(x, scores.place_of(rule.highest)))
             p_block = min(1.0, 2 * min(worse, better))
-    return Evidence(len(x), float(x.mean()), least(x, rule.level), largest(x, rule.level), p_ship, p_block)
+    low, high = (scores.rate_at(bound(x, rule.level)) for bound in (least, largest))
+    return Evidence(len(x), scores.win_rate, low, high, p_ship, p_block)
 
 
 def outcome(found: Sequence[Evidence], rule: Rule, only_one_order: bool = False) -> str:

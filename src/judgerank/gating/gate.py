@@ -113,7 +113,8 @@ def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion,
     scores = [scored(table.preference, table.first) for table in tables.values()]
     found = [evidence(one, rule) for one in scores]
     adjusted = holm([one.p_block for one in found])
-    criteria = tuple(map(Criterion, tables, tables.values(), scores, found, adjusted))
+    used = [table.of(one.used) for table, one in zip(tables.values(), scores, strict=True)]
+    criteria = tuple(map(Criterion, tables, used, scores, found, adjusted))
     return criteria, outcome(found, rule, is_one_order(criteria))
 
 

@@ -9,7 +9,7 @@ from math import nan
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
@@ -77,6 +77,20 @@ class Judged:
             preference=np.hstack([self.preference, nothing]),
             first=np.hstack([self.first, nothing]),
             missing=questions * (len(self.judges) + len(absent)) - answered,
+        )
+
+    def of(self, places: IntArray) -> Judged:
+        """The same of some questions, by their places."""
+        if len(places) == len(self.questions):
+            return self
+        questions = tuple(self.questions[place] for place in places)
+        rows = self.rows[self.rows["question"].isin(questions)]
+        return replace(
+            self,
+            questions=questions,
+            preference=self.preference[places],
+            first=self.first[places],
+            rows=rows,
         )
 
     def without(self, judges: set[str]) -> Judged | None:

@@ -47,7 +47,7 @@ def _first(enough: Enough, there: int) -> int | None:
 
 
 def _ships(scores: Scores, rule: Rule, n: int) -> bool:
-    x = scores.scores
+    x = scores.fair
     if rule.mode == TWO_SIDED:
         return _is_beyond(float(x.mean()) - 0.5, _spread(x), rule, n)
     if rule.mode == EQUIVALENCE:  # both bounds must pass at once

@@ -17,7 +17,7 @@ SHORT = 0.001  # p-values below are not told more exactly
 RULE = ("mode", "scale", "margin", "alpha", "power", "look", "run", "level")  # what JSON has of the rule
 ORDERS = {
     "one": "only one order was shown: position bias cannot be told from quality; ask in both orders",
-    "uneven": "one order was shown more often: position bias was estimated and taken off",
+    "uneven": "one order was shown more often: as many of its answers count as of the other order",
     "unknown": "who was shown first is not known: position bias is not allowed for",
 }
 

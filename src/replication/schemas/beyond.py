@@ -109,6 +109,7 @@ class Gating(RealData, Replicated):
     replications: int = at_least(2)
     looks: list[int] = MISSING
     looked: int = at_least(2)
+    question_price: float = above(0)
     rare: int = at_least(2)
     parts: list[int] = MISSING
     draws: int = at_least(1)
