@@ -14,6 +14,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
+from judgerank.trust.repeats import flip_rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,19 +176,10 @@ def _table(rows: pd.DataFrame, read: pd.DataFrame, baseline: str, candidate: str
         first,
         int(rows["count"].sum() - count.sum()),
         asked - int((orders > 0).sum()),
-        _disagreement(place, preference),
+        flip_rate(place, preference, count),
         _contradicted(by_order),
         read.drop(columns="count"),
     )
-
-
-def _disagreement(request: np.ndarray, preference: FloatArray) -> float:
-    """Share of pairs of like requests with unlike answers."""
-    answers = pd.crosstab(request, preference).to_numpy(float)
-    times = answers.sum(axis=1)
-    pairs = float((times * (times - 1)).sum())
-    alike = float((answers * (answers - 1)).sum())
-    return 1 - alike / pairs if pairs else nan
 
 
 def _contradicted(by_order: FloatArray) -> float:

@@ -35,6 +35,7 @@ HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "w
 HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "worse": "worse by"}
 HEADS |= {"win_rate": "win rate", "score_without": "score without", "rank_without": "rank without"}
 HEADS |= {"worse_error": "its standard error", "note": "why not compared"}
+HEADS |= {"p_adjusted": "p, adjusted", "flip_rate": "changed", "second_answer": "second answer adds"}
 HEADS |= {"to_separate": "to separate", "elo": "Elo scale", "versus": "wins against"}
 HEADS |= {
     f"{end}_{one.shown}": word for end, word in (("low", "from"), ("high", "to")) for one in JUDGE_BLOCKS.values()
@@ -69,12 +70,15 @@ ABOUT = {
     "difference": "of scores",
     "log_loss": "of a comparison on questions left out, with a tie an outcome of its own; less is better",
     "worse": "than the best of them, and the standard error of that over questions",
+    "expected": "of the statistic, where the model holds",
+    "departs": "whether the answers depart from the model by more than chance",
     "ranks": "whether this ranking is by it",
     "width": "of the interval of the difference of the two now",
     "width_after": "of the same interval once the line is collected",
     "to_separate": f"comparisons of the two, spread over the judges, that separate them with a chance of "
     f"{CHANCE:.0%} if they differ as estimated; none where they are too close or the judges known too badly",
 }
+OTHERS = {"fitness": "Goodness of fit", "repeats": "Requests asked more than once"}
 HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
 
 
@@ -117,10 +121,16 @@ def to_html(ranking: Record, beside: bool = False) -> str:
         adjusted=_further(ranking, "adjusted", "Scores that allow for the blocks, best first"),
         blocks=_further(ranking, "blocks", "Blocks, with intervals"),
         categories=_categories(ranking),
-        others=[_shown(f"other-{name}", name, table) for name, table in tables.items() if name not in TABLES],
+        others=[
+            _shown(f"other-{name}", OTHERS.get(name, name), tables[name]) for name in tables if _is_other(name)
+        ],
         methods=_methods(ranking),
         data=_data(ranking),
     )
+
+
+def _is_other(name: str) -> bool:
+    return name in OTHERS or name not in TABLES
 
 
 def _shown(key: str, caption: str, frame: pd.DataFrame, precise: dict[str, int] | None = None) -> Shown:
@@ -272,10 +282,7 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             "also tested by the residuals of each question."
         )
     elif fitted.flips is not None:
-        spread += (
-            " Pairs are tested by sign flips of whole questions (Fisher, 1935; Holm, 1979), and ranks follow from "
-            "the pairs that are separated."
-        )
+        spread += " Pairs are tested by sign flips of whole questions (Fisher, 1935), and ranks follow from these."
     elif fitted.robust is not None:
         many = judgments.frame["question_id"].nunique()
         spread = f"Intervals allow for dependence within each of the {many} questions (sandwich covariance)."

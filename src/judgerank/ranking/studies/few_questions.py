@@ -30,8 +30,8 @@ def on_questions(fitted: Fit, question: IntArray, level: float) -> list[str]:
     least = ceil(log2(2 * pairs / (1 - level)))  # 2^(1 - n) is the smallest p-value of n questions
     said = (
         f"There are {many} questions and {fitted.n_parameters} free parameters, too few to cluster standard "
-        "errors by question. So pairs are tested by sign flips of whole questions, an exact test. Intervals of scores "
-        "take comparisons as independent, and may be too short."
+        "errors by question. So pairs are tested by sign flips of whole questions, an exact test. Intervals of "
+        "scores take comparisons as independent, and may be too short."
     )
     if many < least:
         said += f" No pair can be significantly different with fewer than {least} questions."
