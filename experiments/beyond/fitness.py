@@ -37,13 +37,12 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     asked = simulated(cfg, "fitness repeats", repeated, REPEATED, cfg.repeated)
     fits = pd.DataFrame([shares_row(found[name], name, design) for name, design in FIT.items()])
     levels = pd.DataFrame([shares_row(few[name], name, design) for name, design in FEW.items()])
+    requests = pd.DataFrame([repeats_row(asked[name], name) for name in REPEATED])
     sets = [of_set(one, cfg.member, cfg.level) for one in data.values()]
     return {
         "levels": Table(fits, "Shares of simulated sets in which a test of fit finds a departure", 3),
         "few": Table(levels, "Few questions: pairs of models that are said to differ", 3),
-        "repeats": Table(
-            pd.DataFrame([repeats_row(asked[name], name) for name in REPEATED]), "Repeated requests", 3
-        ),
+        "repeats": Table(requests, "Repeated requests", 3),
         "sets": Table(pd.DataFrame([row for row, _ in sets]), "Tests of fit on the four sets", 3),
         "judges": Table(pd.concat([judges for _, judges in sets]), "Judges who depart from the model", 3),
     }

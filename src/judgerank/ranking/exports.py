@@ -31,8 +31,10 @@ ELO_MEAN = 1000.0  # the rating of a score of zero
 BOARD, LMARENA, OVERALL = "leaderboard", "lmarena", "overall"
 # members are there if no model was named, categories if the judgments name any, the next two if blocks are named,
 # repeats if something was asked twice
-TABLES = (BOARD, "judges", "pairs", "next", "members", "categories", "blocks", "adjusted")
-TABLES += ("fitness", "repeats", LMARENA)
+TABLES = (
+    *(BOARD, "judges", "pairs", "next", "members", "categories", "blocks", "adjusted", "fitness", "repeats"),
+    LMARENA,
+)
 SHOWN_FORMAT = "%.4g"  # of numbers in a text that is read
 NAMED_TABLE = re.compile(r"(\w+)=(.+)", re.DOTALL)
 

@@ -70,7 +70,6 @@ ABOUT = {
     "difference": "of scores",
     "log_loss": "of a comparison on questions left out, with a tie an outcome of its own; less is better",
     "worse": "than the best of them, and the standard error of that over questions",
-    "expected": "of the statistic, where the model holds",
     "departs": "whether the answers depart from the model by more than chance",
     "ranks": "whether this ranking is by it",
     "width": "of the interval of the difference of the two now",
@@ -121,16 +120,15 @@ def to_html(ranking: Record, beside: bool = False) -> str:
         adjusted=_further(ranking, "adjusted", "Scores that allow for the blocks, best first"),
         blocks=_further(ranking, "blocks", "Blocks, with intervals"),
         categories=_categories(ranking),
-        others=[
-            _shown(f"other-{name}", OTHERS.get(name, name), tables[name]) for name in tables if _is_other(name)
-        ],
+        others=_others(tables),
         methods=_methods(ranking),
         data=_data(ranking),
     )
 
 
-def _is_other(name: str) -> bool:
-    return name in OTHERS or name not in TABLES
+def _others(tables: dict[str, pd.DataFrame]) -> list[Shown]:
+    names = [name for name in tables if name in OTHERS or name not in TABLES]
+    return [_shown(f"other-{name}", OTHERS.get(name, name), tables[name]) for name in names]
 
 
 def _shown(key: str, caption: str, frame: pd.DataFrame, precise: dict[str, int] | None = None) -> Shown:

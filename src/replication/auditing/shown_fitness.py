@@ -19,7 +19,7 @@ def fit_table(results: Results) -> str:
 
 
 def few_table(results: Results) -> str:
-    """Pairs with few questions: false ones and power, by the tests of `judgerank rank`, by flips and by neither."""
+    """Few questions: false pairs and power, by the tests of `judgerank rank`, by flips and by plain errors."""
     rows = []
     kinds = {"rank": "`judgerank rank`", "flips": "sign flips", "plain": "plain errors"}
     for _, row in results.table("fitness/few.csv").iterrows():

@@ -10,7 +10,7 @@ from judgerank.plots.colours import COLOURS, shades
 from judgerank.plots.looks import PAGE, canvas
 
 TESTS = {"overall": "overall", "order": "one order", "judge": "some judge", "question": "some question"}
-KINDS = {"rank": "judgerank rank", "plain": "errors that take judgments as independent"}
+KINDS = {"rank": "judgerank rank", "plain": "plain standard errors"}
 
 
 def fitness(levels: pd.DataFrame, few: pd.DataFrame, title: str) -> Figure:
@@ -26,7 +26,7 @@ def fitness(levels: pd.DataFrame, few: pd.DataFrame, title: str) -> Figure:
     left.set_yticks(at, levels["design"])
     left.set(xlabel="share of sets with a departure", xlim=(-0.03, 1.03))
     right.set_yticks(at_few, [f"{questions} questions" for questions in equal["n_questions"]])
-    right.set(xlabel="share of sets in which equal models differ", ylim=(at_few.min() - 0.6, 0.6))
+    right.set(xlabel="share of sets with a significant pair", xlim=(-0.03, 0.53), ylim=(at_few.min() - 0.6, 0.6))
     for axes, columns in ((left, 2), (right, 1)):
         axes.axvline(0.05, color=COLOURS["reference"], linewidth=0.6)
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=columns)
