@@ -27,7 +27,8 @@ def test_the_command_says_what_would_change_it_and_lists_the_judgments(tmp_path,
     assert f"{top['size']} of 600 judgments" in done.stdout
     assert f"would put {top['second']} first." in done.stdout
     tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "out").glob("*.csv")}
-    assert set(tables) == {"changes", "records", "judges", "worth", "panel", "another"}
+    assert set(tables) == {"changes", "records", "judges", "worth", "panel", "another", "fitness"}
+    assert "Does the model describe the answers?\n- " in done.stdout
     records, judgments = tables["records"], pd.read_csv(EXAMPLE)
     mine = records[records["set"] == 1]
     assert len(mine) == top["size"]

@@ -46,6 +46,7 @@ from judgerank.planning.precision import GOALS, precision_of, require_reasonable
 from judgerank.planning.questions import INDEPENDENT
 from judgerank.ranking.fits import fitted_member
 from judgerank.reading.read import read_judgments
+from judgerank.trust.repeats import repeats_of
 
 # of an assumed panel; much like the one fitted to Chatbot Arena
 MODELS, JUDGES, SIGMA_SCORES, SIGMA_DISCRIMINATION = 20, 10, 0.85, 1.1
@@ -124,8 +125,14 @@ def plan(
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="How often a judge is asked the same.")] = 1,
     correlation: Annotated[
-        float, typer.Option(min=0, max=1, callback=finite, help="Of a judge's answers to the same.")
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            callback=finite,
+            help="Of a judge's answers to the same; by default as in the file where something was repeated.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides which judges are in random panels.")] = 2026,
 ) -> None:
     """Plan: how many comparisons, questions and judges a wanted precision takes.
@@ -141,7 +148,7 @@ def plan(
             _or(sigma_scores, SIGMA_SCORES),
             _or(sigma_discrimination, SIGMA_DISCRIMINATION),
         )
-        found = INDEPENDENT
+        found, seen = INDEPENDENT, None
     else:
         _refuse(models=models, judges=judges, sigma_scores=sigma_scores, sigma_discrimination=sigma_discrimination)
         read = columns_of(column), words, baseline, encoding, names.value, copies.value
@@ -149,15 +156,20 @@ def plan(
         refit = partial(fitted_member, judgments.comparisons, solver=solver.value)
         panel, fitted = fitted_panel(judgments, refit, model)
         found = questions_like(panel, fitted, judgments)
+        named = "question_id" in judgments.frame
+        seen = repeats_of(fitted, judgments.comparisons, judgments.question, level) if named else None
     asked = {"sd": question_sd, "pairs": question_pairs, "judges": question_judges}
     questions = asked_as(found, panel, asked, repeats)
     place = pair_of(panel, pair)
     at = {"level": level, "pair": place}
-    make = partial(to_make, questions, repeats=repeats, correlation=correlation)
+    rho = correlation if correlation is not None else seen.correlation if seen is not None else 0.0
+    make = partial(to_make, questions, repeats=repeats, correlation=rho)
     first, second = panel.pairs[place]
     say(f"{len(panel.models)} models, {len(panel.judges)} judges; the pair is {first} and {second}")
     if panel.doubt is not None:
         say(difference_told(panel, place, level))
+    if seen is not None:
+        say(" ".join(seen.sentences()))
     _show(plan_table(panel, questions, goals, make, at))
     if by_judges:
         panels = panels_by_size(panel, by_judges, DRAWS, seed)

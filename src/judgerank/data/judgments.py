@@ -104,6 +104,11 @@ class Judgments(Shown):
         return question_keys(pd.factorize(self.frame["question_id"][self.parsed], sort=True)[1])
 
     @cached_property
+    def question_ids(self) -> list[str]:
+        """Ids of the questions, by the numbers in `question`."""
+        return [str(one) for one in pd.factorize(self.frame["question_id"][self.parsed], sort=True)[1]]
+
+    @cached_property
     def judges(self) -> pd.DataFrame:
         """What each judge answered: ``dataset, judge, comparisons, share_a, share_b, share_tie, unparsed``."""
         answer = self.frame["judge_preferred_model"]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.changed_answers import changed_answers
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
@@ -207,7 +208,7 @@ def _table(rows: pd.DataFrame, read: pd.DataFrame, baseline: str, candidate: str
     if np.isnan(side).any():
         first = np.full(first.shape, nan)
     asked = rows["question"].nunique() * len(judges)
-    noise, repeated = _disagreement(place, preference)
+    differ, repeated = (float(pairs.sum()) for pairs in changed_answers(place, preference, count))
     return Judged(
         baseline,
         candidate,
@@ -217,20 +218,11 @@ def _table(rows: pd.DataFrame, read: pd.DataFrame, baseline: str, candidate: str
         first,
         int(rows["count"].sum() - count.sum()),
         asked - int((orders > 0).sum()),
-        noise,
-        repeated,
+        differ / repeated if repeated else nan,
+        round(repeated),
         _contradicted(by_order),
         read.drop(columns="count"),
     )
-
-
-def _disagreement(request: np.ndarray, preference: FloatArray) -> tuple[float, int]:
-    """Share of pairs of like requests with unlike answers, and how many such pairs there are."""
-    answers = pd.crosstab(request, preference).to_numpy(float)
-    times = answers.sum(axis=1)
-    pairs = float((times * (times - 1)).sum())
-    alike = float((answers * (answers - 1)).sum())
-    return 1 - alike / pairs if pairs else nan, round(pairs / 2)
 
 
 def _contradicted(by_order: FloatArray) -> float:

@@ -23,6 +23,7 @@ from judgerank.model.simulate import generator
 from judgerank.order.pairs import standardised
 from judgerank.planning.panels import Panel
 from judgerank.planning.questions import INDEPENDENT, Questions, shared_variance
+from judgerank.trust.repeats import design_effect
 
 # goal: whose standard errors, and what is said of them
 WIDTHS: dict[str, tuple[str, Callable[[FloatArray], float]]] = {
@@ -178,28 +179,6 @@ def require_reasonable(goal: str, wanted: float) -> None:
         raise ConfigError(f"{goal} is a width, a finite number above zero, not {wanted:g}")
     if goal in POWERS and not 0 < wanted < 1:
         raise ConfigError(f"{goal} lies between zero and one, not at {wanted:g}")
-
-
-def design_effect(repeats: int, correlation: float) -> float:
-    """By how much repeats of the same judgment inflate variances: 1 + (m - 1) rho (Kish, 1965).
-
-    Parameters
-    ----------
-    repeats : int
-        How often a judge is asked the same: the same question, the same pair.
-    correlation : float
-        Of two answers to that, given the model: zero for different questions, one for a judge who repeats itself.
-
-    Raises
-    ------
-    ConfigError
-        If there are no repeats, or the correlation is not between zero and one.
-    """
-    if repeats < 1:
-        raise ConfigError(f"repeats must be at least 1, not {repeats}")
-    if not 0 <= correlation <= 1:
-        raise ConfigError(f"correlation lies between zero and one, not at {correlation:g}")
-    return 1.0 + (repeats - 1) * correlation
 
 
 def whole(size: float, repeats: int = 1, correlation: float = 0.0) -> int:

@@ -29,8 +29,12 @@ from judgerank.writing.spreadsheets import csv_of
 ELO_POINTS = 400 / math.log(10)  # of a score in log-odds: odds of ten to one are 400 points apart
 ELO_MEAN = 1000.0  # the rating of a score of zero
 BOARD, LMARENA, OVERALL = "leaderboard", "lmarena", "overall"
-# members are there if no model was named, categories if the judgments name any, the next two if blocks are named
-TABLES = (BOARD, "judges", "pairs", "next", "members", "categories", "blocks", "adjusted", LMARENA)
+# members are there if no model was named, categories if the judgments name any, the next two if blocks are named,
+# repeats if something was asked twice
+TABLES = (
+    *(BOARD, "judges", "pairs", "next", "members", "categories", "blocks", "adjusted", "fitness", "repeats"),
+    LMARENA,
+)
 SHOWN_FORMAT = "%.4g"  # of numbers in a text that is read
 NAMED_TABLE = re.compile(r"(\w+)=(.+)", re.DOTALL)
 

@@ -21,7 +21,7 @@ from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, TABLES
 from judgerank.ranking.first_screen import judges_of, pictures
 from judgerank.ranking.methods import methods
 from judgerank.ranking.model_facts import FILTERS
-from judgerank.ranking.page_columns import ABOUT, HEADS, HIDDEN
+from judgerank.ranking.page_columns import ABOUT, HEADS, HIDDEN, OTHERS
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
 from judgerank.ranking.verdict import verdict
@@ -81,10 +81,15 @@ def to_html(ranking: Record, beside: bool = False, additions: Additions | None =
         adjusted=_further(ranking, "adjusted", "Scores that allow for the blocks, best first"),
         blocks=_further(ranking, "blocks", "Blocks, with intervals"),
         categories=_categories(ranking),
-        others=[_shown(f"other-{name}", name, table) for name, table in tables.items() if name not in TABLES],
+        others=_others(tables),
         methods=methods(ranking),
         data=_data(ranking, additions.texts) | {"views": _drawn(ranking, seen)},
     )
+
+
+def _others(tables: dict[str, pd.DataFrame]) -> list[Shown]:
+    names = [name for name in tables if name in OTHERS or name not in TABLES]
+    return [_shown(f"other-{name}", OTHERS.get(name, name), tables[name]) for name in names]
 
 
 def _shown(

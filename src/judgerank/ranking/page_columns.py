@@ -13,6 +13,7 @@ HEADS |= {"win_rate": "win rate", "score_without": "score unadjusted", "rank_wit
 HEADS |= {"worse_error": "its standard error", "note": "why not compared", "standard_error": "standard error"}
 HEADS |= {"to_separate": "comparisons needed", "elo": "Elo scale", "versus": "wins against", "band": "group"}
 HEADS |= {"separated": "significant", "unparsed": "unreadable"}
+HEADS |= {"p_adjusted": "p, adjusted", "flip_rate": "changed", "second_answer": "second answer adds"}
 HEADS |= {
     f"{end}_{one.shown}": word for end, word in (("low", "from"), ("high", "to")) for one in JUDGE_BLOCKS.values()
 }
@@ -47,6 +48,7 @@ ABOUT = {
     "difference": "of the two scores",
     "log_loss": "of comparisons on held-out questions, with ties as a third outcome; lower is better",
     "worse": "than the best of them, with the standard error of the difference over questions",
+    "departs": "whether the answers depart from the model by more than chance",
     "ranks": "whether this ranking uses it",
     "width": "of the confidence interval of the difference now",
     "width_after": "of the same interval once these comparisons are collected",
@@ -55,3 +57,4 @@ ABOUT = {
     "uncertain",
 }
 HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
+OTHERS = {"fitness": "Goodness of fit", "repeats": "Requests asked more than once"}

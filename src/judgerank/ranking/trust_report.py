@@ -22,6 +22,7 @@ from judgerank.ranking.fits import fitted_member
 from judgerank.reading.files import behind
 from judgerank.trust.effective import EffectiveJudges, effective_judges
 from judgerank.trust.findings import neighbours, on_panel, top_sentence
+from judgerank.trust.fitness import Fitness, fitness_if_quick
 from judgerank.trust.fragility import Fragility, fragility
 from judgerank.writing.publishing import staged, versions
 from judgerank.writing.spreadsheets import csv_of
@@ -47,6 +48,8 @@ class TrustReport(Shown):
         What could not be told, and why.
     same : dict of str to str
         For each judge that answers as another does, that one (`copies.same_judges`).
+    fitness : Fitness or None
+        Whether the model describes the answers; None for fits without intervals and for very large ones.
     """
 
     judgments: Judgments
@@ -55,6 +58,7 @@ class TrustReport(Shown):
     panel: EffectiveJudges | None
     remarks: tuple[str, ...]
     same: dict[str, str]
+    fitness: Fitness | None = None
 
     def records(self) -> pd.DataFrame:
         """The judgments of every set: ``set`` (row of the changes, from 1) and the records' own columns."""
@@ -70,13 +74,13 @@ class TrustReport(Shown):
         return pd.concat(parts, ignore_index=True)[[*columns, "left_out"]]
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """``changes``, ``records``, ``judges`` (each left out alone), and ``worth`` and ``panel`` if known."""
+        """``changes, records, judges`` (each left out alone), and if known ``worth, panel, another, fitness``."""
         changes = self.fragility.changes
         numbered = changes.assign(set=range(1, len(changes) + 1))[["set", *changes.columns]]
         found = {"changes": numbered, "records": self.records(), "judges": self.fragility.judges}
         if self.panel is not None:
             found |= {"worth": self.panel.worth, "panel": self.panel.judges, "another": self.panel.another()}
-        return found
+        return found if self.fitness is None else found | {"fitness": self.fitness.table}
 
     def write(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the tables as CSV and ``run.json`` into a folder, all or none.
@@ -154,7 +158,9 @@ def trust_report(judgments: Judgments, settings: Settings | None = None, most: i
         except DataError as error:
             said.append(f"How judges depend on each other cannot be told: {error}.")
     same = same_judges(fitted, part, settings.level) if question is not None else {}
-    return TrustReport(part, fitted, fragile, panel, tuple(said), same)
+    ids = () if question is None else part.question_ids
+    fit_tests = fitness_if_quick(fitted, part.comparisons, question, settings.level, ids)
+    return TrustReport(part, fitted, fragile, panel, tuple(said), same, fit_tests)
 
 
 def _lines(report: TrustReport) -> Iterator[str]:
@@ -174,6 +180,9 @@ def _lines(report: TrustReport) -> Iterator[str]:
     yield from _on_judges(report)
     if report.panel is not None:
         yield from on_panel(report.panel, report.same)
+    if report.fitness is not None:
+        yield "\nDoes the model describe the answers?"
+        yield from (f"- {text}" for text in report.fitness.sentences())
 
 
 def _shown(report: TrustReport) -> Iterator[str]:

@@ -23,6 +23,7 @@ from replication.auditing.shown_beyond import (
     uncertainty_table,
 )
 from replication.auditing.shown_figures import figures_page
+from replication.auditing.shown_fitness import few_table, fit_table, fitted_sets_table, repeats_table
 from replication.auditing.shown_numbers import with_numbers
 from replication.auditing.shown_panel import (
     blocks_table,
@@ -116,7 +117,10 @@ BLOCKS = {
     "checks": checks_table,
     "coverage": coverage_table,
     "effective": effective_table,
+    "few questions": few_table,
     "figures": figures_page,
+    "fit": fit_table,
+    "fitted sets": fitted_sets_table,
     "fragility": fragility_table,
     "items": items_table,
     "members": members_table,
@@ -125,6 +129,7 @@ BLOCKS = {
     "people": people_table,
     "placed": placed_table,
     "question coverage": question_coverage_table,
+    "repeats": repeats_table,
     "scale": scale_table,
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,

@@ -90,6 +90,16 @@ class Adaptive(RealData, Replicated):
 
 
 @dataclass
+class Fitness(RealData, Replicated):
+    """Tests of fit, tests of pairs with few questions, and repeated requests."""
+
+    member: str = MISSING
+    replications: int = at_least(2)
+    few: int = at_least(2)
+    repeated: int = at_least(2)
+
+
+@dataclass
 class Scale(RealData, Replicated):
     """The reported scale of scores, and boards compared on it."""
 

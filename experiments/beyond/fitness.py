@@ -1,0 +1,73 @@
+"""Beyond the paper: tests of fit, tests of pairs with few questions, and repeated requests.
+
+python experiments/beyond/fitness.py [replications=300] ...
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank.data.judgments import Judgments
+from replication import plots
+from replication.config import ROOT, main
+from replication.fit_tests import (
+    FEW,
+    FIT,
+    REPEATED,
+    Design,
+    few_tested,
+    fit_tested,
+    of_set,
+    repeated,
+    repeats_row,
+    shares_row,
+)
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.tables import Table
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    found = simulated(cfg, "fitness", fit_tested, FIT, cfg.replications)
+    few = simulated(cfg, "fitness few", few_tested, FEW, cfg.few)
+    asked = simulated(cfg, "fitness repeats", repeated, REPEATED, cfg.repeated)
+    fits = pd.DataFrame([shares_row(found[name], name, design) for name, design in FIT.items()])
+    levels = pd.DataFrame([shares_row(few[name], name, design) for name, design in FEW.items()])
+    requests = pd.DataFrame([repeats_row(asked[name], name) for name in REPEATED])
+    sets = [of_set(one, cfg.member, cfg.level) for one in data.values()]
+    return {
+        "levels": Table(fits, "Shares of simulated sets in which a test of fit finds a departure", 3),
+        "few": Table(levels, "Few questions: pairs of models that are said to differ", 3),
+        "repeats": Table(requests, "Repeated requests", 3),
+        "sets": Table(pd.DataFrame([row for row, _ in sets]), "Tests of fit on the four sets", 3),
+        "judges": Table(pd.concat([judges for _, judges in sets]), "Judges who depart from the model", 3),
+    }
+
+
+def simulated(
+    cfg: DictConfig, name: str, task: Callable, designs: dict[str, Design], many: int
+) -> dict[str, pd.DataFrame]:
+    """Records of every design."""
+    keys = {told: told.replace(" ", "-").replace(",", "") for told in designs}
+    cells = {keys[told]: {"design": asdict(design), "level": cfg.level} for told, design in designs.items()}
+    place = cfg.seed, Path(ROOT, cfg.cache), cfg.block
+    study = Study(name.replace(" ", "_"), task, cells, dict.fromkeys(cells, many), *place)
+    study.run(cfg.parallel)
+    return {told: pd.DataFrame(study.records(keys[told])) for told in designs}
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"fitness": plots.fitness(tables["levels"], tables["few"], f"Tests of fit, simulated{suffix}")}
+
+
+@main("fitness")
+def run(cfg: DictConfig) -> None:
+    run_section("fitness", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,213 @@
+"""Does the fitted model describe the answers? Goodness of fit overall, of the order, by judge and by question.
+
+- Overall: sums of residuals by judge and pair. Anything that the model lacks shows there.
+- Order: sums by pair over all judges. One score a model leaves no pair surprising; cycles do (Jiang et al., 2011).
+- Judges: sums by judge and model. A judge with tastes of its own prefers some models more than the scores say.
+- Questions: those whose answers contradict the order (`trust.odd_questions`).
+
+A statistic is the sum of squares over variances. Its distribution where the model holds comes from sign flips of
+whole questions (`trust.flipped_residuals`), so that judges of a question may err together. Judges are tested all
+at once: p-values are adjusted by the largest statistic of all, each standardised (Westfall and Young, 1993).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoIntervalError
+from judgerank.data.listing import counted, listed, p_of
+from judgerank.data.shown import Shown
+from judgerank.fits.result import Fit
+from judgerank.model.simulate import generator
+from judgerank.trust.flipped_residuals import DRAWS, FlippedResiduals, Sums
+from judgerank.trust.odd_questions import against_the_order
+
+COLUMNS = ["test", "name", "statistic", "expected", "p_value", "p_adjusted", "departs", "most"]
+MOST_ROWS, MOST_PARAMETERS = 100_000, 500  # beyond which it takes too long to be done unasked
+QUESTIONS = 10  # in the table, those most against the order first
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fitness(Shown):
+    """Tests of what a fitted model says.
+
+    Attributes
+    ----------
+    table : DataFrame
+        ``test`` (``overall``, ``order``, ``judge``, ``question``), ``name``, ``statistic``, what is ``expected``
+        of it where the model holds, ``p_value``, ``p_adjusted`` for all of the same test, whether it ``departs``
+        by more than chance, and where it does so ``most``: a pair, or a model that a judge favours.
+    level : float
+    by_question : bool
+        Whether questions are known, and judges of one may err together.
+    answers_sd : float
+        Standard deviation of the answers of a model from question to question, in log-odds.
+    """
+
+    table: pd.DataFrame
+    level: float
+    by_question: bool
+    answers_sd: float
+
+    def found(self, test: str) -> list[str]:
+        """Names that depart, of one test."""
+        rows = self.table[(self.table["test"] == test) & self.table["departs"]]
+        return [str(name) for name in rows["name"]]
+
+    def sentences(self) -> Iterator[str]:
+        """What a reader should know: departures, or that there are none."""
+        whole, order = (self.table[self.table["test"] == test].iloc[0] for test in ("overall", "order"))
+        chance = f"p {p_of(float(whole['p_value']))}"
+        if order["departs"]:
+            yield (
+                "One order does not describe the panel: some pairs are decided otherwise than scores allow "
+                f"(p {p_of(float(order['p_value']))}), most of all {order['most']}."
+            )
+        judges, questions = self.found("judge"), self.found("question")
+        if judges:
+            favour = "favours" if len(judges) == 1 else "favour"
+            many = counted(len(judges), "judge")
+            yield f"{many} {favour} some models more than the scores explain: {listed(judges)}."
+        if questions:
+            many = counted(len(questions), "question")
+            yield f"The answers to {many} contradict the ranking: {listed(questions)}."
+        if whole["departs"] and not (order["departs"] or judges):
+            yield f"The model does not describe all answers ({chance}), but no pair and no judge stands out."
+        if not (whole["departs"] or order["departs"] or judges or questions):
+            yield f"The model describes the answers: no departure by pair, judge or question (overall {chance})."
+
+    def _line(self) -> str:
+        return " ".join(self.sentences())
+
+    def _table(self) -> pd.DataFrame:
+        return self.table
+
+
+def fitness(
+    fitted: Fit,
+    rows: Comparisons,
+    question: IntArray | None = None,
+    level: float = 0.95,
+    names: Sequence[str] = (),
+) -> Fitness:
+    """Test whether a fit describes the comparisons that it was fitted to.
+
+    Parameters
+    ----------
+    fitted : Fit
+        Without question effects, and with errors by its model.
+    rows : Comparisons
+        The raw comparisons behind it.
+    question : int array, shape (T,), optional
+        Question of each. Without it every comparison is taken as independent of the others.
+    level : float
+    names : sequence of str
+        Of the questions by their order, instead of their numbers.
+
+    Raises
+    ------
+    NoIntervalError
+        If the fit has no intervals, or nothing was asked twice.
+    """
+    flips = FlippedResiduals.of(fitted, rows, question)
+    n, k = len(rows.models), len(rows.judges)
+    low, high = np.minimum(rows.first, rows.second).astype(np.int64), np.maximum(rows.first, rows.second)
+    sign, pair = np.where(rows.first < rows.second, 1.0, -1.0), low * n + high
+    models = np.asarray(rows.models, object)
+    by_pair, by_both = flips.sums(pair, sign), flips.sums(rows.judge * n * n + pair, sign)
+    if not len(by_pair.kept):
+        raise NoIntervalError("no two models were compared on two questions, so the fit cannot be tested")
+    found = [_one("overall", by_both, level, ""), _one("order", by_pair, level, _pair(by_pair, models))]
+    found += _judges(flips, models, k, level)
+    sd = 0.0
+    if question is not None:
+        table, sd = _questions(flips, level, names or [str(one) for one in np.unique(question)])
+        found += table
+    return Fitness(pd.DataFrame(found, columns=COLUMNS), level, question is not None, sd)
+
+
+def fitness_if_quick(
+    fitted: Fit, rows: Comparisons, question: IntArray | None, level: float, names: Sequence[str]
+) -> Fitness | None:
+    """`fitness` of a fit of moderate size that has intervals; None for others."""
+    if len(rows) > MOST_ROWS or fitted.n_parameters > MOST_PARAMETERS:
+        return None
+    try:
+        return fitness(fitted, rows, question, level, names)
+    except NoIntervalError:
+        return None
+
+
+def _one(test: str, sums: Sums, level: float, most: str) -> dict[str, object]:
+    """A test of all sums at once."""
+    variance = np.maximum(sums.variance, np.finfo(float).tiny)
+    drawn = np.concatenate([(each**2 / variance).sum(axis=1) for each in sums.draws(_stream(test, sums))])
+    statistic = float((sums.observed**2 / variance).sum())
+    p = (1 + int((drawn >= statistic * (1 - 1e-12)).sum())) / (1 + len(drawn))
+    return _row(test, "", statistic, float(drawn.mean()), p, p, level, most)
+
+
+def _row(
+    test: str, name: str, statistic: float, expected: float, p: float, adjusted: float, level: float, most: str
+) -> dict[str, object]:
+    values = (test, name, statistic, expected, p, adjusted, adjusted <= 1 - level, most)
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _stream(test: str, sums: Sums) -> np.random.Generator:
+    return generator(0, "fitness", test, *sums.by_question.shape)
+
+
+def _pair(sums: Sums, names: np.ndarray) -> str:
+    """The pair that is furthest from what the scores say, the model first that does better."""
+    z = sums.observed / np.sqrt(np.maximum(sums.variance, np.finfo(float).tiny))
+    most = int(np.abs(z).argmax())
+    ends = names[list(divmod(int(sums.kept[most]), len(names)))]
+    one, other = ends if z[most] > 0 else ends[::-1]
+    return f"{one} against {other}"
+
+
+def _judges(flips: FlippedResiduals, names: np.ndarray, k: int, level: float) -> list[dict[str, object]]:
+    """One test for every judge, by its preference for models beyond their scores."""
+    rows, n = flips.rows, len(names)
+    twice = flips.between(rows.judge * n + rows.first, rows.judge * n + rows.second, k * n)
+    judge = twice.kept // n
+    variance = np.maximum(twice.variance, np.finfo(float).tiny)
+    there = np.unique(judge)
+    if not len(there):
+        return []
+    starts = np.searchsorted(judge, there)
+
+    def by_judge(sums: FloatArray) -> FloatArray:
+        return np.add.reduceat(sums**2 / variance, starts, axis=-1)
+
+    observed = by_judge(twice.observed)
+    drawn = np.concatenate([by_judge(each) for each in twice.draws(_stream("judge", twice))])
+    middle, spread = drawn.mean(axis=0), np.maximum(drawn.std(axis=0), 1e-9)
+    away, usual = (observed - middle) / spread, (drawn - middle) / spread
+    p = (1 + (usual >= away - 1e-9).sum(axis=0)) / (1 + DRAWS)
+    adjusted = (1 + (usual.max(axis=1)[:, None] >= away - 1e-9).sum(axis=0)) / (1 + DRAWS)
+    z = twice.observed / np.sqrt(variance)
+    found = []
+    for place, one in enumerate(there):
+        own = np.flatnonzero(judge == one)
+        most = names[twice.kept[own[z[own].argmax()]] % n]
+        told = (float(observed[place]), float(middle[place]), float(p[place]), float(adjusted[place]))
+        found.append(_row("judge", rows.judges[one], *told, level, str(most)))
+    return found
+
+
+def _questions(
+    flips: FlippedResiduals, level: float, names: Sequence[str]
+) -> tuple[list[dict[str, object]], float]:
+    z, p, adjusted, sd = against_the_order(flips)
+    first = np.lexsort((z, adjusted))[:QUESTIONS]
+    return [
+        _row("question", names[q], float(z[q]), 0.0, float(p[q]), float(adjusted[q]), level, "") for q in first
+    ], sd

@@ -1,0 +1,211 @@
+"""Sums of a fit's residuals, and their distribution where its model holds, by sign flips of whole questions.
+
+Let R_c be the sum of the residuals r of a group of answers c, such as those of one pair of models. Where the model
+holds for every question, but for effects that come and go with it, a question's residuals are as likely r as -r,
+however they depend on each other. So a draw flips the residuals of whole questions at random. The fit follows them
+by one step: with J the derivatives of the expected answers, H = sum_c J and B the covariance of the estimates,
+
+    R*_c = sum_q e_q (R_qc - H_c B G_q),    e_q = +-1,    G_q the question's gradient,
+
+as efficient scores do (Hemerik, Goeman and Finos, 2020), and nothing is fitted again. A fit draws its own
+residuals together, those of influential questions most. Flips start from residuals that make up for that: of a
+question with the leverage h = V^-1/2 J B J' V^-1/2 they are (1 - h)^-1/2 r (Bell and McCaffrey, 2002).
+
+Without questions every judgment is one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array, hstack
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.at import At, row_by_row, times
+from judgerank.fits.result import Fit
+from judgerank.model.block import Role
+
+DRAWS, AT_ONCE = 499, 5_000_000  # flips; numbers held at a time
+HIGHEST = 1 - 1e-6  # leverage that is made up for: beyond it nothing of a residual is left
+
+
+@dataclass(frozen=True, eq=False)
+class FlippedResiduals:
+    """Residuals of raw comparisons at a fit.
+
+    Attributes
+    ----------
+    rows : Comparisons
+    question : int array, shape (T,)
+        From 0 to Q - 1.
+    here : At
+        The rows at the fit.
+    jacobian : sparse float array, shape (T, D)
+        Derivatives of the expected answers, counted.
+    inverse : float array, shape (D, D)
+        Covariance of the free parameters.
+    """
+
+    rows: Comparisons
+    question: IntArray
+    here: At
+    jacobian: csr_array
+    inverse: FloatArray
+
+    @classmethod
+    def of(cls, fitted: Fit, rows: Comparisons, question: IntArray | None) -> FlippedResiduals:
+        """Those of a fit that has a covariance by its model (not by clusters).
+
+        Raises
+        ------
+        NoIntervalError
+            If it has none.
+        """
+        rows = fitted.model.observed(rows)
+        asked = np.arange(len(rows)) if question is None else np.unique(question, return_inverse=True)[1]
+        here = row_by_row(rows, fitted.model, fitted.solution.parameters)
+        jacobian = csr_array(_jacobian(here, rows, fitted)[:, np.flatnonzero(fitted.chosen)])
+        return cls(rows, asked, here, jacobian, fitted.covariance)
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """Of every answer as the model has it, counted; shape (T,)."""
+        counted = np.asarray(self.rows.count * self.here.law.variance, float)
+        return np.maximum(counted, np.finfo(float).tiny)
+
+    @cached_property
+    def restored(self) -> FloatArray:
+        """Residuals of which the fit has taken nothing, (1 - h)^-1/2 r by question; shape (T,)."""
+        root = np.sqrt(self.variance)
+        values, vectors = np.linalg.eigh(self.inverse)
+        kept = values > np.finfo(float).eps * values[-1]
+        z = (self.jacobian @ (vectors[:, kept] * np.sqrt(values[kept]))) / root[:, None]
+        found = self.here.residual / root
+        order = np.argsort(self.question, kind="stable")
+        many = np.bincount(self.question)
+        ends = np.cumsum(many)
+        for q in np.flatnonzero(many > 1):
+            of = order[ends[q] - many[q] : ends[q]]
+            found[of] += _made_up(z[of], found[of])
+        alone = order[(ends - many)[many == 1]]
+        found[alone] /= np.sqrt(1 - np.minimum((z[alone] ** 2).sum(axis=1), HIGHEST))
+        return found * root
+
+    def sums(self, group: IntArray, sign: FloatArray) -> Sums:
+        """Signed sums by group; groups of a single question are left out, since no flip of it changes them.
+
+        Parameters
+        ----------
+        group : int array, shape (T,)
+            From 0.
+        sign : float array, shape (T,)
+        """
+        row = np.arange(len(group))
+        return self._sums(coo_array((sign, (group, row)), (int(group.max()) + 1, len(row))).tocsr())
+
+    def between(self, gains: IntArray, loses: IntArray, many: int) -> Sums:
+        """Sums by group where every row counts for one group and against another.
+
+        Parameters
+        ----------
+        gains, loses : int array, shape (T,)
+            From 0 to many - 1.
+        many : int
+        """
+        row = np.tile(np.arange(len(gains)), 2)
+        sign = np.repeat([1.0, -1.0], len(gains))
+        return self._sums(coo_array((sign, (np.r_[gains, loses], row)), (many, len(gains))).tocsr())
+
+    def _sums(self, member: csr_array) -> Sums:
+        """Sums by the rows of a matrix of signs, shape (groups, T)."""
+        asked = self._by_question(self.restored)
+        kept = np.flatnonzero(np.diff((abs(member) @ abs(asked.astype(bool)).T).tocsr().indptr) > 1)
+        member = member[kept]
+        step = self.inverse @ (self.jacobian.T @ member.T).toarray()
+        moved = self.jacobian.T @ (self.here.residual / self.variance)
+        return Sums(
+            kept,
+            member @ self.here.residual - moved @ step,
+            abs(member) @ self.variance,
+            csr_array(asked @ member.T),
+            (asked @ self.jacobian.multiply(1 / self.variance[:, None])).toarray(),
+            step,
+        )
+
+    def _by_question(self, values: FloatArray) -> csr_array:
+        """The matrix that sums values by question, shape (Q, T)."""
+        return csr_array(coo_array((values, (self.question, np.arange(len(values))))))
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums of residuals by group, and what flips make of them.
+
+    Attributes
+    ----------
+    kept : int array, shape (C,)
+        Numbers of the groups with two questions or more.
+    observed : float array, shape (C,)
+    variance : float array, shape (C,)
+        Of independent answers.
+    by_question : sparse float array, shape (Q, C)
+    gradient : float array, shape (Q, D)
+    step : float array, shape (D, C)
+        B H.
+    """
+
+    kept: IntArray
+    observed: FloatArray
+    variance: FloatArray
+    by_question: csr_array
+    gradient: FloatArray
+    step: FloatArray
+
+    def draws(self, rng: np.random.Generator, many: int = DRAWS) -> Iterator[FloatArray]:
+        """Sums under random flips, some draws at a time; float arrays, shape (draws, C)."""
+        q, c = self.by_question.shape
+        size = max(1, AT_ONCE // max(q, c))
+        turned = self.by_question.T.tocsr()
+        for start in range(0, many, size):
+            signs = rng.choice([-1.0, 1.0], (min(size, many - start), q))
+            yield (turned @ signs.T).T - (signs @ self.gradient) @ self.step
+
+
+def _made_up(z: FloatArray, r: FloatArray) -> FloatArray:
+    """(1 - Z Z')^-1/2 r - r, by the smaller of Z'Z and Z Z'."""
+    wide = z.shape[0] < z.shape[1]
+    values, vectors = np.linalg.eigh(z @ z.T if wide else z.T @ z)
+    kept = values > 1e-12
+    values, vectors = np.minimum(values[kept], HIGHEST), vectors[:, kept]
+    more = 1 / np.sqrt(1 - values) - 1
+    if wide:
+        return vectors @ (more * (vectors.T @ r))
+    return z @ (vectors @ (more / values * (vectors.T @ (z.T @ r))))
+
+
+def _jacobian(here: At, rows: Comparisons, fitted: Fit) -> csr_array:
+    """Derivatives of every row's expected answer in all parameters, shape (T, N + B K + P)."""
+    model, n, k, row = fitted.model, len(rows.models), len(rows.judges), np.arange(len(rows))
+    variance = rows.count * here.law.variance
+    by_role = {Role.QUALITY: times(variance, here.g), Role.WEIGHT: variance * here.signal, Role.OFFSET: variance}
+    if model.has(Role.TIE):
+        by_role[Role.TIE] = rows.count * here.law.with_ties
+    places, values = [rows.first, rows.second], [by_role[Role.QUALITY], -by_role[Role.QUALITY]]
+    for number, (block, column) in enumerate(zip(model.blocks, here.column, strict=True)):
+        places.append(n + number * k + rows.judge)
+        values.append(times(by_role[block.role], column))
+    shape = (len(rows), n + len(model.blocks) * k)
+    place = np.tile(row, len(places)), np.concatenate(places)
+    own = coo_array((np.concatenate(values), place), shape).tocsr()
+    if here.further is None:
+        return own
+    further = np.zeros(len(fitted.solution.parameters.common), int)
+    parts: list[csr_array] = []
+    for role, columns in here.further.places.items():
+        further[columns] = sum(part.shape[1] for part in parts) + np.arange(len(columns))
+        parts.append(here.further.derivatives(role, by_role[role]))
+    return csr_array(hstack([own, csr_array(hstack(parts))[:, further]]))

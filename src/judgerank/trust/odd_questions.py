@@ -1,0 +1,146 @@
+"""Questions whose answers contradict the ranking, beyond what chance and the usual spread of answers explain.
+
+A question follows the order as far as z = sum r x / sqrt(sum v x^2) is not below zero: r are its residuals, v
+their variances, and x the differences of scores times discrimination. Where judges share a question, its answers
+are better or worse for all of them. How much is estimated from how judges of the same two answers err together.
+The distribution of z is simulated with such effects: answers' qualities drawn anew for every question, expected
+answers on average those of the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.model.simulate import generator
+from judgerank.trust.flipped_residuals import FlippedResiduals
+
+DRAWS, AT_ONCE = 199, 4_000_000  # sets simulated; numbers held at a time
+TUNING, ROUNDS = 20, 3  # sets by which the spread of answers is tuned, and how often
+WIDENING = 16 * np.sqrt(3) / (15 * np.pi)  # of a logit beside a probit, by which effects flatten answers
+WIDEST = 5.0  # standard deviation of answers, in log-odds
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Rows of questions, as far as simulating them goes.
+
+    Attributes
+    ----------
+    question, item, first, second : int array, shape (T,)
+        Places of every row's question, of its question and pair, and of its two answers.
+    sign : float array, shape (T,)
+        Whether the model with the lower number stands first, 1 or -1.
+    eta, gamma, lead, variance, count, tied : float array, shape (T,)
+        Predictor, discrimination, the part of the predictor that is of the models, variance, number of answers,
+        share of ties of the judge.
+    """
+
+    question: IntArray
+    item: IntArray
+    first: IntArray
+    second: IntArray
+    sign: FloatArray
+    eta: FloatArray
+    gamma: FloatArray
+    lead: FloatArray
+    variance: FloatArray
+    count: FloatArray
+    tied: FloatArray
+    mean: FloatArray
+
+    @classmethod
+    def of(cls, flips: FlippedResiduals) -> Design:
+        rows, here, q = flips.rows, flips.here, flips.question
+        n, low, high = len(rows.models), np.minimum(rows.first, rows.second), np.maximum(rows.first, rows.second)
+        item = np.unique((q * n + low).astype(np.int64) * n + high, return_inverse=True)[1]
+        answer = np.unique(np.r_[q * n + rows.first, q * n + rows.second], return_inverse=True)[1]
+        tied = np.bincount(rows.judge, rows.count * (rows.outcome == 0.5), len(rows.judges))
+        share = (tied / np.bincount(rows.judge, rows.count, len(rows.judges)))[rows.judge]
+        return cls(
+            q,
+            item,
+            answer[: len(q)],
+            answer[len(q) :],
+            np.where(rows.first < rows.second, 1.0, -1.0),
+            here.eta,
+            np.ones(len(q)) if here.g is None else here.g,
+            here.signal,
+            flips.variance,
+            rows.count,
+            share,
+            here.law.mean,
+        )
+
+    def slopes(self, residual: FloatArray) -> FloatArray:
+        """z of every question, shape (..., Q), for residuals of shape (..., T)."""
+        many = int(self.question.max()) + 1
+        known = np.bincount(self.question, self.variance * self.lead**2, many)
+        flat = (residual * self.lead).reshape(-1, len(self.lead))
+        summed = np.array([np.bincount(self.question, row, many) for row in flat])
+        return (summed / np.sqrt(np.maximum(known, np.finfo(float).tiny))).reshape(*residual.shape[:-1], many)
+
+    def shared(self, residual: FloatArray) -> float:
+        """Covariance of judges' residuals on the same two answers, in log-odds squared; zero where none share."""
+        known = np.bincount(self.item, self.variance * self.gamma)
+        norm = float((known**2).sum() - ((self.variance * self.gamma) ** 2).sum())
+        if norm <= 1e-9:
+            return 0.0
+        signed = (residual * self.sign).reshape(-1, len(self.sign))
+        cross = [(np.bincount(self.item, row) ** 2).sum() - (row**2).sum() for row in signed]
+        return float(np.mean(cross)) / norm
+
+    def simulated(self, rng: np.random.Generator, sd: float, many: int) -> Iterator[FloatArray]:
+        """Residuals of sets drawn with answers of a standard deviation, some sets at a time, shape (sets, T)."""
+        size = max(1, AT_ONCE // len(self.eta))
+        wider = self.eta * np.sqrt(1 + 2 * (WIDENING * self.gamma * sd) ** 2)
+        answers = max(int(self.first.max()), int(self.second.max())) + 1
+        for start in range(0, many, size):
+            now, eta = min(size, many - start), wider
+            if sd > 0:
+                e = sd * rng.standard_normal((now, answers))
+                eta = wider + self.gamma * (e[:, self.first] - e[:, self.second])
+            p, chance = expit(eta), rng.random((now, len(wider)))
+            # a tie has the judge's share, so that the expected answer is p all the same
+            tied = np.minimum(self.tied, 2 * np.minimum(p, 1 - p))
+            won = np.where(chance < p - tied / 2, 1.0, np.where(chance < p + tied / 2, 0.5, 0.0))
+            yield self.count * (won - self.mean)
+
+
+def spread_of_answers(design: Design, residual: FloatArray, rng: np.random.Generator) -> float:
+    """Standard deviation of answers with which simulated judges err together as much as these do."""
+    wanted = design.shared(residual)
+    if wanted <= 0:
+        return 0.0
+    sd = np.sqrt(wanted / 2)
+    for _ in range(ROUNDS):
+        found = sum([design.shared(each) * len(each) for each in design.simulated(rng, sd, TUNING)]) / TUNING
+        sd = min(sd * np.sqrt(wanted / max(found, wanted / 9)), WIDEST)
+    return float(sd)
+
+
+def against_the_order(flips: FlippedResiduals) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Statistics of the questions, their p-values and those adjusted for all of them, and the spread of answers.
+
+    Returns
+    -------
+    z, p_value, p_adjusted : float array, shape (Q,)
+        Low values of z are against the order. Adjusted by the largest of all questions' statistics, each in units
+        of its simulated standard deviation (Westfall and Young, 1993).
+    sd : float
+        Of answers about their models, in log-odds.
+    """
+    design, residual = Design.of(flips), flips.here.residual
+    rng = generator(0, "odd questions", len(residual), int(flips.question.max()))
+    sd = spread_of_answers(design, residual, rng)
+    drawn = np.concatenate([design.slopes(each) for each in design.simulated(rng, sd, DRAWS)])
+    z = design.slopes(residual)
+    spread = np.maximum(drawn.std(axis=0), 1.0)  # that of independent answers, which few draws may not show
+    away, usual = (drawn.mean(axis=0) - z) / spread, (drawn.mean(axis=0) - drawn) / spread
+    p = (1 + (usual >= away - 1e-9).sum(axis=0)) / (1 + DRAWS)
+    adjusted = (1 + (usual.max(axis=1)[:, None] >= away - 1e-9).sum(axis=0)) / (1 + DRAWS)
+    return z, p, adjusted, sd

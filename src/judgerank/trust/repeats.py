@@ -1,0 +1,158 @@
+"""Requests that were asked more than once: how often a judge changes its answer, and what asking again buys.
+
+A request is a question, two models in their order, and a judge. With rho the correlation of two answers to one
+request, given the model, m of them tell as much as m / (1 + (m - 1) rho) answers to new questions (Kish, 1965):
+1 - rho of the variance of an answer is noise, which repeats average out, and rho lies between questions, which
+they do not. If a new question costs c judgments besides its answers, the best number of answers to each is
+sqrt(c (1 - rho) / rho), and a second one pays from c = 2 rho / (1 - rho) on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import betaincinv
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.changed_answers import changed_answers
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
+from judgerank.data.listing import shortened
+from judgerank.engine.at import row_by_row
+from judgerank.fits.result import Fit
+from judgerank.inference.wald import normal_quantile
+
+ALL = "all judges"
+COLUMNS = ["judge", "requests", "answers", "flip_rate", "low", "high", "noise", "noise_low", "noise_high"]
+COLUMNS += ["second_answer", "pays_from"]
+
+
+def design_effect(repeats: int, correlation: float) -> float:
+    """By how much repeats of the same judgment inflate variances: 1 + (m - 1) rho (Kish, 1965).
+
+    Parameters
+    ----------
+    repeats : int
+        How often a judge is asked the same: the same question, the same pair.
+    correlation : float
+        Of two answers to that, given the model: zero for different questions, one for a judge who repeats itself.
+
+    Raises
+    ------
+    ConfigError
+        If there are no repeats, or the correlation is not between zero and one.
+    """
+    if repeats < 1:
+        raise ConfigError(f"repeats must be at least 1, not {repeats}")
+    if not 0 <= correlation <= 1:
+        raise ConfigError(f"correlation lies between zero and one, not at {correlation:g}")
+    return 1.0 + (repeats - 1) * correlation
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """What repeated requests tell.
+
+    Attributes
+    ----------
+    table : DataFrame
+        ``judge, requests`` (asked more than once), ``answers`` to them, ``flip_rate`` with its interval ``low,
+        high``, ``noise`` (share of an answer's variance within a request) with its interval, ``second_answer``
+        (what it is worth beside an answer to a new question), ``pays_from`` (judgments that a new question must
+        cost beside its answers for a second answer to pay). The first row has all judges, if there are several.
+    """
+
+    table: pd.DataFrame
+
+    @property
+    def correlation(self) -> float:
+        """Of two answers to one request, given the model."""
+        return 1.0 - float(self.table["noise"].iloc[0])
+
+    def sentences(self) -> Iterator[str]:
+        """How often answers change, who changes them most, and whether asking again pays."""
+        whole, *each = self.table.to_dict("records")
+        rate = f"{whole['flip_rate']:.0%} of the time ({whole['low']:.0%} to {whole['high']:.0%})"
+        who = ""
+        if each and whole["flip_rate"] > 0:
+            most = max(each, key=lambda row: row["flip_rate"])
+            who = f", most often {shortened(most['judge'])} ({most['flip_rate']:.0%})"
+        yield f"Asked the same again, judges change their answer {rate}{who}."
+        told = f"A second answer to the same request adds {whole['second_answer']:.0%} of what an answer to a new"
+        if np.isinf(whole["pays_from"]):
+            yield f"{told} question adds: ask new questions instead."
+        else:
+            price = f"{whole['pays_from']:.1f} judgments"
+            yield f"{told} question adds. It pays only if making a new question costs more than {price}."
+
+
+def repeats_of(fitted: Fit, rows: Comparisons, question: IntArray, level: float = 0.95) -> Repeats | None:
+    """What repeated requests among raw comparisons tell; None where nothing was asked twice.
+
+    Parameters
+    ----------
+    fitted : Fit
+        Of these comparisons: what answers are expected.
+    rows : Comparisons
+    question : int array, shape (T,)
+    level : float
+        Of the intervals. Those of flip rates are of Clopper and Pearson with the effective number of requests
+        (Korn and Graubard, 1998), clustered by question, and those of noise Student's.
+    """
+    n, k = len(rows.models), len(rows.judges)
+    first, second = rows.first.astype(np.int64), rows.second.astype(np.int64)
+    if not rows.ordered:
+        first, second = np.minimum(first, second), np.maximum(first, second)
+    asked = np.unique(question, return_inverse=True)[1]
+    request = np.unique(((asked * k + rows.judge) * n + first) * n + second, return_inverse=True)[1]
+    differ, pairs = changed_answers(request, rows.outcome, rows.count)
+    if not pairs.any():
+        return None
+    observed = fitted.model.observed(rows)
+    count = np.asarray(rows.count, float)
+    surprise = row_by_row(observed, fitted.model, fitted.solution.parameters).residual / count
+    surprise = np.where(rows.first == first, surprise, -surprise)
+    size, total = np.bincount(request, count), np.bincount(request, count * surprise)
+    square = np.bincount(request, count * surprise**2)
+    between, whole = (total**2 - square) / 2, (size - 1) * square / 2
+    place = np.zeros(len(size), np.intp)
+    place[request] = np.arange(len(request))
+    sums = pd.DataFrame({"question": asked[place], "judge": rows.judge[place], "size": size, "pairs": pairs})
+    sums = sums.assign(differ=differ, between=between, whole=whole)[pairs > 0]
+    judges = np.unique(sums["judge"])
+    found = [_row(ALL, sums, level)] if len(judges) > 1 else []
+    found += [_row(rows.judges[judge], sums[sums["judge"] == judge], level) for judge in judges]
+    return Repeats(pd.DataFrame(found, columns=COLUMNS))
+
+
+def _row(name: str, sums: pd.DataFrame, level: float) -> dict[str, object]:
+    """Flip rate and noise of some requests, with intervals."""
+    questions = sums.groupby("question")[["pairs", "differ", "between", "whole"]].sum()
+    rate, error = _ratio(questions["differ"].to_numpy(), questions["pairs"].to_numpy())
+    requests = len(sums)
+    effective = min(rate * (1 - rate) / error**2, requests) if error > 0 else float(min(len(questions), requests))
+    tail, hits = (1 - level) / 2, rate * effective
+    low = float(betaincinv(hits, effective - hits + 1, tail)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, effective - hits, 1 - tail)) if hits < effective else 1.0
+    rho, spread = _ratio(questions["between"].to_numpy(), questions["whole"].to_numpy())
+    reach = normal_quantile(level, max(1.0, len(questions) - 1.0)) * spread if len(questions) > 1 else np.inf
+    ends = np.clip([1 - rho - reach, 1 - rho + reach], 0.0, 1.0)
+    rho = float(np.clip(rho, 0.0, 1.0))
+    worth = 2 / design_effect(2, rho) - 1
+    pays = 2 * rho / (1 - rho) if rho < 1 else np.inf
+    answers = float(sums["size"].sum())
+    values = (name, requests, int(answers), rate, low, high, 1 - rho, *ends.tolist(), worth, pays)
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _ratio(above: FloatArray, below: FloatArray) -> tuple[float, float]:
+    """A ratio of sums over questions, and its standard error; zero over zero is one."""
+    total = float(below.sum())
+    if not total > 0:
+        return 1.0, 0.0
+    ratio, many = float(above.sum()) / total, len(above)
+    left = above - ratio * below
+    return ratio, float(np.sqrt((left**2).sum() * many / max(many - 1, 1))) / total

@@ -1,0 +1,269 @@
+"""Do tests of fit and of few questions keep their level where that is hardest, and what do they find?
+
+Every design is a panel whose judges answer about the same pairs of every question, or about one pair each. Null
+designs are those that the fitted model describes, apart from what the judges of a question share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import components
+from judgerank.data.errors import JudgerankError
+from judgerank.data.judgments import Judgments
+from judgerank.fits.by_question import by_question
+from judgerank.fits.fit import fit
+from judgerank.order.pairs import pairwise, rank_intervals
+from judgerank.trust.fitness import fitness
+from judgerank.trust.repeats import repeats_of
+from replication.replicate import Record
+
+
+@dataclass(frozen=True)
+class Design:
+    """A panel, its questions and what the model lacks of it.
+
+    Attributes
+    ----------
+    models, judges, questions, pairs : int
+        Pairs of every question, all judges asked about each; 0 takes every pair.
+    sd : float
+        Standard deviation of the models' scores.
+    effect : float
+        Of what all judges see of a pair in a question, in log-odds.
+    first, discrimination : float
+        Discrimination of the first judge; by how much the others' logarithms differ.
+    lead : float
+        Of the first model over the others, which are then equal.
+    cycle : float
+        Log-odds added to each of three pairs of the first three models, in a circle.
+    taste, all_tastes : float
+        Standard deviation of what the last judge, or every judge, adds to each model.
+    turned : int
+        Questions whose answers are turned round.
+    repeats : int
+        How often every judge is asked the same.
+    own : float
+        Standard deviation of what one judge sees of a pair in a question, in log-odds.
+    islands, apart, known : bool
+        Whether models are compared within halves alone; every judgment is of another question; questions are told.
+    """
+
+    models: int = 6
+    judges: int = 6
+    questions: int = 60
+    pairs: int = 5
+    sd: float = 1.0
+    effect: float = 0.0
+    first: float = 1.0
+    discrimination: float = 0.4
+    lead: float = 0.0
+    cycle: float = 0.0
+    taste: float = 0.0
+    all_tastes: float = 0.0
+    turned: int = 0
+    repeats: int = 1
+    own: float = 0.0
+    islands: bool = False
+    apart: bool = False
+    known: bool = True
+
+
+FIT: dict[str, Design] = {
+    "models differ": Design(),
+    "models differ, judges share effects of 1.5": Design(effect=1.5),
+    "models equal": Design(sd=0.0),
+    "models equal, judges share effects of 1.5": Design(sd=0.0, effect=1.5),
+    "coin flips, one question each": Design(sd=0.0, apart=True),
+    "one question each": Design(apart=True),
+    "no questions named": Design(apart=True, known=False),
+    "two islands": Design(models=8, islands=True),
+    "one runaway judge": Design(first=60.0),
+    "one weak judge": Design(first=0.05),
+    "20 questions, effects of 1.5": Design(questions=20, pairs=0, effect=1.5),
+    "ten questions, models equal, effects of 1.5": Design(questions=10, pairs=0, sd=0.0, effect=1.5),
+    "asked three times, effects of each judge": Design(questions=40, pairs=3, repeats=3, own=1.5),
+    "cycle of three models": Design(cycle=0.8),
+    "cycle, judges share effects of 1.5": Design(cycle=0.8, effect=1.5),
+    "one judge with tastes of 1": Design(taste=1.0),
+    "all judges with tastes of 0.5": Design(all_tastes=0.5),
+    "one question turned round": Design(turned=1, pairs=15),
+}
+FEW: dict[str, Design] = {
+    f"{questions} questions, {told}": Design(questions=questions, pairs=0, sd=0.0, effect=1.5, lead=lead)
+    for questions in (5, 10, 20)
+    for told, lead in (("models equal", 0.0), ("one model ahead by 3", 3.0))
+}
+
+REPEATED = {
+    f"{times} answers each, {told}": Design(questions=questions, pairs=2, judges=4, repeats=times, own=own)
+    for times, questions in ((2, 60), (4, 30))
+    for told, own in (("little between questions", 0.3), ("much between questions", 3.0))
+}
+
+
+def drawn(design: Design, rng: np.random.Generator) -> tuple[Comparisons, np.ndarray]:
+    """Raw comparisons in random order, and the question behind each."""
+    n, k, many = design.models, design.judges, design.questions
+    scores = design.sd * rng.standard_normal(n)
+    scores = np.where(np.arange(n) == 0, design.lead, 0.0) if design.lead else scores
+    every = np.array(np.triu_indices(n, 1)).T
+    if design.islands:
+        every = every[(every[:, 0] < n // 2) == (every[:, 1] < n // 2)]
+    pairs = design.pairs or len(every)
+    chosen = np.array([rng.choice(len(every), pairs, replace=pairs > len(every)) for _ in range(many)]).ravel()
+    question, judge = np.repeat(np.repeat(np.arange(many), pairs), k), np.tile(np.arange(k), many * pairs)
+    i, j = every[np.repeat(chosen, k)].T
+    lead = scores[i] - scores[j] + _departures(design, rng, i, j, judge)
+    lead += np.repeat(design.effect * rng.standard_normal(many * pairs), k)
+    lead += design.own * rng.standard_normal(len(lead))
+    lead *= np.where(question < design.turned, -1.0, 1.0)
+    turned = rng.random(len(i)) < 0.5
+    i, j, judge, question, lead, turned = (
+        np.repeat(x, design.repeats) for x in (i, j, judge, question, lead, turned)
+    )
+    gamma = np.exp(design.discrimination * rng.standard_normal(k))
+    gamma[0] *= design.first
+    eta = gamma[judge] * np.where(turned, -lead, lead) + 0.4 * rng.standard_normal(k)[judge]
+    won = (rng.random(len(i)) < expit(eta)).astype(float)
+    names = tuple(f"m{x}" for x in range(n)), tuple(f"j{x}" for x in range(k))
+    first, second = np.where(turned, j, i), np.where(turned, i, j)
+    rows = Comparisons(*names, first, second, judge, won, ordered=True)
+    return rows, np.arange(len(i)) if design.apart else question
+
+
+def _departures(design: Design, rng: np.random.Generator, i, j, judge) -> np.ndarray:
+    """What scores do not describe: a circle of three models, and tastes of judges."""
+    n, k = design.models, design.judges
+    circle = np.zeros((n, n))
+    for one, other in ((0, 1), (1, 2), (2, 0)):
+        circle[one, other], circle[other, one] = design.cycle, -design.cycle
+    taste = design.all_tastes * rng.standard_normal((k, n))
+    taste[-1] += design.taste * rng.standard_normal(n)
+    taste -= taste.mean(axis=1, keepdims=True)
+    return np.asarray(circle[i, j] + taste[judge, i] - taste[judge, j])
+
+
+def largest(rows: Comparisons, question: np.ndarray) -> tuple[Comparisons, np.ndarray]:
+    """The comparisons of the largest component."""
+    group = max(components(rows), key=len)
+    kept = np.flatnonzero(np.isin(np.asarray(rows.models, object)[rows.first], group))
+    part = rows.take(kept)
+    names = tuple(name for name in rows.models if name in group)
+    place = np.array([names.index(name) if name in names else -1 for name in rows.models])
+    within = Comparisons(
+        names, part.judges, place[part.first], place[part.second], part.judge, part.outcome, ordered=True
+    )
+    return within, question[kept]
+
+
+def fit_tested(settings: dict[str, Any], rng: np.random.Generator) -> Record:
+    """What the tests of fit find in one set: shares of sets, by test."""
+    design = Design(**settings["design"])
+    rows, question = largest(*drawn(design, rng))
+    try:
+        fitted = fit(rows, "position_aware")
+        found = fitness(fitted, rows, question if design.known else None, settings["level"])
+    except JudgerankError:
+        return {}
+    judges, questions = set(found.found("judge")), set(found.found("question"))
+    odd = {f"j{design.judges - 1}"} if design.taste else set(rows.judges) if design.all_tastes else set[str]()
+    turned = {str(q) for q in range(design.turned)}
+    return {
+        "overall": float(bool(found.found("overall"))),
+        "order": float(bool(found.found("order"))),
+        "judge": float(bool(judges)),
+        "question": float(bool(questions)),
+        "judges_right": float(bool(judges & odd)) if odd else np.nan,
+        "judges_wrong": float(bool(judges - odd)),
+        "questions_right": float(bool(questions & turned)) if turned else np.nan,
+        "questions_wrong": float(bool(questions - turned)),
+    }
+
+
+def few_tested(settings: dict[str, Any], rng: np.random.Generator) -> Record:
+    """What the tests of pairs say of one set, by sign flips or clustered errors, and by errors that ignore it."""
+    design = Design(**settings["design"])
+    rows, question = drawn(design, rng)
+    lead = np.where(np.arange(design.models) == 0, design.lead, 0.0)
+    truth = dict(zip(rows.models, lead, strict=True))
+    found: dict[str, float] = {}
+    try:
+        alone = fit(rows, "position_aware")
+        flips = alone.flipped(rows, question)
+        kinds = {"rank": by_question(alone, rows, question), "flips": flips, "plain": alone}
+        for name, fitted in kinds.items():
+            pairs = pairwise(fitted, settings["level"])
+            ahead = pairs["first"].map(truth) - pairs["second"].map(truth)
+            found[f"{name}_false"] = float((pairs["separated"] & (ahead <= 0)).any())
+            found[f"{name}_power"] = float(pairs["separated"][ahead > 0].mean()) if design.lead else np.nan
+            found[f"{name}_ranks"] = float(_held(rank_intervals(fitted, settings["level"]), truth))
+    except JudgerankError:
+        return {}
+    return found
+
+
+def _held(ranks: pd.DataFrame, truth: dict[str, float]) -> bool:
+    """Whether every interval holds a rank that its model may have."""
+    score = ranks["model"].map(truth).to_numpy()
+    best = 1 + (score[:, None] < score).sum(axis=1)
+    worst = (score[:, None] <= score).sum(axis=1)
+    return bool(((ranks["low"] <= best) & (worst <= ranks["high"])).all())
+
+
+def repeated(settings: dict[str, Any], rng: np.random.Generator) -> Record:
+    """What repeated requests of one set tell: flip rate and noise of all judges, with intervals."""
+    design = Design(**settings["design"])
+    rows, question = drawn(design, rng)
+    try:
+        found = repeats_of(fit(rows, "position_aware"), rows, question, settings["level"])
+    except JudgerankError:
+        return {}
+    assert found is not None
+    names = ["flip_rate", "low", "high", "noise", "noise_low", "noise_high"]
+    return {name: float(found.table[name].iloc[0]) for name in names}
+
+
+def repeats_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
+    """Means over sets, and how often intervals hold the mean of all sets."""
+    row: dict[str, Any] = {"design": name}
+    kept = records.dropna()
+    for measure, low, high in (("flip_rate", "low", "high"), ("noise", "noise_low", "noise_high")):
+        truth = kept[measure].mean()
+        held = (kept[low] <= truth) & (truth <= kept[high])
+        row |= {measure: truth, f"{measure}_coverage": held.mean()}
+        row[f"{measure}_coverage_se"] = held.std() / np.sqrt(len(kept))
+    return row | {"n_replications": len(records), "failed": len(records) - len(kept)}
+
+
+def shares_row(records: pd.DataFrame, name: str, design: Design) -> dict[str, Any]:
+    """Shares of sets with their Monte Carlo errors."""
+    row: dict[str, Any] = {"design": name, "n_questions": design.questions}
+    for measure in records.columns:
+        kept = records[measure].dropna()
+        row |= {measure: kept.mean(), f"{measure}_se": kept.std() / np.sqrt(max(1, len(kept)))}
+    failed = int(records.isna().all(axis=1).sum())
+    return row | {"n_replications": len(records), "failed": failed}
+
+
+def of_set(judgments: Judgments, member: str, level: float) -> tuple[dict[str, Any], pd.DataFrame]:
+    """The tests of fit on one set, and the judges who depart."""
+    fitted = fit(judgments.comparisons, member)
+    found = fitness(fitted, judgments.comparisons, judgments.question, level, judgments.question_ids)
+    whole = found.table.set_index("test")
+    row: dict[str, Any] = {"dataset": judgments.name, "n_questions": len(judgments.question_ids)}
+    for test in ("overall", "order"):
+        row |= {f"{test}_ratio": whole.loc[test, "statistic"] / whole.loc[test, "expected"]}
+        row |= {f"{test}_p": whole.loc[test, "p_value"]}
+    row |= {"most": whole.loc["order", "most"], "judges": len(judgments.comparisons.judges)}
+    row |= {"judges_depart": len(found.found("judge")), "questions_depart": len(found.found("question"))}
+    row |= {"answers_sd": found.answers_sd}
+    judges = found.table[(found.table["test"] == "judge") & found.table["departs"]]
+    columns = ["name", "statistic", "expected", "p_value", "p_adjusted", "most"]
+    return row, judges[columns].assign(dataset=judgments.name)[["dataset", *columns]]

@@ -1,0 +1,151 @@
+"""Tests of fit: one order, judges and questions that depart, by sign flips of whole questions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from judgerank import Comparisons, fit
+from judgerank.data.errors import NoIntervalError
+from judgerank.inference.wald import cluster_gradients
+from judgerank.model.simulate import generator
+from judgerank.trust.fitness import fitness, fitness_if_quick
+from judgerank.trust.flipped_residuals import FlippedResiduals
+from judgerank.trust.odd_questions import Design as Questions
+from judgerank.trust.odd_questions import spread_of_answers
+from replication.fit_tests import Design, drawn
+
+
+def panel(seed: int, **settings) -> tuple[Comparisons, np.ndarray]:
+    return drawn(Design(**settings), np.random.default_rng(seed))
+
+
+def found_in(seed: int, **settings):
+    rows, question = panel(seed, **settings)
+    return fitness(fit(rows, "position_aware"), rows, question)
+
+
+@pytest.mark.parametrize("model", ["btl", "judge_aware", "position_aware"])
+def test_derivatives_of_expected_answers_are_those_of_the_likelihood(model):
+    rows, question = panel(1)
+    fitted = fit(rows, model)
+    flips = FlippedResiduals.of(fitted, rows, question)
+    member = np.eye(question.max() + 1)[question].T
+    by_question = member @ (flips.jacobian.multiply((flips.here.residual / flips.variance)[:, None])).toarray()
+    expected = cluster_gradients(rows, fitted.model, fitted.solution.parameters, question)[:, fitted.chosen]
+    assert_allclose(by_question, expected, atol=1e-10)
+
+
+def test_residuals_are_restored_by_the_leverage_of_their_question():
+    """By dense matrices: (1 - H_qq)^-1/2 r of every question."""
+    rows, question = panel(2, questions=12, pairs=3)
+    flips = FlippedResiduals.of(fit(rows, "position_aware"), rows, question)
+    root = np.sqrt(flips.variance)
+    x = flips.jacobian.toarray() / root[:, None]
+    hat = x @ flips.inverse @ x.T
+    found = flips.restored / root
+    for q in range(12):
+        of = np.flatnonzero(question == q)
+        values, vectors = np.linalg.eigh(np.eye(len(of)) - hat[np.ix_(of, of)])
+        back = vectors @ np.diag(values**-0.5) @ vectors.T
+        assert_allclose(found[of], back @ (flips.here.residual / root)[of], rtol=1e-6, atol=1e-8)
+    alone = FlippedResiduals.of(fit(rows, "position_aware"), rows, None)
+    assert_allclose(alone.restored, flips.here.residual / np.sqrt(1 - np.diag(hat)), rtol=1e-6)
+
+
+def test_a_draw_is_flipped_and_followed_by_one_step_of_the_fit():
+    rows, question = panel(3, questions=10)
+    flips = FlippedResiduals.of(fit(rows, "btl"), rows, question)
+    n = len(rows.models)
+    sums = flips.sums(
+        np.minimum(rows.first, rows.second) * n + np.maximum(rows.first, rows.second), np.ones(len(rows))
+    )
+    (found,) = sums.draws(generator(0, "test"), 5)
+    signs = generator(0, "test").choice([-1.0, 1.0], (5, 10))
+    residual = signs[:, question] * flips.restored
+    step = residual @ (flips.jacobian.toarray() / flips.variance[:, None]) @ flips.inverse
+    moved = residual - step @ flips.jacobian.toarray().T
+    pair = np.minimum(rows.first, rows.second) * n + np.maximum(rows.first, rows.second)
+    expected = [[row[pair == one].sum() for one in sums.kept] for row in moved]
+    assert_allclose(found, expected, atol=1e-9)
+
+
+def test_a_circle_of_three_models_is_no_order():
+    found = found_in(4, cycle=1.2)
+    (order,) = found.table[found.table["test"] == "order"].to_dict("records")
+    assert order["departs"]
+    assert order["statistic"] > 2 * order["expected"]
+    assert set(order["most"].split(" against ")) < {"m0", "m1", "m2"}
+    assert next(found.sentences()).startswith("One order does not describe the panel")
+
+
+def test_a_judge_with_tastes_is_named_and_what_it_favours():
+    found = found_in(6, taste=2.0)
+    assert "j5" in found.found("judge")
+    assert any("j5" in text and "than the scores explain" in text for text in found.sentences())
+
+
+def test_a_question_turned_round_is_named_by_its_name():
+    rows, question = panel(7, turned=1, pairs=15)
+    found = fitness(fit(rows, "position_aware"), rows, question, names=[f"q{i}" for i in range(60)])
+    assert found.found("question") == ["q0"]
+    assert "The answers to 1 question contradict the ranking: q0." in list(found.sentences())
+
+
+def test_what_the_model_describes_is_said_to_be_described():
+    found = found_in(8)
+    assert not found.table["departs"].any()
+    (said,) = found.sentences()
+    assert said.startswith(
+        "The model describes the answers: no departure by pair, judge or question (overall p = "
+    )
+    assert (found.table["p_adjusted"] >= found.table["p_value"] - 1e-12).all()
+
+
+def test_it_is_the_same_every_time_and_whatever_the_order_of_the_rows():
+    rows, question = panel(9, effect=1.0)
+    fitted = fit(rows, "position_aware")
+    once, again = (fitness(fitted, rows, question).table for _ in range(2))
+    assert once.equals(again)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"effect": 1.5}, {"apart": True}, {"questions": 10, "pairs": 0, "effect": 1.5}]
+)
+def test_false_alarms_are_rare(settings):
+    """Thirty sets each: errors of judges that share questions are no departure."""
+    found = [found_in(100 + seed, **settings) for seed in range(30)]
+    for test in ("overall", "order", "judge", "question"):
+        share = np.mean([bool(one.found(test)) for one in found])
+        assert share <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 30), test
+
+
+def test_the_spread_of_answers_is_found():
+    """Effects of a pair are differences of two answers."""
+    rows, question = panel(10, questions=300, effect=1.5, discrimination=0.0)
+    flips = FlippedResiduals.of(fit(rows, "position_aware"), rows, question)
+    found = spread_of_answers(Questions.of(flips), flips.here.residual, generator(0, "test"))
+    assert found == pytest.approx(1.5 / np.sqrt(2), rel=0.2)
+    alone, apart = panel(10, apart=True)
+    flips = FlippedResiduals.of(fit(alone, "position_aware"), alone, apart)
+    assert spread_of_answers(Questions.of(flips), flips.here.residual, generator(0, "test")) == 0.0
+
+
+def test_what_was_asked_once_cannot_be_tested():
+    first, second = np.array([0, 1, 2]), np.array([1, 2, 0])
+    rows = Comparisons(("a", "b", "c"), ("x",), first, second, np.zeros(3, int), np.ones(3))
+    fitted = fit(rows, "btl")
+    with pytest.raises(NoIntervalError, match="no two models were compared on two questions"):
+        fitness(fitted, rows, np.arange(3))
+    assert fitness_if_quick(fitted, rows, np.arange(3), 0.95, ()) is None
+
+
+def test_ties_and_shrunk_fits_and_counts_are_tested_too():
+    rows, question = panel(11)
+    half = np.where(np.arange(len(rows)) % 5 == 0, 0.5, rows.outcome)
+    tied = replace(rows, outcome=half)
+    for model, solver in (("position_aware_ties", "newton"), ("judge_aware", "penalised")):
+        found = fitness(fit(tied, model, solver), tied, question)
+        assert set(found.table["test"]) == {"overall", "order", "judge", "question"}
+        assert found.table["statistic"].notna().all()
