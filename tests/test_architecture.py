@@ -37,6 +37,7 @@ CORE = {
 EXTRAS = {
     "judgerank.plots": {"matplotlib", "textalloc"},
     "judgerank.gating.plugin": {"pytest"},
+    "judgerank.inspecting": {"inspect_ai"},
     "judgerank.collecting": {"httpx", "litellm", "pydantic", "yaml", "tenacity", "filelock", "tqdm"},
 }
 # each may import those before it and what is beside it in the same folder
@@ -54,7 +55,7 @@ LAYERS = [
     ["ranking"],
     ["adaptive", "boards", "people", "planning"],
     ["collecting"],
-    ["gating", "voting"],
+    ["gating", "voting", "inspecting"],
     ["cli"],
     ["__init__", "__main__"],
 ]

@@ -15,6 +15,7 @@ from packaging.markers import Marker
 COPYLEFT = re.compile(r"(?<!L)GPL|(?<!Lesser )General Public Licen[sc]e|SSPL|BUSL|Commons Clause", re.IGNORECASE)
 # Their metadata state none. Whoever adds a package here says where its licence was read.
 READ = {
+    "agent-client-protocol": "Apache-2.0",  # LICENSE in the wheel; inspect-ai requires it
     "axe-playwright-python": "MIT and MPL-2.0",  # LICENSE in the wheel, head of axe.min.js; used by tests alone
     "orq-ai-sdk": "MIT",  # LICENSE in github.com/orq-ai/orq-python; evaluatorq requires it
 }

@@ -330,3 +330,47 @@ def test_the_command_marks_names_that_are_formulas_unless_told_not_to(tmp_path):
 def test_all_csv_is_written_by_one_function():
     writers = {path.name for path in (ROOT / "src/judgerank").rglob("*.py") if "to_csv(" in path.read_text()}
     assert writers == {"spreadsheets.py"}
+
+
+SCHEMAS = Path(__file__).parent / "samples" / "every_eval_ever"  # of its package 0.3.0, MIT
+
+
+def test_files_of_every_eval_ever_are_valid_by_its_schema(tmp_path):
+    from zipfile import ZipFile
+
+    from jsonschema import Draft7Validator
+
+    rng = np.random.default_rng(3)
+    pairs = [("org/alpha", "beta"), ("beta", "a/b: c"), ("a/b: c", "org/alpha")]
+    rows = [
+        {"model_a": a, "model_b": b, "judge": j, "winner": rng.choice(["a", "b"]), "question": q}
+        for q in range(20)
+        for j in ("x", "lab/y")
+        for a, b in pairs
+    ]
+    path = tmp_path / "board.zip"
+    ranking = rank(pd.DataFrame(rows))
+    ranking.export(path, "eee")
+    check = Draft7Validator(json.loads((SCHEMAS / "eval.schema.json").read_text()))
+    with ZipFile(path) as files:
+        names = files.namelist()
+        records = [json.loads(files.read(name)) for name in names]
+    for record in records:
+        assert not [error.message for error in check.iter_errors(record)]
+    assert re.fullmatch(r"data/judgments/org/alpha/[0-9a-f-]{36}\.json", next(n for n in names if "alpha" in n))
+    board = ranking.to_frame().set_index("model")
+    for record in records:
+        (result,) = record["evaluation_results"]
+        row = board.loc[record["model_info"]["name"]]
+        assert result["score_details"]["score"] == row["score"]
+        assert result["score_details"]["uncertainty"]["confidence_interval"]["upper"] == row["high"]
+        weights = [judge["weight"] for judge in result["metric_config"]["llm_scoring"]["judges"]]
+        assert_allclose(sum(weights), 1)
+    wrong = records[0] | {"schema_version": 3}
+    assert [error.message for error in check.iter_errors(wrong)]  # the check can fail
+    assert judgerank("rank", "x.csv", "--export", "eee=board.json").returncode == 2
+
+
+def test_what_every_eval_ever_has_no_place_for_is_refused(apart, tmp_path):
+    with pytest.raises(DataError, match="Every Eval Ever has one scale"):
+        apart.export(tmp_path / "x.zip", "eee")

@@ -30,7 +30,9 @@ class Answers(NamedTuple):
 
 
 class Oracle(Protocol):
-    """Answers comparisons.
+    """A panel that answers many comparisons at once: simulated, played back, or of respondents.
+
+    `judgerank.collecting.respondents.Respondent` is one of a real panel: a model, a function or a person.
 
     Attributes
     ----------

@@ -103,8 +103,8 @@ def rank(
             "--export",
             metavar="[TABLE=]FILE",
             help=f"File to write a table to as well, in the form that its name ends in: {', '.join(FORMS)}. TABLE "
-            f"is one of {', '.join(TABLES)} (the leaderboard in LMArena's columns); by default {TABLES[0]}. Can "
-            "be given several times.",
+            f"is one of {', '.join(TABLES)} (lmarena: the leaderboard in LMArena's columns; eee: files of Every "
+            f"Eval Ever, as FILE.zip); by default {TABLES[0]}. Can be given several times.",
         ),
     ] = None,
     raw: RawOption = False,

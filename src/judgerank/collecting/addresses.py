@@ -36,9 +36,7 @@ def addressed(judges: Mapping[str, Judge], prompt: Prompt, allow_env_url: bool) 
     ConfigError
         If the environment names an address, and that is not allowed; or no such proxy can be used.
     """
-    of_providers = {
-        name: judge for name, judge in judges.items() if judge.base_url is None and not judge.is_function
-    }
+    of_providers = {name: judge for name, judge in judges.items() if judge.base_url is None and not judge.is_local}
     found = dict(judges)
     if of_providers:
         secrets = Secrets(keys_there_are(judges.values()))

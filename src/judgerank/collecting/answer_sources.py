@@ -65,7 +65,7 @@ def read_questions(
     """
     if _is_table(source):
         return _questions([("", list(_rows(Table(frame_of(source)), columns, answers)))])
-    return _questions([part for one in _several(source) for part in _parts(one, columns, answers)])
+    return _questions([part for one in _several(source) for part in parts_of(one, columns, answers)])
 
 
 def files_of(sources: Iterable[str]) -> list[Path]:
@@ -90,7 +90,7 @@ def _is_table(source: object) -> TypeGuard[Tabular]:
     return not isinstance(source, str | Path) and is_tabular(source)
 
 
-def _parts(source: str, columns: Columns, answers: str | None) -> Iterator[tuple[str, list[Found]]]:
+def parts_of(source: str, columns: Columns, answers: str | None) -> Iterator[tuple[str, list[Found]]]:
     """What each file of a source holds, with what the file is called."""
     path = Path(source)
     if is_platform(source):

@@ -26,7 +26,7 @@ class Bounds:
 
     def tokens(self, judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, str]]) -> tuple[float, float]:
         """Of the messages and of the reply."""
-        if judge.is_function:
+        if judge.is_local:
             return 0.0, 0.0
         name = judge.judge
         asked = prompt_tokens(judge, sent) + self._more.get(name, 0)

@@ -17,7 +17,6 @@ from judgerank.collecting.breaker import Breaker
 from judgerank.collecting.client import Client
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
 from judgerank.collecting.faults import AttemptFailed, JudgeRefused, Refused
-from judgerank.collecting.functions import NoAnswer, answered, function
 from judgerank.collecting.identity import identified
 from judgerank.collecting.ledger import Ledger, Record
 from judgerank.collecting.outcome import duration
@@ -25,6 +24,7 @@ from judgerank.collecting.pace import Pace
 from judgerank.collecting.pause import Pause, Stopped, backoff
 from judgerank.collecting.prompts import messages
 from judgerank.collecting.records import record_of
+from judgerank.collecting.respondents import Shown, respondents
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.tasks import Questions, Task
 
@@ -60,6 +60,7 @@ class Collector:
     ):
         self.client, self.ledger, self.questions, self.budget = client, ledger, questions, budget
         self.prompt, self.judges, self.currency = settings.prompt, judges, settings.panel.currency
+        self._respondents = respondents(judges, client)
         self.attempts, self.patience, self.first_wait = settings.attempts, settings.patience, settings.first_wait
         self.goes_by_plan = settings.until is None
         self.written: list[Record] = []
@@ -194,7 +195,7 @@ class Collector:
     async def _attempt(self, task: Task, turn: int) -> bool:
         """One attempt, paid for from the budget; False if the judge was paused before it was sent."""
         judge = self.judges[task.judge]
-        within = None if judge.is_function else self._all  # no server's pace
+        within = None if judge.is_local else self._all  # no server's pace
         async with self._paces[task.judge].request(within):
             if not self.pauses[task.judge].may_go(turn):
                 return False
@@ -204,13 +205,8 @@ class Collector:
             return True
 
     async def _reply(self, task: Task) -> Reply:
-        judge = self.judges[task.judge]
-        if not judge.is_function:
-            return await self.client.attempt(judge, self.messages(task))
-        try:
-            return await answered(function(judge.sent), self.questions.shown(task), judge.params)
-        except NoAnswer as error:
-            raise Refused(error.kind, error.said) from error
+        shown = Shown(**self.questions.shown(task), messages=self.messages(task))
+        return await self._respondents[task.judge].compare(shown)
 
     def messages(self, task: Task) -> list[dict[str, str]]:
         """What the task's judge is sent."""

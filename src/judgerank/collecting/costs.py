@@ -94,7 +94,7 @@ def cost(judge: Judge, asked: float, said: float, cached: float = 0.0, written: 
     cached, written : float
         Of the prompt's, those read from the provider's cache, and those put into it.
     """
-    if judge.is_function:
+    if judge.is_local:
         return 0.0
     if judge.prompt_price is None or judge.completion_price is None:
         return np.nan
@@ -134,7 +134,7 @@ def learned(
     for record in records:
         judge, task = judges.get(record["judge_model"]), task_of(record)
         there = {task.first, task.second} <= questions.answers.get(task.question_id, {}).keys()
-        if judge is not None and not judge.is_function and there:
+        if judge is not None and not judge.is_local and there:
             told = record.get("prompt_tokens"), record.get("completion_tokens")
             bounds.learn(judge, prompt, messages(prompt, questions, task), *told)
     return bounds
@@ -158,7 +158,7 @@ def estimated(
     priced, price = dict.fromkeys(judges, 0.0), dict.fromkeys(judges, 0.0)
     for task in tasks:
         judge = judges[task.judge]
-        sent = [] if judge.is_function else messages(prompt, questions, task)
+        sent = [] if judge.is_local else messages(prompt, questions, task)
         most, batched = bounds.tokens(judge, prompt, sent), judge.batch and requests[task.judge] >= pilot
         requests[task.judge] += 1
         tokens[task.judge] += most
@@ -192,7 +192,7 @@ def expected_seconds(tasks: Iterable[Task], records: Iterable[Record], settings:
             took.setdefault(record["judge_model"], []).append(record["seconds"])
     each = {name: float(np.mean(took[name])) if name in took else np.nan for name in requests}
     judges = settings.panel.by_name
-    on_servers = sum(count for name, count in requests.items() if not judges[name].is_function)
+    on_servers = sum(count for name, count in requests.items() if not judges[name].is_local)
     alone = [
         count
         * max(
@@ -208,7 +208,7 @@ def expected_seconds(tasks: Iterable[Task], records: Iterable[Record], settings:
 
 def at_a_time(judge: Judge, settings: Collection) -> int:
     """How many requests to a judge may be on their way; a function is called by one thread unless it says more."""
-    return judge.concurrent or (1 if judge.is_function else settings.max_concurrent)
+    return judge.concurrent or (1 if judge.is_local else settings.max_concurrent)
 
 
 def spent_before(records: Iterable[Record], judges: Mapping[str, Judge]) -> float:

@@ -36,6 +36,7 @@ def identified(task: Task, judge: Judge, questions: Questions, prompt: Prompt) -
         "prompt": digest(prompt),
         "texts": texts_digest(task, questions, prompt),
         **({"asked_with": with_params} if with_params else {}),
+        **({"human": True} if judge.is_person else {}),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from judgerank.collecting.functions import PYTHON
+from judgerank.collecting.person import PERSON
 
 
 def inherited(values: Any, default_key: str | None) -> Any:
@@ -23,7 +24,7 @@ def inherited(values: Any, default_key: str | None) -> Any:
     key = {"api_key_env": values.get("api_key_env", default_key)}
     completed = []
     for judge in values["judges"]:
-        if isinstance(judge, dict) and judge.get("provider") != PYTHON:
+        if isinstance(judge, dict) and judge.get("provider") not in (PYTHON, PERSON):
             at = {"base_url": judge.get("base_url") or place}
             judge = (key if at["base_url"] == place else {}) | judge | at
         completed.append(judge)

@@ -76,7 +76,7 @@ class Plan:
             if self._both:
                 tasks += [task, task.turned]
             else:
-                tasks.append(task.turned if _coin(self._seed, task) else task)
+                tasks.append(task.turned if coin(self._seed, task) else task)
         return tasks
 
     def _ordered(self) -> npt.NDArray[np.int64]:
@@ -117,7 +117,7 @@ def _mixed(bits: Hashes) -> Hashes:
         return bits ^ (bits >> np.uint64(31))
 
 
-def _coin(seed: int, task: Task) -> bool:
+def coin(seed: int, task: Task) -> bool:
     """A fair coin keyed by what is asked, whatever else is."""
     names = [str(seed), task.question_id, task.first, task.second, task.judge, str(task.repeat)]
     return bool(hashlib.sha256("\0".join(names).encode()).digest()[0] & 1)

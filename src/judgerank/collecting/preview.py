@@ -37,7 +37,7 @@ def preview(study: Study, tasks: Sequence[Task]) -> None:
     first: dict[str, Task] = {}
     for task in tasks:
         first.setdefault(task.judge, task)
-    judges = {name: judge for name, judge in study.judges.items() if not judge.is_function and name in first}
+    judges = {name: judge for name, judge in study.judges.items() if not judge.is_local and name in first}
     if judges:
         asyncio.run(_preview(study, judges, first))
 

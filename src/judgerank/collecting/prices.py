@@ -22,6 +22,7 @@ def priced(settings: Collection) -> dict[str, Judge]:
     for name, judge in judges.items():
         if judge.is_function:
             function(judge.sent)  # refused before anything is asked, if it is not there
+        if judge.is_local:
             continue
         if judge.base_url is None:
             own = {key: price for key in PRICED if (price := getattr(judge, key)) is not None}

@@ -56,7 +56,7 @@ def longest(judge: Judge, prompt: Prompt) -> int:
 
     A length in the judge's parameters holds the thoughts, too, but for those of a budget.
     """
-    if judge.is_function:
+    if judge.is_local:
         return 0
     for name in LENGTHS:
         if isinstance(judge.params.get(name), int):
@@ -67,7 +67,7 @@ def longest(judge: Judge, prompt: Prompt) -> int:
 def is_bounded(judge: Judge) -> bool:
     """Whether requests say how long a reply may be."""
     given = [judge.params[name] for name in LENGTHS if name in judge.params]
-    return judge.is_function or "max_tokens" not in judge.params or any(each is not None for each in given)
+    return judge.is_local or "max_tokens" not in judge.params or any(each is not None for each in given)
 
 
 def request(judge: Judge, prompt: Prompt, refused: Set[str] = NOTHING) -> dict[str, Any]:

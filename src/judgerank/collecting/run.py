@@ -231,7 +231,7 @@ async def _ask(
 ) -> None:
     """The pilot, then the rest, and what is in batches already."""
     settings = study.settings
-    on_servers = {name: judge for name, judge in study.judges.items() if not judge.is_function}
+    on_servers = {name: judge for name, judge in study.judges.items() if not judge.is_local}
     client = Client(on_servers, settings.prompt, settings.timeout)
     collector = Collector(settings, study.judges, client, ledger, study.questions, budget)
     told.append(collector)

@@ -12,6 +12,7 @@ from judgerank.collecting.batches.providers import FORMS
 from judgerank.collecting.checking import Settings
 from judgerank.collecting.functions import PYTHON, require_function
 from judgerank.collecting.inherited import inherited
+from judgerank.collecting.person import PERSON
 from judgerank.collecting.storable import require_no_key, require_plain
 from judgerank.collecting.wording import PAIRWISE
 
@@ -70,7 +71,8 @@ class Judge(Settings):
         in litellm's form, provider/model.
     provider : str
         Whose form of requests the server at an address speaks, by litellm's name. With ``python`` there is no
-        server: the model is a function, ``FILE.py:FUNCTION``, and `params` are further arguments.
+        server: the model is a function, ``FILE.py:FUNCTION``, and `params` are further arguments. With ``person``
+        somebody at the terminal answers.
     base_url, api_key_env : str, optional
         Address of its server, and the environment variable with the key for it; null for none.
     params : dict
@@ -125,6 +127,16 @@ class Judge(Settings):
         return self.provider == PYTHON
 
     @property
+    def is_person(self) -> bool:
+        """Whether it is a person at the terminal."""
+        return self.provider == PERSON
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is no model on a server: it has no address, no key and no price."""
+        return self.is_function or self.is_person
+
+    @property
     def address(self) -> str:
         """Where it is asked: its own address, or the provider's once that is found; empty before."""
         return self._address or (self.base_url or "").rstrip("/")
@@ -167,6 +179,10 @@ class Judge(Settings):
     def _batched(self) -> Self:
         if self.is_function:
             require_function(self.sent, bool(self.base_url or self.api_key_env or self.batch))
+        elif self.is_person and (self.base_url or self.api_key_env or self.batch or self.params):
+            raise ValueError(
+                f"judge {self.judge!r} is a person, who takes no base_url, api_key_env, batch or params"
+            )
         elif self.form in ELSEWHERE:
             raise ValueError(f"judge {self.judge!r}: {self.form} is asked at an address: {ELSEWHERE[self.form]}")
         elif self.batch and self.form not in FORMS:
@@ -209,7 +225,7 @@ class Panel(Settings):
     def _placed(self) -> Self:
         """Every judge has an address or a provider, and says which key is for it."""
         for judge in self.judges:
-            if judge.is_function:
+            if judge.is_local:
                 continue
             if judge.base_url is None and "/" not in judge.sent:
                 raise ValueError(

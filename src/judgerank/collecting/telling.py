@@ -56,10 +56,13 @@ def tell_addresses(study: Study, records: Sequence[Record]) -> None:
     """Where each judge is asked, and through what proxy."""
     together: dict[tuple[str, ...], list[str]] = {}
     called = [name for name, judge in study.judges.items() if judge.is_function]
+    people = [name for name, judge in study.judges.items() if judge.is_person]
     if called:
         log.info("called as Python functions, at no cost: %s", several(called))
+    if people:
+        log.info("asked at this terminal: %s", several(people))
     for name, found in where(study.judges).items():
-        if name in called:
+        if name in (*called, *people):
             continue
         way = tuple(found.get(key, "") for key in ("address", "named_by", "proxy"))
         together.setdefault(way, []).append(name)

@@ -22,6 +22,7 @@ from tabulate import tabulate
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.inference.wald import normal_quantile
 from judgerank.ranking.record import Record
+from judgerank.ranking.shared_results import archive
 from judgerank.writing.extras import needed
 from judgerank.writing.publishing import STORED_FORMAT
 from judgerank.writing.spreadsheets import csv_of
@@ -29,11 +30,12 @@ from judgerank.writing.spreadsheets import csv_of
 ELO_POINTS = 400 / math.log(10)  # of a score in log-odds: odds of ten to one are 400 points apart
 ELO_MEAN = 1000.0  # the rating of a score of zero
 BOARD, LMARENA, OVERALL = "leaderboard", "lmarena", "overall"
+SHARED, SHARED_FORM = "eee", "zip"  # files of Every Eval Ever, one a model, in an archive
 # members are there if no model was named, categories if the judgments name any, the next two if blocks are named,
 # repeats if something was asked twice
 TABLES = (
     *(BOARD, "judges", "pairs", "next", "members", "categories", "blocks", "adjusted", "fitness", "repeats"),
-    LMARENA,
+    *(LMARENA, SHARED),
 )
 SHOWN_FORMAT = "%.4g"  # of numbers in a text that is read
 NAMED_TABLE = re.compile(r"(\w+)=(.+)", re.DOTALL)
@@ -156,7 +158,9 @@ class Export:
     def __post_init__(self) -> None:
         if self.table not in TABLES:
             raise ConfigError(f"there is no table {self.table!r} to export (known: {', '.join(TABLES)})")
-        if self.form not in FORMS:
+        if self.table == SHARED and self.form != SHARED_FORM:
+            raise ConfigError(f"{self.path.name}: {SHARED} is an archive (--export {SHARED}=FILE.{SHARED_FORM})")
+        if self.form not in FORMS and self.table != SHARED:
             told = f"{self.path.name}: {self.form!r} is not a form that can be written"
             raise ConfigError(f"{told} (known: {', '.join(FORMS)})")
         if self.form == "parquet" and find_spec("pyarrow") is None:
@@ -183,10 +187,13 @@ def contents(ranking: Record, exports: Iterable[Export], raw: bool = False) -> d
     ConfigError
         If the ranking has no such table.
     DataError
-        If the ranking is not on one scale, and LMArena's table is asked for.
+        If the ranking is not on one scale, and LMArena's table or Every Eval Ever's files are asked for.
     """
     forms = RAW if raw else FORMS
-    return {one.path: forms[one.form](table_of(ranking, one.table)) for one in exports}
+    return {
+        one.path: archive(ranking) if one.table == SHARED else forms[one.form](table_of(ranking, one.table))
+        for one in exports
+    }
 
 
 def table_of(ranking: Record, name: str) -> pd.DataFrame:

@@ -90,7 +90,8 @@ class Ranking(Record):
         ----------
         path : path
         table : str
-            One of `tables`, or ``lmarena``: the leaderboard in the columns of LMArena's (`exports.lmarena`).
+            One of `tables`, or ``lmarena``: the leaderboard in the columns of LMArena's (`exports.lmarena`), or
+            ``eee``: files of Every Eval Ever in a ``.zip`` (`shared_results.archive`).
         form : {"csv", "tsv", "parquet", "json", "jsonl", "tex", "md"}, optional
             By default what the file's name ends in.
         force : bool

@@ -28,14 +28,13 @@ def _found(table: Table) -> Iterator[Found]:
 
 
 def _of_sample(number: int, header: Mapping[str, Any], sample: Mapping[str, Any]) -> Found:
-    given, target = sample.get("input"), sample.get("target")
-    question = asked(given) if are_messages(given) else str(given or "")
-    said = _answer(sample)
+    target = sample.get("target")
+    said = answer_of(sample)
     reference = "\n".join(map(str, target)) if isinstance(target, list) else str(target or "")
     return Found(
         number,
         f"{header['task']}/{sample['id']}",
-        question,
+        question_of(sample),
         str(header["model"]),
         None if sample.get("error") or not said else said,
         reference or None,
@@ -43,8 +42,14 @@ def _of_sample(number: int, header: Mapping[str, Any], sample: Mapping[str, Any]
     )
 
 
-def _answer(sample: Mapping[str, Any]) -> str:
-    """All that the model said and did; its reply alone where that is all there is."""
+def question_of(sample: Mapping[str, Any]) -> str:
+    """What a sample asks."""
+    given = sample.get("input")
+    return asked(given) if are_messages(given) else str(given or "")
+
+
+def answer_of(sample: Mapping[str, Any]) -> str:
+    """All that the model said and did in a sample; its reply alone if that is all."""
     told = sample.get("messages")
     _, after = split_at_answer(_since_input(sample, told) if are_messages(told) else [])
     if len(after) > 1 or any(one.get("tool_calls") for one in after):

@@ -38,6 +38,21 @@ HARNESS_OWN |= {"doc_hash", "prompt_hash", "target_hash"}
 SAMPLES_FILE = re.compile(r"samples_(.+?)(_\d{4}-\d\d-\d\dT[\d.:-]*\d)?(\.jsonl?|\.ndjson|\.parquet|\.csv)")
 
 
+JUDGMENTS = "judgerank"  # in the metadata of a score: the judgments of a panel (`judgerank.inspecting`)
+
+
+def judgments_within(samples: object) -> list[tuple[object, Mapping[str, Any]]]:
+    """The judgments of a panel in a log's samples, each with the sample's id."""
+    found = []
+    for sample in samples if isinstance(samples, list) else ():
+        scores = sample.get("scores") if isinstance(sample, Mapping) else None
+        for score in scores.values() if isinstance(scores, Mapping) else ():
+            metadata = score.get("metadata") if isinstance(score, Mapping) else None
+            kept = metadata.get(JUDGMENTS) if isinstance(metadata, Mapping) else None
+            found += [(sample.get("id"), one) for one in kept if isinstance(one, Mapping)] if kept else []
+    return found
+
+
 def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Comparisons of any two models' scores on the same sample, and what to know of them.
 
@@ -251,6 +266,7 @@ INSPECT = Layout(
     ("eval", "samples"),
     _inspect,
     lambda table: {"scores": ["samples"], "model and task": ["eval"]},
+    also=lambda columns, table: not any(judgments_within(samples) for samples in table.frame["samples"]),
     of_scores=True,
     ordered=False,
     takes=frozenset(),

@@ -1,0 +1,107 @@
+"""Who answers is one idea: whoever is shown a question with two answers, and says which is better.
+
+A model on a server, a Python function (a rule, a reward model) and a person at the terminal answer by one method.
+So does what another program brings, such as a model of inspect_ai. A panel of them is what collecting by rounds
+asks (`judgerank.adaptive.oracles.Oracle`, by `judgerank.collecting.until.Judges`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from judgerank.collecting.answers import Reply
+from judgerank.collecting.faults import Refused
+from judgerank.collecting.functions import NoAnswer, answered, function
+from judgerank.collecting.person import PERSON, vote
+from judgerank.collecting.settings import Judge
+from judgerank.reading.answers.found import Text
+
+Messages = Sequence[Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A comparison as a respondent sees it.
+
+    Attributes
+    ----------
+    question, first, second : str or tuple of str
+        The texts of its turns; `first` is the answer that is shown first.
+    messages : list of dict
+        The same in the words of the prompt.
+    """
+
+    question: Text
+    first: Text
+    second: Text
+    messages: Messages
+
+
+class Respondent(Protocol):
+    """Compares two answers."""
+
+    async def compare(self, shown: Shown) -> Reply:
+        """The reply to a comparison.
+
+        Raises
+        ------
+        AttemptFailed
+            If there is none, and another attempt may help.
+        Refused, JudgeRefused
+            If none will come for this comparison, or for any.
+        """
+        ...
+
+
+class Attempts(Protocol):
+    """What asks models on servers, such as a `Client`."""
+
+    async def attempt(self, judge: Judge, messages: Messages) -> Reply: ...
+
+
+@dataclass(frozen=True)
+class OnServer:
+    """A model on a server."""
+
+    judge: Judge
+    client: Attempts
+
+    async def compare(self, shown: Shown) -> Reply:
+        return await self.client.attempt(self.judge, shown.messages)
+
+
+@dataclass(frozen=True)
+class OfFunction:
+    """A Python function, ``FILE.py:FUNCTION``."""
+
+    judge: Judge
+
+    async def compare(self, shown: Shown) -> Reply:
+        texts = {"question": shown.question, "first": shown.first, "second": shown.second}
+        try:
+            return await answered(function(self.judge.sent), texts, self.judge.params)
+        except NoAnswer as error:
+            raise Refused(error.kind, error.said) from error
+
+
+@dataclass(frozen=True)
+class AtTerminal:
+    """A person at the terminal."""
+
+    judge: Judge
+
+    async def compare(self, shown: Shown) -> Reply:
+        return await vote(self.judge.judge, shown.question, shown.first, shown.second)
+
+
+def respondents(judges: Mapping[str, Judge], client: Attempts) -> dict[str, Respondent]:
+    """The respondent behind each judge of a panel."""
+    return {name: _respondent(judge, client) for name, judge in judges.items()}
+
+
+def _respondent(judge: Judge, client: Attempts) -> Respondent:
+    if judge.is_function:
+        return OfFunction(judge)
+    return AtTerminal(judge) if judge.provider == PERSON else OnServer(judge, client)

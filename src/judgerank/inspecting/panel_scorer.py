@@ -1,0 +1,202 @@
+"""A scorer of inspect_ai: a panel compares each answer with those of baselines; its judgments stay in the log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from inspect_ai.model import ChatMessageUser, Model, get_model
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState
+
+from judgerank.collecting.answer_sources import parts_of
+from judgerank.collecting.answers import Reply
+from judgerank.collecting.faults import Refused
+from judgerank.collecting.plan import coin
+from judgerank.collecting.prompts import fill
+from judgerank.collecting.replies import parse
+from judgerank.collecting.respondents import OfFunction, Respondent, Shown
+from judgerank.collecting.settings import Judge
+from judgerank.collecting.tasks import Task
+from judgerank.collecting.wording import PAIRWISE
+from judgerank.data.errors import ConfigError
+from judgerank.data.modules import is_file
+from judgerank.reading.answers.found import Text
+from judgerank.reading.answers.inspect_logs import answer_of, question_of
+from judgerank.reading.layouts.scores import JUDGMENTS
+
+SHARES = {"a": 1.0, "b": 0.0, "c": 0.5}  # of the answer shown first
+ORDERS = ("random", "both")
+
+
+class OfInspect:
+    """A model of inspect_ai as a judge: its rules, retries, cache and limits are Inspect's."""
+
+    def __init__(self, model: Model):
+        self._model = model
+
+    async def compare(self, shown: Shown) -> Reply:
+        output = await self._model.generate([ChatMessageUser(content=shown.messages[0]["content"])])
+        used = output.usage
+        return Reply(
+            output.completion,
+            output.model,
+            output.stop_reason,
+            used.input_tokens if used else None,
+            used.output_tokens if used else None,
+            None,
+        )
+
+
+@scorer(metrics=[mean(), stderr()])
+def pairwise(
+    judges: Sequence[str | Model] | str | Model,
+    baseline: str | Sequence[str],
+    order: str = "random",
+    prompt: str | None = None,
+    seed: int = 2026,
+) -> Scorer:
+    """Score an answer by how often a panel prefers it to the answers of baselines.
+
+    The value is the share of comparisons that it wins, a tie counting half. ``judgerank rank LOG`` reads the
+    judgments back, which are in the metadata of the score.
+
+    Parameters
+    ----------
+    judges : names or models
+        Models as Inspect names them, or Python functions (``FILE.py:FUNCTION``).
+    baseline : str or list of str
+        Where the baselines' answers are: logs of the same task, or anything that `judgerank collect` reads, with
+        the samples' ids as questions.
+    order : {"random", "both"}
+        Whether each comparison is shown in one order, drawn by chance, or in both.
+    prompt : str, optional
+        With ``{question}``, ``{first}`` and ``{second}``; by default that of `judgerank collect`.
+    seed : int
+        Decides the orders.
+
+    Raises
+    ------
+    ConfigError
+        If a setting is none of these.
+    """
+    if order not in ORDERS:
+        raise ConfigError(f"order is {order!r}; expected one of {', '.join(ORDERS)}")
+    panel = _panel([judges] if isinstance(judges, str | Model) else list(judges))
+    others = _answers([baseline] if isinstance(baseline, str) else baseline)
+    template = prompt or PAIRWISE["text"]
+
+    async def score(state: TaskState, target: Target) -> Score | None:
+        sample = _as_logged(state)
+        name, model = str(state.sample_id), str(state.model)
+        texts = {model: answer_of(sample), **_of_sample(others, name, state.epoch)}
+        if len(texts) < 2 or not texts[model]:
+            reason = "there is no answer" if not texts[model] else f"no baseline answers sample {name!r}"
+            return Score.unscored(reason=reason)
+        tasks = [
+            Task(name, model, other, judge, state.epoch - 1)
+            for other in texts
+            if other != model
+            for judge in panel
+        ]
+        if order == "both":
+            tasks += [task.turned for task in tasks]
+        else:
+            tasks = [task.turned if coin(seed, task) else task for task in tasks]
+        question = question_of(sample)
+        judgments = await asyncio.gather(
+            *(_judgment(panel[task.judge], task, question, texts, template) for task in tasks)
+        )
+        return _score(model, judgments, str(texts[model]))
+
+    return score
+
+
+def _panel(judges: Iterable[str | Model]) -> dict[str, Respondent]:
+    """The judges by name.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, or two have one name.
+    """
+    panel: dict[str, Respondent] = {}
+    for one in judges:
+        name = one if isinstance(one, str) else str(one)
+        if name in panel:
+            raise ConfigError(f"judge {name!r} is there twice")
+        if isinstance(one, str) and is_file(one):
+            panel[name] = OfFunction(Judge(judge=name, provider="python", model=one))
+        else:
+            panel[name] = OfInspect(get_model(one))
+    if not panel:
+        raise ConfigError("there are no judges")
+    return panel
+
+
+def _answers(sources: Sequence[str]) -> dict[str, dict[str, Text]]:
+    """Answers of the baselines by question and model."""
+    found: dict[str, dict[str, Text]] = {}
+    for source in sources:
+        for _, part in parts_of(source, {}, None):
+            for one in part:
+                if one.model is not None and one.answer is not None:
+                    name = one.question_id
+                    for key in {name, name.partition("/")[2] or name}:  # a log's questions begin with its task
+                        found.setdefault(key, {})[one.model] = one.answer
+    if not found:
+        raise ConfigError(f"there is no answer in {', '.join(sources)}")
+    return found
+
+
+def _of_sample(answers: Mapping[str, Mapping[str, Text]], name: str, epoch: int) -> Mapping[str, Text]:
+    """Those to a sample in an epoch, or in the first."""
+    return answers.get(f"{name} #{epoch}") or answers.get(name) or {}
+
+
+def _as_logged(state: TaskState) -> dict[str, Any]:
+    """A sample as a log would have it."""
+    given = state.input
+    return {
+        "input": given if isinstance(given, str) else [one.model_dump() for one in given],
+        "messages": [one.model_dump() for one in state.messages],
+        "output": state.output.model_dump(),
+    }
+
+
+async def _judgment(
+    respondent: Respondent, task: Task, question: str, texts: Mapping[str, Text], template: str
+) -> dict[str, Any]:
+    """One judgment as a record; a judge that refuses leaves an unknown one."""
+    first, second = texts[task.first], texts[task.second]
+    messages = [{"role": "user", "content": fill(template, question, first, second)}]
+    try:
+        reply = await respondent.compare(Shown(question, first, second, messages))
+        raw, (choice, confidence) = reply.text, parse(reply.text)
+    except Refused as error:
+        raw, choice, confidence = f"{error.kind}: {error.said}", "unknown", None
+    return {
+        "question_id": task.question_id,
+        "model_a": task.first,
+        "model_b": task.second,
+        "judge_model": task.judge,
+        "repeat": task.repeat,
+        "judge_preferred_model": choice,
+        "judge_confidence": confidence,
+        "raw": raw,
+    }
+
+
+def _score(model: str, judgments: Sequence[Mapping[str, Any]], answer: str) -> Score:
+    """The share of comparisons that a model wins, of those that could be read."""
+    won = []
+    for one in judgments:
+        share = SHARES.get(one["judge_preferred_model"])
+        if share is not None:
+            won.append(share if one["model_a"] == model else 1.0 - share)
+    metadata = {JUDGMENTS: list(judgments)}
+    if not won:
+        return Score.unscored(reason="no judgment could be read", metadata=metadata)
+    told = f"preferred in {sum(won):g} of {len(won)} comparisons"
+    return Score(value=sum(won) / len(won), answer=answer, explanation=told, metadata=metadata)

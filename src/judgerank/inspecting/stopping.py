@@ -1,0 +1,130 @@
+"""Early stopping for inspect_ai by the rule of `judgerank collect --until`: many looks, one level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from inspect_ai.util import EarlyStop
+
+from judgerank.adaptive.goals import read_goal
+from judgerank.adaptive.oracles import Answers
+from judgerank.adaptive.rounds import EACH, GROWTH, Kept, fitted
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
+from judgerank.reading.layouts.scores import JUDGMENTS
+
+SHARES = {"a": 1.0, "b": 0.0, "c": 0.5}
+
+
+@dataclass
+class _Seen:
+    """Models and judges of comparisons that others ask."""
+
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    costs: FloatArray
+    left: IntArray
+
+    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers:
+        raise NotImplementedError("inspect_ai asks")
+
+
+class PanelStopping:
+    """Inspect's ``EarlyStopping``: no further sample once the panel's judgments decide.
+
+    Use it with `pairwise`, and shuffle the samples: those that come first should be like the rest.
+
+    Parameters
+    ----------
+    goal : str
+        As of ``judgerank collect --until``, such as ``all separated`` or ``top 1 separated``.
+    level : float
+        One minus the chance of a stop at a false claim, however many looks there are.
+    model : str
+        Member of the family that is fitted.
+    growth : float
+        Of the number of judgments from one look to the next.
+
+    Attributes
+    ----------
+    reached : bool
+        Whether the goal was.
+    looks : int
+        How often it was looked at.
+    """
+
+    def __init__(
+        self,
+        goal: str = "all separated",
+        level: float = 0.95,
+        model: str = "position_aware",
+        growth: float = GROWTH,
+    ):
+        if not 0 < level < 1 or growth <= 1:
+            raise ConfigError("level lies between 0 and 1, and growth is above 1")
+        self._goal, self._level, self._model, self._growth = goal, level, model, growth
+        self.reached, self.looks, self._next, self._skipped = False, 0, 0.0, 0
+        self._rows: list[tuple[str, str, str, float, str]] = []
+
+    async def start_task(self, task: Any, samples: list[Any], epochs: int) -> str:
+        """Begin anew; the name by which the log calls this."""
+        self.reached, self.looks, self._next, self._skipped, self._rows = False, 0, 0.0, 0, []
+        return f"judgerank, {self._goal}"
+
+    async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
+        """Skip a sample if all is decided."""
+        if not self.reached:
+            return None
+        self._skipped += 1
+        return EarlyStop(id=id, epoch=epoch, reason=f"{self._goal}, after {len(self._rows)} judgments")
+
+    async def complete_sample(self, id: str | int, epoch: int, scores: Mapping[str, Any]) -> None:
+        """Take the judgments of a sample, and look if there are enough new ones."""
+        for one in scores.values():
+            for judgment in (one.score.metadata or {}).get(JUDGMENTS, ()):
+                share = SHARES.get(judgment["judge_preferred_model"])
+                if share is not None:
+                    names = judgment["model_a"], judgment["model_b"], judgment["judge_model"]
+                    self._rows.append((*names, share, str(id)))
+        if not self.reached and len(self._rows) >= max(self._next, self._least()):
+            self._look()
+
+    async def complete_task(self) -> dict[str, Any]:
+        """What came of it, for the log."""
+        return {
+            "goal": self._goal,
+            "reached": self.reached,
+            "judgments": len(self._rows),
+            "looks": self.looks,
+            "samples_skipped": self._skipped,
+            "level": self._level,
+        }
+
+    def _least(self) -> float:
+        """Judgments before the first look; never while there are fewer than two models."""
+        models, judges = self._names()
+        return EACH * (len(models) + 2 * len(judges)) if len(models) > 1 else np.inf
+
+    def _names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        models = sorted({name for row in self._rows for name in row[:2]})
+        return tuple(models), tuple(sorted({row[2] for row in self._rows}))
+
+    def _look(self) -> None:
+        models, judges = self._names()
+        a, b, judge, share, question = zip(*self._rows, strict=True)
+        first, second = (np.array([models.index(name) for name in side], np.int64) for side in (a, b))
+        by = np.array([judges.index(name) for name in judge], np.int64)
+        number = {name: place for place, name in enumerate(dict.fromkeys(question))}
+        asked = np.array([number[name] for name in question], np.int64)
+        none = np.zeros((len(models), len(models), len(judges)), np.int64)
+        seen = _Seen(models, judges, np.ones(len(judges)), none)
+        kept = Kept(seen, Comparisons(models, judges, first, second, by, np.array(share)), asked)
+        order, _ = kept.order(fitted(kept.raw, self._model))
+        self.looks += 1
+        goal = read_goal(self._goal, len(models))
+        self.reached = order is not None and goal.reached(order, self.looks, len(self._rows), 1 - self._level)
+        self._next = np.ceil(len(self._rows) * self._growth)
