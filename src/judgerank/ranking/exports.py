@@ -30,7 +30,19 @@ ELO_POINTS = 400 / math.log(10)  # of a score in log-odds: odds of ten to one ar
 ELO_MEAN = 1000.0  # the rating of a score of zero
 BOARD, LMARENA, OVERALL = "leaderboard", "lmarena", "overall"
 # members are there if no model was named, categories if the judgments name any, the next two if blocks are named
-TABLES = (BOARD, "judges", "pairs", "next", "members", "categories", "blocks", "adjusted", LMARENA)
+TABLES = (
+    BOARD,
+    "judges",
+    "pairs",
+    "next",
+    "members",
+    "exact",
+    "effects",
+    "categories",
+    "blocks",
+    "adjusted",
+    LMARENA,
+)
 SHOWN_FORMAT = "%.4g"  # of numbers in a text that is read
 NAMED_TABLE = re.compile(r"(\w+)=(.+)", re.DOTALL)
 
