@@ -52,7 +52,7 @@ def test_the_integrals_are_those_of_the_posterior_of_each_judge():
             return (1 if of is None else alpha) * np.exp(height + 15 - alpha**2 / (2 * tau**2) - tilt)
 
         over = [quad(density, -4, 4, args=(of,), limit=200)[0] for of in (True, None)]
-        assert means[judge] == pytest.approx(over[0] / over[1], abs=2e-3)
+        assert means[judge] == pytest.approx(over[0] / over[1], abs=5e-3)  # nine nodes
 
 
 def test_where_judges_have_many_votes_the_averages_are_the_mode():
@@ -61,9 +61,7 @@ def test_where_judges_have_many_votes_the_averages_are_the_mode():
     found = averages(fitted.comparisons, fitted.model, fitted.solution.parameters, fitted.solution.spread)
     assert_allclose(found.alpha, fitted.solution.parameters.judges[0], atol=2e-3)
     exact = fit(data)
-    assert scale_of(fitted).factor == pytest.approx(
-        scale_of(exact).factor * exact.scores.std() / fitted.scores.std(), rel=0.01
-    )
+    assert_allclose(scale_of(fitted).scores, scale_of(exact).scores, rtol=0.01)
 
 
 def test_thin_judges_neither_stretch_the_scores_nor_leave_their_intervals_short():
