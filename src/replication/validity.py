@@ -127,7 +127,7 @@ def measured(cell: Cell, rng: np.random.Generator) -> Measured:
     except (NoMaximumError, NoIntervalError) as error:
         return Measured(type(error).__name__)
     reach = simultaneous_quantile(found, cell.level)
-    tests = {name: _order_kept(kept, reach, truth, cell.level) for name, kept in _by_test(found).items()}
+    tests = {name: order_kept(kept, reach, truth, cell.level) for name, kept in by_test(found).items()}
     return Measured(str(fits[0].status), tests, _covered(fits[0], truth, cell) if len(fits) == 1 else None)
 
 
@@ -139,13 +139,13 @@ def _fits(cell: Cell, data: Comparisons, cluster) -> tuple[Fit, ...]:
     return (fitted if cluster is None else fitted.clustered(data, cluster),)
 
 
-def _by_test(found: list[Order]) -> dict[str, list[Order]]:
+def by_test(found: list[Order]) -> dict[str, list[Order]]:
     """The orders by the Wald tests of the fit alone, and by both."""
     alone = [replace(order, difference=order.difference[[0, 0]], error=order.error[[0, 0]]) for order in found]
     return dict(zip(TESTS, (alone, found), strict=True))
 
 
-def _order_kept(found: list[Order], reach: float, truth: Parameters, level: float) -> Kept:
+def order_kept(found: list[Order], reach: float, truth: Parameters, level: float) -> Kept:
     """What the tests of all pairs and the ranks keep; equal models may be ranked either way."""
     statistic, p, apart, ranks_held = [], [], [], True
     for order in found:
@@ -214,7 +214,7 @@ def separated(cell: OnSet, rng: np.random.Generator, sets: dict) -> Separated:
     kinds = {"plug_in": fitted, "clustered": fitted.clustered(comparisons, question)}
     counts: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
     for kind, found in zip(kinds, orders_by_errors(*kinds.values()), strict=True):
-        for name, kept in _by_test(found).items():
+        for name, kept in by_test(found).items():
             p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in kept])
             counts[kind][name] = int((holm(p) <= 1 - cell.level).sum())
     return Separated(str(fitted.status), len(p), counts)

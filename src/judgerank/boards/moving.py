@@ -24,6 +24,7 @@ from judgerank.data.arrays import AnyArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.data.shown import Shown
+from judgerank.engine.penalised import Penalised
 from judgerank.fits.fit import fit
 from judgerank.fits.given import raw_and_question, require_fit, require_member_alone
 from judgerank.fits.result import Fit
@@ -125,7 +126,8 @@ def place(
 def _refit(held: Anchored) -> Fit:
     """All comparisons behind the board and the new ones together."""
     whole = joined(held.board.comparisons, held.comparisons)
-    return fit(whole, held.board.model, held.board.settings, held.board)
+    board = held.board
+    return fit(whole, board.model, board.settings, None if isinstance(board.settings, Penalised) else board)
 
 
 def _on_board(refit: Fit, held: Anchored) -> pd.Series:

@@ -12,7 +12,7 @@ from judgerank.engine.solvers import SOLVERS
 from judgerank.model.members import MODELS
 
 Solver = StrEnum("Solver", {name: name for name in SOLVERS})  # type: ignore[misc]  # members are known when it runs
-NEWTON = Solver("newton")
+NEWTON, SHRUNK = Solver("newton"), Solver("penalised")
 
 
 def of_family(value: str | None) -> str | None:

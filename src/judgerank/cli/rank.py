@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from judgerank.boards.reported import about_of
-from judgerank.cli.model_options import NEWTON, ModelOption, SolverOption
+from judgerank.cli.model_options import SHRUNK, ModelOption, SolverOption
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
@@ -66,7 +66,7 @@ def rank(
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
     model: ModelOption = None,
-    solver: SolverOption = NEWTON,
+    solver: SolverOption = SHRUNK,
     level: LevelOption = 0.95,
     cluster: Annotated[
         Cluster,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.model_options import NEWTON, ModelOption, SolverOption
+from judgerank.cli.model_options import SHRUNK, ModelOption, SolverOption
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
@@ -42,7 +42,7 @@ def trust(
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
     model: ModelOption = None,
-    solver: SolverOption = NEWTON,
+    solver: SolverOption = SHRUNK,
     level: LevelOption = 0.95,
     most: Annotated[
         int, typer.Option(min=1, help="Pairs of neighbours tried, those nearest to a change by the forecast.")

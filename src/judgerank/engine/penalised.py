@@ -70,10 +70,17 @@ class Penalised:
     def maximise(
         self, cells: Comparisons, model: Model, start: Parameters | None = None, bar: float | None = None
     ) -> Solution:
-        """As the function of this module, which takes no start."""
-        if start is not None:
-            raise ConfigError("the penalised fit takes no start")
-        return maximise(cells, model, self)
+        """As the function of this module.
+
+        Raises
+        ------
+        ConfigError
+            If there is a start while standard deviations are to be found: those would hang on it.
+        """
+        given = all(getattr(self, name, None) is not None for name in ("scores", *model.free_blocks))
+        if start is not None and not given:
+            raise ConfigError("the penalised fit takes no start, unless all standard deviations are given")
+        return maximise(cells, model, self, start)
 
 
 class Climb:
@@ -206,11 +213,15 @@ def fitted_spread(climb: Climb, known: Spread, bounds: Mapping[str, tuple[float,
     return climb, known
 
 
-def maximise(cells: Comparisons, model: Model, settings: Penalised) -> Solution:
-    """The penalised maximum, with standard deviations given or found; they are the solution's `spread`."""
-    climb = Climb(problem_of(cells, model), Parameters.zeros(model, cells), settings)
+def maximise(cells: Comparisons, model: Model, settings: Penalised, start: Parameters | None = None) -> Solution:
+    """The penalised maximum, with standard deviations given or found; they are the solution's `spread`.
+
+    With all of them given, the climb may begin at a start, in the scores and what every judge has.
+    """
+    climb = Climb(problem_of(cells, model), _begun(start, model, cells), settings)
     names = ("scores", *model.free_blocks)
-    known = {name: getattr(settings, name) for name in names if getattr(settings, name) is not None}
+    given = {name: getattr(settings, name, None) for name in names}
+    known = {name: tau for name, tau in given.items() if tau is not None}
     bounds = {name: (NARROWEST, WIDEST) for name in names if name not in known}
     bounds |= {block.name: REACH for block in model.further if block.shrunk}
     climb, spread = fitted_spread(climb, known, bounds)
@@ -219,6 +230,15 @@ def maximise(cells: Comparisons, model: Model, settings: Penalised) -> Solution:
     return Solution(
         climb.at, climb.here(), status, climb.steps, spread=in_order, integrated=climb.marginal(spread)
     )
+
+
+def _begun(start: Parameters | None, model: Model, cells: Comparisons) -> Parameters:
+    """Where a climb begins: zeros, or a start with nothing in it that is not finite."""
+    zeros = Parameters.zeros(model, cells)
+    if start is None:
+        return zeros
+    judges = np.where(np.isfinite(start.judges), start.judges, zeros.judges)
+    return Parameters(start.scores, judges, zeros.common).normalised(model)
 
 
 def with_further(

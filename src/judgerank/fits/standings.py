@@ -10,7 +10,7 @@ from judgerank.data.errors import NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wald
 from judgerank.order.pairs import Order, orders, pairwise, rank_intervals
-from judgerank.order.scale import scale_of
+from judgerank.order.scale import reported_covariance, scale_of
 
 
 def has_errors(fitted: Uncertainty) -> bool:
@@ -46,7 +46,7 @@ def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     frame = frame.assign(comparisons=compared.astype(int))
     found = orders_of(fitted)
     if found is not None:
-        errors = np.sqrt(np.diag(scale.covariance(fitted.covariance)))
+        errors = np.sqrt(np.diag(reported_covariance(fitted)))
         frame["low"], frame["high"] = wald(scale.scores, errors, level, fitted.degrees_of_freedom)
         ranks = rank_intervals(found, level).set_index("model")
         frame["rank_low"], frame["rank_high"] = ranks["low"], ranks["high"]

@@ -117,14 +117,14 @@ class Uncertainty(Predictions):
         """A covariance, shape (D, D), that allows for what is not known of the penalty's standard deviations."""
         here = self.solution.parameters
         mean = np.zeros(())
-        for weight, fitted in self._mixture:
+        for weight, fitted in self.by_spread:
             at = fitted.solution.parameters
             away = flat(at)[self.chosen] - flat(here)[self.chosen]
             mean = mean + weight * (variance(fitted) + np.outer(away, away))
         return mean
 
     @cached_property
-    def _mixture(self) -> tuple[tuple[float, Self], ...]:
+    def by_spread(self) -> tuple[tuple[float, Self], ...]:
         """This fit and those at other standard deviations of its penalty, with their weights."""
         if self.solution.spread is None or not isinstance(self.settings, Penalised):
             return ((1.0, self),)

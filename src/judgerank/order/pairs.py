@@ -31,7 +31,7 @@ from judgerank.inference.wald import wald
 from judgerank.order.flips import tests_by_flips
 from judgerank.order.many import tests_of_equality
 from judgerank.order.ranges import quantile_of_largest
-from judgerank.order.scale import scale_of
+from judgerank.order.scale import reported_covariance, scale_of
 
 
 def standardised(scores: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -138,7 +138,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     found: list[list[Order]] = [[] for _ in results]
     scale = scale_of(result)
     names, s = np.asarray(result.comparisons.models, object), scale.scores
-    covariances = [scale.covariance(each.covariance) for each in results]
+    covariances = [reported_covariance(each) for each in results]
     cells, at = result.comparisons, result.solution.parameters
     kinds = [each.by_cluster for each in results]
     longer = scale.factor

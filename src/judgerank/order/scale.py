@@ -19,13 +19,14 @@ The weights are estimated, too. The derivative of c has a term for the log-discr
     dc = sum_k w_k d alpha_k + sum_k (alpha_k - c) dW_k / sum W,
 
 so intervals of the reported scores are those of what is reported, by the delta method. Members without free
-discriminations have their scale from the noise, and keep it.
+discriminations have their scale from the noise, and keep it. In a shrunk fit the information and the
+log-discriminations are averages over what is not known of each judge (`judgerank.order.averages`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,9 +35,11 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import At, in_parts, product, times
+from judgerank.engine.penalty import ALPHA, flat
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
+from judgerank.order.averages import Averages, averages
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +104,43 @@ class Scale:
 @remembered
 def scale_of(fitted: Uncertainty) -> Scale:
     """The reported scale of a fit."""
-    return scale_at(fitted.comparisons, fitted.model, fitted.solution.parameters, fitted.free, fitted.chosen)
+    found = scale_at(fitted.comparisons, fitted.model, fitted.solution.parameters, fitted.free, fitted.chosen)
+    known = _averages(fitted)
+    if known is None or not found.free.any():
+        return found
+    told = np.where(found.free, known.told, 0.0)
+    weights = told / told.sum() if told.sum() > 0 else found.weights
+    return replace(found, weights=weights, shift=float(weights @ np.where(found.free, known.alpha, 0.0)))
+
+
+@remembered
+def reported_covariance(fitted: Uncertainty) -> FloatArray:
+    """Covariance of the reported scores, shape (N, N).
+
+    The scale of a shrunk fit depends on the standard deviation of its log-discriminations by itself, too, and not
+    through the mode alone. So what the mixture over standard deviations says of scores is taken from the reported
+    scores at each of them, in place of the modes.
+    """
+    scale = scale_of(fitted)
+    found = scale.covariance(fitted.covariance)
+    if _averages(fitted) is None:
+        return found
+    spread, here = fitted.solution.spread or {}, flat(fitted.solution.parameters)
+    for weight, other in fitted.by_spread:
+        if (other.solution.spread or {})[ALPHA] != spread[ALPHA]:
+            away = scale.to_scores @ (flat(other.solution.parameters) - here)[fitted.chosen]
+            moved = scale_of(other).scores - scale.scores
+            found = found + weight * (np.outer(moved, moved) - np.outer(away, away))
+    return found
+
+
+@remembered
+def _averages(fitted: Uncertainty) -> Averages | None:
+    """What is known of the judges where their discriminations are shrunk, but for question effects."""
+    spread, at = fitted.solution.spread, fitted.solution.parameters
+    if spread is None or ALPHA not in spread or fitted.effects is not None:
+        return None
+    return averages(fitted.comparisons, fitted.model, at, spread)
 
 
 def scale_by(fitted: Uncertainty, weights: Mapping[str, float]) -> Scale:
@@ -122,7 +161,9 @@ def scale_by(fitted: Uncertainty, weights: Mapping[str, float]) -> Scale:
     derivative = np.zeros(len(fitted.chosen))
     n = len(at.scores)
     derivative[n : n + len(given)] = given
-    return Scale(given, float(given[free] @ at.judges[0][free]), derivative[fitted.chosen], at, free)
+    known = _averages(fitted)
+    alpha = at.judges[0] if known is None else known.alpha
+    return Scale(given, float(given[free] @ alpha[free]), derivative[fitted.chosen], at, free)
 
 
 def weights_of(fitted: Uncertainty) -> dict[str, float]:

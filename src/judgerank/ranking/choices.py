@@ -11,7 +11,8 @@ from judgerank.model.naming import all_of, member
 EFFECTS = "effects"
 CLUSTERS = ("question", EFFECTS, "none")
 FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
-DESCRIBED = ("newton", "penalised")  # solvers that further blocks and question effects go with
+SHRUNK, EXACT = "penalised", "newton"  # what is fitted unless a user says otherwise, and what stands beside it
+DESCRIBED = (EXACT, SHRUNK)  # solvers that further blocks and question effects go with
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Settings:
     """
 
     model: str | None = None
-    solver: str = "newton"
+    solver: str = SHRUNK
     level: float = 0.95
     cluster: str = "question"
     few: int = 30

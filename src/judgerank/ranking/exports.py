@@ -31,11 +31,11 @@ ELO_POINTS = 400 / math.log(10)  # of a score in log-odds: odds of ten to one ar
 ELO_MEAN = 1000.0  # the rating of a score of zero
 BOARD, LMARENA, OVERALL = "leaderboard", "lmarena", "overall"
 SHARED, SHARED_FORM = "eee", "zip"  # files of Every Eval Ever, one a model, in an archive
-# members are there if no model was named, categories if the judgments name any, the next two if blocks are named,
-# repeats if something was asked twice
+# members are there if no model was named, categories if the judgments name any, blocks and adjusted if blocks are
+# named, exact if the ranking is shrunk, effects if there is something to go by, repeats if something was asked twice
 TABLES = (
-    *(BOARD, "judges", "pairs", "next", "members", "categories", "blocks", "adjusted", "fitness", "repeats"),
-    *(LMARENA, SHARED),
+    *(BOARD, "judges", "pairs", "next", "members", "exact", "effects", "categories", "blocks", "adjusted"),
+    *("fitness", "repeats", LMARENA, SHARED),
 )
 SHOWN_FORMAT = "%.4g"  # of numbers in a text that is read
 NAMED_TABLE = re.compile(r"(\w+)=(.+)", re.DOTALL)

@@ -250,6 +250,13 @@ def _groups(board: pd.DataFrame, rows: list[Row]) -> list[Group]:
     return found
 
 
+def _problem(verdict: str) -> str:
+    """What is wrong with a judge, in words."""
+    if verdict.startswith(panel.SAME):
+        return f"duplicates {verdict.removeprefix(panel.SAME)}"
+    return PROBLEMS.get(verdict, verdict)
+
+
 def judges_of(ranking: Record) -> list[Judge]:
     """The judges of the largest component, those that tell most first."""
     table = largest(ranking.tables["judges"])
@@ -261,7 +268,7 @@ def judges_of(ranking: Record) -> list[Judge]:
             line["judge"],
             shortened(line["judge"].rpartition("/")[2], LONGEST_NAME),
             line["information"] / most if most > 0 else float("nan"),
-            PROBLEMS.get(line["verdict"]) or f"duplicates {line['verdict'].removeprefix(panel.SAME)}",
+            _problem(line["verdict"]),
             _reason(line, middle),
             line["verdict"] == panel.TRUST,
         )

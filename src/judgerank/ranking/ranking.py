@@ -14,7 +14,7 @@ from judgerank.data.listing import LONGEST, shortened
 from judgerank.fits.presentation import MOST
 from judgerank.ranking import exports
 from judgerank.ranking.additions import Additions
-from judgerank.ranking.choices import Settings
+from judgerank.ranking.choices import SHRUNK, Settings
 from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import to_html
 from judgerank.ranking.record import Record
@@ -136,7 +136,7 @@ def rank(
     source: Source,
     *,
     model: str | None = None,
-    solver: str = "newton",
+    solver: str = SHRUNK,
     level: float = 0.95,
     cluster: str = "question",
     few: int = 30,
@@ -162,7 +162,9 @@ def rank(
         A member of the family (`judgerank.model.members.MODELS`), or a file that defines one. By default
         ``position_aware`` where the order of presentation identifies it, else ``judge_aware``; how well each
         predicts questions left out is then said beside it.
-    solver : {"newton", "penalised", "adam", "localized"}
+    solver : {"penalised", "newton", "adam", "localized"}
+        By default scores and judges are shrunk toward the panel, by as much as the data ask for; there is always
+        an estimate. ``newton`` is exact, and stands beside it in the notes and in the table ``exact``.
     level : float
         Confidence level of the intervals, between 0 and 1.
     cluster : {"question", "effects", "none"}

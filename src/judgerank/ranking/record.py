@@ -28,6 +28,8 @@ class Record:
     tables : dict of str to DataFrame
         ``leaderboard``, ``judges``, ``pairs`` and ``next``; no rows in the last if there are no intervals.
         ``members``, how well each member of the family predicts (`studies.prediction`), if no model was named.
+        ``exact``, the leaderboard beside the fit without shrinkage, where there is one.
+        ``effects``, what single judges go by besides quality (`studies.by_judge`), where that can be tested.
         ``categories``, leaderboards one after the other, if the judgments name any.
     """
 

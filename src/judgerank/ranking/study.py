@@ -17,8 +17,9 @@ from judgerank.data.judgments import Judgments
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import orders_of, pairs
 from judgerank.model.members import Model
-from judgerank.ranking.choices import Settings
+from judgerank.ranking.choices import EXACT, SHRUNK, Settings
 from judgerank.ranking.fits import fitted_member
+from judgerank.trust.findings import MOST_PARAMETERS, MOST_ROWS
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,21 @@ class Component:
         """Whether the shown fit has a covariance that every difference of scores has an error by."""
         return orders_of(self.shown) is not None
 
+    @cached_property
+    def exact(self) -> Fit | JudgerankError | None:
+        """The member that ranks fitted without shrinkage where the ranking is shrunk, or why there is none.
+
+        None where the ranking is not shrunk, or so large that another fit would take long.
+        """
+        member, c = self.member.model, self.comparisons
+        large = self.member.n_parameters > MOST_PARAMETERS or len(c) > MOST_ROWS
+        if large or self.settings.solver != SHRUNK:
+            return None
+        try:
+            return self.refit_exactly(member)
+        except JudgerankError as error:
+            return error
+
     def refit(self, model: str | Model) -> Fit:
         """Fit another member of the family to the same comparisons by the same solver.
 
@@ -91,6 +107,10 @@ class Component:
             As `fits.fitted_member`.
         """
         return fitted_member(replace(self.comparisons, columns=None), model, self.settings.solver)
+
+    def refit_exactly(self, model: str | Model) -> Fit:
+        """The same without shrinkage."""
+        return fitted_member(replace(self.comparisons, columns=None), model, EXACT)
 
 
 @dataclass(frozen=True, eq=False)

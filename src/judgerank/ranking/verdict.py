@@ -15,6 +15,8 @@ from judgerank.data.listing import counted
 from judgerank.fits.standings import win_probability
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
+from judgerank.ranking.studies.by_judge import BY_JUDGE
+from judgerank.ranking.studies.exact_fit import WHICH_FIT
 from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair
 from judgerank.trust.findings import FRAGILITY
 
@@ -148,7 +150,13 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
-    found, fitted = [], ranking.fitted
+    fitted = ranking.fitted
+    found = [
+        one.removeprefix(start)
+        for start in (WHICH_FIT, BY_JUDGE)
+        for one in ranking.remarks
+        if one.startswith(start)
+    ]
     if len(ranking.fits) > 1:
         found.append(
             f"The comparisons fall into {len(ranking.fits)} groups of models that were never compared with each "

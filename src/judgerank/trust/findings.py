@@ -9,6 +9,7 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.engine.newton import Newton
+from judgerank.engine.penalised import Penalised
 from judgerank.fits.result import Fit
 from judgerank.trust.effective import EffectiveJudges
 from judgerank.trust.fragility import top_change
@@ -19,9 +20,9 @@ MOST_PARAMETERS, MOST_ROWS = 500, 200_000  # beyond which a ranking says nothing
 
 
 def on_fragility(fitted: Fit, comparisons: Comparisons) -> list[str]:
-    """How few judgments decide who is first, where an exact fit of moderate size can say so."""
+    """How few judgments decide who is first, where an exact or shrunk fit of moderate size can say so."""
     large = fitted.n_parameters > MOST_PARAMETERS or len(comparisons) > MOST_ROWS
-    if large or not fitted.converged or not isinstance(fitted.settings, Newton):
+    if large or not fitted.converged or not isinstance(fitted.settings, Newton | Penalised):
         return []
     try:
         row = top_change(fitted, comparisons)

@@ -72,8 +72,14 @@ class Part:
         JudgerankError
             If there is no such fit.
         """
-        part, settings = _left_of(self.whole, left), self.fitted.settings
-        if not cold and not isinstance(settings, Penalised):
+        part, settings, spread = _left_of(self.whole, left), self.fitted.settings, self.fitted.solution.spread
+        if not cold and isinstance(settings, Penalised) and spread is not None:
+            # by the strength of shrinkage of the whole, which few judgments hardly change
+            known = {name: tau for name, tau in spread.items() if hasattr(settings, name)}
+            start = beginning(self.fitted, part, self.fitted.model)
+            held = fit(part, self.fitted.model, replace(settings, **known), start)
+            return Part(self.whole, left, replace(held, settings=settings))
+        if not cold:
             start = beginning(self.fitted, part, self.fitted.model)
             with suppress(NoMaximumError):  # a climb does not turn an order round that a single judge gives
                 return Part(self.whole, left, fit(part, self.fitted.model, settings, start))

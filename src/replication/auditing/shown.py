@@ -22,6 +22,7 @@ from replication.auditing.shown_beyond import (
     torture_table,
     uncertainty_table,
 )
+from replication.auditing.shown_defaults import accuracy_table, simulated_table, trouble_table
 from replication.auditing.shown_figures import figures_page
 from replication.auditing.shown_fitness import few_table, fit_table, fitted_sets_table, repeats_table
 from replication.auditing.shown_numbers import with_numbers
@@ -116,6 +117,9 @@ BLOCKS = {
     "compared": compared_table,
     "checks": checks_table,
     "coverage": coverage_table,
+    "defaults accuracy": accuracy_table,
+    "defaults simulated": simulated_table,
+    "defaults trouble": trouble_table,
     "effective": effective_table,
     "few questions": few_table,
     "figures": figures_page,

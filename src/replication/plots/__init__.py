@@ -5,6 +5,7 @@ from judgerank.plots.looks import PAGE, REFERENCES, canvas, label_points, short
 from replication.plots.adaptive import adaptive
 from replication.plots.coverage import coverage
 from replication.plots.data import pair_heatmap, prompt
+from replication.plots.defaults import defaults
 from replication.plots.fitness import fitness
 from replication.plots.gate import gate
 from replication.plots.judges import (
@@ -43,6 +44,7 @@ __all__ = [
     "categories",
     "character",
     "coverage",
+    "defaults",
     "discrimination_bars",
     "discrimination_scatter",
     "effective",

@@ -50,3 +50,18 @@ class Validity(Section, Replicated):
     designs: dict[str, Design] = field(default_factory=dict)
     halves: int = at_least(1)
     replications: int = at_least(2)
+
+
+@dataclass
+class Defaults(Section, Replicated):
+    """What should be fitted unless a user says otherwise."""
+
+    level: float = within(0, 1, ends=False)
+    surrogate: Surrogate = MISSING
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    methods: dict[str, Fitted] = field(default_factory=dict)
+    n_comparisons: list[int] = at_least(1)  # of samples
+    draws: int = at_least(2)  # samples of every size
+    designs: dict[str, Design] = field(default_factory=dict)
+    replications: int = at_least(2)
+    fewer: dict[str, int] = field(default_factory=dict)  # replications of designs whose fits take long

@@ -18,6 +18,7 @@ from judgerank.inference.wald import normal_quantile
 from judgerank.model.judge_blocks import JUDGE_BLOCKS
 from judgerank.order.scale import scale_of
 from judgerank.ranking.candidates import half_information
+from judgerank.ranking.studies.by_judge import LEAST, effects_of, problem
 from judgerank.ranking.study import Component, Finding
 
 TRUST, WEAK, SILENT, UNSURE, UNBOUNDED = "trust", "weak", "silent", "unsure", "never wrong"
@@ -28,19 +29,28 @@ MEANING = {
     TRUST: "tells models apart about as well as the panel, or better, and is not known to lean much",
     WEAK: "its discrimination is below half of the panel's median, and surely below the median: it carries little",
     "leans": "between equal models it surely picks one position more than 60% of the time",
+    "goes by": "it surely prefers longer or shorter answers, or those of its own family, whatever their quality: "
+    "more than 60% of the time between equal models",
     SILENT: "its answers do not rise with the scores; it counts for nothing",
     "same": "its answers go with that judge's far more often than with any other's: one model under two names?",
     UNSURE: "its answers are too few to tell",
     UNBOUNDED: "it never answered against the order, so its discrimination has no upper end",
 }
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
-LEANING = float(np.log(0.6 / 0.4))  # log-odds of the first shown among equals, beyond which a judge leans
+LEANING = LEAST  # log-odds of the first shown among equals, beyond which a judge leans
 
 
 def of_component(component: Component) -> Finding:
     """The table ``judges``."""
     chosen, asked = component.settings, component.asked
-    table = judges(component.shown, component.judgments, chosen.level, chosen.few, asked.merged)
+    exact = component.exact if isinstance(component.exact, Fit) else None
+    table = judges(component.shown, component.judgments, chosen.level, chosen.few, asked.merged, exact)
+    kept = table["verdict"].isin((TRUST, WEAK, UNSURE))
+    reasons = [
+        problem(effects_of(component), judge, chosen.level) if keep else ""
+        for judge, keep in zip(table["judge"], kept, strict=True)
+    ]
+    table["verdict"] = [reason or verdict for reason, verdict in zip(reasons, table["verdict"], strict=True)]
     return Finding(tables={"judges": table})
 
 
@@ -107,8 +117,10 @@ def effective_judges(share: Iterable[float]) -> float:
     return float(x.sum() ** 2 / (x @ x))
 
 
-def verdicts(fitted: Fit, few: int, level: float, same: dict[str, str]) -> pd.Series:
+def verdicts(fitted: Fit, few: int, level: float, same: dict[str, str], exact: Fit | None = None) -> pd.Series:
     """One of `MEANING` for each judge, by the intervals of its discrimination and its leaning.
+
+    Who stands at zero or runs off is known by the exact fit, where the ranking is shrunk: shrinkage hides it.
 
     Discriminations are compared with each other on the reported scale: one weak judge may leave the geometric mean
     all but unknown, and every discrimination with it.
@@ -126,7 +138,7 @@ def verdicts(fitted: Fit, few: int, level: float, same: dict[str, str]) -> pd.Se
     middle = float(gamma[gamma > 0].median())
     found = {}
     for judge, count in zip(judges, counts, strict=True):
-        found[judge] = _verdict(judge, ends, middle, fitted, same, float(gamma[judge]))
+        found[judge] = _verdict(judge, ends, middle, exact or fitted, same, float(gamma[judge]))
         if count < few and found[judge] in (TRUST, WEAK):
             found[judge] = UNSURE
     return pd.Series(found, judges, name="verdict")
@@ -173,19 +185,26 @@ def _ends(ends: pd.DataFrame | None, parameter: str, judge: str) -> tuple[float,
     return float(low), float(high)
 
 
-def judges(fitted: Fit, judgments: Judgments, level: float, few: int, merged: Mapping[str, str]) -> pd.DataFrame:
+def judges(
+    fitted: Fit,
+    judgments: Judgments,
+    level: float,
+    few: int,
+    merged: Mapping[str, str],
+    exact: Fit | None = None,
+) -> pd.DataFrame:
     """What each judge answered and what was fitted of it, most discriminating first.
 
     ``judge, verdict, comparisons, share_a, share_b, share_tie, unparsed, agreement, information, status`` and, for
     every free parameter such as ``discrimination``, its estimate and the ends ``low_`` and ``high_`` of its
     interval. `verdicts`, `agreement` and `information_share` say what these are. Of judge ids that were merged
-    with another, given by its name, there are the answers alone.
+    with another, given by its name, there are the answers alone. `exact` is that of `verdicts`.
     """
     frame = judgments.judges.drop(columns="dataset").set_index("judge")
     if not judgments.ordered:
         frame = frame.drop(columns=["share_a", "share_b"])  # the first by name won, which says nothing
     same = {} if merged else same_judges(fitted, judgments, level)
-    frame.insert(0, "verdict", verdicts(fitted, few, level, same))
+    frame.insert(0, "verdict", verdicts(fitted, few, level, same, exact))
     frame["agreement"] = agreement(fitted.comparisons)
     frame["information"] = information_share(fitted)
     frame["status"] = fitted.judge_status

@@ -20,13 +20,18 @@ from judgerank.ranking.study import Component, Finding
 def of_component(component: Component) -> Finding:
     """A remark on the test, where the order of presentation is known.
 
-    A fit without positions is compared with one that has them besides, so both are of the member alone.
+    A fit without positions is compared with one that has them besides, so both are of the member alone. Where the
+    ranking is shrunk, exact fits are compared if they have a maximum: shrunk positions hardly differ from zero.
     """
     if not component.judgments.ordered:
         return Finding()
-    member, level = component.member, component.settings.level
+    member, level, exact = component.member, component.settings.level, component.exact
     positioned = member.model.uses(Need.ORDER)
-    test = leaning(component.independent if positioned else member, component.refit, level)
+    test: Leaning | str = ""
+    if isinstance(exact, Fit) and not component.shown.blocks and component.shown.effects is None:
+        test = leaning(exact, component.refit_exactly, level)
+    if isinstance(test, str):
+        test = leaning(component.independent if positioned else member, component.refit, level)
     return Finding(on_positions(test, level, positioned))
 
 

@@ -6,6 +6,7 @@ questions that were left out. Which member ranks does not follow from it: `defau
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +18,12 @@ from judgerank.data.connectivity import split
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
+from judgerank.engine.newton import Newton
+from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Status
 from judgerank.fits.crossvalidation import losses_with_ties
 from judgerank.fits.fit import fit
+from judgerank.fits.result import Fit
 from judgerank.model.members import MODELS, Model
 from judgerank.model.needs import Need, unmet
 from judgerank.model.simulate import generator
@@ -27,6 +31,7 @@ from judgerank.ranking.study import Finding, Ranked
 
 FOLDS = 5
 MOST_MODELS, MOST_ROWS = 200, 20_000  # compared on; of more, those compared most, and questions at random
+WITH_SHRINKAGE = ", shrunk"  # after the name of a member
 LEAST = 20  # questions, however large
 COLUMNS = ["member", "parameters", "log_loss", "log_loss_error", "worse", "worse_error", "ranks", "note"]
 
@@ -56,11 +61,11 @@ def of_set(ranked: Ranked) -> Finding:
     if ranked.settings.model is not None:
         return Finding()
     first = ranked.components[0]
-    table, said = compared(first.judgments, first.shown.model.name)
+    table, said = compared(first.judgments, first.shown.model.name, first.member)
     return Finding(said, {"members": table})
 
 
-def compared(judgments: Judgments, used: str) -> tuple[pd.DataFrame, list[str]]:
+def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tuple[pd.DataFrame, list[str]]:
     """Held-out log-loss of every member, and a sentence on the one that ranks.
 
     Parameters
@@ -69,6 +74,8 @@ def compared(judgments: Judgments, used: str) -> tuple[pd.DataFrame, list[str]]:
         Of one component.
     used : str
         The member that ranks.
+    ranking : Fit, optional
+        By which it ranks. If that is shrunk, it has a row of its own with as much shrinkage.
 
     Returns
     -------
@@ -81,15 +88,19 @@ def compared(judgments: Judgments, used: str) -> tuple[pd.DataFrame, list[str]]:
     """
     sample = sample_of(judgments)
     rows, losses = [], {}
-    for member in MODELS.values():
+    tried: dict[str, tuple[Model, Fit | None]] = {member.name: (member, None) for member in MODELS.values()}
+    if ranking is not None and ranking.solution.spread is not None and ranking.model.name in MODELS:
+        used = f"{ranking.model.name}{WITH_SHRINKAGE}"
+        tried = {used: (ranking.model, ranking), **tried}
+    for name, (member, shrunk) in tried.items():
         if member.uses(Need.ORDER) and not judgments.ordered:
             continue
-        found = held_out(sample, member)
-        rows.append({"member": member.name, "ranks": member.name == used, "note": ""})
+        found = held_out(sample, member, shrunk)
+        rows.append({"member": name, "ranks": name == used, "note": ""})
         if isinstance(found, str):
             rows[-1]["note"] = found
         else:
-            rows[-1]["parameters"], losses[member.name] = found
+            rows[-1]["parameters"], losses[name] = found
     table = pd.DataFrame(rows).reindex(columns=COLUMNS).astype({"parameters": "Int64"})
     table = table.sort_values("parameters", kind="stable", na_position="last", ignore_index=True)
     if not losses:
@@ -159,20 +170,25 @@ def _in_order(comparisons: Comparisons) -> IntArray:
     return number
 
 
-def held_out(sample: Sample, member: Model) -> tuple[int, FloatArray] | str:
-    """Free parameters, and the log-loss of every unit when it was left out, shape (Q,); or why there is none."""
+def held_out(sample: Sample, member: Model, shrunk: Fit | None = None) -> tuple[int, FloatArray] | str:
+    """Free parameters, and the log-loss of every unit when it was left out, shape (Q,); or why there is none.
+
+    A `shrunk` fit of the whole gives folds the standard deviations of its penalty.
+    """
     c = sample.comparisons
     why = unmet(member.needs, c)
     if why or not sample.folds:
         return why or f"there are fewer than {FOLDS} to leave out"
     try:
-        whole = fit(c.aggregate(), member)
+        whole = shrunk or fit(c.aggregate(), member)
+        settings = Newton() if shrunk is None else replace(Penalised(), **(shrunk.solution.spread or {}))
         if whole.status is Status.UNBOUNDED:
             return f"no maximum: a parameter of {listed(whole.unbounded_judges)} runs off to infinity"
         losses = np.zeros(len(c))
         for train, test, rows in sample.folds:
-            same = train.judges == c.judges
-            fitted = fit(train, member, start=whole.solution.parameters if same else None)
+            alike = (train.models, train.judges) == (whole.comparisons.models, whole.comparisons.judges)
+            start = whole.solution.parameters if alike else None
+            fitted = fit(train, member, settings, start=start)
             losses[rows] = test.count * losses_with_ties(fitted, train, test)
     except JudgerankError as error:
         return str(error)

@@ -1,0 +1,78 @@
+"""Beyond the paper: what should be fitted unless a user says otherwise?
+
+python experiments/beyond/defaults.py [draws=2 replications=4] [n_comparisons=[400]] ...
+"""
+
+import logging
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig, OmegaConf
+
+from judgerank.data.judgments import Judgments
+from replication import plots
+from replication.config import ROOT, main
+from replication.default_fits import (
+    Sampled,
+    Simulated,
+    accuracy_rows,
+    sampled,
+    simulated,
+    simulated_rows,
+    trouble_rows,
+)
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.tables import Table
+
+log = logging.getLogger("replication")
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    samples, designs = study_of_samples(cfg, data), study_of_designs(cfg)
+    for study in (samples, designs):
+        study.run(cfg.parallel)
+    accuracy = pd.DataFrame(accuracy_rows(samples))
+    promised = pd.DataFrame(simulated_rows(designs))
+    trouble = pd.DataFrame(trouble_rows(samples))
+    log.info("%s\n%s", accuracy.to_string(index=False), promised.to_string(index=False))
+    return {
+        "accuracy": Table(accuracy, "Fits of samples, held against the rest of the set", 4),
+        "trouble": Table(trouble, "Samples by how the exact position-aware fit ended", 4),
+        "simulated": Table(promised, f"Simulated sets: coverage at {cfg.level:.0%}, tests, ranks and time", 4),
+    }
+
+
+def study_of_samples(cfg: DictConfig, data: dict[str, Judgments]) -> Study:
+    """Samples of every set and size, each fitted by every method."""
+    methods = OmegaConf.to_object(cfg.methods)
+    shared = {name: judgments.comparisons for name, judgments in data.items()}
+    cells = {f"{name}-{size}": Sampled(name, size, methods) for name, size in product(data, cfg.n_comparisons)}
+    repeats = dict.fromkeys(cells, cfg.draws)
+    return Study("defaults_samples", sampled, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block, shared)
+
+
+def study_of_designs(cfg: DictConfig) -> Study:
+    """Every design with the methods that it names."""
+    designs, methods = (OmegaConf.to_object(cfg[name]) for name in ("designs", "methods"))
+    cells = {
+        name: Simulated(design, {method: methods[method] for method in design.methods}, cfg.level)
+        for name, design in designs.items()
+    }
+    repeats = {name: min(cfg.replications, cfg.fewer.get(name, cfg.replications)) for name in cells}
+    return Study("defaults", simulated, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"defaults": plots.defaults(tables["accuracy"], tables["simulated"], f"Exact and shrunk fits{suffix}")}
+
+
+@main("defaults")
+def run(cfg: DictConfig) -> None:
+    run_section("defaults", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,118 @@
+"""Does an effect besides quality move some judge, such as the length of an answer? A score test for each judge.
+
+An effect adds beta_k z_t to the predictor of judge k's comparisons. One Newton step from beta = 0, everything else
+fitted again to first order, gives
+
+    beta_k = u_k / i_k,    u_k = z'r - M'V J'r,    i_k = z'W z - M'V M,    M = J'W z,
+
+z being zero but for judge k's comparisons, r their residuals, W their variances, J the derivatives of the
+predictors in all parameters, and V the inverse of the information (Rao, 1948). Where questions are known errors
+allow for dependence within them, and are the larger of both kinds, since few questions can seem to agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, hstack
+from scipy.special import chdtrc, ndtr, stdtr
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.at import At, row_by_row
+from judgerank.fits.result import Fit
+from judgerank.model.block import Role
+from judgerank.order.pairs import holm
+
+LEAST = 30  # of a judge's comparisons that an effect is seen in
+
+
+def judge_effects(
+    fitted: Fit, comparisons: Comparisons, columns: FloatArray, names: Sequence[str], question: IntArray | None
+) -> pd.DataFrame:
+    """Effects by judge of differences between the two answers, each tested by itself, adjusted together (Holm).
+
+    Parameters
+    ----------
+    fitted : Fit
+        A member without further blocks and question effects.
+    comparisons : Comparisons
+        The raw rows behind it, T of them.
+    columns : float array, shape (T, C)
+        What is different about the answer shown first.
+    names : sequence of str
+        Of these columns.
+    question : int array, shape (T,), optional
+
+    Returns
+    -------
+    DataFrame
+        ``effect, judge, estimate, standard_error, p_value, p_holm``, a row for each judge who saw such a
+        difference in at least `LEAST` comparisons; no rows if there is none.
+    """
+    k = len(comparisons.judges)
+    c, judge = np.divmod(np.arange(columns.shape[1] * k), k)
+    rows = np.arange(len(comparisons))
+    parts = [csr_array((values, (rows, comparisons.judge)), (len(rows), k)) for values in columns.T]
+    z = csr_array(hstack(parts))
+    seen = np.bincount(z.indices[z.data != 0], minlength=len(c)) >= LEAST
+    seen &= np.tile(fitted.solution.parameters.in_play, columns.shape[1])
+    frame = pd.DataFrame(
+        {"effect": np.array(names, object)[c], "judge": np.array(comparisons.judges, object)[judge]}
+    )
+    frame, z = frame[seen].reset_index(drop=True), csr_array(z[:, np.flatnonzero(seen)])
+    if frame.empty:
+        return frame.assign(estimate=0.0, standard_error=0.0, p_value=0.0, p_holm=0.0)
+    here = row_by_row(comparisons, fitted.model, fitted.solution.parameters)
+    estimate, error, dof = _one_step(fitted, here, z, comparisons, question)
+    below = -np.abs(estimate / error)
+    p = 2 * (ndtr(below) if np.isinf(dof) else stdtr(dof, below))
+    return frame.assign(estimate=estimate, standard_error=error, p_value=p, p_holm=holm(p))
+
+
+def _one_step(
+    fitted: Fit, here: At, z: csr_array, comparisons: Comparisons, question: IntArray | None
+) -> tuple[FloatArray, FloatArray, float]:
+    """Estimates, standard errors and their degrees of freedom."""
+    j, weight = _derivatives(fitted, here, comparisons), comparisons.count * here.law.variance
+    v = fitted._inverse("expected")
+    weighed = z.multiply(weight[:, None]).tocsr()
+    m = (j.T @ weighed).toarray()
+    carried = v @ m
+    information = np.asarray((weighed.multiply(z)).sum(axis=0)).ravel() - (m * carried).sum(axis=0)
+    information = np.maximum(information, np.finfo(float).tiny)
+    score = z.T @ here.residual - carried.T @ (j.T @ here.residual)
+    estimate, error = score / information, information**-0.5
+    if question is None:
+        return estimate, error, np.inf
+    each = (z.toarray() - j @ carried) * here.residual[:, None]
+    many = int(question.max()) + 1
+    summed = np.zeros((many, each.shape[1]))
+    np.add.at(summed, question, each)
+    of_questions = np.sqrt((summed**2).sum(axis=0) * many / max(many - 1, 1)) / information
+    return estimate, np.maximum(error, of_questions), many - 1.0
+
+
+def _derivatives(fitted: Fit, here: At, comparisons: Comparisons) -> csr_array:
+    """Of the predictors in the free parameters, shape (T, D); log tie propensities have no part in them."""
+    n, k, t = len(comparisons.models), len(comparisons.judges), len(comparisons)
+    rows, ones = np.arange(t), np.ones(t)
+    g = ones if here.g is None else np.broadcast_to(here.g, t)
+    by_role = {Role.WEIGHT: np.broadcast_to(here.signal, t), Role.OFFSET: ones, Role.QUALITY: g}
+    ends = np.concatenate([comparisons.first, comparisons.second])
+    parts = [csr_array((np.concatenate([g, -g]), (np.tile(rows, 2), ends)), (t, n))]
+    for block, column in zip(fitted.model.blocks, here.column, strict=True):
+        values = by_role.get(block.role, np.zeros(t)) * (ones if column is None else column)
+        parts.append(csr_array((values, (rows, comparisons.judge)), (t, k)))
+    return csr_array(csr_array(hstack(parts))[:, np.flatnonzero(fitted.chosen)])
+
+
+def alike(found: pd.DataFrame) -> float:
+    """p-value of one effect being the same for all judges, errors taken as independent (Cochran, 1954)."""
+    if len(found) < 2:
+        return 1.0
+    weight = found["standard_error"].to_numpy() ** -2.0
+    away = found["estimate"].to_numpy() - np.average(found["estimate"], weights=weight)
+    return float(chdtrc(len(found) - 1, weight @ away**2))

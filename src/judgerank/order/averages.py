@@ -1,0 +1,109 @@
+"""What is known of each judge of a shrunk fit, averaged over what is not.
+
+A shrunk fit is the highest point of the scores and all judges' parameters together. Where judges have few votes,
+two things that hang on it are off. Scores come out too far apart, since every log-discrimination is at the top of
+a skewed likelihood and not at its mean. And the reported scale weighs judges by discriminations that vary less
+than the true ones. Both stay as votes come in with new judges, while errors fall.
+
+Here every log-discrimination a_k = t + alpha_k is integrated out, given scores and the judge's further parameters,
+
+    p_k(alpha; t) proportional to L_k(t + alpha) exp(-alpha^2 / (2 tau^2) - r_k alpha),
+
+L_k the likelihood of the judge's answers, r_k what makes alpha_k of the fit the mode at t = 0 (its part of the
+constraint, and of the shrinkage of scores). The level t, by which scores grow, is where the likelihood of all with
+the alphas integrated out is highest,
+
+    sum_k (E alpha_k - alpha_k) / tau^2 = Q (exp(2 t) - 1),     Q = sum_i s_i^2 (mean gamma)^2 / tau_s^2.
+
+The integrals are by Gauss and Hermite about the mode.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from judgerank.data.arrays import FloatArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.at import in_parts, product
+from judgerank.engine.penalty import ALPHA, Spread, scale
+from judgerank.model.members import Model, Parameters
+
+NODES, STEPS = 9, 4  # of the integrals, and of the search for the level
+SETTLED = 1e-4  # of the level, in log-odds
+
+
+class Averages(NamedTuple):
+    """By judge: the information in the scores, and the log-discrimination, averaged with that for a weight."""
+
+    told: FloatArray
+    alpha: FloatArray
+
+
+class _Nodes:
+    """The log-discriminations at which the integrals are taken, and the likelihood's part there."""
+
+    def __init__(self, cells: Comparisons, model: Model, at: Parameters, deviation: float):
+        self.cells, self.model, self.at, self.deviation = cells, model, at, deviation
+        k = len(cells.judges)
+        slope, information = np.zeros(k), np.zeros(k)
+        for rows, here in in_parts(cells, model, at):
+            slope += np.bincount(cells.judge[rows], here.residual * here.signal, k)
+            counted = here.rows.count * here.law.variance
+            information += np.bincount(cells.judge[rows], counted * here.signal**2, k)
+        self.mode = np.where(np.isfinite(at.judges[0]), at.judges[0], 0.0)
+        self.tilt = slope - self.mode / deviation**2
+        x, weight = np.polynomial.hermite.hermgauss(NODES)
+        width = np.sqrt(2 / (information + deviation**-2))
+        self.alpha = self.mode + x[:, None] * width
+        self.prior = np.log(weight)[:, None] + x[:, None] ** 2 - self.alpha**2 / (2 * deviation**2)
+        self.prior = self.prior - self.tilt * (self.alpha - self.mode)
+
+    def at_level(self, t: float) -> tuple[FloatArray, FloatArray]:
+        """Probabilities of the nodes and the information of the judges there, shape (NODES, K)."""
+        k, heights, told = len(self.cells.judges), [], []
+        for alpha in self.alpha:
+            judges = self.at.judges.copy()
+            judges[0] = np.where(np.isfinite(judges[0]), alpha + t, judges[0])
+            height, information = np.zeros(k), np.zeros(k)
+            for rows, here in in_parts(self.cells, self.model, Parameters(self.at.scores, judges, self.at.common)):
+                judge, count = self.cells.judge[rows], here.rows.count
+                height += np.bincount(judge, count * here.law.log_likelihood(here.rows.outcome, here.rows.tied), k)
+                information += np.bincount(judge, product(count * here.law.variance, here.g, here.g), k)
+            heights.append(height)
+            told.append(information)
+        log_weight = self.prior + np.array(heights)
+        weight = np.exp(log_weight - log_weight.max(axis=0))
+        return weight / weight.sum(axis=0), np.array(told)
+
+
+def averages(cells: Comparisons, model: Model, at: Parameters, spread: Spread) -> Averages:
+    """Averages of what the judges' discriminations decide, in a shrunk fit.
+
+    Parameters
+    ----------
+    cells : Comparisons
+    model : Model
+    at : Parameters
+        The mode.
+    spread : mapping of str to float
+        Standard deviations of what is shrunk, the log-discriminations among it.
+    """
+    deviation = spread[ALPHA]
+    nodes = _Nodes(cells, model, at, deviation)
+    held = float(np.sum(at.scores**2)) * (scale(model, at)[0] / spread["scores"]) ** 2
+    t = 0.0
+    for _ in range(STEPS):
+        weight, told = nodes.at_level(t)
+        mean = (weight * nodes.alpha).sum(axis=0)
+        variance = (weight * (nodes.alpha - mean) ** 2).sum(axis=0)
+        slope = float((mean - nodes.mode).sum()) - deviation**2 * held * np.expm1(2 * t)
+        fall = float(np.maximum(1 - variance / deviation**2, 0.0).sum()) + 2 * deviation**2 * held * np.exp(2 * t)
+        step = float(np.clip(slope / max(fall, np.finfo(float).tiny), -1.0, 1.0))
+        if abs(step) <= SETTLED:
+            break
+        t += step
+    weighed = (weight * told).sum(axis=0)
+    known = (weight * told * (nodes.alpha + t)).sum(axis=0)
+    return Averages(weighed, np.where(weighed > 0, known / np.where(weighed > 0, weighed, 1.0), nodes.mode + t))

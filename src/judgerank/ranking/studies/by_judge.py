@@ -1,0 +1,100 @@
+"""What single judges go by besides quality: the length of an answer, or who made it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.cache import remembered
+from judgerank.data.errors import JudgerankError
+from judgerank.data.listing import listed, p_of
+from judgerank.fits.judge_effects import alike, judge_effects
+from judgerank.model.block import Records
+from judgerank.model.kinds import family, style
+from judgerank.ranking.study import Component, Finding
+from judgerank.trust.findings import MOST_PARAMETERS, MOST_ROWS
+
+LENGTH = "length"
+BY_JUDGE = "Effects by judge: "  # how the remark begins on one coefficient for judges who differ
+STYLE = "style"
+LEAST = float(np.log(0.6 / 0.4))  # log-odds from which a significant effect is a problem: 60% between equal models
+
+
+def of_component(component: Component) -> Finding:
+    """The table ``effects``, and a warning where one coefficient stands for judges who differ."""
+    found = effects_of(component)
+    if found.empty:
+        return Finding()
+    said = [text for column in _asked(component) for text in on_one_coefficient(found, column, component)]
+    return Finding(said, {"effects": found})
+
+
+@remembered
+def effects_of(component: Component) -> pd.DataFrame:
+    """Effects by judge of length, of columns of the block ``style``, and of families, where they are known."""
+    member, records = component.member, Records.of(component.judgments)
+    large = member.n_parameters > MOST_PARAMETERS or len(records.comparisons) > MOST_ROWS
+    parts = [] if large or component.asked.merged else [part for part in _columns(component, records) if part]
+    if not parts:
+        return pd.DataFrame()
+    names = [name for labels, _ in parts for name in labels]
+    values = np.column_stack([columns for _, columns in parts])
+    question = component.judgments.question if "question_id" in component.judgments.frame else None
+    comparisons = member.model.observed(records.comparisons)
+    try:
+        return judge_effects(member, comparisons, values, names, question)
+    except JudgerankError:  # without intervals
+        return pd.DataFrame()
+
+
+def _columns(component: Component, records: Records) -> list[tuple[list[str], np.ndarray] | None]:
+    found: list[tuple[list[str], np.ndarray] | None] = []
+    for name in dict.fromkeys([LENGTH, *_asked(component)]):
+        if {f"{name}_a", f"{name}_b"} <= {*records.frame.columns}:
+            found.append(_of_style(name, records))
+    try:
+        design = family.block()[0].design(records)
+        found.append((list(design.labels), design.columns.toarray()))
+    except JudgerankError:  # nobody judges its own
+        pass
+    return found
+
+
+def _of_style(name: str, records: Records) -> tuple[list[str], np.ndarray] | None:
+    try:
+        return [name], style.standardised(records, name, STYLE)[:, None]
+    except JudgerankError:  # not given everywhere, or alike
+        return None
+
+
+def _asked(component: Component) -> list[str]:
+    """Columns of the blocks ``style`` that are asked for."""
+    asked = [block.partition(":") for block in component.settings.blocks]
+    return [column for name, _, columns in asked if name == STYLE for column in columns.split(",") if column]
+
+
+def problem(effects: pd.DataFrame, judge: str, level: float) -> str:
+    """What a judge goes by, in words; empty if nothing is significant and large."""
+    own = effects[(effects["judge"] == judge) & (effects["p_holm"] <= 1 - level)] if len(effects) else effects
+    own = own[own["estimate"].abs() >= LEAST] if len(own) else own
+    if not len(own):
+        return ""
+    row = own.loc[own["p_value"].idxmin()]
+    if row["effect"] == LENGTH:
+        return f"prefers {'longer' if row['estimate'] > 0 else 'shorter'} answers"
+    if row["effect"] in (family.OWN, family.MAKER):
+        return f"{'favours' if row['estimate'] > 0 else 'marks down'} {row['effect']}"
+    return f"goes by {row['effect']}"
+
+
+def on_one_coefficient(effects: pd.DataFrame, column: str, component: Component) -> list[str]:
+    """A warning where the effect of a column differs by judge."""
+    own = effects[effects["effect"] == column]
+    p = alike(own) if len(own) else 1.0
+    if p > 1 - component.settings.level:
+        return []
+    most = own.loc[own["estimate"].abs().sort_values(ascending=False).index[:3], "judge"]
+    return [
+        f"{BY_JUDGE}Judges differ in {column} (p {p_of(p)}), most of all {listed(most)}. One coefficient for all "
+        f"judges can move models the wrong way. Use --block style_by_judge:{column} instead."
+    ]

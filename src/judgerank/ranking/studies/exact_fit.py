@@ -1,0 +1,83 @@
+"""The fit without shrinkage beside the ranking, and which of the two to trust where they part."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from judgerank.data.errors import JudgerankError
+from judgerank.data.listing import listed
+from judgerank.fits.result import Fit
+from judgerank.order.scale import scale_of
+from judgerank.ranking.choices import EXACT, SHRUNK
+from judgerank.ranking.study import Component, Finding
+
+WHICH_FIT = "Which fit: "  # how the remark begins that says which one to trust
+ADVICE = f"leave --solver {EXACT} out, or name --solver {SHRUNK}"
+
+
+def of_component(component: Component) -> Finding:
+    """The table ``exact``, and remarks on how the exact fit ended and on which fit to trust."""
+    if component.settings.solver == EXACT:
+        return Finding(on_exact(component.member))
+    exact = component.exact
+    if exact is None:
+        return Finding()
+    if isinstance(exact, JudgerankError):
+        return Finding([f"{WHICH_FIT}There is no exact fit ({exact}). The scores shown rest on shrinkage there."])
+    table = beside(component.shown, exact)
+    return Finding([*on_shrinkage(component.shown, exact, table), *on_trust(exact)], {"exact": table})
+
+
+def beside(shown: Fit, exact: Fit) -> pd.DataFrame:
+    """``model, rank, rank_exact, score, score_exact``, best first; scores are reported ones."""
+    columns = {
+        "rank": shown.ranks,
+        "rank_exact": exact.ranks,
+        "score": pd.Series(scale_of(shown).scores, shown.scores.index),
+        "score_exact": pd.Series(scale_of(exact).scores, exact.scores.index),
+    }
+    return pd.DataFrame(columns).sort_values("rank").rename_axis("model").reset_index()
+
+
+def on_shrinkage(shown: Fit, exact: Fit, table: pd.DataFrame) -> list[str]:
+    """How the exact fit ranks the models."""
+    moved = int((table["rank"] != table["rank_exact"]).sum())
+    first = str(table.sort_values("rank_exact")["model"].iloc[0])
+    if not moved:
+        told = "gives the same order"
+    else:
+        leader = "the same model" if first == table["model"].iloc[0] else first
+        models = "one model" if moved == 1 else f"{moved} models"
+        told = f"ranks {leader} first and gives {models} another rank (table exact)"
+    return [f"Scores and judges are shrunk toward the panel. The exact fit (--solver {EXACT}) {told}."]
+
+
+def on_trust(exact: Fit) -> list[str]:
+    """Which fit to trust where a judge runs off or stands at zero in the exact one."""
+    trouble = _trouble(exact)
+    if not trouble:
+        return []
+    said = f"{WHICH_FIT}Trust the scores shown, not the exact fit: in that {trouble}."
+    if 2 * len(exact.judges_at_zero) >= len(exact.comparisons.judges):
+        said += (
+            " They are half of the panel or more: were the others the contrary ones, this ranking would be the "
+            "reverse of the true one. Compare it with model=btl, which counts all judges."
+        )
+    return [said]
+
+
+def on_exact(exact: Fit) -> list[str]:
+    """The same where the exact fit is the one that is shown."""
+    trouble = _trouble(exact)
+    return [f"{WHICH_FIT}Trust the shrunk fit instead ({ADVICE}): here {trouble}."] if trouble else []
+
+
+def _trouble(exact: Fit) -> str:
+    """Which judges run off or stand at zero, in words."""
+    off, zero = exact.unbounded_judges, exact.judges_at_zero
+    parts = []
+    if off:
+        parts.append(f"a parameter of {listed(off)} runs off to infinity")
+    if zero:
+        parts.append(f"the answers of {listed(zero)} count for nothing")
+    return " and ".join(parts)

@@ -1,0 +1,116 @@
+"""What `rank` fits unless told otherwise: shrunk, with the exact fit beside it and a word on which to trust."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgerank import fit, rank
+from judgerank.ranking.studies.by_judge import BY_JUDGE
+from judgerank.ranking.studies.exact_fit import WHICH_FIT
+from judgerank.ranking.verdict import verdict
+
+
+def drawn(size: int, gamma=(1.5, 1.0, 0.7), seed: int = 1, length: float = 0.0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    n, k = 5, rng.integers(0, len(gamma), size)
+    scores = np.linspace(1, -1, n)
+    a = rng.integers(0, n, size)
+    b = (a + rng.integers(1, n, size)) % n
+    x = rng.integers(20, 400, (size, 2))
+    z = (x[:, 0] - x[:, 1]) / 150
+    eta = np.asarray(gamma)[k] * (scores[a] - scores[b]) + length * z * (k == 0)
+    y = rng.random(size) < 1 / (1 + np.exp(-eta))
+    return pd.DataFrame(
+        {
+            "model_a": [f"m{i}" for i in a],
+            "model_b": [f"m{i}" for i in b],
+            "judge": [f"j{i}" for i in k],
+            "winner": np.where(y, "model_a", "model_b"),
+            "question": np.arange(size) % 150,
+            "length_a": x[:, 0],
+            "length_b": x[:, 1],
+        }
+    )
+
+
+def which(ranking) -> list[str]:
+    return [remark.removeprefix(WHICH_FIT) for remark in ranking.remarks if remark.startswith(WHICH_FIT)]
+
+
+def test_a_ranking_is_shrunk_and_the_exact_fit_is_in_a_table_beside_it():
+    ranking = rank(drawn(600))
+    data = ranking.judgments.comparisons
+    assert str(ranking.fitted.status) == "shrunk"
+    np.testing.assert_allclose(ranking.fitted.scores, fit(data, "position_aware", shrink=True).scores, atol=1e-8)
+    exact = fit(data, "position_aware").leaderboard().set_index("model")
+    beside = ranking.tables["exact"].set_index("model")
+    np.testing.assert_allclose(beside["score_exact"], exact["score"][beside.index], atol=1e-8)
+    assert (beside["rank_exact"] == exact["rank"][beside.index]).all()
+    assert any("--solver newton) gives the same order" in remark for remark in ranking.remarks)
+    assert which(ranking) == []
+    members = ranking.tables["members"].set_index("member")
+    assert members.index[members["ranks"]].tolist() == ["position_aware, shrunk"]
+    assert members.loc["position_aware, shrunk", "log_loss"] > 0
+
+
+def test_where_a_judge_stands_at_zero_the_shrunk_fit_is_the_one_to_trust():
+    table = drawn(900, (1.5, 1.0, -0.8))
+    ranking = rank(table)
+    (said,) = which(ranking)
+    assert said == "Trust the scores shown, not the exact fit: in that the answers of j2 count for nothing."
+    assert said in verdict(ranking).warnings
+    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "silent"
+    (other,) = which(rank(table, solver="newton"))
+    assert other.startswith("Trust the shrunk fit instead (leave --solver newton out")
+
+
+def test_where_a_judge_runs_off_it_is_said_and_scores_have_intervals():
+    table = drawn(400, (0.8, 1.0, 60.0), seed=3)
+    ranking = rank(table, model="judge_aware")
+    assert any("a parameter of j2 runs off to infinity" in said for said in which(ranking))
+    assert ranking.tables["leaderboard"]["low"].notna().all()
+    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "never wrong"
+
+
+def test_a_model_that_always_won_is_ranked_with_a_word_on_it_and_refused_by_the_exact_fit():
+    table = drawn(500)
+    first = table["model_a"].eq("m0")
+    table.loc[first | table["model_b"].eq("m0"), "winner"] = np.where(first, "model_a", "model_b")[
+        first | table["model_b"].eq("m0")
+    ]
+    ranking = rank(table)
+    assert ranking.tables["leaderboard"]["model"].iloc[0] == "m0"
+    (said,) = which(ranking)
+    assert said.startswith("There is no exact fit")
+    assert said.endswith("The scores shown rest on shrinkage there.")
+    assert "exact" not in ranking.tables
+
+
+def test_a_judge_who_goes_by_length_is_named_and_one_coefficient_for_all_is_warned_of():
+    table = drawn(1500, (1.0, 1.0, 1.0), seed=2, length=1.5)
+    ranking = rank(table)
+    verdicts = ranking.tables["judges"].set_index("judge")["verdict"]
+    assert verdicts["j0"] == "prefers longer answers"
+    assert (verdicts[["j1", "j2"]] == "trust").all()
+    assert not any(remark.startswith(BY_JUDGE) for remark in ranking.remarks)
+    one = rank(table, blocks=["style:length"])
+    (said,) = [text for text in verdict(one).warnings if "style_by_judge:length" in text]
+    assert said.startswith("Judges differ in length (p < 0.0001), most of all j0")
+
+
+@pytest.mark.parametrize("solver", ["penalised", "newton"])
+def test_judges_of_a_family_are_tested_for_it(solver):
+    table = drawn(1500, (1.0, 1.0, 1.0), seed=4)
+    named = table.replace({"m0": "gpt-4", "m4": "gpt-3.5-turbo", "j0": "gpt-4"})
+    own = (named["judge"] == "gpt-4") & ((named["model_a"] == "gpt-4") | (named["model_b"] == "gpt-4"))
+    rng = np.random.default_rng(0)
+    favours = np.where(named["model_a"] == "gpt-4", "model_a", "model_b")
+    turned = own & (rng.random(len(named)) < 0.8)
+    fair = rank(named, solver=solver).tables
+    assert "gpt-4" in set(fair["effects"]["judge"])
+    assert not fair["judges"]["verdict"].str.startswith("favours").any()
+    named.loc[turned, "winner"] = favours[turned]
+    named.loc[(named["judge"] != "gpt-4") & (named["model_a"] == "gpt-4"), "winner"] = "model_b"
+    named.loc[(named["judge"] != "gpt-4") & (named["model_b"] == "gpt-4"), "winner"] = "model_a"
+    found = rank(named, solver="penalised").tables["judges"].set_index("judge")["verdict"]
+    assert found["gpt-4"] == "favours its own answers"
