@@ -76,7 +76,7 @@ def test_real_judges_who_follow_positions_do_not_decide_the_default_ranking(solv
     misled = rank(data, model="judge_aware", solver=solver)
     assert misled.tables["leaderboard"]["model"][0].startswith("RWKV-4-Raven")
     said = "\n".join(misled.remarks)
-    assert "Judges lean towards a position" in said
+    assert "Judges show position bias" in said
     assert "model=position_aware does" in said
     assert "WARNING: they disagree" in said
     ranking = rank(data, solver=solver)
@@ -134,7 +134,7 @@ def test_another_maximum_is_named_with_how_much_lower_it_is():
 def test_where_weights_do_not_matter_nothing_is_warned_of(simulated):
     data = simulated(3, (1.0, 0.3, -0.2, -1.1), (0.8, 1.0, 1.2), 1500)
     said = on_rivals(fit(data), lambda name: fit(data, name))
-    assert said[0] == "Rank correlation with model=btl, which counts all judges alike: 1.00."
+    assert said[0] == "Rank correlation with equally weighted judges (--model btl): 1.00."
     assert on_rivals(fit(data, "position_aware"), lambda name: fit(data, name)) == []
 
 

@@ -87,7 +87,7 @@ def people_report(judgments: Judgments, human: Collection[str] = (), level: floa
         If there are no people, no panel or no questions, or the votes do not determine the scores.
     """
     if "question_id" not in judgments.frame:
-        raise DataError("people and panel are held against each other by question: it takes a column of them")
+        raise DataError("people and panel are compared question by question: name the column of questions")
     c, question, people = judgments.comparisons, judgments.question, human_rows(judgments, human)
     judges = c.take(np.flatnonzero(~people))
     name, why = default_member([judges])

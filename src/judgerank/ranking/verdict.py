@@ -15,6 +15,7 @@ from judgerank.fits.standings import win_probability
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair
+from judgerank.ranking.studies.rivals import DISAGREE
 from judgerank.trust.findings import FRAGILITY
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -167,6 +168,8 @@ def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
     dropped = sum(c.dropped.values())
     if dropped > MANY_DROPPED * (dropped + c.n_comparisons):
         found.append(f"{dropped:,} answers could not be read.")
+    if any(DISAGREE in one for one in ranking.remarks):
+        found.append("The ranking changes a lot if all judges count equally (see the notes).")
     if not ranking.clustered:
         found.append("Judgments are taken as independent. If questions repeat, the intervals are too narrow.")
     return found
