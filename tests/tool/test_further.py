@@ -41,7 +41,7 @@ def test_the_ranking_is_by_the_fit_with_the_blocks_and_the_one_without_stands_be
     assert every["score"].std() < every["score_without"].std()
     assert (adjusted["rank_low"] <= adjusted["rank"]).all() and (adjusted["rank"] <= adjusted["rank_high"]).all()
     told = " ".join(ranking.remarks)
-    assert "Block style" in told and "by question p" in told and "Scores with these blocks" in told
+    assert "Block style" in told and "by question p" in told and "Scores with and without these effects" in told
     page = ranking.to_html()
     assert "What judges do besides judging quality" in page and "What judges do besides" not in plain.to_html()
 
@@ -97,7 +97,8 @@ def test_the_command_ranks_by_blocks_question_effects_and_shrinkage_together(tab
     asked = ["--block", "style:length", "--cluster", "effects", "--solver", solver]
     done = judgerank("rank", "judgments.csv", *asked, "--verbose", "-o", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Question effects" in done.stdout and "Block style" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert "Question effects" in said and "Block style" in said
     fitted = fit(
         read(tmp_path / "judgments.csv"),
         "position_aware_ties",

@@ -275,8 +275,8 @@ def test_a_judge_who_is_never_wrong_leaves_the_scores_their_intervals_and_the_pa
     assert pairs["p_value"].notna().all()
     assert (plan["width_after"] < plan["width"]).all()
     text = " ".join(Page((tmp_path / "ranking" / "index.html").read_text()).texts)
-    assert "The likelihood has no maximum: never wrong never answered against the order" in text
-    assert "shrinking it toward the others, alone" in text
+    assert "The likelihood has no maximum: never wrong never contradicted the ranking" in text
+    assert "The parameters of such a judge are shrunk toward the others" in text
 
 
 def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
@@ -285,7 +285,7 @@ def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
     )
     pd.read_json(path, lines=True).drop(columns="judge").to_csv(tmp_path / "m.csv", index=False)
     ranking = rank(tmp_path / "m.csv", model="judge_aware")
-    assert any(remark.startswith("There is one judge") for remark in ranking.remarks)
+    assert any(remark.startswith("With a single judge") for remark in ranking.remarks)
     expected = fit(ranking.judgments.comparisons, "btl")
     board = ranking.tables["leaderboard"].set_index("model")
     assert_allclose(board["score"], expected.scores[board.index], atol=1e-7)
@@ -363,7 +363,7 @@ def test_a_panel_of_which_half_counts_for_nothing_may_be_reversed(cells_of):
     assert "Judges with zero discrimination: u, v." in two_of_five
     assert "reverse" not in two_of_five
     two_of_four = on_fit(fit(cells_of(*(row for row in sharp if row[2] != "z"), *contrary)))[0]
-    assert "the reverse of the true one" in two_of_four
+    assert "this ranking is upside down" in two_of_four
 
 
 def test_the_test_for_leanings_is_the_likelihood_ratio_and_names_who_leans(mine):

@@ -119,16 +119,18 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if not close:
         return "Every model is significantly different from the next: this ranking needs no more data."
     first, second = close[0]
-    goal = f"To decide between {first} and {second}"
     cost = cost_of_pair(ranking.fitted, first, second, ranking.settings.level, ranking.settings.few)
     total = ranking.judgments.comparisons.n_comparisons
     if cost is None or cost > TOO_DEAR * total:
-        return f"{goal} is not worth it: it would take more than {TOO_DEAR} times the data you have."
+        return (
+            f"Deciding between {first} and {second} is not worth it: it would take more than {TOO_DEAR} times the "
+            "data you have."
+        )
     size = int(float(f"{cost:.2g}"))
     more = f"{cost / total:.1%} more data" if cost < total else f"{cost / total:.1f} times the data"
     return (
-        f"{goal}, collect about {size:,} more comparisons of the two on new questions, spread over the judges "
-        f"({more}; {CHANCE:.0%} power if the estimated gap is right)."
+        f"To decide between {first} and {second}, collect about {size:,} more comparisons of the two on new "
+        f"questions, spread over the judges ({more}; {CHANCE:.0%} power if the estimated gap is right)."
     )
 
 
