@@ -1,4 +1,4 @@
-"""The first screens of the example's page, for the documentation: on a desktop, on a phone, in the dark.
+"""The first screens of pages, for the documentation: on a desktop, on a phone, in the dark, with changes.
 
 python experiments/screens.py        (takes Chromium: apt-get install chromium)
 """
@@ -8,9 +8,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pandas as pd
 from playwright.sync_api import sync_playwright
 
 import judgerank
+from judgerank import read
+from judgerank.boards.changelog import changelog_of
+from judgerank.ranking.additions import Additions
 from replication.config import ROOT
 
 TARGET = ROOT / "docs" / "images"
@@ -30,6 +34,15 @@ def run(target: Path) -> None:
             shown.goto(page.as_uri())
             shown.wait_for_selector("html[data-complete]", state="attached")
             shown.screenshot(path=target / f"page_{name}.png")
+        story = [read(ROOT / "examples" / "story" / f"{month}.csv") for month in ("november", "december")]
+        november = judgerank.rank(story[0])
+        both = judgerank.rank(pd.concat([one.frame for one in story], ignore_index=True))
+        log = changelog_of(november.fitted, both.fitted, "november.npz")
+        page = both.write(Path(folder) / "december", additions=Additions(changelog=log))
+        shown = browser.new_page(viewport={"width": 1280, "height": 560})
+        shown.goto(page.as_uri())
+        shown.wait_for_selector("html[data-complete]", state="attached")
+        shown.screenshot(path=target / "page_since.png")
         browser.close()
 
 

@@ -286,7 +286,7 @@ def test_what_cannot_be_told_is_said():
     with pytest.raises(DataError, match="there must be one for each"):
         effective_judges(fit(rows, "btl"), rows, np.arange(5))
     silent = replace(rows, outcome=np.where(rows.judge == 0, rows.outcome, 0.5))
-    with pytest.raises(DataError, match="fewer than two judges tell"):
+    with pytest.raises(DataError, match="fewer than two judges separate"):
         effective_judges(fit(silent, "judge_aware"), silent, np.arange(100).repeat(3))
     alone = rows.with_judges(["j0"])
     with pytest.raises(DataError, match="there is one judge"):

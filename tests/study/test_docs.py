@@ -7,12 +7,18 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
 import yaml
+from markupsafe import escape
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from judgerank.cli import app
 from replication.auditing.registry import items
@@ -184,13 +190,74 @@ def test_the_recipe_for_a_section_works(tmp_path):
     assert (tmp_path / "figures/surrogate/tie_shares/ties.png").is_file()
 
 
-def test_the_site_builds_without_a_warning(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """The documentation, built without a warning."""
     pytest.importorskip("mkdocs")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "reference/fit/index.html").is_file()
+    return folder
+
+
+def test_the_site_has_the_reference_and_every_page(site):
+    assert (site / "reference/fit/index.html").is_file()
+    assert "data/ → writing/ → reading/" in (site / "architecture/index.html").read_text()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves a folder and logs nothing."""
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+def test_the_site_loads_nothing_from_another_host(site):
+    """Seen by a browser, scripts included, on the front page and on one with a diagram and mathematics."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser_path is None:
+        pytest.skip("could not find a browser (apt-get install chromium)")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    asked: list[str] = []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        for name in ("", "architecture/", "reference/fit/", "tutorials/story/"):
+            page.goto(f"http://127.0.0.1:{server.server_port}/{name}", wait_until="networkidle")
+        browser.close()
+    server.shutdown()
+    hosts = {urlsplit(url).netloc for url in asked if not url.startswith("data:")}
+    assert hosts == {f"127.0.0.1:{server.server_port}"}
+
+
+def test_the_story_is_what_its_commands_print(tmp_path, monkeypatch):
+    """Every line shown is in what the command prints, whatever else it prints and wherever it breaks lines."""
+    page = PAGES["docs/tutorials/story.md"]
+    shown = dict(re.findall(r"<!-- (\w+) -->\n```text\n(.*?)```", page, re.DOTALL))
+    commands = re.findall(r"^judgerank rank .*$", page, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for command, name in zip(commands, ("november", "december"), strict=True):
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert done.exit_code == 0, done.output
+        said = " ".join(done.output.split())
+        assert [line for line in shown[name].splitlines() if line not in said] == []
+    written = (tmp_path / "rankings/december/index.html").read_text()
+    assert [line for line in shown["changes"].splitlines() if escape(line) not in written] == []
+    assert (tmp_path / "december.svg").is_file()
+
+
+def test_the_story_is_simulated_by_its_script():
+    script = importlib.util.spec_from_file_location("make_story", ROOT / "examples/make_story.py")
+    module = importlib.util.module_from_spec(script)
+    script.loader.exec_module(module)
+    for month, table in module.judgments().items():
+        assert pd.read_csv(ROOT / f"examples/story/{month}.csv").equals(table)
 
 
 COMMAND_NAMES = get_command(app).commands

@@ -254,7 +254,7 @@ def test_a_baseline_that_the_records_do_not_name_is_told(tmp_path):
 
 @pytest.mark.parametrize("records", [ARENA_HARD, NAMES, FASTCHAT])
 def test_a_baseline_is_not_told_twice_nor_where_there_is_none(records):
-    with pytest.raises(ConfigError, match=r"a baseline is told, and .* do not lack one: leave it out"):
+    with pytest.raises(ConfigError, match=r"a baseline is given, but .* name both models: leave it out"):
         judgments_of(pd.DataFrame(records), baseline="gpt-4-0314")
 
 

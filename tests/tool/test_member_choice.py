@@ -99,9 +99,9 @@ def test_the_member_that_ranks_is_told_beside_the_others(leaning, ranking):
     best = table.loc[table["log_loss"].idxmin()]
     assert (best["worse"], best["worse_error"]) == (0, 0)
     assert_allclose(table["worse"], table["log_loss"] - best["log_loss"], atol=1e-12)
-    beginning = f"position_aware: held-out log-loss {loss['position_aware']:.4f} against "
-    (told,) = [remark for remark in ranking.remarks if remark.startswith(beginning)]
-    assert told.endswith(f"over {leaning['question'].nunique()} questions in {FOLDS} folds.")
+    (told,) = [remark for remark in ranking.remarks if "predicts held-out comparisons" in remark]
+    assert f"{loss['position_aware']:.4f}" in told
+    assert f"; {leaning['question'].nunique()} questions in {FOLDS} folds)" in told
     own = table.set_index("member").loc["position_aware"]
     if best["member"] != "position_aware":
         assert f"{own['worse']:.4f} worse (standard error {own['worse_error']:.4f})" in told
@@ -152,7 +152,7 @@ def test_a_member_with_a_judge_who_runs_off_is_not_compared():
     assert table.loc["position_aware", "note"] == "no maximum: a parameter of j2 runs off to infinity"
     assert table.loc["position_aware", "ranks"] and np.isnan(table.loc["position_aware", "log_loss"])
     assert {"btl", "position_only"} == set(table.index[table["log_loss"].notna()])
-    said = "position_aware could not be compared by prediction (no maximum"
+    said = "How well position_aware predicts held-out comparisons is not known (no maximum"
     assert sum(remark.startswith(said) for remark in ranking.remarks) == 1
     assert (table.loc[["btl_ties", "length"], "note"] == ["there are no ties", "there are no lengths"]).all()
 
@@ -202,7 +202,9 @@ def test_large_sets_are_compared_on_part_of_them(leaning, monkeypatch):
     assert "of the 3 models compared most and " in sample.told
     among = leaning[leaning[["model_a", "model_b"]].isin(sample.comparisons.models).all(axis=1)]
     assert np.isin(np.bincount(sample.unit), among["question"].value_counts()).all()  # whole questions
-    assert compared(judgments, "position_aware")[1][0].endswith("comparisons drawn at random.")
+    assert compared(judgments, "position_aware")[1][0].endswith(
+        "comparisons drawn at random). To use it: --model position_only."
+    )
     monkeypatch.setattr(prediction, "MOST_ROWS", 1)
     assert len(np.unique(sample_of(judgments).unit)) == prediction.LEAST  # questions larger than that are kept
 
@@ -212,7 +214,7 @@ def test_the_models_compared_most_may_never_meet(monkeypatch):
     data = frame_of("never", *LEANING, scores=(1.0, 0.5, 0.0, -0.5, -1.0))
     apart = data[data[["model_a", "model_b"]].isin(["m0", "m1"]).sum(axis=1) == 1]
     table, said = compared(judgments_of(apart), "position_aware")
-    assert table["log_loss"].notna().any() and said[0].endswith("questions in 5 folds.")
+    assert table["log_loss"].notna().any() and said[0].endswith("questions in 5 folds).")
 
 
 # why the default is not chosen by prediction

@@ -63,7 +63,7 @@ def test_position_aware_is_the_default_where_the_order_identifies_it(simulated, 
     assert default_member([both_ways])[0] == DEFAULT
     name, why = default_member([both_ways, follows])
     assert name == FALLBACK
-    assert "the order in which models were shown follows the models" in why
+    assert "each pair was shown in one order" in why
 
 
 @needs_data
@@ -76,13 +76,13 @@ def test_real_judges_who_follow_positions_do_not_decide_the_default_ranking(solv
     misled = rank(data, model="judge_aware", solver=solver)
     assert misled.tables["leaderboard"]["model"][0].startswith("RWKV-4-Raven")
     said = "\n".join(misled.remarks)
-    assert "Judges lean towards a position" in said
-    assert "model=position_aware does" in said
-    assert "WARNING: they disagree" in said
+    assert "Judges show position bias" in said
+    assert "--model position_aware does" in said
+    assert "WARNING: the two disagree" in said
     ranking = rank(data, solver=solver)
     assert ranking.tables["leaderboard"]["model"][0] == BEST
-    assert ranking.remarks[0].startswith("Model position_aware, the default")
-    assert "The ranking takes account of it" in "\n".join(ranking.remarks)
+    assert ranking.remarks[0].startswith("Fitted with position bias (position_aware, the default)")
+    assert "The ranking corrects for it" in "\n".join(ranking.remarks)
 
 
 def test_leanings_are_tested_in_shrunk_fits(simulated):
@@ -93,7 +93,7 @@ def test_leanings_are_tested_in_shrunk_fits(simulated):
     assert (set(found.towards_first), found.towards_second) == ({"j3", "j4"}, ("j2",))
     larger = fit(data, "position_aware", "penalised")
     assert leaning(larger, lambda name: fit(data, name, "penalised"), 0.95) == found
-    assert "takes account of it;" in on_positions(found, 0.95, allowed_for=True)[0]
+    assert "The ranking corrects for it." in on_positions(found, 0.95, allowed_for=True)[0]
 
 
 def test_shrunk_fits_of_judges_without_leanings_are_seldom_said_to_have_any(simulated):
@@ -127,14 +127,14 @@ def test_another_maximum_is_named_with_how_much_lower_it_is():
     assert rival(fit(data, "btl")) is None
     assert rival(fit(data, solver="penalised")) is None
     said = on_rivals(fitted, lambda name: fit(data, name))
-    assert "WARNING: they disagree" in said[0]
-    assert f"lower by {other.gap:.1f}" in said[1]
+    assert "WARNING: the two disagree" in said[0]
+    assert f"{other.gap:.1f} lower" in said[1]
 
 
 def test_where_weights_do_not_matter_nothing_is_warned_of(simulated):
     data = simulated(3, (1.0, 0.3, -0.2, -1.1), (0.8, 1.0, 1.2), 1500)
     said = on_rivals(fit(data), lambda name: fit(data, name))
-    assert said[0] == "Rank correlation with model=btl, which counts all judges alike: 1.00."
+    assert said[0] == "Rank correlation with equally weighted judges (--model btl): 1.00."
     assert on_rivals(fit(data, "position_aware"), lambda name: fit(data, name)) == []
 
 
@@ -168,9 +168,9 @@ def test_components_are_ranked_apart_and_never_against_each_other(solver, tmp_pa
     }
     assert across["separated"].isna().all()
     assert (pairs["comparable"].sum(), len(pairs)) == (4, 10)
-    said = [text for text in ranking.remarks if "not comparable" in text]
+    said = [text for text in ranking.remarks if "ranked by itself" in text]
     assert len(said) == 1
-    assert "{u, v, w}; {x, y} (to connect them, compare v with " in said[0]
+    assert "(1) u, v, w; (2) x, y. To connect them, compare v with " in said[0]
     assert "6 pairs of models of different components are not comparable" in to_html(ranking)
     assert set(ranking.tables["judges"].query("component == 1")["judge"]) == {"j", "k"}
 
@@ -182,8 +182,8 @@ def test_a_component_that_cannot_be_ranked_does_not_stop_the_others(tmp_path):
     ranking = rank(path, few=0)
     assert sorted(ranking.tables["leaderboard"]["model"]) == ["u", "v", "w"]
     said = "\n".join(ranking.remarks)
-    assert "Not ranked: x, y, since the likelihood has no maximum" in said
-    assert "Not ranked, since no answer about them could be read: z." in said
+    assert "Not ranked: x, y. The likelihood has no maximum" in said
+    assert "Not ranked because no answer about them could be read: z." in said
     with pytest.raises(NoMaximumError):
         rank(written(tmp_path / "n.jsonl", *rows[5:7]))
 

@@ -139,8 +139,8 @@ def test_each_judge_gets_the_verdict_of_its_kind():
     contrary["winner"] = contrary["winner"].map({"a": "b", "b": "a"})
     ranking = rank(pd.concat([frame, few, contrary]), model="position_aware")
     verdicts = ranking.tables["judges"].set_index("judge")["verdict"]
-    assert verdicts["j2"] == "leans to the first shown"
-    assert verdicts["j3"] == "leans to the second shown"
+    assert verdicts["j2"] == "favours the first answer"
+    assert verdicts["j3"] == "favours the second answer"
     assert verdicts["j4"] == "weak"
     assert verdicts["contrary"] == "silent"
     assert (verdicts["j0"], verdicts["j5"]) == ("trust", "same as j0")

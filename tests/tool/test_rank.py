@@ -140,7 +140,11 @@ def test_what_is_to_be_known_is_said_on_the_page_and_in_the_terminal(ranked, min
     target, done = ranked
     verbose = run(mine, target.parent / "again", "--verbose")
     text = " ".join(Page((target / "index.html").read_text()).texts)
-    for said in ("Judges lean towards a position", "towards the one shown first: judge 2.", "Dropped, since"):
+    for said in (
+        "Judges show position bias (LR test, chi2(",
+        "Judges who favour the answer shown first: judge 2.",
+        "Dropped because",
+    ):
         assert said in text
         assert said not in done.stdout
         assert said in " ".join(verbose.stdout.split())
@@ -277,8 +281,8 @@ def test_a_judge_who_is_never_wrong_leaves_the_scores_their_intervals_and_the_pa
     assert pairs["p_value"].notna().all()
     assert (plan["width_after"] < plan["width"]).all()
     text = " ".join(Page((tmp_path / "ranking" / "index.html").read_text()).texts)
-    assert "The likelihood has no maximum: never wrong never answered against the order" in text
-    assert "shrinking it toward the others, alone" in text
+    assert "The likelihood has no maximum: never wrong never contradicted the ranking" in text
+    assert "The parameters of such a judge are shrunk toward the others" in text
 
 
 def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
@@ -287,7 +291,7 @@ def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
     )
     pd.read_json(path, lines=True).drop(columns="judge").to_csv(tmp_path / "m.csv", index=False)
     ranking = rank(tmp_path / "m.csv", model="judge_aware", solver="newton")
-    assert any(remark.startswith("There is one judge") for remark in ranking.remarks)
+    assert any(remark.startswith("With a single judge") for remark in ranking.remarks)
     expected = fit(ranking.judgments.comparisons, "btl")
     board = ranking.tables["leaderboard"].set_index("model")
     assert_allclose(board["score"], expected.scores[board.index], atol=1e-7)
@@ -362,10 +366,10 @@ def test_a_panel_of_which_half_counts_for_nothing_may_be_reversed(cells_of):
     sharp = [(*row[:2], judge, *row[2:]) for row in rows for judge in "xyz"]
     contrary = [(first, second, judge, lost, won) for first, second, won, lost in rows for judge in "uv"]
     two_of_five = on_fit(fit(cells_of(*sharp, *contrary)))[0]
-    assert "At zero discrimination: u, v." in two_of_five
+    assert "Judges with zero discrimination: u, v." in two_of_five
     assert "reverse" not in two_of_five
     two_of_four = on_fit(fit(cells_of(*(row for row in sharp if row[2] != "z"), *contrary)))[0]
-    assert "the reverse of the true one" in two_of_four
+    assert "this ranking is upside down" in two_of_four
 
 
 def test_the_test_for_leanings_is_the_likelihood_ratio_and_names_who_leans(mine):
@@ -376,7 +380,7 @@ def test_the_test_for_leanings_is_the_likelihood_ratio_and_names_who_leans(mine)
     assert (found.statistic, found.degrees_of_freedom) == (pytest.approx(gain), 3)
     assert found.p_value == pytest.approx(chi2.sf(gain, 3))
     assert (found.towards_first, found.towards_second) == (("judge 2",), ())
-    assert "model=position_aware does" in on_positions(found, 0.95)[0]
+    assert "--model position_aware does" in on_positions(found, 0.95)[0]
 
 
 def test_nothing_is_said_of_judges_who_answer_alike_in_either_order(simulated, swapped):
@@ -390,7 +394,7 @@ def test_nothing_is_said_of_judges_who_answer_alike_in_either_order(simulated, s
 def test_an_order_that_follows_the_models_is_named_as_the_reason(cells_of):
     data = cells_of(("x", "y", "j", 3, 1), ("x", "y", "k", 3, 2))
     (said,) = on_positions(leaning(fit(data), lambda name: fit(data, name), 0.95), 0.95)
-    assert "could not be tested: the order in which models were shown follows the models" in said
+    assert "could not be tested: each pair was shown in one order" in said
 
 
 def test_thin_designs_are_pointed_out(cells_of):
@@ -398,15 +402,15 @@ def test_thin_designs_are_pointed_out(cells_of):
     raw = data.take(np.repeat(np.arange(len(data)), data.count.astype(int)))
     raw = replace(raw, count=None, outcome=np.round(raw.outcome), dropped={"unknown": 2, "null": 0})
     assert on_dropped(raw, ["v"]) == [
-        "Dropped, since the answer could not be read: 2 unknown.",
-        "Not ranked, since no answer about them could be read: v.",
+        "Dropped because the answer could not be read: 2 unknown.",
+        "Not ranked because no answer about them could be read: v.",
     ]
     assert on_few(data, 30) == on_few(raw, 30)
     assert on_few(raw, 30) == [
-        "2 of 6 pairs of models were never compared; their order rests on comparisons with others: "
-        "w and z, x and z.",
-        "Fewer than 30 comparisons, models: z (2).",
-        "Fewer than 30 comparisons, judges: k (2).",
+        "2 of 6 pairs of models were never compared directly; they are ranked through comparisons with other "
+        "models: w and z, x and z.",
+        "Models with fewer than 30 comparisons: z (2).",
+        "Judges with fewer than 30 comparisons: k (2).",
     ]
 
 

@@ -138,8 +138,8 @@ def test_it_says_how_much_answers_differ_and_what_that_moved(ranking, found):
     statistic, p = found.likelihood_ratio()
     row = found.confidence_intervals().set_index("parameter").loc["sigma"]
     assert f"sigma = {found.sigma:.2f} ({row['low']:.2f} to {row['high']:.2f})" in said
-    assert f"twice the gain in log-likelihood is {statistic:.1f}, p < 0.0001" in said and p < 1e-4
-    assert ("They move no rank" in said) == (list(found.without.ranks) == list(found.ranks))
+    assert f"LR test, statistic {statistic:.1f}, p < 0.0001" in said and p < 1e-4
+    assert ("They change no rank" in said) == (list(found.without.ranks) == list(found.ranks))
     assert any(
         text.startswith("Model position_aware_ties, since with question effects") for text in ranking.remarks
     )
@@ -188,7 +188,7 @@ def test_components_have_effects_of_their_own_and_one_that_has_none_does_not_sto
     once = other.drop_duplicates("question").assign(question=lambda rows: rows["question"] + 1000)
     kept = rank(pd.concat([data, once]), cluster="effects")
     assert sorted(kept.tables["leaderboard"]["model"]) == ["m0", "m1", "m2", "m3"]
-    assert any("Not ranked: xm0, xm1, xm2, since no question has two comparisons" in text for text in kept.remarks)
+    assert any("Not ranked: xm0, xm1, xm2. No question has two comparisons" in text for text in kept.remarks)
 
 
 def test_counts_are_as_many_records(frame):
@@ -253,4 +253,4 @@ def test_a_fit_that_ended_nowhere_is_not_ranked_by(found, frame, monkeypatch):
     ranking = rank(frame, cluster="effects")
     clustered = found.without.clustered()
     pd.testing.assert_frame_equal(ranking.tables["pairs"], pairwise(clustered), check_exact=False, atol=1e-9)
-    assert any("at no maximum that has intervals" in text for text in ranking.remarks)
+    assert any("has no intervals, so the ranking leaves them out" in text for text in ranking.remarks)

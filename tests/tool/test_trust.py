@@ -68,7 +68,7 @@ def test_without_questions_it_says_what_cannot_be_told(tmp_path):
     report = trust_report(read(path))
     assert report.panel is None
     assert set(report.fragility.changes["by"]) == {"judgments", "judges"}
-    assert "it takes questions" in str(report)
+    assert "needs a column of questions" in str(report)
 
 
 def test_of_two_islands_the_largest_keeps_the_numbers_of_its_records(tmp_path):
@@ -78,7 +78,7 @@ def test_of_two_islands_the_largest_keeps_the_numbers_of_its_records(tmp_path):
     path = tmp_path / "m.csv"
     pd.concat([other, frame]).to_csv(path, index=False)
     report = trust_report(read(path))
-    assert "Of 2 groups of models" in str(report)
+    assert "fall into 2 unconnected groups of models" in str(report)
     assert report.records()["record"].min() > len(other)
 
 

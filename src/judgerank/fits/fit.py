@@ -257,13 +257,13 @@ def _member(
     require_maximum(pooled)
     if member.has(Role.OFFSET) and positions_are_imitated(cells):
         raise NotIdentifiedError(
-            "scores and positions cannot be told apart: some scores differ by the same amount between the model "
-            "shown first and the other in every comparison (show some pairs in the other order)"
+            "scores and positions cannot be distinguished: some scores differ by the same amount between the "
+            "model shown first and the other in every comparison (show some pairs in the other order)"
         )
     alike = judges_of_one_length(cells) if member.weights_vary else ()
     if alike:
         raise NotIdentifiedError(
-            f"slopes and discriminations cannot be told apart where a judge's comparisons have one length: "
+            f"slopes and discriminations cannot be distinguished where a judge's comparisons have one length: "
             f"{', '.join(alike)} (leave them out, or fit the model without lengths)"
         )
     if member.judge_blocks:

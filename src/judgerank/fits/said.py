@@ -29,14 +29,14 @@ def sentences(result: Fit, without: Fitted, level: float = 0.95) -> list[str]:
 def _on_block(result: Fit, block: Placed, table: pd.DataFrame) -> str:
     try:
         test = result.test(block.name)
-        tested = f" (twice the log-likelihood gained {test.statistic:.1f}, p = {test.p_value:.2g}"
+        tested = f" (LR test, statistic {test.statistic:.1f}, p = {test.p_value:.2g}"
     except ConfigError:
         tested = " (not tested with question effects"
     rows = table[(table["parameter"] == block.name) & table["standard_error"].notna()]
     if block.shrunk:
         spread = result.spread[block.name]
         if spread == 0:
-            return f"Block {block.name}: nothing; its standard deviation is zero{tested})."
+            return f"Block {block.name}: no effect; its standard deviation is zero{tested})."
         largest = rows.reindex(rows["estimate"].abs().sort_values(ascending=False).index)[:LARGEST]
         return f"Block {block.name}, standard deviation {spread:.3f}{tested}); largest: {_told(largest)}."
     if result.n_clusters is not None:
@@ -59,5 +59,5 @@ def on_order(result: Fit, without: Fitted) -> str:
     moved = ranks[ranks["before"] != ranks["after"]]
     correlation = float(np.corrcoef(before, after)[0, 1])
     told = [f"{row.Index} from {row.before:.0f} to {row.after:.0f}" for row in moved.itertuples()]
-    change = f"they move {listed(told)}" if told else "no model changes its rank"
-    return f"Scores with these blocks and without correlate at {correlation:.4f}; {change}."
+    change = f"they change the rank of {listed(told)}" if told else "no model changes rank"
+    return f"Scores with and without these effects correlate at {correlation:.4f}; {change}."

@@ -57,7 +57,7 @@ JUDGE_BLOCKS = {
             None,
             "discrimination",
             "their geometric mean one over the judges in play",
-            "how sharply it tells models apart; one is the geometric mean weighted by information",
+            "how sharply it separates better from worse models; one is the geometric mean weighted by information",
             "alpha_k",
             "gamma_k {whose} discrimination",
         ),

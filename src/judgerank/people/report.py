@@ -89,7 +89,7 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     """
     judgments, human = read_judgments(judgments), [human] if isinstance(human, str) else human
     if "question_id" not in judgments.frame:
-        raise DataError("people and panel are held against each other by question: it takes a column of them")
+        raise DataError("people and panel are compared question by question: name the column of questions")
     c, question, people = judgments.comparisons, judgments.question, human_rows(judgments, human)
     judges = c.take(np.flatnonzero(~people))
     name, why = default_member([judges])

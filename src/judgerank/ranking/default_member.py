@@ -25,14 +25,14 @@ def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
     """
     parts = list(parts)
     if not all(part.ordered for part in parts):
-        return FALLBACK, f"Model {FALLBACK}: nobody was shown an order, so position is not modelled."
+        return FALLBACK, f"Fitted without position bias ({FALLBACK}): the records have no order of presentation."
     if any(positions_are_imitated(part) for part in parts):
         return FALLBACK, (
-            f"Model {FALLBACK}: the order in which models were shown follows the models, so judges who lean "
-            "towards a position cannot be told from better models (show some pairs in the other order)."
+            f"Fitted without position bias ({FALLBACK}): each pair was shown in one order, so position bias and "
+            "quality cannot be distinguished. Show some pairs in the other order."
         )
     share = min(position_share(part) for part in parts)
     return DEFAULT, (
-        f"Model {DEFAULT}, the default: judges may lean towards the model shown first ({share:.0%} of a leaning's "
-        f"effect could not be taken for scores); model={FALLBACK} leaves that out."
+        f"Fitted with position bias ({DEFAULT}, the default). {share:.0%} of a position effect is distinguishable "
+        f"from quality in these data. Without it: --model {FALLBACK}."
     )

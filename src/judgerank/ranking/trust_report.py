@@ -117,7 +117,7 @@ class TrustReport(Shown):
         return "\n".join(_lines(self))
 
     def _line(self) -> str:
-        return f"{self.judgments.title}: what would change the ranking, and what its panel is worth"
+        return f"{self.judgments.title}: smallest removals that change the ranking, effective number of judges"
 
     def _table(self) -> pd.DataFrame:
         return self.fragility.changes
@@ -146,17 +146,17 @@ def trust_report(judgments: Judgments, settings: Settings | None = None, most: i
     name = settings.model or default_member([part.comparisons for part in parts])[0]
     part, said = parts[0], []
     if len(parts) > 1:
-        said.append(f"Of {len(parts)} groups of models that nothing connects, this is the largest.")
+        said.append(f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest.")
     fitted = fitted_member(part.comparisons, name, settings.solver)
     question = part.question if "question_id" in part.frame and settings.cluster == "question" else None
     fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most), None
     if question is None:
-        said.append("How judges depend on each other cannot be told: it takes questions (a column question_id).")
+        said.append("The effective number of judges needs a column of questions (question_id).")
     else:
         try:
             panel = effective_judges(fitted, part.comparisons, question, settings.level)
         except DataError as error:
-            said.append(f"How judges depend on each other cannot be told: {error}.")
+            said.append(f"The effective number of judges is not known: {error}.")
     same = same_judges(fitted, part, settings.level) if question is not None else {}
     ids = () if question is None else part.question_ids
     fit_tests = fitness_if_quick(fitted, part.comparisons, question, settings.level, ids)
@@ -171,11 +171,11 @@ def _lines(report: TrustReport) -> Iterator[str]:
         f"{c.n_comparisons:,.0f} judgments, model {report.fitted.model.name}"
     )
     yield from (f"- {text}" for text in report.remarks)
-    yield "\nWhat would change it (at most so many have to be left out; smaller sets may exist)"
+    yield "\nSmallest removals found that change the ranking (even smaller ones may exist)"
     for _, row in changes[changes["change"] == "top"].iterrows():
         yield f"- {top_sentence(row)}"
     yield f"\n{neighbours(changes).to_string(index=False)}"
-    yield "swap: they change places; open: they are no longer separated; --: no such set was found\n"
+    yield "swap: the two change places; tie: no longer a significant difference; --: no such set was found\n"
     yield from _shown(report)
     yield from _on_judges(report)
     if report.panel is not None:
@@ -194,7 +194,7 @@ def _shown(report: TrustReport) -> Iterator[str]:
     names = ["record", "question_id", "model_a", "model_b", "judge_model", "judge_preferred_model"]
     kept = [name for name in names if name in records]
     more = f", the first {SHOWN} of {len(records)}" if len(records) > SHOWN else ""
-    yield f"The judgments without which the first model is another{more} (all of them: --output FOLDER)"
+    yield f"The judgments whose removal changes the leader{more} (all of them: --output FOLDER)"
     yield records[kept].head(SHOWN).to_string(index=False) + "\n"
 
 
@@ -202,13 +202,13 @@ def _on_judges(report: TrustReport) -> Iterator[str]:
     judges = report.fragility.judges
     if len(judges) < 2:
         return
-    yield "Each judge left out alone"
+    yield "The ranking without each judge"
     changed = judges[judges["top"].notna() & (judges["top"] != report.fitted.scores.idxmax())]
     for row in changed.to_dict("records"):
         yield f"- Without {row['judge']}, {row['top']} is first."
     if changed.empty:
-        yield "- The first model stays the first without any one of them."
+        yield "- The leader stays the same without any one of them."
     known = judges[judges["moved"].fillna(0) > 0].sort_values("moved", ascending=False, kind="stable")
     for row in known.head(1).to_dict("records"):
-        yield f"- {row['judge']} matters most to the order: without it {row['moved']} models have another rank."
+        yield f"- {row['judge']} matters most: without it, {row['moved']} models change rank."
     yield from (f"- {row['judge']}: {row['why']}." for row in judges[judges["why"] != ""].to_dict("records"))

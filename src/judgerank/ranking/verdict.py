@@ -18,6 +18,7 @@ from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.exact_fit import WHICH_FIT
 from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair
+from judgerank.ranking.studies.rivals import DISAGREE
 from judgerank.trust.findings import FRAGILITY
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -121,16 +122,18 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if not close:
         return "Every model is significantly different from the next: this ranking needs no more data."
     first, second = close[0]
-    goal = f"To decide between {first} and {second}"
     cost = cost_of_pair(ranking.fitted, first, second, ranking.settings.level, ranking.settings.few)
     total = ranking.judgments.comparisons.n_comparisons
     if cost is None or cost > TOO_DEAR * total:
-        return f"{goal} is not worth it: it would take more than {TOO_DEAR} times the data you have."
+        return (
+            f"Deciding between {first} and {second} is not worth it: it would take more than {TOO_DEAR} times the "
+            "data you have."
+        )
     size = int(float(f"{cost:.2g}"))
     more = f"{cost / total:.1%} more data" if cost < total else f"{cost / total:.1f} times the data"
     return (
-        f"{goal}, collect about {size:,} more comparisons of the two on new questions, spread over the judges "
-        f"({more}; {CHANCE:.0%} power if the estimated gap is right)."
+        f"To decide between {first} and {second}, collect about {size:,} more comparisons of the two on new "
+        f"questions, spread over the judges ({more}; {CHANCE:.0%} power if the estimated gap is right)."
     )
 
 
@@ -176,6 +179,8 @@ def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
     dropped = sum(c.dropped.values())
     if dropped > MANY_DROPPED * (dropped + c.n_comparisons):
         found.append(f"{dropped:,} answers could not be read.")
+    if any(DISAGREE in one for one in ranking.remarks):
+        found.append("The ranking changes a lot if all judges count equally (see the notes).")
     if not ranking.clustered:
         found.append(_on_dependence(ranking))
     return found

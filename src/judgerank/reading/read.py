@@ -223,7 +223,7 @@ def _settled(table: Table) -> tuple[Layout, Table]:
         layout, table = recognised(table)
         _refuse_what_is_not_taken(table, layout)
         if table.baseline is not None and not layout.lacks_baseline(table):
-            raise ConfigError(f"a baseline is told, and records in {layout.name} do not lack one: leave it out")
+            raise ConfigError(f"a baseline is given, but records in {layout.name} name both models: leave it out")
         return layout, table
 
 

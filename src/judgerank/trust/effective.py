@@ -149,7 +149,7 @@ def effective_judges(
         If the fit has further blocks or question effects.
     """
     fitted = fitted_to(fitted)
-    require_member_alone(fitted, "the worth of a panel")
+    require_member_alone(fitted, "the effective number of judges")
     comparisons, question = raw_and_question(fitted, judgments, question)
     if question is None:
         raise DataError(
@@ -161,7 +161,7 @@ def effective_judges(
     sums = together(fitted, comparisons, question)
     a2 = information_by_judge(fitted)
     if np.count_nonzero(a2) < 2:
-        raise DataError("fewer than two judges tell the models apart")
+        raise DataError("fewer than two judges separate better from worse models")
     matrix, mean = sums.correlations()
     without = np.array([sums.without(group).correlations()[0] for group in range(len(sums.items))])
     return EffectiveJudges(

@@ -28,7 +28,7 @@ def on_fragility(fitted: Fit, comparisons: Comparisons) -> list[str]:
         row = top_change(fitted, comparisons)
     except JudgerankError:  # without information, or of means of several judgments
         return []
-    more = "" if pd.isna(row["size"]) else " judgerank trust lists them."
+    more = "" if pd.isna(row["size"]) else " See which: judgerank trust FILE."
     return [f"{FRAGILITY}{top_sentence(row)}{more}"]
 
 
@@ -45,7 +45,7 @@ def top_sentence(row: pd.Series) -> str:
 def neighbours(changes: pd.DataFrame) -> pd.DataFrame:
     """One row for every two neighbours, one column for every kind of change."""
     rows = changes[changes["change"] != "top"]
-    names = {"swap": "swap by", "separation": "open by"}
+    names = {"swap": "swap by", "separation": "tie by"}
     label = rows["change"].map(names) + " " + rows["by"]
     sizes = rows.assign(label=label, size=rows["size"].astype(object).where(rows["size"].notna(), "--"))
     table = sizes.pivot(index=["first", "second"], columns="label", values="size")
@@ -55,25 +55,26 @@ def neighbours(changes: pd.DataFrame) -> pd.DataFrame:
 
 
 def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
-    yield "\nHow many independent judges the panel is worth"
+    yield "\nEffective number of judges"
     row = panel.worth.set_index("measure").loc["information"]
     yield (
-        f"- On the same questions its {panel.n_judges} judges are worth {row['estimate']:.1f} independent ones "
-        f"({row['low']:.1f} to {row['high']:.1f}): their errors have a correlation of {panel.correlation:.2f}."
+        f"- On the same questions, the {panel.n_judges} judges carry as much information as {row['estimate']:.1f} "
+        f"independent ones ({row['low']:.1f} to {row['high']:.1f}). Their errors correlate at "
+        f"{panel.correlation:.2f}."
     )
     if panel.correlation > 0:
-        yield f"- However many such judges there were, they would not be worth more than {panel.most:.1f}."
+        yield f"- More judges of this kind would never exceed {panel.most:.1f} independent ones."
     if panel.design_effect > 1:
         yield (
-            f"- As the questions were given out, the judgments are worth as many as "
-            f"{1 / panel.design_effect:.0%} of them would be if each were independent."
+            f"- Because judges share questions, the judgments carry as much information as "
+            f"{1 / panel.design_effect:.0%} of that number of independent ones."
         )
     for judge, other in same.items():
-        yield f"- {judge} answers as {other} does: one model under two names?"
+        yield f"- {judge} and {other} give almost identical answers: one model under two names?"
     another = panel.another([1.0]).iloc[0]
     yield (
-        f"- One more average judge on the same questions would add {another['adds']:.2f} of a judge; the same sum "
-        f"spent on new questions adds {another['questions_per_cost']:.2f}."
+        f"- One more average judge on the same questions would add as much information as {another['adds']:.2f} "
+        f"independent judges. New questions for the same money add {another['questions_per_cost']:.2f}."
     )
     table = panel.judges.round(2).astype(object)
     yield "\n" + table.where(table.notna(), "--").to_string(index=False)

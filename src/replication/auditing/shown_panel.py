@@ -68,8 +68,8 @@ def found_table(results: Results) -> str:
             )
         )
         rows.append((row["block"], f"{row['size']:g}", f"{row['question_sd']:g}", *shares))
-    columns = ["block", "size", "sigma of answers", "found, p < .05", "found, by question", "size held"]
-    return grid(rows, [*columns, "scores held without", "scores held with, by question"])
+    columns = ["block", "size", "sigma of answers", "found, p < .05", "found, by question", "coverage of size"]
+    return grid(rows, [*columns, "coverage of scores without the block", "with it, by question"])
 
 
 def _share(row: pd.Series, name: str) -> str:

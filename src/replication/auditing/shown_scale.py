@@ -36,5 +36,5 @@ def boards_table(results: Results) -> str:
         cells = (f"{row[name]:.3f} ({row[f'{name}_se']:.3f})" for name in ("any", "first"))
         changed = next(cells), next(cells) if row["change"] else ""
         rows.append((row["boards"], *changed))
-    columns = ["boards", "some model is said to have moved", "the model that moved"]
+    columns = ["boards", "share of runs that report a move", "of the model that moved"]
     return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))

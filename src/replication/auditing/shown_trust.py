@@ -31,8 +31,10 @@ def effective_table(results: Results) -> str:
         worth = f"{row['information']:.1f} ({row['information_low']:.1f} to {row['information_high']:.1f})"
         adds = f"{one['adds']:.2f}, {one['questions_per_cost']:.2f}"
         rows.append((row["title"], row["member"], f"{row['judges']}", f"{row['correlation']:.2f}", worth, adds))
-    columns = ["set", "member", "judges", "correlation of errors", "worth, independent judges"]
-    frame = pd.DataFrame(rows, columns=[*columns, "one more adds; new questions for the same sum add"])
+    columns = ["set", "member", "judges", "correlation of errors", "effective number of judges"]
+    frame = pd.DataFrame(
+        rows, columns=[*columns, "gain from one more judge; from new questions for the same money"]
+    )
     return str(frame.to_markdown(index=False, disable_numparse=True))
 
 
@@ -45,8 +47,8 @@ def calibration_table(results: Results) -> str:
             for name in ("worth", "information")
         )
         rows.append((row["panel"], worth, said, f"{row['information_covered']:.2f}"))
-    columns = ["eight judges", "worth, by the variance of the scores", "said to be worth, mean"]
-    frame = pd.DataFrame(rows, columns=[*columns, "intervals that hold it"])
+    columns = ["eight judges", "true effective number", "estimated, mean"]
+    frame = pd.DataFrame(rows, columns=[*columns, "coverage of its intervals"])
     return str(frame.to_markdown(index=False, disable_numparse=True))
 
 
@@ -56,7 +58,7 @@ def placed_table(results: Results) -> str:
     for _, row in results.table("newcomers/placed.csv").iterrows():
         names = ("covered", "covered_own", "moved", "partial")
         rows.append((row["setting"], *(f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names)))
-    columns = ["newcomer", "held, with the board's uncertainty", "without it", "warned: models move"]
+    columns = ["newcomer", "coverage, with the board's uncertainty", "without it", "warned: models move"]
     frame = pd.DataFrame(rows, columns=[*columns, "warned: a judge sees it otherwise"])
     return str(frame.to_markdown(index=False, disable_numparse=True))
 
@@ -66,7 +68,7 @@ def compared_table(results: Results) -> str:
     rows = []
     for _, row in results.table("newcomers/compared.csv").iterrows():
         rows.append((row["setting"], f"{row['moved']:.2f} ({row['moved_se']:.2f})"))
-    frame = pd.DataFrame(rows, columns=["boards", "some model is said to have moved"])
+    frame = pd.DataFrame(rows, columns=["boards", "share of runs that report a move"])
     return str(frame.to_markdown(index=False, disable_numparse=True))
 
 
@@ -76,8 +78,8 @@ def people_table(results: Results) -> str:
     for _, row in results.table("people/votes.csv").iterrows():
         names = ("covered/helped", "covered/alone", "covered/as a judge", "saving", "rejected")
         rows.append((row["setting"], *(f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names)))
-    columns = ["panel", "held: helped by the panel", "held: people alone", "held: people as a judge"]
-    frame = pd.DataFrame(rows, columns=[*columns, "variance saved by the help", "said to disagree"])
+    columns = ["panel", "coverage: helped by the panel", "coverage: people alone", "coverage: people as a judge"]
+    frame = pd.DataFrame(rows, columns=[*columns, "variance saved by the help", "runs that report disagreement"])
     return str(frame.to_markdown(index=False, disable_numparse=True))
 
 
@@ -91,8 +93,8 @@ def soft_table(results: Results) -> str:
         cells += [("discrimination", "letter"), ("discrimination", "p")]
         shown = (f"{of.at[way, name]:.2f} ({of.at[way, f'{name}_se']:.2f})" for name, way in cells)
         rows.append((setting, *shown))
-    columns = ["judges", "one p is worth, letters", "judges weighted", "by BTL", "p is narrower"]
-    columns += ["held: p, plug-in", "held: p, clustered", "judges in order: letters", "judges in order: p"]
+    columns = ["judges", "letters per p", "judges weighted", "by BTL", "p is narrower"]
+    columns += ["coverage: p, plug-in", "coverage: p, clustered", "judges in order: letters", "judges in order: p"]
     frame = pd.DataFrame(rows, columns=columns)
     equal = results.table("soft/equal.csv").set_index("way")
     told = "; ".join(

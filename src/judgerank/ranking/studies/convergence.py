@@ -19,40 +19,39 @@ def on_fit(fitted: Fit) -> list[str]:
     """How the fit ended, where that is not an interior maximum."""
     said = []
     if fitted.unbounded_judges:
-        sided = ", or always for one position" if fitted.model.uses(Need.ORDER) else ""
+        sided = ", or always chose one position" if fitted.model.uses(Need.ORDER) else ""
         held = (
-            "Scores are where the search stopped, and nothing here has an interval."
+            "Scores are where the search stopped, and there are no intervals."
             if fitted.solution.alone is None
-            else "What is such a judge's own is held finite by shrinking it toward the others, alone, and has no "
-            "interval."
+            else "The parameters of such a judge are shrunk toward the others and have no interval."
         )
         said.append(
-            f"The likelihood has no maximum: {listed(fitted.unbounded_judges)} never answered against the order "
-            f"of the models{sided}, so a parameter runs off to infinity. {held} More comparisons of close models "
-            "by that judge help, or model=btl."
+            f"The likelihood has no maximum: {listed(fitted.unbounded_judges)} never contradicted the ranking"
+            f"{sided}, so a parameter grows without limit. {held} Ask that judge to compare close models, or use "
+            "--model btl."
         )
     if fitted.has_many_parameters:
         said.append(
             f"No intervals: {len(fitted.scores):,} models and {len(fitted.comparisons.judges):,} judges have more "
-            f"parameters together than the {MOST_PARAMETERS:,} of which a covariance is kept."
+            f"than the {MOST_PARAMETERS:,} parameters for which a covariance is computed."
         )
     if fitted.judges_at_zero:
         told = (
-            f"At zero discrimination: {listed(fitted.judges_at_zero)}. These answers do not rise with the scores "
-            "that the other judges agree on; they count for nothing in the ranking."
+            f"Judges with zero discrimination: {listed(fitted.judges_at_zero)}. Their answers do not follow the "
+            "scores that the other judges agree on, so they have no weight in the ranking."
         )
         if 2 * len(fitted.judges_at_zero) >= len(fitted.comparisons.judges):
             told += (
-                " They are half of the panel or more: were the others the contrary ones, this ranking would be "
-                "the reverse of the true one. Compare it with model=btl, which counts all judges."
+                " They are at least half of the panel. If the other judges are the contrary ones, this ranking is "
+                "upside down. Compare it with --model btl, which counts all judges."
             )
         said.append(told)
     if fitted.slopes_at_bound:
-        said.append(f"Slope in length on its bound, taken as given: {listed(fitted.slopes_at_bound)}.")
+        said.append(f"Slope in length at its bound and held there: {listed(fitted.slopes_at_bound)}.")
     if fitted.status is Status.ITERATION_LIMIT:
-        said.append("The fit stopped before its tolerance was met: this is not a maximum (solver.max_iterations).")
+        said.append("The fit did not converge within its number of iterations (solver.max_iterations).")
     if len(fitted.comparisons.judges) == 1 and fitted.model.judge_blocks:
         said.append(
-            "There is one judge, whose discrimination is one by definition: scores are on that judge's scale."
+            "With a single judge, its discrimination is one by definition: scores are on that judge's scale."
         )
     return said

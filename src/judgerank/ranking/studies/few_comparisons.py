@@ -25,13 +25,13 @@ def on_few(comparisons: Comparisons, few: int) -> list[str]:
     if many:
         named = [f"{c.models[a]} and {c.models[b]}" for a, b in pairs]
         said.append(
-            f"{many} of {n * (n - 1) // 2} pairs of models were never compared; their order rests on comparisons "
-            f"with others: {listed(named, many)}."
+            f"{many} of {n * (n - 1) // 2} pairs of models were never compared directly; they are ranked through "
+            f"comparisons with other models: {listed(named, many)}."
         )
     compared = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
     by_judge = np.bincount(c.judge, c.count, len(c.judges))
     for kind, names, times in (("models", c.models, compared), ("judges", c.judges, by_judge)):
         thin = [f"{name} ({count:.0f})" for name, count in zip(names, times, strict=True) if count < few]
         if thin:
-            said.append(f"Fewer than {few} comparisons, {kind}: {listed(thin)}.")
+            said.append(f"{kind.capitalize()} with fewer than {few} comparisons: {listed(thin)}.")
     return said

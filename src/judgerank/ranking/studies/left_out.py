@@ -13,7 +13,8 @@ from judgerank.ranking.study import Finding, Ranked
 
 def of_set(ranked: Ranked) -> Finding:
     """Remarks on what was dropped, and on components without a ranking."""
-    unranked = [f"Not ranked: {listed(part.comparisons.models)}, since {error}." for part, error in ranked.refused]
+    refused = [(listed(part.comparisons.models), str(error)) for part, error in ranked.refused]
+    unranked = [f"Not ranked: {models}. {why[:1].upper()}{why[1:]}." for models, why in refused]
     return Finding([*on_dropped(ranked.judgments.comparisons, never_compared(ranked.judgments)), *unranked])
 
 
@@ -23,7 +24,7 @@ def on_dropped(comparisons: Comparisons, never: Iterable[str]) -> list[str]:
     unread = {reason: count for reason, count in comparisons.dropped.items() if count and reason != NO_QUESTION}
     if unread:
         reasons = ", ".join(f"{count} {reason}" for reason, count in unread.items())
-        said.append(f"Dropped, since the answer could not be read: {reasons}.")
+        said.append(f"Dropped because the answer could not be read: {reasons}.")
     if never:
-        said.append(f"Not ranked, since no answer about them could be read: {listed(never)}.")
+        said.append(f"Not ranked because no answer about them could be read: {listed(never)}.")
     return said

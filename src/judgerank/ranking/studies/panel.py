@@ -22,19 +22,19 @@ from judgerank.ranking.studies.by_judge import LEAST, effects_of, problem
 from judgerank.ranking.study import Component, Finding
 
 TRUST, WEAK, SILENT, UNSURE, UNBOUNDED = "trust", "weak", "silent", "unsure", "never wrong"
-LEANS = ("leans to the first shown", "leans to the second shown")
+LEANS = ("favours the first answer", "favours the second answer")
 SAME = "same as "
 MERGED = "merged"  # status of a judge id whose votes are part of another's
 MEANING = {
-    TRUST: "tells models apart about as well as the panel, or better, and is not known to lean much",
-    WEAK: "its discrimination is below half of the panel's median, and surely below the median: it carries little",
-    "leans": "between equal models it surely picks one position more than 60% of the time",
-    "goes by": "it surely prefers longer or shorter answers, or those of its own family, whatever their quality: "
-    "more than 60% of the time between equal models",
-    SILENT: "its answers do not rise with the scores; it counts for nothing",
-    "same": "its answers go with that judge's far more often than with any other's: one model under two names?",
-    UNSURE: "its answers are too few to tell",
-    UNBOUNDED: "it never answered against the order, so its discrimination has no upper end",
+    TRUST: "separates models at least about as well as the panel, with no clear position bias",
+    WEAK: "its discrimination is below half of the panel's median, and significantly below the median",
+    "favours": "between two equal models it picks one position more than 60% of the time (significantly)",
+    "goes by": "it prefers longer or shorter answers, or those of its own family, whatever their quality: more than "
+    "60% of the time between two equal models (significantly)",
+    SILENT: "its answers do not follow the scores, so it has no weight",
+    "same": "its answers match that judge's far more often than any other's: one model under two names?",
+    UNSURE: "it has too few answers to tell",
+    UNBOUNDED: "it never contradicted the ranking, so its discrimination has no upper limit",
 }
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
 LEANING = LEAST  # log-odds of the first shown among equals, beyond which a judge leans

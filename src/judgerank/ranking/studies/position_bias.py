@@ -80,11 +80,11 @@ def leaning(fitted: Fit, refit: Callable[[str | Model], Fit], level: float) -> L
         else:
             test = _of_maxima(refit(member.counterpart()) if larger is fitted else fitted, larger)
     except NotIdentifiedError:
-        return "the order in which models were shown follows the models, so a leaning cannot be told from scores"
+        return "each pair was shown in one order, so position bias and quality cannot be distinguished"
     except JudgerankError as error:
         return str(error)
     if test is None:
-        return "a fit with and one without positions are not both at a maximum"
+        return "the fits with and without position bias did not both converge"
     name = larger.model.name if larger.model.name in MODELS else None
     try:
         rows = larger.confidence_intervals(1 - (1 - level) / len(larger.comparisons.judges))
@@ -117,17 +117,16 @@ def _by_covariance(larger: Fit) -> tuple[str, float, float, int] | None:
 def on_positions(test: Leaning | str, level: float, allowed_for: bool = False) -> list[str]:
     """What there is to say of a test for leanings, and of a ranking that allows for them or does not."""
     if isinstance(test, str):
-        return [f"Whether judges lean towards the model shown first could not be tested: {test}."]
+        return [f"Position bias could not be tested: {test}."]
     if test.p_value > 1 - level:
         return []
     sides = (("first", test.towards_first), ("second", test.towards_second))
-    named = [f"towards the one shown {side}: {listed(names)}" for side, names in sides if names]
-    advice = "takes account of it;"
+    named = [f"Judges who favour the answer shown {side}: {listed(names)}." for side, names in sides if names]
+    advice = "The ranking corrects for it."
     if not allowed_for:
-        other = "a model with positions" if test.member is None else f"model={test.member}"
-        advice = f"takes no account of it: {other} does, and"
-    return [
-        f"Judges lean towards a position ({test.kind} {test.statistic:.1f} on {test.degrees_of_freedom} "
-        f"degrees of freedom, p {p_of(test.p_value)})" + "".join(f"; {text}" for text in named) + ". The ranking "
-        f"{advice} showing each pair in both orders equally often keeps it from favouring a model."
-    ]
+        other = "a model with positions" if test.member is None else f"--model {test.member}"
+        advice = f"The ranking does not correct for it; {other} does."
+    kind = {"likelihood ratio": "LR"}.get(test.kind, test.kind)
+    tested = f"{kind} test, chi2({test.degrees_of_freedom}) = {test.statistic:.1f}, p {p_of(test.p_value)}"
+    further = "Show each pair in both orders equally often, so that it favours no model."
+    return [" ".join([f"Judges show position bias ({tested}).", *named, advice, further])]

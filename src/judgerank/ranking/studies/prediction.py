@@ -213,14 +213,19 @@ def _told(table: pd.DataFrame, used: str, over: str) -> list[str]:
     loss = known["log_loss"]
     if used not in known.index:
         why = str(table["note"][table["member"] == used].iloc[0])
-        best = f"{order[0]!s} predicts best of {len(known)} members, with held-out log-loss {loss[order[0]]:.4f}"
-        return [f"{used} could not be compared by prediction ({why}); {best}, over {over}."]
+        best = (
+            f"The best of {len(known)} statistical models is {order[0]!s} (log-loss {loss[order[0]]:.4f}, {over})"
+        )
+        return [f"How well {used} predicts held-out comparisons is not known ({why}). {best}."]
     if len(known) < 2:
         return []
     best, other = order[0], order[order != used][0]
-    worse, by = known.loc[other if used == best else used], "better" if used == best else "worse"
-    beside = f"{other}, {'the next' if used == best else 'which predicts'} best of {len(known)} members"
-    return [
-        f"{used}: held-out log-loss {loss[used]:.4f} against {loss[other]:.4f} of {beside}, {worse['worse']:.4f} "
-        f"{by} (standard error {worse['worse_error']:.4f}), over {over}."
-    ]
+    worse = known.loc[other if used == best else used]
+    losses = f"log-loss {loss[used]:.4f} vs {loss[other]:.4f}, difference {worse['worse']:.4f}"
+    details = f"({losses}, SE {worse['worse_error']:.4f}; {over})"
+    if used == best:
+        return [
+            f"{used} predicts held-out comparisons best of {len(known)} statistical models; next is {other} "
+            f"{details}."
+        ]
+    return [f"{other} predicts held-out comparisons better than {used} {details}. To use it: --model {other}."]

@@ -18,6 +18,7 @@ from judgerank.ranking.default_member import DEFAULT
 from judgerank.ranking.study import Component, Finding
 
 AGREE = 0.9  # rank correlation with btl below which a ranking is warned of
+DISAGREE = "WARNING: the two disagree"
 SAME = 0.999  # rank correlation from which two maxima count as one ranking
 
 
@@ -81,20 +82,20 @@ def on_rivals(fitted: Fit, refit: Callable[[str], Fit]) -> list[str]:
     try:
         correlation = _spearman(refit("btl").scores, fitted.scores)
     except JudgerankError as error:
-        said.append(f"Model btl, with which to compare, cannot be fitted: {error}.")
+        said.append(f"There is no comparison with equally weighted judges (model btl): {error}.")
     else:
-        beside = f"Rank correlation with model=btl, which counts all judges alike: {correlation:.2f}."
-        such = f", such as a position (model={DEFAULT} allows for it)" if fitted.comparisons.ordered else ""
+        beside = f"Rank correlation with equally weighted judges (--model btl): {correlation:.2f}."
+        such = f", such as position bias (--model {DEFAULT} corrects for it)" if fitted.comparisons.ordered else ""
         doubt = (
-            " WARNING: they disagree. Weights may follow something that most judges share besides quality"
-            f"{such}; without reasons for one of them, trust neither."
+            f" {DISAGREE}. Most judges may share a habit besides quality{such}. Without a reason for one of "
+            "them, trust neither."
         )
         said.append(beside + doubt if correlation < AGREE else beside)
     other = rival(fitted)
     if other is not None:
         said.append(
-            f"The likelihood has another maximum, lower by {other.gap:.1f}: its rank correlation with this "
-            f"ranking is {other.correlation:.2f}, and it ranks {other.first} first."
+            f"The likelihood has a second maximum, {other.gap:.1f} lower. There {other.first} ranks first, and "
+            f"the rank correlation with this ranking is {other.correlation:.2f}."
         )
     return said
 

@@ -23,26 +23,26 @@ def of_component(component: Component) -> Finding:
 def on_effects(found: Fit, level: float) -> list[str]:
     """How much answers of a model differ, whether that is more than chance, and what it moved."""
     statistic, p = found.likelihood_ratio()
-    test = f"twice the gain in log-likelihood is {statistic:.1f}, p {p_of(p)}"
+    test = f"LR test, statistic {statistic:.1f}, p {p_of(p)}"
     if found.sigma == 0:
         return [
             *found.remarks,
-            "Question effects: none, sigma is zero. Judges of one question do not err together more than chance "
-            "has it, and the ranking is that without question effects.",
+            "Question effects: none were found (sigma is zero). Judges of the same question do not err together "
+            "more than by chance, so the ranking leaves question effects out.",
         ]
     if not is_usable(found):
         return [
             *found.remarks,
-            f"Question effects: their fit ended as {found.status}, at no maximum that has intervals, so the "
-            f"ranking is that without them ({test}).",
+            f"Question effects: their fit ended as {found.status} and has no intervals, so the ranking leaves "
+            f"them out ({test}).",
         ]
     rows = found.confidence_intervals(level).set_index("parameter").loc[["sigma", "relative sigma"]]
     ends = [f" ({row.low:.2f} to {row.high:.2f})" for row in rows.itertuples()]
     return [
         *found.remarks,
-        f"Question effects: answers of one model differ with standard deviation sigma = {found.sigma:.2f}"
-        f"{ends[0]}, which is {found.relative_sigma:.2f}{ends[1]} of the scores'; {test}. "
-        f"{_moved(found)}",
+        f"Question effects: the quality of a model's answers varies with standard deviation sigma = "
+        f"{found.sigma:.2f}{ends[0]}. That is {found.relative_sigma:.2f}{ends[1]} times the standard deviation of "
+        f"the scores ({test}). {_moved(found)}",
     ]
 
 
@@ -50,12 +50,12 @@ def _moved(found: Fit) -> str:
     """What question effects changed in the ranking."""
     names, before, after = found.scores.index, _without(found).ranks.tolist(), found.ranks.tolist()
     moved = [f"{m} from {a} to {b}" for m, a, b in zip(names, before, after, strict=True) if a != b]
-    told = f"They move {len(moved)} of {len(names)} ranks: {listed(moved)}." if moved else "They move no rank."
+    told = f"They change {len(moved)} of {len(names)} ranks: {listed(moved)}." if moved else "They change no rank."
     try:
         ratio = _errors(found).mean() / _errors(_without(found)).mean()
     except NoIntervalError:  # of the fit without
         return told
-    return f"{told} Standard errors of the scores, over their spread, are {ratio:.2f} times those without."
+    return f"{told} Standard errors of standardised scores are {ratio:.2f} times those without question effects."
 
 
 def _without(found: Fit) -> Fit:

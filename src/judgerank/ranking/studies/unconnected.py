@@ -18,9 +18,9 @@ def on_parts(components: Sequence[Sequence[str]], links: Iterable[tuple[str, str
     """That models which no chain of comparisons connects are ranked apart, where there are any."""
     if len(components) < 2:
         return []
-    groups = "; ".join("{" + listed(group) + "}" for group in components)
+    groups = "; ".join(f"({number}) {listed(group)}" for number, group in enumerate(components, 1))
     first = "; ".join(f"{a} with {b}" for a, b in links)
     return [
-        f"No chain of comparisons connects these {len(components)} groups of models, so each is ranked apart, and "
-        f"models of different groups are not comparable: {groups} (to connect them, compare {first})."
+        f"No chain of comparisons connects these {len(components)} groups of models, so each is ranked by itself: "
+        f"{groups}. To connect them, compare {first}."
     ]

@@ -77,7 +77,7 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         row = scores[twice].iloc[0]
         raise DataError(
             f"model {row['model']!r} has two scores of {row['judge']!r} on sample {row['question']!r} (a column "
-            "such as 'turn', 'epoch' or 'criterion' would tell them apart)"
+            "such as 'turn', 'epoch' or 'criterion' would distinguish them)"
         )
     there = scores.assign(there=True).pivot(index=key, columns="model", values="there").notna()
     value = scores.pivot(index=key, columns="model", values="score").astype(float)
