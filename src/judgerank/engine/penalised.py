@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +67,11 @@ class Penalised:
         require_tolerance(self.tolerance)
         require_positive(self, "max_iterations")
         require_positive(self, *(name for name in blocks if getattr(self, name) is not None))
+
+    def held_at(self, spread: Spread) -> Penalised:
+        """The same with standard deviations given, such as those of a fit of nearly the same comparisons."""
+        changes: dict[str, Any] = {name: tau for name, tau in spread.items() if hasattr(self, name)}
+        return replace(self, **changes)
 
     def maximise(
         self, cells: Comparisons, model: Model, start: Parameters | None = None, bar: float | None = None

@@ -32,7 +32,7 @@ ELO_MEAN = 1000.0  # the rating of a score of zero
 BOARD, LMARENA, OVERALL = "leaderboard", "lmarena", "overall"
 SHARED, SHARED_FORM = "eee", "zip"  # files of Every Eval Ever, one a model, in an archive
 # members are there if no model was named, categories if the judgments name any, blocks and adjusted if blocks are
-# named, exact if the ranking is shrunk, effects if there are lengths or families, repeats if something was asked twice
+# named, exact if the ranking is shrunk, effects if there are lengths or families, repeats if requests recur
 TABLES = (
     *(BOARD, "judges", "pairs", "next", "members", "exact", "effects", "categories", "blocks", "adjusted"),
     *("fitness", "repeats", LMARENA, SHARED),

@@ -75,9 +75,8 @@ class Part:
         part, settings, spread = _left_of(self.whole, left), self.fitted.settings, self.fitted.solution.spread
         if not cold and isinstance(settings, Penalised) and spread is not None:
             # by the strength of shrinkage of the whole, which few judgments hardly change
-            known = {name: tau for name, tau in spread.items() if hasattr(settings, name)}
             start = beginning(self.fitted, part, self.fitted.model)
-            held = fit(part, self.fitted.model, replace(settings, **known), start)
+            held = fit(part, self.fitted.model, settings.held_at(spread), start)
             return Part(self.whole, left, replace(held, settings=settings))
         if not cold:
             start = beginning(self.fitted, part, self.fitted.model)

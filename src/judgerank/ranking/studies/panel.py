@@ -29,8 +29,8 @@ MEANING = {
     TRUST: "separates models at least about as well as the panel, with no clear position bias",
     WEAK: "its discrimination is below half of the panel's median, and significantly below the median",
     "favours": "between two equal models it picks one position more than 60% of the time (significantly)",
-    "goes by": "it prefers longer or shorter answers, or those of its own family, whatever their quality: more than "
-    "60% of the time between two equal models (significantly)",
+    "goes by": "it prefers longer or shorter answers, or those of its own family, whatever their quality: more "
+    "than 60% of the time between two equal models (significantly)",
     SILENT: "its answers do not follow the scores, so it has no weight",
     "same": "its answers match that judge's far more often than any other's: one model under two names?",
     UNSURE: "it has too few answers to tell",

@@ -6,7 +6,6 @@ questions that were left out. Which member ranks does not follow from it: `defau
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -181,7 +180,7 @@ def held_out(sample: Sample, member: Model, shrunk: Fit | None = None) -> tuple[
         return why or f"there are fewer than {FOLDS} to leave out"
     try:
         whole = shrunk or fit(c.aggregate(), member)
-        settings = Newton() if shrunk is None else replace(Penalised(), **(shrunk.solution.spread or {}))
+        settings = Newton() if shrunk is None else Penalised().held_at(shrunk.solution.spread or {})
         if whole.status is Status.UNBOUNDED:
             return f"no maximum: a parameter of {listed(whole.unbounded_judges)} runs off to infinity"
         losses = np.zeros(len(c))
