@@ -66,7 +66,7 @@ def information(at_fit: Evaluation, free: BoolArray, free_common: BoolArray | No
 
 
 def covariance(info: FloatArray, n_models: int, n_judges: int) -> FloatArray:
-    """Covariance J (J' I J)^-1 J' with J = blkdiag(A_s, A_alpha) (paper, proof of theorem 3.3).
+    """Covariance J (J' I J)^-1 J' with J = blkdiag(A_s, A_alpha, identity) (paper, proof of theorem 3.3).
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def covariance(info: FloatArray, n_models: int, n_judges: int) -> FloatArray:
     across = info @ sums
     within = info - across @ sums.T - sums @ across.T + sums @ (sums.T @ across) @ sums.T
     within += np.trace(info) / len(info) * (sums @ sums.T)
-    scale = np.sqrt(np.maximum(np.diag(within), np.finfo(float).tiny))  # units of every parameter
-    if np.linalg.eigvalsh(within / np.outer(scale, scale)).min() <= SINGULAR:
+    scale = np.sqrt(np.maximum(np.diag(within), 0.0))  # units of every parameter
+    if not scale.all() or np.linalg.eigvalsh(within / np.outer(scale, scale)).min() <= SINGULAR:
         raise np.linalg.LinAlgError("the information is singular")
     half = solve_triangular(np.linalg.cholesky(within), np.eye(len(info)) - sums @ sums.T, lower=True)
     return half.T @ half

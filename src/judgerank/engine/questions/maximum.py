@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag, solve_triangular
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.errors import NoMaximumError
 from judgerank.engine.ascent import Ascent, ascended
-from judgerank.engine.information import zero_sum_basis
+from judgerank.engine.information import covariance
 from judgerank.engine.penalty import ALPHA, flat, pulled, scale
 from judgerank.engine.questions.climb import LEAST, NOISELESS, Climb, Plain
 from judgerank.engine.questions.groups import Group
@@ -188,14 +187,10 @@ def inverse_of(hessian: FloatArray, model: Model, free: BoolArray, n_models: int
 
     Where the likelihood does not curve downward in every direction it is all NaN.
     """
-    moving = int(free[:1].sum()) if model.weighs_judges else 0
-    rest = np.eye(len(hessian) - n_models - moving)
-    to_full = block_diag(zero_sum_basis(n_models), *([zero_sum_basis(moving)] if moving else []), rest)
     try:
-        half = solve_triangular(np.linalg.cholesky(-to_full.T @ hessian @ to_full), to_full.T, lower=True)
+        return covariance(-hessian, n_models, int(free[:1].sum()) if model.weighs_judges else 0)
     except np.linalg.LinAlgError:  # a saddle
         return np.full(hessian.shape, np.nan)
-    return half.T @ half
 
 
 class _There(NamedTuple):
