@@ -131,7 +131,15 @@ def test_the_page_names_every_model_and_judge_and_needs_nothing_beside_it(ranked
     for name in [*MODELS_SHOWN, "judge 0", "judge 1", "judge 2"]:
         assert name in shown.texts
     linked = {address for address in shown.addresses if not address.startswith("#")} - {"data:,"}
-    assert sorted(linked) == ["judges.csv", "leaderboard.csv", "members.csv", "next.csv", "pairs.csv", "run.json"]
+    assert sorted(linked) == [
+        "fitness.csv",
+        "judges.csv",
+        "leaderboard.csv",
+        "members.csv",
+        "next.csv",
+        "pairs.csv",
+        "run.json",
+    ]
     assert all((target / address).is_file() for address in linked)
 
 

@@ -16,8 +16,8 @@ from judgerank.ranking.study import Component, Finding, Ranked
 OPENING = ("default", "prediction", "unconnected", "left_out")  # of the set
 OF_COMPONENT = (
     *("leaderboard", "panel", "differences", "next_comparisons"),  # tables alone
-    *("departures", "sigma", "position_bias", "rivals", "convergence", "top_change", "fitness", "repeats"),
-    *("few_comparisons", "few_questions", "adjusted"),
+    *("departures", "sigma", "position_bias", "rivals", "convergence", "top_change"),
+    *("few_comparisons", "few_questions", "goodness_of_fit", "repeated_requests", "adjusted"),
 )
 CLOSING = ("categories",)  # of the set
 LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)
