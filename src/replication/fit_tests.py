@@ -17,7 +17,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import components
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.by_question import by_question
+from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.order.pairs import pairwise, rank_intervals
 from judgerank.trust.fitness import fitness

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 import judgerank
 from judgerank import Comparisons, fit
-from judgerank.fits.by_question import by_question
+from judgerank.fits.errors_by_question import by_question
 from judgerank.order.flips import leads_by_question, p_either
 from judgerank.order.pairs import pairwise, rank_intervals
 from judgerank.ranking.ranking import rank

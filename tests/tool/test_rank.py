@@ -131,7 +131,7 @@ def test_the_page_names_every_model_and_judge_and_needs_nothing_beside_it(ranked
     for name in [*MODELS_SHOWN, "judge 0", "judge 1", "judge 2"]:
         assert name in shown.texts
     linked = {address for address in shown.addresses if not address.startswith("#")} - {"data:,"}
-    tables = ("exact", "judges", "leaderboard", "members", "next", "pairs")
+    tables = ("exact", "fitness", "judges", "leaderboard", "members", "next", "pairs")
     assert sorted(linked) == [*(f"{name}.csv" for name in tables), "run.json"]
     assert all((target / address).is_file() for address in linked)
 

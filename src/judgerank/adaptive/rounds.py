@@ -15,7 +15,7 @@ from judgerank.adaptive.oracles import Answers, Oracle
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError, NoMaximumError, NotIdentifiedError
-from judgerank.fits.by_question import enough
+from judgerank.fits.errors_by_question import enough
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import Order, orders_by_errors

@@ -1,35 +1,212 @@
-"""Dependence within questions: errors clustered by question, or sign flips where there are too few questions."""
+"""Comparisons of one question at scale: clustered errors by a second pass over files, and resampled questions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from hashlib import md5
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+from scipy.special import pdtr
+
 from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits.result import Fit
+from judgerank.inference.residuals import residuals_by_cluster
+from judgerank.model.members import Model, Parameters
+from judgerank.reading.files import Files
+from judgerank.reading.large.cells import cells_of, checked, comparisons_of, places_of
+from judgerank.reading.large.engine import MEMORY, Batch, Engine, session
+from judgerank.reading.large.faults import refuse
+from judgerank.reading.large.labels import Names
+from judgerank.reading.large.numbered import FAULT, Columns, Rows, rows_of
+
+LARGEST_WEIGHT = 18  # of a question: larger ones are rarer than a double can tell
 
 
-def enough(fitted: Fit, question: IntArray) -> bool:
-    """Whether there are enough questions for errors by question: the sandwich's rank is below their number."""
-    return len(set(question)) > fitted.n_parameters
+def clustered(
+    fitted: Fit,
+    files: Files,
+    form: str | None = None,
+    columns: Columns | None = None,
+    winner_values: Mapping[str, str] | None = None,
+    memory: str = MEMORY,
+    residuals: bool = False,
+) -> Fit:
+    """The same fit with a covariance that allows for dependence within questions.
 
-
-def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray) -> Fit:
-    """The fit with errors by question, or, where there are too few questions, with sign flips for tests of pairs.
+    That of `Fit.clustered`, in one more pass over the files: the engine puts the records in order of their
+    questions, spilling to disk, and each question's gradient is forgotten once its square is added.
 
     Parameters
     ----------
     fitted : Fit
-    comparisons : Comparisons, optional
-        The raw comparisons behind it, where it does not hold them.
-    question : int array, shape (T,)
-        Question of each of them.
+        A fit of ``judgerank.aggregate(files)``.
+    files, form, columns, winner_values, memory
+        Those of `judgerank.reading.large.cells.aggregate`; there must be a column of questions.
+    residuals : bool
+        Whether to keep every question's residuals, which pairs and ranks by these errors take: up to 24 bytes a
+        comparison.
 
     Raises
     ------
-    DataError
-        If these are other comparisons than those fitted.
+    DataUnavailableError, DataError, ConfigError
+        As of `large.cells.aggregate`; if the files hold other comparisons than those fitted, fewer than
+        two questions, or a record without one; if the model has a slope in a covariate.
     NoIntervalError
         If the fit has no intervals.
     """
-    if enough(fitted, question):
-        return fitted.clustered(comparisons, question)
-    return fitted.flipped(comparisons, question)
+    if any(block.column for block in fitted.model.blocks):
+        raise ConfigError(f"questions at scale take a model without a covariate, and not {fitted.model.name!r}")
+    linear = _to_gradients(fitted.model, fitted.solution.parameters)
+    squares, many, total = np.zeros((linear.shape[1],) * 2), 0, 0.0
+    kept = []
+    with session(memory) as db:
+        rows = rows_of(db, files, form, columns, winner_values, ["question"])
+        for part, times in _by_question(db, rows, fitted):
+            gradients = part @ linear
+            squares += (gradients.T @ gradients).toarray()
+            many, total = many + part.shape[0], total + times
+            kept += [part] if residuals else []
+    fitted.require_fitted(rows.names.models, rows.names.judges, total)
+    if many < 2:
+        raise DataError(f"{total:.0f} comparisons in {many} questions: two questions are needed")
+    chosen = np.ix_(fitted.chosen, fitted.chosen)
+    return fitted.sandwiched(squares[chosen], many, csr_array(vstack(kept)) if residuals else None)
+
+
+def _to_gradients(model: Model, at: Parameters) -> csr_array:
+    """What makes gradients in (s, judges' blocks) of the residuals of `residuals_by_cluster`, a linear map.
+
+    With r_km a cluster's net residual of judge k and model m, the gradient is sum_k gamma_k r_km in s_m, and
+    gamma_k sum_m s_m r_km in log gamma_k; what the offsets' residuals say is their own gradient.
+    """
+    n, (b, k) = len(at.scores), at.judges.shape
+    if not b:
+        return csr_array(np.eye(n))
+    gamma, row = np.exp(at.judges[0]), np.arange(k * n)
+    offsets = np.arange(b)[model.offsets]
+    own = len(offsets)  # of every judge
+    offset = k * n + np.arange(k * own)
+    block = n + np.tile(offsets, k) * k + np.repeat(np.arange(k), own)
+    values = np.r_[np.repeat(gamma, n), np.outer(gamma, at.scores).ravel(), np.ones(k * own)]
+    place = np.r_[row, row, offset], np.r_[np.tile(np.arange(n), k), n + np.repeat(np.arange(k), n), block]
+    return csr_array((values, place), shape=(k * (n + own), n + b * k))
+
+
+def _by_question(db: Engine, rows: Rows, fitted: Fit) -> Iterator[tuple[csr_array, float]]:
+    """Residuals of whole questions, sparse float arrays, and how many comparisons came with them."""
+    query = f"SELECT question, cell, answer, times FROM ({rows.query(also=', r.question')}) ORDER BY question"
+    waiting, last = None, None  # of the question that the next rows may go on with
+    stream = db.batches(query)
+    for batch in stream:
+        cell = batch["cell"]
+        if cell.min() < 0:
+            if cell.min() == FAULT:
+                stream.close()
+                refuse(db, rows)
+            batch = {name: column[cell >= 0] for name, column in batch.items()}
+            if not len(batch["cell"]):
+                continue
+        question, times = batch["question"], batch["times"]
+        number = np.r_[0, np.cumsum(question[1:] != question[:-1])]
+        at = fitted.solution.parameters
+        answers = fitted.model.observed(_raw(rows.names, batch, ties=True))
+        part = residuals_by_cluster(answers, fitted.model, at, number)
+        if waiting is not None:
+            part = csr_array(vstack([waiting + part[:1], part[1:]] if question[0] == last else [waiting, part]))
+        waiting, last = part[-1:], question[-1]
+        yield part[:-1], float(times.sum())
+    if waiting is not None:
+        yield waiting, 0.0
+
+
+def _raw(names: Names, batch: Batch, ties: bool) -> Comparisons:
+    outcome = batch["answer"] / 2.0
+    tied = (outcome == 0.5).astype(float) if ties else None
+    return Comparisons(
+        names.models, names.judges, *places_of(names, batch["cell"]), outcome, batch["times"], tied=tied
+    )
+
+
+def resampled(
+    files: Files,
+    replicates: int,
+    seed: int,
+    form: str | None = None,
+    columns: Columns | None = None,
+    winner_values: Mapping[str, str] | None = None,
+    memory: str = MEMORY,
+    ties: bool = False,
+) -> Iterator[Comparisons]:
+    """Comparisons of questions resampled: every question counts a Poisson number of times, with mean one.
+
+    The weight of a question hangs on the seed, the replicate and the question's id alone (`weight_of`), so that it
+    is the same on any machine, whatever the order of the records. Questions, cells and answers are written down
+    once, to disk where memory does not hold them; every replicate is one pass over that.
+
+    Parameters
+    ----------
+    replicates : int
+        How many to give.
+    seed : int
+    files, form, columns, winner_values, memory, ties
+        Those of `judgerank.reading.large.cells.aggregate`; there must be a column of questions.
+
+    Yields
+    ------
+    Comparisons
+        Aggregated, with the judges that have comparisons; models stay as they are.
+
+    Raises
+    ------
+    DataUnavailableError, DataError, ConfigError
+        As of `judgerank.reading.large.cells.aggregate`.
+    """
+    with session(memory) as db:
+        rows = rows_of(db, files, form, columns, winner_values, ["question"])
+        text = "r.question::JSON->>'$'" if rows.sources[0].of_json else "r.question"
+        db.rows(
+            f"CREATE TEMP TABLE kept AS SELECT question, cell, answer, sum(times) AS times FROM "
+            f"({rows.query(also=f', {text} AS question')}) GROUP BY ALL"
+        )
+        beside = db.fetched(
+            "SELECT cell, sum(times) AS count FROM kept WHERE cell < 0 GROUP BY cell ORDER BY cell"
+        )
+        dropped = checked(db, rows, beside["cell"], beside["count"])
+        db.rows("CREATE TEMP TABLE questions AS SELECT DISTINCT question FROM kept WHERE cell >= 0")
+        for replicate in range(replicates):
+            drawn = (
+                "SELECT cell, answer, times * weight AS times FROM kept "
+                f"JOIN ({_weights(seed, replicate)}) USING (question) WHERE weight > 0 AND cell >= 0"
+            )
+            found = comparisons_of(
+                rows.names,
+                db.fetched(cells_of(rows.names, drawn, ties or rows.counted, alike=False)),
+                whole=False,
+            )
+            yield replace(found.take(np.arange(len(found))), dropped=dropped)
+
+
+def weight_of(seed: int, replicate: int, question: str) -> int:
+    """How often a question counts: the quantile of a Poisson variable with mean one, at its hash over 2^53.
+
+    The hash is the last 64 bits of the MD5 of ``seed:replicate:question``, read as a little-endian number, without
+    its last 11.
+    """
+    digest = md5(f"{seed}:{replicate}:{question}".encode(), usedforsecurity=False).digest()
+    return int(np.searchsorted(_thresholds(), int.from_bytes(digest[8:], "little") >> 11, side="right"))
+
+
+def _weights(seed: int, replicate: int) -> str:
+    """A query for the ``weight`` of every question, as in `weight_of`."""
+    steps = " ".join(f"WHEN u < {one} THEN {number}" for number, one in enumerate(_thresholds().tolist()))
+    hashed = f"SELECT question, md5_number_lower('{seed}:{replicate}:' || question) >> 11 AS u FROM questions"
+    return f"SELECT question, CASE {steps} ELSE {LARGEST_WEIGHT} END AS weight FROM ({hashed})"
+
+
+def _thresholds() -> IntArray:
+    """Hashes from which on a question counts once, twice and so on, int array."""
+    return np.floor(pdtr(np.arange(LARGEST_WEIGHT), 1.0) * 2.0**53).astype(np.int64)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.by_question import by_question, enough
+from judgerank.fits.errors_by_question import by_question, enough
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import has_errors, orders_of

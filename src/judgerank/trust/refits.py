@@ -12,7 +12,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.penalised import Penalised
-from judgerank.fits.by_question import by_question
+from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.fits.resuming import beginning

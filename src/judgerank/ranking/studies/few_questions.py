@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, comb, log2
 
 from judgerank.data.arrays import IntArray
-from judgerank.fits.by_question import enough
+from judgerank.fits.errors_by_question import enough
 from judgerank.fits.result import Fit
 from judgerank.ranking.described import clusters
 from judgerank.ranking.study import Component, Finding

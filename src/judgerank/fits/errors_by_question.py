@@ -1,0 +1,35 @@
+"""Dependence within questions: errors clustered by question, or sign flips where there are too few questions."""
+
+from __future__ import annotations
+
+from judgerank.data.arrays import IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.fits.result import Fit
+
+
+def enough(fitted: Fit, question: IntArray) -> bool:
+    """Whether there are enough questions for errors by question: the sandwich's rank is below their number."""
+    return len(set(question)) > fitted.n_parameters
+
+
+def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray) -> Fit:
+    """The fit with errors by question, or, where there are too few questions, with sign flips for tests of pairs.
+
+    Parameters
+    ----------
+    fitted : Fit
+    comparisons : Comparisons, optional
+        The raw comparisons behind it, where it does not hold them.
+    question : int array, shape (T,)
+        Question of each of them.
+
+    Raises
+    ------
+    DataError
+        If these are other comparisons than those fitted.
+    NoIntervalError
+        If the fit has no intervals.
+    """
+    if enough(fitted, question):
+        return fitted.clustered(comparisons, question)
+    return fitted.flipped(comparisons, question)
