@@ -84,12 +84,15 @@ test quick: environment
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(SELECTED) $(ARGS)
 
 # Not the slow files, and not mypy, which has one answer at the versions of the lock file
+# Inspect pins fsspec, by s3fs, to a version that the lowest datasets does not take
 lowest: RESOLUTION := lowest-direct
+lowest: WITH = $(filter-out inspect,$(shell sed -n '/optional-dependencies/,/^\[project.scripts/s/^\([a-z]*\) = \[$$/\1/p' pyproject.toml))
 newest: RESOLUTION := highest
+newest: WITH = $(shell sed -n '/optional-dependencies/,/^\[project.scripts/s/^\([a-z]*\) = \[$$/\1/p' pyproject.toml)
 lowest newest:
 	$(PYTHON) -m venv --clear .venv-$@
 	.venv-$@/bin/pip install --quiet --disable-pip-version-check $(UV)
-	.venv-$@/bin/uv pip install --quiet --python .venv-$@ --resolution $(RESOLUTION) --all-extras -r pyproject.toml
+	.venv-$@/bin/uv pip install --quiet --python .venv-$@ --resolution $(RESOLUTION) $(WITH:%=--extra %) -r pyproject.toml
 	.venv-$@/bin/uv pip install --quiet --python .venv-$@ --no-deps -e .
 	JUDGERANK_RESOLUTION=$(RESOLUTION) .venv-$@/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
 	  -m "not slow or versions" tests/library tests/tool/test_versions.py \

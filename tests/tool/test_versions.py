@@ -78,6 +78,6 @@ def test_every_lower_bound_is_the_version_that_was_tried():
         requirement.name: Version(part.version)
         for requirement in DECLARED
         for part in requirement.specifier
-        if part.operator == ">="
+        if part.operator == ">=" and requirement.name != "inspect-ai"  # not with the lowest others (Makefile)
     }
     assert {name: Version(version(name)) for name in bounds} == bounds
