@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,8 +21,10 @@ from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fits import fitted_member
 from judgerank.reading.files import behind
 from judgerank.trust.effective import EffectiveJudges, effective_judges
-from judgerank.trust.findings import neighbours, on_panel, top_sentence
+from judgerank.trust.findings import at_least_sentence, neighbours, on_panel, top_sentence
 from judgerank.trust.fragility import Fragility, fragility
+from judgerank.trust.goals import GROWTH
+from judgerank.trust.small_sets import SMALL
 from judgerank.writing.publishing import staged, versions
 from judgerank.writing.spreadsheets import csv_of
 from judgerank.writing.targets import Outputs
@@ -119,7 +121,12 @@ class TrustReport(Shown):
         return self.fragility.changes
 
 
-def trust_report(judgments: Judgments, settings: Settings | None = None, most: int = 20) -> TrustReport:
+def trust_report(
+    judgments: Judgments,
+    settings: Settings | None = None,
+    most: int = 20,
+    progress: Callable[[int, int], None] | None = None,
+) -> TrustReport:
     """How far the ranking of judgments can be trusted, for the largest component of their comparison graph.
 
     Parameters
@@ -130,6 +137,8 @@ def trust_report(judgments: Judgments, settings: Settings | None = None, most: i
         How they are ranked.
     most : int
         Pairs of neighbours tried of every kind; see `fragility`.
+    progress : callable, optional
+        See `fragility`.
 
     Raises
     ------
@@ -145,7 +154,7 @@ def trust_report(judgments: Judgments, settings: Settings | None = None, most: i
         said.append(f"Of {len(parts)} groups of models that nothing connects, this is the largest.")
     fitted = fitted_member(part.comparisons, name, settings.solver)
     question = part.question if "question_id" in part.frame and settings.cluster == "question" else None
-    fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most), None
+    fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most, progress), None
     if question is None:
         said.append("How judges depend on each other cannot be told: it takes questions (a column question_id).")
     else:
@@ -165,11 +174,13 @@ def _lines(report: TrustReport) -> Iterator[str]:
         f"{c.n_comparisons:,.0f} judgments, model {report.fitted.model.name}"
     )
     yield from (f"- {text}" for text in report.remarks)
-    yield "\nWhat would change it (at most so many have to be left out; smaller sets may exist)"
+    yield "\nWhat would change it"
     for _, row in changes[changes["change"] == "top"].iterrows():
-        yield f"- {top_sentence(row)}"
+        yield f"- {top_sentence(row)}{at_least_sentence(row)}"
     yield f"\n{neighbours(changes).to_string(index=False)}"
-    yield "swap: they change places; open: they are no longer separated; --: no such set was found\n"
+    yield "swap: they change places; open: they are no longer separated; --: no such set was found"
+    yield (f"3-7: 7 are enough. Fewer than 3 are not, if none counts for over {GROWTH:.0f} times its forecast.")
+    yield f"Where up to {SMALL} were found, smaller sets were searched for; one number: there is none.\n"
     yield from _shown(report)
     yield from _on_judges(report)
     if report.panel is not None:
