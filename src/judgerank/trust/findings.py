@@ -62,7 +62,8 @@ def neighbours(changes: pd.DataFrame) -> pd.DataFrame:
     rows = changes[changes["change"] != "top"]
     names = {"swap": "swap by", "separation": "open by"}
     label = rows["change"].map(names) + " " + rows["by"]
-    sizes = rows.assign(label=label, size=rows.apply(_between, axis=1))
+    between = [_between(row) for _, row in rows.iterrows()]
+    sizes = rows.assign(label=label, size=pd.Series(between, rows.index, dtype=object))
     table = sizes.pivot(index=["first", "second"], columns="label", values="size")
     order = pd.MultiIndex.from_frame(rows[["first", "second"]].drop_duplicates())
     wide = table.reindex(index=order, columns=list(dict.fromkeys(label))).astype(object)

@@ -65,7 +65,7 @@ def smallest(start: Part, units: Units, goal: Goal) -> Removal:
     NoIntervalError
         If there is no information to forecast with.
     """
-    found = _by_steps(start, units, goal)
+    found = by_steps(start, units, goal)
     if found.size == 1:
         return found
     few, part = smaller(start, units, goal, 2 if found.size is None or found.size > SMALL else found.size)
@@ -76,8 +76,8 @@ def smallest(start: Part, units: Units, goal: Goal) -> Removal:
     return replace(found, at_least=max(bound, min(few, 2)))  # single ones that come near were tried
 
 
-def _by_steps(start: Part, units: Units, goal: Goal) -> Removal:
-    """By leaving out half of what the forecast asks for, again and again."""
+def by_steps(start: Part, units: Units, goal: Goal) -> Removal:
+    """A set by leaving out half of what the forecast asks for, again and again; smaller ones are not sought."""
     first = wanted = forecast(start, units, goal)
     most = units.total - 1.0 if units.name == "judges" else MOST * units.total
     here, taken, refits, bound = start, 0, 0, least(start, units, goal)
