@@ -16,7 +16,7 @@ from replication.config import ROOT, main
 from replication.outputs import run_section
 from replication.replicate import Study
 from replication.tables import Table
-from replication.trusting import PANELS, calibration, counted, fits_of, trust_of
+from replication.trusting import PANELS, calibration, counted, fits_of, searched, small_sets, trust_of
 
 log = logging.getLogger("replication")
 CAPTIONS = {
@@ -45,7 +45,19 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     found |= {name: Table(pd.concat(parts), CAPTIONS[name], 3) for name, parts in tables.items()}
     if cfg.replications:
         found["calibration"] = Table(simulated(cfg), "Panels of known dependence, counted", 3)
+    if cfg.designs:
+        found["small_sets"] = Table(in_small_designs(cfg), "Smaller sets than by steps, 100 judgments each", 3)
     return found
+
+
+def in_small_designs(cfg: DictConfig) -> pd.DataFrame:
+    """How often steps alone do not find the smallest set of judgments."""
+    cells = {"small": {"member": cfg.members[-1]}}
+    study = Study(
+        "trust_search", searched, cells, {"small": cfg.designs}, cfg.seed, Path(ROOT, cfg.cache), cfg.block
+    )
+    study.run(cfg.parallel)
+    return small_sets(study.frame("small"))
 
 
 def simulated(cfg: DictConfig) -> pd.DataFrame:

@@ -10,14 +10,19 @@ from scipy.special import expit
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import NoMaximumError
+from judgerank.data.errors import JudgerankError, NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.trust.effective import EffectiveJudges, effective_judges
-from judgerank.trust.fragility import Fragility, fragility
+from judgerank.trust.fragility import Fragility, fragility, start_of
+from judgerank.trust.goals import Goal, swapped
+from judgerank.trust.refits import Part, judgments_as_units
+from judgerank.trust.removal import by_steps, smallest
 from replication.replicate import Record
 
+SMALL_DESIGN = 100  # judgments
+STEPS = {"1": (1, 1), "2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10)}  # sizes of sets
 FEW = 10  # judgments that count as few
 SCORES = np.array([0.8, 0.4, 0.0, -0.4, -0.8])  # of simulated models
 N_JUDGES, N_QUESTIONS = 8, 150  # of simulated panels; every judge answers every question
@@ -87,6 +92,58 @@ def _panel(panel: EffectiveJudges) -> dict[str, object]:
             f"{measure}_high": values["high"],
         }
     return row
+
+
+def small_design(rng: np.random.Generator) -> Comparisons:
+    """Judgments of five models by three judges who favour a position."""
+    n, k, size = 5, 3, SMALL_DESIGN
+    s, gamma, position = 0.8 * rng.normal(size=n), np.exp(0.5 * rng.normal(size=k)), 0.4 * rng.normal(size=k)
+    first, judge = rng.integers(0, n, size), rng.integers(0, k, size)
+    second = (first + rng.integers(1, n, size)) % n
+    won = rng.random(size) < expit(gamma[judge] * (s[first] - s[second]) + position[judge])
+    names = tuple(f"m{i}" for i in range(n)), tuple(f"j{i}" for i in range(k))
+    return Comparisons(*names, first, second, judge, won.astype(float))
+
+
+def searched(settings: dict, rng: np.random.Generator) -> Record:
+    """How few judgments put the second model before the first in a small design: by steps, and by the search.
+
+    ``alone`` is whether one judgment does, by a fit without each. Nothing where no set is found.
+    """
+    rows = small_design(rng)
+    fitted = fit(rows, settings["member"])
+    if not fitted.converged:
+        return {"status": str(fitted.status)}
+    start, units = start_of(fitted, rows, None), judgments_as_units(rows)
+    i, j = np.argsort(-fitted.scores.to_numpy(), kind="stable")[:2]
+    goal = swapped(int(i), int(j))
+    steps, found = by_steps(start, units, goal), smallest(start, units, goal)
+    if steps.size is None or found.size is None:
+        return {"status": "none found"}
+    alone = any(_swaps_alone(start, goal, units.left_without(start.left, kind)) for kind in np.unique(units.kind))
+    return {"steps": steps.size, "size": found.size, "bound": steps.at_least, "alone": float(alone)}
+
+
+def _swaps_alone(start: Part, goal: Goal, left: FloatArray) -> bool:
+    try:
+        return goal.gap(start.without(left, cold=True)) <= 0
+    except JudgerankError:
+        return False
+
+
+def small_sets(records: pd.DataFrame) -> pd.DataFrame:
+    """By what steps alone find: how often there is a smaller set, a single judgment missed, a bound refuted."""
+    kept, rows = records.dropna(subset="steps"), []
+    for name, (low, high) in STEPS.items():
+        part = kept[kept["steps"].between(low, high)]
+        many, smaller = len(part), part["size"] < part["steps"]
+        share = smaller.mean() if many else np.nan
+        row = {"by_steps": name, "designs": many, "smaller": share}
+        row["smaller_se"] = np.sqrt(share * (1 - share) / many) if many else np.nan
+        row["single_missed"] = int(((part["alone"] > 0) & (part["size"] > 1)).sum())
+        row["bound_refuted"] = int((part["bound"] > part["size"]).sum())
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def drawn(rng: np.random.Generator, camps: list[int], share: float) -> tuple[Comparisons, IntArray]:

@@ -9,9 +9,11 @@ from scipy.special import expit
 
 from judgerank import Comparisons, effective_judges, fit, fragility
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
+from judgerank.trust.fragility import top_change
+from judgerank.trust.goals import APART, forecast, swapped
 from judgerank.trust.influence import Influence
 from judgerank.trust.refits import judgments_as_units, whole_part
-from judgerank.trust.removal import APART, forecast, smallest, swapped
+from judgerank.trust.removal import smallest
 from tests.real_data import needs_data
 from tests.study.test_config import composed
 
@@ -107,6 +109,42 @@ def test_what_is_found_is_at_most_what_leaving_one_out_finds(seed):
     for (i, j), enough in singles.items():
         found = smallest(start, judgments_as_units(rows), swapped(i, j))
         assert (found.size == 1) == enough
+
+
+def small_design(seed):
+    """100 judgments of five models by three judges who favour a position."""
+    rng = np.random.default_rng([5, seed])
+    s, gamma, b = 0.8 * rng.normal(size=5), np.exp(0.5 * rng.normal(size=3)), 0.4 * rng.normal(size=3)
+    first = rng.integers(0, 5, 100)
+    second, judge = (first + rng.integers(1, 5, 100)) % 5, rng.integers(0, 3, 100)
+    won = rng.random(100) < 1 / (1 + np.exp(-(gamma[judge] * (s[first] - s[second]) + b[judge])))
+    return Comparisons(tuple("abcde"), tuple("xyz"), first, second, judge, won.astype(float))
+
+
+@pytest.mark.parametrize(("seed", "size"), [(10, 1), (7, 2), (5, 2)])
+def test_small_sets_that_steps_alone_miss_are_found(seed, size):
+    """One judgment decides where steps found two, and two where they found three."""
+    rows = small_design(seed)
+    row = top_change(fit(rows, "position_aware"), rows)
+    assert row["size"] == size and row["at_least"] == size
+
+
+def test_one_newton_step_comes_near_the_fit():
+    rows = raw(5, [0.5, 0.3, -0.2, -0.6], [1.5, 1.0, 0.7], 600)
+    start = whole_part(fit(rows, "position_aware"), rows)
+    left = start.left.copy()
+    left[[3, 77]] = 0
+    near, exact = start.nearby(left), start.without(left)
+    moved = exact.lead(0, 1) - start.lead(0, 1)
+    assert abs(near.lead(0, 1) - exact.lead(0, 1)) < 0.02 * abs(moved)
+
+
+def test_how_far_the_search_is_can_be_told():
+    rows = raw(5, [0.5, 0.3, -0.2], [1.5, 1.0], 200)
+    told = []
+    found = fragility(fit(rows, "btl"), rows, progress=lambda *numbers: told.append(numbers))
+    total = len(found.changes)
+    assert told == [(done, total) for done in range(1, total + 1)]
 
 
 def test_every_set_is_confirmed_without_the_machinery_that_found_it():

@@ -48,12 +48,12 @@ def test_worth_is_the_variance_of_independent_judges_over_theirs():
 
 
 def test_a_surrogate_run_writes_what_it_should(tmp_path):
-    small = ["surrogate=always", "replications=2", "draws=2", "most=1", "members=[judge_aware]"]
+    small = ["surrogate=always", "replications=2", "draws=2", "designs=3", "most=1", "members=[judge_aware]"]
     small += ["~datasets.in_house", "~datasets.ultrafeedback", "~datasets.chatbot_arena"]
     done = run("trust", tmp_path, *small, f"cache={tmp_path / 'cache'}", "parallel=sequential")
     assert done.returncode == 0, done.stderr
     tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "results/surrogate/trust").glob("*.csv")}
-    assert set(tables) == {"summary", "changes", "judges", "panel", "another", "calibration"}
+    assert set(tables) == {"summary", "changes", "judges", "panel", "another", "calibration", "small_sets"}
     assert list(tables["calibration"]["panel"]) == list(trusting.PANELS)
     assert {path.stem for path in (tmp_path / "figures/surrogate/trust").glob("*.png")} == {
         "fragility",
@@ -65,8 +65,21 @@ def test_stored_panels_are_worth_what_is_said():
     table = pd.read_csv(ROOT / "results/trust/calibration.csv")
     off = (table["information"] - table["worth"]).abs()
     assert (off < 3 * np.hypot(table["worth_se"], table["information_se"]) + 0.05 * table["worth"]).all()
-    even = table[~table["panel"].str.contains("copies")]
-    assert (even["information_covered"] > 0.8).all()
+    assert (table["information_covered"] > 0.8).all()
+
+
+def test_stored_small_sets_miss_no_single_judgment_and_refute_no_bound():
+    table = pd.read_csv(ROOT / "results/trust/small_sets.csv")
+    assert table["designs"].sum() > 60
+    assert (table["single_missed"] == 0).all() and (table["bound_refuted"] == 0).all()
+    assert (table["smaller"][table["by_steps"] != "1"] > 0).any()
+
+
+def test_a_missed_single_judgment_and_a_refuted_bound_are_counted():
+    records = pd.DataFrame({"steps": [2, 2, 4, None], "size": [2, 1, 3, None], "bound": [1, 1, 4, None]})
+    table = trusting.small_sets(records.assign(alone=[1.0, 1.0, 0.0, None])).set_index("by_steps")
+    assert list(table.loc["2", ["designs", "smaller", "single_missed"]]) == [2, 0.5, 1]
+    assert table.loc["3 to 5", "bound_refuted"] == 1
 
 
 def test_stored_sets_are_as_small_as_is_known():

@@ -6,12 +6,14 @@ import logging
 import re
 import sys
 import textwrap
+import time
 from collections.abc import Iterable
 
 import typer
 
 WIDTH = 100  # characters of a line of text
 LONGEST = 4096  # characters without a blank, such as a path; what is longer is a name that nobody reads
+PATIENCE = 2.0  # seconds without a word
 # controls but tab and newline, marks of direction, what has no width, halves of characters, tags
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -43,6 +45,19 @@ def say_wrapped(texts: Iterable[str], bold: bool = False, colour: str | None = N
         indent = " " * (column.end() if column else 2)
         wrapped = textwrap.fill(plain(text), WIDTH, subsequent_indent=indent, break_on_hyphens=False)
         typer.secho(wrapped, bold=bold, fg=colour)
+
+
+class Progress:
+    """Says on standard error how far a long computation is, from `PATIENCE` seconds on and as often."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._last = what, time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Tell, if it is time to."""
+        if time.monotonic() - self._last >= PATIENCE and done < total:
+            self._last = time.monotonic()
+            say(f"{self._what}: {done:,} of {total:,}", err=True)
 
 
 def prepare() -> None:

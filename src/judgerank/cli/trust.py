@@ -24,7 +24,7 @@ from judgerank.cli.options import (
     columns_of,
     words_of,
 )
-from judgerank.cli.terminal import say
+from judgerank.cli.terminal import Progress, say
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.trust_report import SECTION, trust_report
 from judgerank.reading.files import paths_of, place_of, plain
@@ -63,7 +63,7 @@ def trust(
         Outputs(plain(paths), force).folder(output, SECTION, place_of(paths))  # before anything is computed
     read = columns_of(column), words, baseline, encoding, names.value, copies.value
     judgments = read_judgments(paths, format and format.value, *read)
-    report = trust_report(judgments, Settings(model, solver.value, level), most)
+    report = trust_report(judgments, Settings(model, solver.value, level), most, Progress("sets searched for"))
     folder = None if output is None else report.write(output, force=force)
     say(str(report))
     if folder is not None:

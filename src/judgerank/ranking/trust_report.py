@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,9 +21,11 @@ from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fits import fitted_member
 from judgerank.reading.files import behind
 from judgerank.trust.effective import EffectiveJudges, effective_judges
-from judgerank.trust.findings import neighbours, on_panel, top_sentence
+from judgerank.trust.findings import at_least_sentence, neighbours, on_panel, top_sentence
 from judgerank.trust.fitness import Fitness, fitness_if_quick
 from judgerank.trust.fragility import Fragility, fragility
+from judgerank.trust.goals import GROWTH
+from judgerank.trust.small_sets import SMALL
 from judgerank.writing.publishing import staged, versions
 from judgerank.writing.spreadsheets import csv_of
 from judgerank.writing.targets import Outputs
@@ -123,7 +125,12 @@ class TrustReport(Shown):
         return self.fragility.changes
 
 
-def trust_report(judgments: Judgments, settings: Settings | None = None, most: int = 20) -> TrustReport:
+def trust_report(
+    judgments: Judgments,
+    settings: Settings | None = None,
+    most: int = 20,
+    progress: Callable[[int, int], None] | None = None,
+) -> TrustReport:
     """How far the ranking of judgments can be trusted, for the largest component of their comparison graph.
 
     Parameters
@@ -134,6 +141,8 @@ def trust_report(judgments: Judgments, settings: Settings | None = None, most: i
         How they are ranked.
     most : int
         Pairs of neighbours tried of every kind; see `fragility`.
+    progress : callable, optional
+        See `fragility`.
 
     Raises
     ------
@@ -149,7 +158,7 @@ def trust_report(judgments: Judgments, settings: Settings | None = None, most: i
         said.append(f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest.")
     fitted = fitted_member(part.comparisons, name, settings.solver)
     question = part.question if "question_id" in part.frame and settings.cluster == "question" else None
-    fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most), None
+    fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most, progress), None
     if question is None:
         said.append("The effective number of judges needs a column of questions (question_id).")
     else:
@@ -171,11 +180,13 @@ def _lines(report: TrustReport) -> Iterator[str]:
         f"{c.n_comparisons:,.0f} judgments, model {report.fitted.model.name}"
     )
     yield from (f"- {text}" for text in report.remarks)
-    yield "\nSmallest removals found that change the ranking (even smaller ones may exist)"
+    yield "\nSmallest removals found that change the ranking"
     for _, row in changes[changes["change"] == "top"].iterrows():
-        yield f"- {top_sentence(row)}"
+        yield f"- {top_sentence(row)}{at_least_sentence(row)}"
     yield f"\n{neighbours(changes).to_string(index=False)}"
-    yield "swap: the two change places; tie: no longer a significant difference; --: no such set was found\n"
+    yield "swap: the two change places; tie: no longer a significant difference; --: no such set was found"
+    yield f"3-7: removing 7 is enough. Fewer than 3 are not, if none counts for over {GROWTH:.0f} times its forecast."
+    yield f"Where up to {SMALL} were found, smaller sets were searched for; one number: there is none.\n"
     yield from _shown(report)
     yield from _on_judges(report)
     if report.panel is not None:

@@ -25,10 +25,11 @@ from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.data.shown import Shown
 from judgerank.fits.given import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import normal_quantile
+from judgerank.inference.wald import cluster_gradients, normal_quantile
 from judgerank.model.law import Law
+from judgerank.model.members import Parameters
 from judgerank.order.pairs import standardised
-from judgerank.trust.shared import together
+from judgerank.trust.shared import groups_of, together
 
 if TYPE_CHECKING:
     from judgerank.reading.read import Source
@@ -48,7 +49,8 @@ class EffectiveJudges(Shown):
         Mean residual correlation of two judges on the items they share.
     worth : DataFrame
         ``measure, estimate, standard_error, low, high``: ``kish`` counts judges alike, ``information`` by what
-        their answers tell of the scores. Errors are by leaving out groups of whole questions, the fit as it is.
+        their answers tell of the scores. Errors are by leaving out groups of whole questions, the fit one Newton
+        step on.
     judges : DataFrame
         ``judge, information`` (one is the panel's mean), ``correlation`` (mean with the others), ``adds`` (judges
         that the panel is worth less without this one; below zero if the panel is better without), ``nearest`` (of
@@ -159,15 +161,16 @@ def effective_judges(
     if len(judges) < 2:
         raise DataError("there is one judge: how judges depend on each other takes two")
     sums = together(fitted, comparisons, question)
-    a2 = information_by_judge(fitted)
+    a2 = information_by_judge(fitted, fitted.solution.parameters)
     if np.count_nonzero(a2) < 2:
         raise DataError("fewer than two judges separate better from worse models")
     matrix, mean = sums.correlations()
     without = np.array([sums.without(group).correlations()[0] for group in range(len(sums.items))])
+    a2_without = _information_without(fitted, comparisons, question)
     return EffectiveJudges(
         len(judges),
         mean,
-        _with_errors(matrix, without, a2, level),
+        _with_errors(matrix, without, a2, a2_without, level),
         _by_judge(judges, a2, matrix, without, sums.shared, level),
         design_effect(fitted, comparisons, question),
         pd.DataFrame(matrix, judges, judges),
@@ -175,14 +178,31 @@ def effective_judges(
     )
 
 
-def information_by_judge(fitted: Fit) -> FloatArray:
-    """a^2: mean information of a judge's comparison on its difference of scores, shape (K,)."""
-    cells, s = fitted.comparisons.pool_judges(), fitted.scores.to_numpy()
-    d = s[cells.first] - s[cells.second]
-    gamma, _, position, nu = fitted.model.of_judges(fitted.solution.parameters)
+def information_by_judge(fitted: Fit, at: Parameters) -> FloatArray:
+    """a^2: mean information of a judge's comparison on its difference of scores at a point, shape (K,)."""
+    cells = fitted.comparisons.pool_judges()
+    d = at.scores[cells.first] - at.scores[cells.second]
+    gamma, _, position, nu = fitted.model.of_judges(at)
     eta = gamma[:, None] * d + position[:, None]
     variance = Law(eta, None if nu is None else nu[:, None]).variance
     return np.asarray(gamma**2 * (variance @ cells.count) / cells.n_comparisons)
+
+
+def _information_without(fitted: Fit, comparisons: Comparisons, question: IntArray) -> FloatArray:
+    """a^2 without every group of questions, one Newton step from the fit, shape (G, K)."""
+    at, group = fitted.solution.parameters, groups_of(question)
+    try:
+        gradients = cluster_gradients(fitted.model.observed(comparisons), fitted.model, at, group)
+        steps = gradients[:, fitted.chosen] @ fitted._inverse("observed")
+    except (NoIntervalError, DataError):  # of one group, or where a judge runs off: as it is
+        return np.tile(information_by_judge(fitted, at), (int(group.max()) + 1, 1))
+    found, n = [], len(at.scores)
+    for step in steps:
+        moved = np.zeros(len(fitted.chosen))
+        moved[fitted.chosen] = step
+        judges = at.judges - moved[n : n + at.judges.size].reshape(at.judges.shape)
+        found.append(information_by_judge(fitted, Parameters(at.scores - moved[:n], judges)))
+    return np.array(found)
 
 
 def design_effect(fitted: Fit, comparisons: Comparisons, question: IntArray) -> float:
@@ -208,10 +228,13 @@ def _measures(r: FloatArray, a2: FloatArray) -> tuple[float, float]:
     return len(r) ** 2 / float(r.sum()), _worth(a2, r, float(a2.mean()))
 
 
-def _with_errors(r: FloatArray, without: FloatArray, a2: FloatArray, level: float) -> pd.DataFrame:
+def _with_errors(
+    r: FloatArray, without: FloatArray, a2: FloatArray, a2_without: FloatArray, level: float
+) -> pd.DataFrame:
     """Each measure with the jackknife's error over groups of questions; intervals in the logarithm."""
     estimate = np.array(_measures(r, a2))
-    relative = _jackknife(np.log([_measures(part, a2) for part in without]))
+    parts = [_measures(part, own) for part, own in zip(without, a2_without, strict=True)]
+    relative = _jackknife(np.log(parts))
     reach = np.exp(normal_quantile(level, max(len(without) - 1.0, 1.0)) * relative)
     ends = {"standard_error": estimate * relative, "low": estimate / reach, "high": estimate * reach}
     return pd.DataFrame({"measure": ["kish", "information"], "estimate": estimate, **ends})

@@ -42,12 +42,29 @@ def top_sentence(row: pd.Series) -> str:
     return f"Removing {just}{those} would put {row['second']} first."
 
 
+def at_least_sentence(row: pd.Series) -> str:
+    """How few would not do."""
+    if pd.isna(row["size"]) or row["size"] == 1:
+        return ""
+    if row["at_least"] <= 2:
+        return " No single one would."
+    return f" By the forecast, fewer than {row['at_least']:,} would not."
+
+
+def _between(row: pd.Series) -> object:
+    """A number of units, or the least and what is enough."""
+    if pd.isna(row["size"]):
+        return "--"
+    return row["size"] if row["at_least"] >= row["size"] else f"{row['at_least']}-{row['size']}"
+
+
 def neighbours(changes: pd.DataFrame) -> pd.DataFrame:
     """One row for every two neighbours, one column for every kind of change."""
     rows = changes[changes["change"] != "top"]
     names = {"swap": "swap by", "separation": "tie by"}
     label = rows["change"].map(names) + " " + rows["by"]
-    sizes = rows.assign(label=label, size=rows["size"].astype(object).where(rows["size"].notna(), "--"))
+    between = [_between(row) for _, row in rows.iterrows()]
+    sizes = rows.assign(label=label, size=pd.Series(between, rows.index, dtype=object))
     table = sizes.pivot(index=["first", "second"], columns="label", values="size")
     order = pd.MultiIndex.from_frame(rows[["first", "second"]].drop_duplicates())
     wide = table.reindex(index=order, columns=list(dict.fromkeys(label))).astype(object)

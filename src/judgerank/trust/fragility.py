@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,13 +16,14 @@ from judgerank.data.shown import Shown
 from judgerank.fits.given import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import separated
+from judgerank.trust.goals import Goal, forecast, least, open_pair, swapped
 from judgerank.trust.refits import Part, Units, judges_as_units, judgments_as_units, questions_as_units, whole_part
-from judgerank.trust.removal import Goal, Removal, forecast, open_pair, rows_of, smallest, swapped
+from judgerank.trust.removal import Removal, rows_of, smallest
 
 if TYPE_CHECKING:
     from judgerank.reading.read import Source
 
-COLUMNS = ["change", "by", "first", "second", "size", "total", "share", "forecast", "why"]
+COLUMNS = ["change", "by", "first", "second", "at_least", "size", "total", "share", "forecast", "why"]
 NEAREST, CHALLENGERS = 10, 3  # next models in rank that are looked at, and of these tried as the new first
 NOT_TRIED = "not tried: others are nearer by the forecast"
 
@@ -43,7 +44,8 @@ class Fragility(Shown):
     changes : DataFrame
         ``change`` (``top``: another model is first; ``swap``: two neighbours change places; ``separation``: two
         neighbours are no longer separated), ``by`` (judgments, questions or judges), ``first, second``: the
-        models, as they are ranked; ``size``: how many were left out, an upper bound of the fewest that would do;
+        models, as they are ranked; ``at_least``: how many any such set has, if none counts for more than three
+        times its forecast; ``size``: how many were left out, an upper bound of the fewest that would do;
         ``total``: how many there are; ``share``; ``forecast``: what one linear step says; ``why``: why no set was
         found, and ``size`` is missing.
     removed : tuple of RemovedRows
@@ -71,11 +73,13 @@ def fragility(
     question: AnyArray | None = None,
     level: float = 0.95,
     most: int = 20,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Fragility:
     """The smallest sets found without which the first model, neighbours, or what is separated change.
 
-    Sets are chosen by influence, one Newton step at a time, and every one is confirmed by a fit without it. There
-    may be smaller ones. (Broderick, Giordano and Meager, arXiv 2011.14999; Huang et al., arXiv 2508.11847.)
+    Sets are chosen by influence, one Newton step at a time, and every one is confirmed by a fit without it. Single
+    ones that come near are all tried, and sets of up to ten are searched for smaller ones (a beam search). There
+    may still be smaller ones. (Broderick, Giordano and Meager, arXiv 2011.14999; Huang et al., arXiv 2508.11847.)
 
     Parameters
     ----------
@@ -91,6 +95,8 @@ def fragility(
     most : int
         Pairs of neighbours tried of every kind, those nearest to a change by the forecast; of the others the
         forecast is told.
+    progress : callable, optional
+        Called as the search goes on, with the number of changes that were looked at and of all.
 
     Raises
     ------
@@ -114,24 +120,41 @@ def fragility(
     kinds += [judges_as_units(comparisons)] if len(comparisons.judges) > 1 else []
     rows: list[dict[str, object]] = []
     removed: list[RemovedRows] = []
-
-    def add(change: str, units: Units, i: int, j: int, found: Removal) -> None:
+    total = len(kinds) * (1 + len(_neighbours(start, ranked)))
+    for change, units, i, j, found in _searched(start, kinds, ranked, list(alone.values()), most):
         rows.append(_row(change, units, comparisons.models[i], comparisons.models[j], found))
         removed.append(RemovedRows(*rows_of(found, start)))
+        if progress is not None:
+            progress(len(rows), total)
+    return Fragility(pd.DataFrame(rows, columns=COLUMNS), tuple(removed), _table(start, alone))
 
-    neighbours = list(zip(ranked[:-1].tolist(), ranked[1:].tolist(), strict=True))
+
+def _neighbours(start: Part, ranked: IntArray) -> list[tuple[str, int, int, Goal]]:
+    """Changes of neighbours that are not there yet: kind of change, two models, and the goal."""
+    pairs = list(zip(ranked[:-1].tolist(), ranked[1:].tolist(), strict=True))
+    kinds = ("swap", swapped), ("separation", open_pair)
+    goals = [(change, i, j, goal_of(i, j)) for change, goal_of in kinds for i, j in pairs]
+    return [found for found in goals if found[-1].gap(start) > 0]
+
+
+def _searched(
+    start: Part, kinds: list[Units], ranked: IntArray, alone: list[Part], most: int
+) -> Iterator[tuple[str, Units, int, int, Removal]]:
+    """What was found on the first model and on every two neighbours, by each kind of unit."""
+    neighbours = _neighbours(start, ranked)
     for units in kinds:
-        known = alone.values() if units.name == "judges" else ()
-        add("top", units, *_top(start, units, ranked, known))
-        for change, goal_of in (("swap", swapped), ("separation", open_pair)):
-            goals = [(i, j, goal_of(i, j)) for i, j in neighbours]
-            goals = [(i, j, goal) for i, j, goal in goals if goal.gap(start) > 0]
+        known = alone if units.name == "judges" else []
+        yield "top", units, *_top(start, units, ranked, known)
+        for change in dict.fromkeys(change for change, *_ in neighbours):
+            goals = [(i, j, goal) for kind, i, j, goal in neighbours if kind == change]
             near = [forecast(start, units, goal) for _, _, goal in goals]
             tried = set(np.argsort(near, kind="stable")[:most].tolist())
             for place, (i, j, goal) in enumerate(goals):
-                found = Removal(near[place], None, None, NOT_TRIED)
-                add(change, units, i, j, _found(start, units, goal, known) if place in tried else found)
-    return Fragility(pd.DataFrame(rows, columns=COLUMNS), tuple(removed), _table(start, alone))
+                if place in tried:
+                    found = _found(start, units, goal, known)
+                else:
+                    found = Removal(near[place], least(start, units, goal), None, None, NOT_TRIED)
+                yield change, units, i, j, found
 
 
 def top_change(fitted: Fit, comparisons: Comparisons) -> pd.Series:
@@ -152,7 +175,7 @@ def _found(start: Part, units: Units, goal: Goal, known: Iterable[Part]) -> Remo
     """The smallest set, by those that were left out alone before where there are any."""
     for part in known:
         if goal.gap(part) <= 0:
-            return Removal(forecast(start, units, goal), 1, part, "")
+            return Removal(forecast(start, units, goal), 1.0, 1, part, "")
     return smallest(start, units, goal)
 
 
@@ -169,7 +192,8 @@ def _top(start: Part, units: Units, ranked: IntArray, known: Iterable[Part]) -> 
 def _row(change: str, units: Units, first: str, second: str, found: Removal) -> dict[str, object]:
     share = np.nan if found.size is None else found.size / units.total
     size = pd.NA if found.size is None else found.size
-    values = (change, units.name, first, second, size, units.total, share, found.forecast, found.why)
+    bound = int(found.at_least) if np.isfinite(found.at_least) else pd.NA
+    values = (change, units.name, first, second, bound, size, units.total, share, found.forecast, found.why)
     return dict(zip(COLUMNS, values, strict=True))
 
 
@@ -194,7 +218,7 @@ def _table(start: Part, alone: dict[str, Part]) -> pd.DataFrame:
         fitted = alone[judge].fitted
         row: dict[str, object] = {"judge": judge, "top": fitted.scores.idxmax(), "why": ""}
         row["moved"] = int((fitted.ranks != start.fitted.ranks).sum())
-        row["correlation"] = float(fitted.scores.corr(scores, method="spearman"))
+        row["correlation"] = float(fitted.scores.rank().corr(scores.rank()))
         try:
             now, before = (_pairs_apart(part) for part in (alone[judge], start))
             rows.append(row | {"lost": len(before - now), "gained": len(now - before)})

@@ -11,6 +11,7 @@ import numpy as np
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.engine.newton import Newton, climb
 from judgerank.engine.penalised import Penalised
 from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
@@ -19,6 +20,9 @@ from judgerank.fits.resuming import beginning
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.pairs import Order, orders, separated
 from judgerank.trust.influence import Influence
+
+ONE_STEP = Newton(max_iterations=1)
+NEAR = 1e-5  # relative gradient at which a step has come near enough for a search
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +41,32 @@ class Whole:
     comparisons: Comparisons
     question: IntArray | None
     level: float
+
+    @cached_property
+    def _cells(self) -> tuple[Comparisons, IntArray]:
+        """The cells of all rows, and the number of every row's cell, shape (T,)."""
+        rows, cells = self.comparisons, self.comparisons.aggregate()
+        if len(cells) == len(rows):
+            return cells, np.asarray(np.argsort(np.argsort(_places(rows))))
+        return cells, np.searchsorted(_places(cells), _places(rows))
+
+    def cells_of(self, left: FloatArray) -> Comparisons:
+        """Aggregated cells of so many judgments of every row."""
+        if self.comparisons.covariate is not None:
+            return _left_of(self, left).aggregate()
+        (cells, cell), rows = self._cells, self.comparisons
+        many = len(cells)
+        count, wins = (np.asarray(np.bincount(cell, x, many), float) for x in (left, left * rows.outcome))
+        there = np.flatnonzero(count > 0)
+        tied = (
+            None if cells.tied is None else np.bincount(cell, left * rows.known_ties, many)[there] / count[there]
+        )
+        return replace(cells.take(there), count=count[there], outcome=wins[there] / count[there], tied=tied)
+
+
+def _places(c: Comparisons) -> IntArray:
+    """By which cells are ordered."""
+    return (c.first.astype(np.int64) * len(c.models) + c.second) * len(c.judges) + c.judge
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +113,26 @@ class Part:
             with suppress(NoMaximumError):  # a climb does not turn an order round that a single judge gives
                 return Part(self.whole, left, fit(part, self.fitted.model, settings, start))
         return Part(self.whole, left, fit(part, self.fitted.model, settings))
+
+    def nearby(self, left: FloatArray) -> Part:
+        """About the fit of what is left then, where that is little less: one Newton step from this one.
+
+        Raises
+        ------
+        JudgerankError
+            If there is no such fit.
+        """
+        cells, model = self.whole.cells_of(left), self.fitted.model
+        before = self.fitted.comparisons
+        same = cells.models == before.models and cells.judges == before.judges
+        if not isinstance(self.fitted.settings, Newton) or not model.judge_blocks or not same:
+            return self.without(left)
+        found = climb(cells, model, ONE_STEP, self.fitted.solution.parameters)
+        in_play = self.fitted.solution.parameters.in_play
+        if found.evaluation.relative_gradient > NEAR or (found.parameters.in_play != in_play).any():
+            return self.without(left)
+        found = replace(found, status=self.fitted.status)
+        return Part(self.whole, left, Fit(cells, model, self.fitted.settings, found))
 
     @cached_property
     def influence(self) -> Influence:
@@ -176,11 +226,14 @@ class Units:
     of_row : int array, shape (T,), or None
         Number of every row's unit; None for single judgments.
     total : int
+    kind : int array, shape (T,)
+        Of every row's unit: those of one kind, such as like judgments, are left out to the same effect.
     """
 
     name: str
     of_row: IntArray | None
     total: int
+    kind: IntArray
 
     def needed(self, left: FloatArray, effect: FloatArray, gap: float) -> float:
         """How many units have effects that add up to a gap, the largest first; infinite if all do not."""
@@ -205,6 +258,24 @@ class Units:
         after[order] -= np.clip(many - before, 0.0, left[order])
         return after
 
+    def by_kind(self, left: FloatArray, effect: FloatArray) -> FloatArray:
+        """Effect of one unit of every kind, shape (kinds,); minus infinity if none is left."""
+        if self.of_row is not None:
+            there = np.bincount(self.of_row, left, self.total) > 0
+            return np.where(there, np.bincount(self.of_row, effect, self.total), -np.inf)
+        found, there = np.full(int(self.kind.max()) + 1, -np.inf), left > 0
+        found[self.kind[there]] = effect[there] / left[there]
+        return found
+
+    def left_without(self, left: FloatArray, kind: int) -> FloatArray:
+        """Judgments left of every row without one unit of a kind."""
+        rows, after = np.flatnonzero((self.kind == kind) & (left > 0)), left.copy()
+        if self.of_row is None:
+            after[rows[0]] -= 1.0
+        else:
+            after[rows] = 0.0
+        return after
+
     def _each(self, left: FloatArray, effect: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Effect of a unit, and how many of the kind there are: like judgments of one row, or one unit."""
         if self.of_row is None:
@@ -214,13 +285,25 @@ class Units:
 
 
 def judgments_as_units(comparisons: Comparisons) -> Units:
-    return Units("judgments", None, round(comparisons.n_comparisons))
+    c = comparisons
+    key = _places(c)
+    for values in (c.outcome, c.covariate):
+        if values is not None:
+            found, code = np.unique(values, return_inverse=True)
+            key = key * len(found) + code
+    return Units("judgments", None, round(c.n_comparisons), _numbered(key)[1])
 
 
 def questions_as_units(question: IntArray) -> Units:
-    names, of_row = np.unique(question, return_inverse=True)
-    return Units("questions", of_row, len(names))
+    names, of_row = _numbered(question)
+    return Units("questions", of_row, len(names), of_row)
 
 
 def judges_as_units(comparisons: Comparisons) -> Units:
-    return Units("judges", np.asarray(comparisons.judge, np.intp), len(comparisons.judges))
+    of_row = np.asarray(comparisons.judge, np.intp)
+    return Units("judges", of_row, len(comparisons.judges), of_row)
+
+
+def _numbered(values: IntArray) -> tuple[IntArray, IntArray]:
+    names, number = np.unique(values, return_inverse=True)
+    return names, number

@@ -78,6 +78,12 @@ class Together:
         return found, mean
 
 
+def groups_of(question: IntArray) -> IntArray:
+    """Group of every row's question, shape (T,)."""
+    _, number = np.unique(question, return_inverse=True)
+    return np.asarray(number % min(GROUPS, int(number.max()) + 1))
+
+
 def together(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Together:
     """Residuals of every two judges on the items both answered.
 
@@ -101,11 +107,12 @@ def together(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Toget
     spread = np.sqrt(np.maximum(rows.variance * c.count, np.finfo(float).tiny))
     residual = np.where(c.first < c.second, 1.0, -1.0) * rows.residual / spread
     n, k = len(c.models), len(c.judges)
+    of_row = groups_of(question)
     _, question = np.unique(question, return_inverse=True)
     pair = np.minimum(c.first, c.second).astype(np.int64) * n + np.maximum(c.first, c.second)
     _, first, item = np.unique(question * n**2 + pair, return_index=True, return_inverse=True)
     e = _mean_by(item, c.judge, residual, (len(first), k))
-    group = question[first] % min(GROUPS, int(question.max()) + 1)
+    group = of_row[first]
     kept = np.flatnonzero(np.diff(e.indptr) > 1)
     kept = kept[np.argsort(group[kept], kind="stable")]
     e, ends = e[kept], np.searchsorted(group[kept], np.arange(int(group.max()) + 2))

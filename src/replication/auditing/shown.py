@@ -43,6 +43,7 @@ from replication.auditing.shown_trust import (
     fragility_table,
     people_table,
     placed_table,
+    small_sets_table,
     soft_table,
 )
 
@@ -137,6 +138,7 @@ BLOCKS = {
     "scale": scale_table,
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,
+    "small sets": small_sets_table,
     "slots": slots_table,
     "soft": soft_table,
     "times": times_table,

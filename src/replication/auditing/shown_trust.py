@@ -52,6 +52,17 @@ def calibration_table(results: Results) -> str:
     return str(frame.to_markdown(index=False, disable_numparse=True))
 
 
+def small_sets_table(results: Results) -> str:
+    """By what steps alone find in small designs: how often the search finds a smaller set."""
+    rows = []
+    for _, row in results.table("trust/small_sets.csv").iterrows():
+        share = "" if row["by_steps"] == "1" else f"{row['smaller']:.2f} ({row['smaller_se']:.2f})"
+        rows.append((row["by_steps"], row["designs"], share, row["single_missed"], row["bound_refuted"]))
+    columns = ["judgments, by steps alone", "designs", "the search finds fewer", "one is enough, and was missed"]
+    frame = pd.DataFrame(rows, columns=[*columns, "fewer than the lower bound are enough"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
 def placed_table(results: Results) -> str:
     """Simulated newcomers on boards: what their intervals hold, and how often there is a warning."""
     rows = []

@@ -50,6 +50,7 @@ class Trust(RealData, Replicated):
     most: int = at_least(1)
     replications: int = at_least(0)
     draws: int = at_least(1)
+    designs: int = at_least(0)
 
 
 @dataclass

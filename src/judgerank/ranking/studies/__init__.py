@@ -16,8 +16,9 @@ from judgerank.ranking.study import Component, Finding, Ranked
 OPENING = ("default", "prediction", "unconnected", "left_out")  # of the set
 OF_COMPONENT = (
     *("leaderboard", "panel", "differences", "next_comparisons"),  # tables alone
-    *("departures", "exact_fit", "sigma", "position_bias", "rivals", "convergence", "top_change", "few_comparisons"),
-    *("few_questions", "goodness_of_fit", "repeated_requests", "adjusted", "by_judge", "whose_opinion"),
+    *("departures", "exact_fit", "sigma", "position_bias", "rivals", "convergence", "top_change"),
+    *("few_comparisons", "few_questions", "goodness_of_fit", "repeated_requests", "adjusted"),
+    *("by_judge", "whose_opinion"),
 )
 CLOSING = ("categories",)  # of the set
 LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)
