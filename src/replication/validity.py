@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError, NoMaximumError
-from judgerank.fits.apart import fit_apart
+from judgerank.fits.by_component import fit_apart
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile

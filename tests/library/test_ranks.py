@@ -13,7 +13,7 @@ from judgerank import Comparisons, Fit, fit
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.engine.sums import evaluate
-from judgerank.fits.apart import fit_apart
+from judgerank.fits.by_component import fit_apart
 from judgerank.inference.wald import cluster_gradients
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
 from judgerank.order import pairs as ranks

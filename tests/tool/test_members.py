@@ -19,6 +19,7 @@ from judgerank.ranking.default_member import DEFAULT, FALLBACK, default_member
 from judgerank.ranking.page import to_html
 from judgerank.ranking.studies.position_bias import leaning, on_positions
 from judgerank.ranking.studies.rivals import on_rivals, rival
+from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import read_judgments
 from replication.datasets import find_file
 from tests.real_data import FILES, needs_data
@@ -79,6 +80,7 @@ def test_real_judges_who_follow_positions_do_not_decide_the_default_ranking(solv
     assert "Judges show position bias" in said
     assert "--model position_aware does" in said
     assert "WARNING: the two disagree" in said
+    assert any("changes a lot if all judges count equally" in one for one in verdict(misled).warnings)
     ranking = rank(data, solver=solver)
     assert ranking.tables["leaderboard"]["model"][0] == BEST
     assert ranking.remarks[0].startswith("Fitted with position bias (position_aware, the default)")

@@ -14,7 +14,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.shown import Shown
 from judgerank.fits.given import require_fit
 from judgerank.fits.result import Fit
-from judgerank.fits.resuming import contain
+from judgerank.fits.warm_start import contain
 from judgerank.inference.wald import require_level
 from judgerank.order.pairs import holm
 

@@ -63,8 +63,9 @@ function beside([question, rows]) {
     pair.append(side);
   }
   for (const row of rows) {
-    const r = data.records, first = data.ordered ? `, ${data.models[r.first[row]]} shown first` : "";
-    said.append(made("dt", `${data.judges[r.judge[row]]}: ${preferred(row)}${first}`));
+    const r = data.records, first = data.ordered ? ` (${data.models[r.first[row]]} shown first)` : "";
+    const answer = ["a", "b"].includes(r.answer[row]) ? `prefers ${preferred(row)}` : `says: ${preferred(row)}`;
+    said.append(made("dt", `${data.judges[r.judge[row]]} ${answer}${first}`));
     if (r.reply[row]) said.append(made("dd", r.reply[row]));
   }
   block.append(pair, said);

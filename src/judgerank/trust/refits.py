@@ -16,7 +16,7 @@ from judgerank.engine.penalised import Penalised
 from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.fits.resuming import beginning
+from judgerank.fits.warm_start import beginning
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.pairs import Order, orders, separated
 from judgerank.trust.influence import Influence

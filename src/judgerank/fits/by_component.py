@@ -1,4 +1,4 @@
-"""Components of the comparisons fitted apart: a ranking of each, where there is none of all."""
+"""Fit each connected component by itself, where there is no ranking of all models."""
 
 from __future__ import annotations
 
