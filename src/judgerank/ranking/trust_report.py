@@ -185,7 +185,8 @@ def _lines(report: TrustReport) -> Iterator[str]:
         yield f"- {top_sentence(row)}{at_least_sentence(row)}"
     yield f"\n{neighbours(changes).to_string(index=False)}"
     yield "swap: the two change places; tie: no longer a significant difference; --: no such set was found"
-    yield f"3-7: removing 7 is enough. Fewer than 3 are not, if none counts for over {GROWTH:.0f} times its forecast."
+    growth = f"over {GROWTH:.0f} times its forecast"
+    yield f"3-7: removing 7 is enough. Fewer than 3 are not, if none counts for {growth}."
     yield f"Where up to {SMALL} were found, smaller sets were searched for; one number: there is none.\n"
     yield from _shown(report)
     yield from _on_judges(report)
