@@ -31,7 +31,7 @@ def drawn(settings: dict, rng: np.random.Generator) -> Comparisons:
     y = (rng.random(size) < 1 / (1 + np.exp(-gamma[judge] * (s[i] - s[j]) - b[judge]))).astype(float)
     y[rng.random(size) < 0.1] = 0.5
     names = (tuple(f"{kind}{x}" for x in range(many)) for kind, many in (("m", n), ("j", k)))
-    covariate = rng.choice([-1.0, 1.0], size) if MODELS[settings["member"]].has_slope else None
+    covariate = rng.choice([-1.0, 1.0], size) if MODELS[settings["member"]].weights_vary else None
     return Comparisons(*names, i, j, judge, y, None, covariate)
 
 
@@ -75,7 +75,7 @@ def certificate_false(settings: dict, rng: np.random.Generator) -> Record:
         status = type(error).__name__
     if status == "interior":
         return {"status": status, "bad": int(rises(rows, model))}
-    concave = model.fixed_scale or not model.judge_blocks
+    concave = not model.weighs_judges
     return {"status": status, "bad": int(concave and not rises(rows, model))}
 
 
