@@ -33,6 +33,7 @@ from replication.auditing.shown_panel import (
     with_error,
 )
 from replication.auditing.shown_scale import boards_table, scale_table, useless_table
+from replication.auditing.shown_tastes import tastes_of_sets, tastes_simulated
 from replication.auditing.shown_times import times_table, whole_runs
 from replication.auditing.shown_trust import (
     calibration_table,
@@ -126,6 +127,8 @@ BLOCKS = {
     "placed": placed_table,
     "question coverage": question_coverage_table,
     "scale": scale_table,
+    "tastes": tastes_of_sets,
+    "tastes_simulated": tastes_simulated,
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,
     "slots": slots_table,

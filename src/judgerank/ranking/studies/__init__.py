@@ -17,7 +17,7 @@ OPENING = ("default", "prediction", "unconnected", "left_out")  # of the set
 OF_COMPONENT = (
     *("leaderboard", "panel", "differences", "next_comparisons"),  # tables alone
     *("departures", "sigma", "position_bias", "rivals", "convergence", "top_change"),
-    *("few_comparisons", "few_questions", "adjusted", "whose_opinion"),
+    *("few_comparisons", "few_questions", "adjusted", "whose_opinion", "drift"),
 )
 CLOSING = ("categories",)  # of the set
 LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)
