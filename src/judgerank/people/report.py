@@ -141,7 +141,7 @@ def _columns(name: str, scores: FloatArray, covariance: FloatArray) -> dict[str,
 
 def _joined(table: pd.DataFrame, items: Items, drawn: TowardPanel, helped: People | None) -> pd.DataFrame:
     """The table of the scores that are reported, with those that are not."""
-    others = {}
+    others: dict[str, FloatArray] = {}
     if helped is not None:
         if "alone" not in table:
             others |= _columns("alone", helped.alone, helped.covariance_alone)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, expit
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.result import Fit
@@ -91,7 +91,7 @@ def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
 
 
 def _posterior(
-    x: FloatArray, y: FloatArray, s: FloatArray, v: FloatArray, omega: float, question: FloatArray
+    x: FloatArray, y: FloatArray, s: FloatArray, v: FloatArray, omega: float, question: IntArray
 ) -> tuple[float, FloatArray, FloatArray, float]:
     """Log evidence, mode and covariance in zero-sum coordinates, and b at the mode, for one omega."""
     about = omega**2 * np.eye(len(s)) + v

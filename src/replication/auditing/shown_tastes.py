@@ -35,3 +35,23 @@ def tastes_simulated(results: Results) -> str:
     columns = ["tastes", "judges", "comparisons", "estimated", "judges like these", "the same, tastes left out"]
     columns += ["this panel", "this panel, tastes left out", "test rejects"]
     return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def taste_stops(results: Results) -> str:
+    """Simulated collections: how often each rule stops, and how often wrongly for judges like these."""
+    rows = []
+    for _, row in results.table("tastes/stops.csv").iterrows():
+        cells = []
+        for rule in ("plain", "drift", "like_these"):
+            stopped, wrong = (f"{row[f'{name}_{rule}']:.0%}" for name in ("stopped", "wrong"))
+            cells.append(f"{stopped}, {wrong} ({row[f'wrong_{rule}_se']:.0%})")
+        own = f"{row['wrong_panel_drift']:.0%} ({row['wrong_panel_drift_se']:.0%})"
+        rows.append((row["design"], *cells, own))
+    columns = [
+        "collections",
+        "no look for change",
+        "this panel",
+        "judges like these",
+        "this panel, wrong about itself",
+    ]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
