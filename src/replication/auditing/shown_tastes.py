@@ -30,7 +30,7 @@ def tastes_simulated(results: Results) -> str:
     for _, row in results.table("tastes/simulated.csv").iterrows():
         names = ("like_these", "plain", "panel", "plain_panel", "rejected")
         cells = [f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names]
-        panel = f"{row['true_sd']:g}", row["judges"], f"{row['n_comparisons']:,}", f"{row['sd']:.2f}"
+        panel = f"{row['true_sd']:g}", f"{row['judges']:.0f}", f"{row['n_comparisons']:,.0f}", f"{row['sd']:.2f}"
         rows.append((*panel, *cells))
     columns = ["tastes", "judges", "comparisons", "estimated", "judges like these", "the same, tastes left out"]
     columns += ["this panel", "this panel, tastes left out", "test rejects"]
