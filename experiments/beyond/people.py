@@ -13,7 +13,7 @@ from judgerank.data.judgments import Judgments
 from replication import plots
 from replication.config import ROOT, main
 from replication.outputs import run_section
-from replication.people import VOTED, voted, voted_once
+from replication.people import CROWDS, VOTED, crowd_once, crowd_row, voted, voted_once
 from replication.replicate import Study
 from replication.tables import Table
 
@@ -28,7 +28,20 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     study = Study("people", voted_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
     study.run(cfg.parallel)
     rows = [voted(pd.DataFrame(study.records(cell)), name) for cell, name in names.items()]
-    return {"votes": Table(pd.DataFrame(rows), "A few human votes beside a panel, simulated", 3)}
+    return {
+        "votes": Table(pd.DataFrame(rows), "A few human votes beside a panel, simulated", 3),
+        "crowds": Table(crowds(cfg), "One vote each of a crowd beside two judges, simulated", 3),
+    }
+
+
+def crowds(cfg: DictConfig) -> pd.DataFrame:
+    """Many models, two judges, and one vote of a crowd on each of some items."""
+    keys = {name: name.replace(",", "").replace(" ", "-") for name in CROWDS}
+    cells = {keys[name]: {"asked": asked, "level": cfg.level} for name, asked in CROWDS.items()}
+    repeats = dict.fromkeys(cells, cfg.crowds)
+    study = Study("people_crowds", crowd_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study.run(cfg.parallel)
+    return pd.DataFrame([crowd_row(pd.DataFrame(study.records(key)), name) for name, key in keys.items()])
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

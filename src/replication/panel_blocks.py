@@ -89,7 +89,7 @@ def of_blocks(
         row["spread"] = result.spread[last.name] / _unit(result, last.name) if last.shrunk else np.nan
         row["correlation"] = np.corrcoef(before, after)[0, 1]
         row["ranks_changed"] = int((before.rank() != after.rank()).sum())
-        rows.append(row | _gain(records, block, fold, member, question))
+        rows.append(row | held_out_gain(records, block, fold, member, question))
     empty = pd.DataFrame(columns=["dataset", "fitted"])
     return rows, pd.concat(estimates, ignore_index=True).drop(columns="log") if estimates else empty
 
@@ -118,7 +118,9 @@ def _first(records: Records, block: str, members: Sequence[str]) -> tuple[Fit, s
     raise NoMaximumError("; ".join(why), ())
 
 
-def _gain(records: Records, block: str, fold: IntArray, member: str, question: IntArray) -> dict[str, float]:
+def held_out_gain(
+    records: Records, block: str, fold: IntArray, member: str, question: IntArray
+) -> dict[str, float]:
     """Log-loss per comparison of whole questions held out, and by how much less it is with a block."""
     try:
         table = held_out(records, fold, member, blocks=[block], question=question)

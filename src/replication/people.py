@@ -9,13 +9,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from judgerank.data.arrays import BoolArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import JudgerankError
 from judgerank.fits.fit import fit
 from judgerank.inference.wald import wald
 from judgerank.people.anchor import anchored_by_people, disagreement
+from judgerank.people.choosing import vote_losses
 from judgerank.people.items import items_of
 from judgerank.people.reference import on_scale_of
+from judgerank.people.toward_panel import drawn_toward_panel
 from replication.replicate import Record
 
 SCORES = np.linspace(1.0, -1.0, 6)  # people's, on average zero
@@ -70,7 +73,9 @@ def voted_once(settings: dict, rng: np.random.Generator) -> Record:
     found = anchored_by_people(items_of(rows, question, human, panel))
     target, level = np.array(human_scale(settings["sd"])), settings["level"]
     joined = on_scale_of(fit(rows, "judge_aware").clustered(rows, question), "people")
+    toward = drawn_toward_panel(found.items, panel)
     ways = {"helped": (found.scores, found.covariance), "alone": (found.alone, found.covariance_alone)}
+    ways["toward the panel"] = toward.scores, toward.covariance
     record: Record = {"weight": found.weight, "saving": found.saving, "p": disagreement(found, panel)[1]}
     for name, (scores, v) in {**ways, "as a judge": joined}.items():
         error = np.sqrt(np.diag(v))
@@ -79,6 +84,77 @@ def voted_once(settings: dict, rng: np.random.Generator) -> Record:
         record[f"error/{name}"] = float(np.sqrt(((scores - target) ** 2).mean()))
         record[f"se/{name}"] = float(error.mean())
     return record
+
+
+CROWDS = {"600 votes": 600, "1,500 votes": 1500}  # of one person each, on items that are drawn at random
+CROWD_MODELS, CROWD_ITEMS, SLOPE, OWN = 59, 3000, 0.8, 0.4  # b, and standard deviation of people's own tastes
+
+
+def crowded(
+    rng: np.random.Generator, models: int, items: int, asked: int, own: float
+) -> tuple[tuple[Comparisons, IntArray, BoolArray], FloatArray]:
+    """Two judges on many items and one person each on some; and what people think of the models.
+
+    Returns
+    -------
+    votes : Comparisons, int array and bool array
+        As `drawn`.
+    truth : float array, shape (N,)
+        Scores on the human scale, on average zero.
+    """
+    s = rng.normal(0.0, 0.8, models)
+    truth = SLOPE * s + rng.normal(0.0, own, models)
+    ends = np.array([rng.permutation(models)[:2] for _ in range(items)])
+    gamma, lead = np.exp([-0.3, 0.3]), s[ends[:, 0]] - s[ends[:, 1]]
+    judged = (rng.random((items, 2)) < expit(lead[:, None] * gamma)).astype(float)
+    chosen = rng.permutation(items)[:asked]
+    people = (rng.random(asked) < expit(truth[ends[chosen, 0]] - truth[ends[chosen, 1]])).astype(float)
+    item, judge = np.r_[np.arange(items).repeat(2), chosen], np.r_[np.tile([0, 1], items), np.full(asked, 2)]
+    names = tuple(f"m{i}" for i in range(models)), ("j0", "j1", "people")
+    rows = Comparisons(*names, *ends[item].T, judge, np.r_[judged.ravel(), people])
+    return (rows, item, judge == 2), truth - truth.mean()
+
+
+def crowd_once(settings: dict, rng: np.random.Generator) -> Record:
+    """One crowd: error, Spearman's correlation and coverage of every way to scores; NaN where there are none."""
+    (rows, question, human), truth = crowded(rng, CROWD_MODELS, CROWD_ITEMS, settings["asked"], OWN)
+    panel = fit(rows.take(np.flatnonzero(~human)), "judge_aware")
+    items, level = items_of(rows, question, human, panel), settings["level"]
+    toward = drawn_toward_panel(items, panel)
+    losses = vote_losses(items, panel)
+    ways = {"toward the panel": (toward.scores, toward.covariance, np.inf)}
+    try:
+        found = anchored_by_people(items)
+        ways["helped"] = found.scores, found.covariance, found.degrees_of_freedom
+        ways["alone"] = found.alone, found.covariance_alone, found.degrees_of_freedom
+    except JudgerankError:
+        pass
+    by_votes = "helped" in ways and losses["helped"] < losses["toward_panel"]
+    ways["reported"] = ways["helped" if by_votes else "toward the panel"]
+    record: Record = {"chosen": float(not by_votes), "slope": toward.slope, "spread": toward.spread}
+    for name in ("alone", "helped", "toward the panel", "reported"):
+        scores, v, freedom = ways.get(name, (np.full(len(truth), np.nan), np.eye(len(truth)), np.inf))
+        low, high = wald(scores, np.sqrt(np.diag(v)), level, freedom)
+        there = np.isfinite(scores).all()
+        record[f"error/{name}"] = float(np.sqrt(((scores - truth) ** 2).mean()))
+        record[f"spearman/{name}"] = spearman(scores, truth) if there else np.nan
+        record[f"covered/{name}"] = float(((low <= truth) & (truth <= high)).mean()) if there else np.nan
+    return record
+
+
+def spearman(one: FloatArray, other: FloatArray) -> float:
+    """Spearman's rank correlation, without ties."""
+    return float(np.corrcoef(np.argsort(np.argsort(one)), np.argsort(np.argsort(other)))[0, 1])
+
+
+def crowd_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
+    """Means with Monte Carlo errors, each over the crowds that have such scores; ``none`` counts the others."""
+    row: dict[str, Any] = {"crowd": name, "n_replications": len(records)}
+    row["none"] = int(records["error/alone"].isna().sum())
+    for measure in records.columns.drop(["replication", *(["failure"] if "failure" in records else [])]):
+        values = records[measure].dropna()
+        row |= {measure: values.mean(), f"{measure}_se": values.std() / np.sqrt(max(len(values), 1))}
+    return row
 
 
 def voted(records: pd.DataFrame, name: str) -> dict[str, Any]:

@@ -11,11 +11,13 @@ from scipy.special import expit, log_expit
 from judgerank import fit, people_report
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.people.anchor import anchored_by_people, disagreement
-from judgerank.people.items import Items, items_of
+from judgerank.people.choosing import vote_losses
+from judgerank.people.items import Items, human_rows, items_of
 from judgerank.people.next_items import next_items, next_pairs
 from judgerank.people.reference import on_scale_of
+from judgerank.people.toward_panel import drawn_toward_panel
 from judgerank.reading.read import judgments_of
-from replication.people import drawn, human_scale, voted_once
+from replication.people import crowded, drawn, human_scale, voted_once
 
 
 def parts(seed, bias=0.0, sd=1.0, asked=200):
@@ -197,7 +199,95 @@ def test_what_cannot_be_done_is_said():
         people_report(judgments_of(frame), ["eve"])
     always = frame[~human | (frame["model_a"] != "m0") & (frame["model_b"] != "m0")]
     with pytest.raises(NoMaximumError, match="m0"):
-        people_report(judgments_of(always))
+        anchored_by_people(parts_of(always))
+
+
+def parts_of(frame) -> Items:
+    """The items of a table of votes."""
+    judgments = judgments_of(frame)
+    people = human_rows(judgments)
+    rows = judgments.comparisons
+    return items_of(rows, judgments.question, people, fit(rows.take(np.flatnonzero(~people)), "judge_aware"))
+
+
+def crowd(seed: int, asked: int, sd: float = 0.4):
+    """Votes of a crowd on twenty models, and of two judges on more; what people think of the models."""
+    records, truth = crowded(np.random.default_rng(seed), 20, 1500, asked, sd)
+    return records, truth
+
+
+def test_scores_toward_the_panel_are_between_the_panel_and_the_votes():
+    """With few votes they are the panel's, times b; with ever more they are those of the votes."""
+    few = crowd(1, 6)[0]
+    items = items_of(*few, fit(few[0].take(np.flatnonzero(~few[2])), "judge_aware"))
+    panel = fit(few[0].take(np.flatnonzero(~few[2])), "judge_aware")
+    found = drawn_toward_panel(items, panel)
+    assert np.corrcoef(found.scores, panel.scores)[0, 1] > 0.9
+    often = replace(items, human=np.where(items.asked, items.human, 1.0 * (items.panel > 0.5)))
+    many = Items(**{**vars(often), **{name: np.tile(getattr(often, name), 20) for name in PER_ITEM}})
+    many = replace(many, question=np.arange(len(many.first)))
+    votes = fit(many.comparisons(), "btl").scores
+    np.testing.assert_allclose(drawn_toward_panel(many, panel).scores, votes, atol=0.1)
+
+
+PER_ITEM = ("first", "second", "panel", "human", "question")
+
+
+def test_scores_toward_the_panel_are_nearer_to_people_and_their_intervals_hold():
+    held, errors = [], []
+    for seed in range(12):
+        (rows, question, human), truth = crowd(seed, 250)
+        panel = fit(rows.take(np.flatnonzero(~human)), "judge_aware")
+        items = items_of(rows, question, human, panel)
+        found = drawn_toward_panel(items, panel)
+        ends = found.table().set_index("model").loc[list(items.models)]
+        held.append(((ends["low"] <= truth) & (ends["high"] >= truth)).mean())
+        alone = fit(items.comparisons(), "btl", "penalised").scores
+        errors.append([np.sqrt(((each - truth) ** 2).mean()) for each in (found.scores, alone)])
+    assert np.mean(held) > 0.88
+    mine, theirs = np.mean(errors, axis=0)
+    assert mine < 0.9 * theirs
+
+
+def test_a_model_that_people_never_saw_gets_the_panels_prediction_with_a_wider_error():
+    (rows, question, human), _ = crowd(3, 400)
+    unseen = human & ((rows.first == 4) | (rows.second == 4))
+    kept = np.flatnonzero(~unseen)
+    frame = frame_of(rows.take(kept), question[kept], human[kept])
+    report = people_report(judgments_of(frame))
+    assert report.helped is None and report.people is report.toward_panel
+    table = report.table.set_index("model")
+    assert table["votes"].idxmin() == "m4" and table.loc["m4", "votes"] == 0
+    others = table.drop(index="m4")["standard_error"]
+    assert table.loc["m4", "standard_error"] > 1.2 * others.mean()
+    panel = report.panel.scores
+    predicted = report.toward_panel.slope * panel["m4"]
+    assert abs(table.loc["m4", "score"] - predicted) < 0.5 * table.loc["m4", "standard_error"]
+    assert "No person compared 1 of the models" in str(report)
+    assert 0 <= report.p_value <= 1 and report.degrees_of_freedom == 1
+
+
+def test_the_better_scores_at_predicting_votes_are_reported():
+    (rows, question, human), _ = crowd(5, 700)
+    panel = fit(rows.take(np.flatnonzero(~human)), "judge_aware")
+    items = items_of(rows, question, human, panel)
+    losses = vote_losses(items, panel)
+    assert set(losses) == {"toward_panel", "helped"}
+    assert losses["toward_panel"] < losses["helped"]
+    report = people_report(judgments_of(frame_of(rows, question, human)))
+    assert report.people is report.toward_panel
+    assert {"alone", "helped", "toward_panel"} <= set(report.table)
+    np.testing.assert_allclose(report.table["score"], report.table["toward_panel"])
+
+
+def test_the_spread_of_peoples_own_tastes_has_a_test():
+    found = {}
+    for sd in (0.0, 1.0):
+        (rows, question, human), _ = crowd(8, 700, sd)
+        panel = fit(rows.take(np.flatnonzero(~human)), "judge_aware")
+        found[sd] = drawn_toward_panel(items_of(rows, question, human, panel), panel)
+    assert found[1.0].p_value < 0.001 < 0.01 < found[0.0].p_value
+    assert found[0.0].spread < 0.3 < 0.6 < found[1.0].spread
 
 
 def test_items_without_the_panel_are_counted():

@@ -9,12 +9,15 @@ nothing in safety (alpha spending, by Boole's inequality; Lan and DeMets, 1983, 
 counts the false claims of which a wrong stop must make one. A wrong set of the M best of N leaves out one of the
 true ones for one of the others, in one of m = M (N - M) ways. A wrong order turns round one of the m = N - 1 pairs
 that are neighbours in truth. Tests are two-sided, so that equal models at the edge are allowed for too.
+
+Claims are about this panel as it answers now, or about judges like these: then each must be sure by the errors
+that allow for the judges' own tastes as well (`inference.whose`).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -26,6 +29,7 @@ from judgerank.inference.wald import normal_quantile
 from judgerank.order.pairs import Order, standardised
 
 FORMS = "'top 3 separated', 'all separated', 'width 0.3' or '5000 comparisons'"
+LIKE_THESE = "for judges like these"
 _TOP = re.compile(r"top (\d+)(?: separated)?")
 _ALL = re.compile(r"(?:all|neighbours|neighbors)(?: separated)?")
 _WIDTH = re.compile(r"width (\d*\.?\d+)")
@@ -42,10 +46,18 @@ class Goal:
         The `size` best models apart from the others; all models apart from each other; no interval of a
         standardised score wider than `size`; so many comparisons.
     size : float
+    like_these : bool
+        Whether it is about judges like these, not about this panel as it answers now.
     """
 
     kind: Literal["top", "all", "width", "comparisons"]
     size: float = 0.0
+    like_these: bool = False
+
+    @property
+    def whose(self) -> str:
+        """Whom its claims are about, in words."""
+        return LIKE_THESE if self.like_these else "for this panel as it answers now"
 
     def pairs(self, n: int) -> IntArray:
         """The claims about n models in falling order: places of the better and of the worse, shape (2, P)."""
@@ -92,6 +104,11 @@ def read_goal(text: str, n_models: int) -> Goal:
         If it is none, or there are not as many models.
     """
     words = " ".join(text.lower().split())
+    if words.endswith(LIKE_THESE):
+        goal = read_goal(words.removesuffix(LIKE_THESE), n_models)
+        if goal.kind == "comparisons":
+            raise ConfigError(f"{text!r}: a number of comparisons makes no claim about judges")
+        return replace(goal, like_these=True)
     if found := _TOP.fullmatch(words):
         if not 1 <= int(found[1]) < n_models:
             raise ConfigError(f"{text!r}: there are {n_models} models, of which some must be left")
@@ -102,4 +119,4 @@ def read_goal(text: str, n_models: int) -> Goal:
         return Goal("width", float(found[1]))
     if (found := _SIZE.fullmatch(words)) and int(found[1]) > 0:
         return Goal("comparisons", int(found[1]))
-    raise ConfigError(f"{text!r} is no goal: it is one of {FORMS}")
+    raise ConfigError(f"{text!r} is no goal: it is one of {FORMS}; the first three also '... {LIKE_THESE}'")

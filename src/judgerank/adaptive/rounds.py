@@ -14,14 +14,17 @@ from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.oracles import Answers, Oracle
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import NoIntervalError, NoMaximumError, NotIdentifiedError
+from judgerank.data.errors import JudgerankError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.fits.errors_by_question import enough
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.order.pairs import Order, orders_by_errors
+from judgerank.inference.whose import TASTE
+from judgerank.order.pairs import Order, orders, orders_by_errors
+from judgerank.trust.drift import drifted
 
 EACH = 10  # comparisons for each parameter before the first look: a fit of fewer has no errors to rely on
 QUESTION = 4  # place of the questions among the columns, after those of `Comparisons`
+DRIFT_LEVEL = 0.99  # of the test that a judge answers as before, all judges at once
 GROWTH = 1.25  # of the comparisons from one look to the next
 
 Watch = Callable[[Fit, Order | None], dict[str, float]]
@@ -41,11 +44,15 @@ class Collected:
         ``look, comparisons, cost, questions, by_question, open, reached`` and what the watch adds, a row for each
         look: how many questions were asked, whether errors allow for dependence within them, and how many claims
         are not sure.
+    drifted : tuple of str
+        Judges for whom the collection ended without its goal: all claims were sure, but these judges' later
+        answers differ from their earlier ones (`trust.drift`).
     """
 
     result: Fit
     reached: bool
     looks: pd.DataFrame
+    drifted: tuple[str, ...] = ()
 
 
 def collect_until(
@@ -60,11 +67,13 @@ def collect_until(
     watch: Watch | None = None,
     known: Comparisons | None = None,
     known_questions: IntArray | None = None,
+    checks_drift: bool = True,
 ) -> Collected:
     """Collect by rounds until the goal is reached, nothing is left, or there are `most` comparisons.
 
     Where questions are asked more than once, a claim is sure if it is by both kinds of errors, those of the model
-    and those by question.
+    and those by question. If a judge's later answers differ from its earlier ones where the goal is reached, the
+    claims are about no panel that is still there: the collection ends without the goal.
 
     Parameters
     ----------
@@ -87,6 +96,8 @@ def collect_until(
         Of the same models and judges, collected before; they count.
     known_questions : int array, shape (T,), optional
         Of each of these, numbered as the oracle does.
+    checks_drift : bool
+        Whether a stop takes judges who answer as before.
     """
     n, k = len(oracle.models), len(oracle.judges)
     enough = goal.size if goal.kind == "comparisons" else np.inf
@@ -96,22 +107,39 @@ def collect_until(
     rows: list[dict[str, float]] = []
     while True:
         result = fitted(kept.raw, model)
-        order, by_question = kept.order(result)
-        look = len(rows) + 1
-        still = goal.open_claims(order, look, 1 - level) if order and goal.kind in ("top", "all") else None
-        done = order is not None and goal.reached(order, look, kept.asked, 1 - level)
-        row = {"look": look, "comparisons": kept.asked, "cost": kept.cost, "reached": done}
-        row |= {"questions": kept.questions, "by_question": by_question}
-        row["open"] = np.nan if still is None else int(still.sum())
+        order, row = _look(kept, result, goal, len(rows) + 1, model, 1 - level)
+        changed = drifted(kept.raw, DRIFT_LEVEL) if row["reached"] and checks_drift else ()
+        done = bool(row["reached"])
+        row["reached"] = done and not changed
         rows.append(row | (watch(result, order) if watch else {}))
         if done or kept.asked >= most or not oracle.left.any():
-            return Collected(result, done, pd.DataFrame(rows))
+            return Collected(result, done and not changed, pd.DataFrame(rows), changed)
         size = min(most, int(np.ceil(kept.asked * growth))) - kept.asked
         if order is None:
             chosen = at_random(rng, oracle.left, size)
         else:
+            still = _still_open(goal, order, row["look"], 1 - level)
             chosen = RULES[rule](rng, result, _pairs(result, order, goal, still), oracle.left, oracle.costs, size)
         kept.ask(chosen)
+
+
+def _look(
+    kept: Kept, result: Fit, goal: Goal, look: int, model: str, alpha: float
+) -> tuple[Order | None, dict[str, float]]:
+    """The order of the models at a look, counted from one, and what is noted of it."""
+    order, by_question = kept.order(result)
+    if goal.like_these and order is not None and goal.reached(order, look, kept.asked, alpha):
+        order = of_judges_like_these(kept.raw, model, order)
+    done = order is not None and goal.reached(order, look, kept.asked, alpha)
+    still = None if order is None else _still_open(goal, order, look, alpha)
+    row = {"look": look, "comparisons": kept.asked, "cost": kept.cost, "reached": done}
+    row |= {"questions": kept.questions, "by_question": by_question}
+    return order, row | {"open": np.nan if still is None else int(still.sum())}
+
+
+def _still_open(goal: Goal, order: Order, look: float, alpha: float) -> BoolArray | None:
+    """Which claims are not yet sure; None where the goal makes none."""
+    return goal.open_claims(order, int(look), alpha) if goal.kind in ("top", "all") else None
 
 
 class Kept:
@@ -166,6 +194,26 @@ class Kept:
             return None, several
         each = [order for (order,) in found]
         return replace(each[-1], error=np.max([order.error for order in each], axis=0)), several
+
+
+def of_judges_like_these(comparisons: Comparisons, model: str, order: Order) -> Order | None:
+    """The same with errors that allow for the judges' own tastes, each the larger of both.
+
+    None where tastes cannot be fitted: then nothing is sure about other judges.
+    """
+    try:
+        with_tastes = next(iter(orders(fit(comparisons, model, blocks=[TASTE]))))
+    except (JudgerankError, StopIteration):
+        return None
+    place = {name: number for number, name in enumerate(with_tastes.models)}
+    if len(place) != len(order.models):
+        return None
+    mine = np.array([place[name] for name in order.models])
+    error = np.maximum(with_tastes.error[:, mine][:, :, mine], order.error)
+    difference = with_tastes.difference[:, mine][:, :, mine]
+    among = with_tastes.covariance[np.ix_(mine, mine)]
+    freedom = min(with_tastes.degrees_of_freedom, order.degrees_of_freedom)
+    return Order(order.models, difference, error, among, freedom)
 
 
 def fitted(comparisons: Comparisons, model: str) -> Fit:

@@ -250,7 +250,7 @@ async def _ask(
                 models = study.questions.models
                 found = await ask_until(collector, progress, study.goal, models, rest, records, settings.seed)
                 progress.clear()
-                tell_goal(found, settings.until or "", collector)
+                tell_goal(found, study.goal, settings.until or "", collector)
             elif not pilot_only:
                 batches = Batches(collector, pending, settings.poll, progress, aside)
                 live, batched = (

@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.rounds import Collected
 from judgerank.collecting.addresses import where
 from judgerank.collecting.batches.pending import Pending
@@ -110,20 +111,35 @@ def expected_time(tasks: Sequence[Task], records: Sequence[Record], study: Study
     return ", ".join(said)
 
 
-def tell_goal(found: Collected, until: str, collector: Collector) -> None:
+def changed(judge: str) -> str:
+    """That a judge's answers changed, and what to do."""
+    return (
+        f"judge {judge!r} answers otherwise than it did at first (p < .01, its earlier half against its later): "
+        "leave it out, or ask it everything anew under another name"
+    )
+
+
+def tell_goal(found: Collected, goal: Goal, until: str, collector: Collector) -> None:
     """Whether the goal was reached, and by which models, or why not."""
     order = found.result.scores.sort_values(ascending=False).index
     last = found.looks.iloc[-1]
     if found.reached:
-        log.info("reached after %d looks: %s; the order is %s", last["look"], until, ", ".join(order))
+        whose = f", {goal.whose}" if goal.kind in ("top", "all", "width") and not goal.like_these else ""
+        log.info("reached after %d looks: %s%s; the order is %s", last["look"], until, whose, ", ".join(order))
     else:
         why = "every request has been asked"
-        if collector.short_of_money:
+        if found.drifted:
+            why = "the claims are sure, but a judge changed"
+        elif collector.short_of_money:
             why = "the budget is spent"
         elif any(breaker.why for breaker in collector.breakers.values()):
             why = "what is left is for judges that were stopped"
         still = "" if math.isnan(last["open"]) else f" ({last['open']:.0f} claims open)"
         log.info("not reached: %s%s; %s", until, still, why)
+        if goal.like_these:
+            log.info("judges' own tastes can leave a claim open however much they are asked: add judges")
+    for name in found.drifted:
+        log.warning("warning: %s", changed(name))
     if last["questions"] < last["comparisons"] and not last["by_question"]:
         log.warning(
             "warning: there are %d questions, too few to allow for what judges of one question have in common: "

@@ -24,35 +24,37 @@ from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import require_level, wald
-from judgerank.people.items import Items
+from judgerank.people.items import HumanScores, Items
 
 STEPS, DONE = 100, 1e-11  # of Newton's method
 
 
 @dataclass(frozen=True, eq=False)
-class People:
-    """Scores on the human scale.
+class People(HumanScores):
+    """Scores on the human scale with the panel's help, and by people alone.
 
     Attributes
     ----------
-    items : Items
-    scores, alone : float array, shape (N,)
-        With the panel's help, and by people alone; zero-sum.
-    covariance, covariance_alone : float array, shape (N, N)
+    items, scores, covariance
+        Those of `HumanScores`.
+    alone : float array, shape (N,)
+        Scores by people alone; zero-sum.
+    covariance_alone : float array, shape (N, N)
     weight : float
         Lambda: zero if the panel is of no help.
     clusters : int
         Questions behind the errors.
     """
 
-    items: Items
-    scores: FloatArray
     alone: FloatArray
-    covariance: FloatArray
     covariance_alone: FloatArray
     weight: float
     clusters: int
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """One less than the number of questions."""
+        return self.clusters - 1.0
 
     @property
     def saving(self) -> float:
@@ -60,26 +62,9 @@ class People:
         return 1 - float(np.trace(self.covariance) / np.trace(self.covariance_alone))
 
     def table(self, level: float = 0.95) -> pd.DataFrame:
-        """``rank, model, score, standard_error, low, high, alone, alone_error``, best first."""
-        require_level(level)
-        error, own = (np.sqrt(np.diag(v)) for v in (self.covariance, self.covariance_alone))
-        low, high = wald(self.scores, error, level, self.clusters - 1.0)
-        columns = {"score": self.scores, "standard_error": error, "low": low, "high": high}
-        frame = pd.DataFrame({"model": self.items.models, **columns, "alone": self.alone, "alone_error": own})
-        frame = frame.sort_values("score", ascending=False, ignore_index=True)
-        frame.insert(0, "rank", range(1, len(frame) + 1))
-        return frame
-
-    def win_probabilities(self, level: float = 0.95) -> pd.DataFrame:
-        """P(a person prefers the first), the higher score first: ``first, second, probability, low, high``."""
-        require_level(level)
-        order = np.argsort(-self.scores, kind="stable")
-        i, j = (order[end] for end in np.triu_indices(len(order), 1))
-        v, d = self.covariance, self.scores[i] - self.scores[j]
-        low, high = wald(d, np.sqrt(v[i, i] + v[j, j] - 2 * v[i, j]), level, self.clusters - 1.0)
-        names = np.array(self.items.models, object)
-        ends = {"probability": expit(d), "low": expit(low), "high": expit(high)}
-        return pd.DataFrame({"first": names[i], "second": names[j], **ends})
+        """As `HumanScores.table`, with ``alone, alone_error`` beside it."""
+        alone = {"alone": self.alone, "alone_error": np.sqrt(np.diag(self.covariance_alone))}
+        return super().table(level).merge(pd.DataFrame({"model": self.items.models, **alone}), on="model")
 
 
 def anchored_by_people(items: Items) -> People:
@@ -102,7 +87,7 @@ def anchored_by_people(items: Items) -> People:
     weight = _best_weight(items, start)
     scores, alone = _minimum(items, weight, start), _minimum(items, 0.0, start)
     v, v_alone = (_covariance(items, lam, t) for lam, t in ((weight, scores), (0.0, alone)))
-    return People(items, scores, alone, v, v_alone, weight, clusters)
+    return People(items, scores, v, alone, v_alone, weight, clusters)
 
 
 def disagreement(found: People, panel: Fit) -> tuple[float, float, int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
@@ -14,6 +15,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.fits.result import Fit
+from judgerank.inference.wald import require_level, wald
 
 YES, NO = {"1", "1.0", "true", "yes", "human"}, {"0", "0.0", "false", "no", "", "nan", "none"}
 
@@ -53,6 +55,53 @@ class Items:
         rows = self.asked
         one = np.zeros(int(rows.sum()), int)
         return Comparisons(self.models, ("people",), self.first[rows], self.second[rows], one, self.human[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class HumanScores:
+    """Scores on the human scale: a person prefers a model that is one higher 73% of the time.
+
+    Attributes
+    ----------
+    items : Items
+    scores : float array, shape (N,)
+        Zero-sum.
+    covariance : float array, shape (N, N)
+    """
+
+    items: Items
+    scores: FloatArray
+    covariance: FloatArray
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Of the standard errors."""
+        return float(np.inf)
+
+    def table(self, level: float = 0.95) -> pd.DataFrame:
+        """``rank, model, score, standard_error, low, high, votes``, best first; votes are people's."""
+        require_level(level)
+        error, n = np.sqrt(np.maximum(np.diag(self.covariance), 0.0)), len(self.items.models)
+        low, high = wald(self.scores, error, level, self.degrees_of_freedom)
+        asked = self.items.asked
+        votes = sum(np.bincount(end[asked], minlength=n) for end in (self.items.first, self.items.second))
+        columns = {"score": self.scores, "standard_error": error, "low": low, "high": high, "votes": votes}
+        frame = pd.DataFrame({"model": self.items.models, **columns})
+        frame = frame.sort_values("score", ascending=False, ignore_index=True)
+        frame.insert(0, "rank", range(1, len(frame) + 1))
+        return frame
+
+    def win_probabilities(self, level: float = 0.95) -> pd.DataFrame:
+        """P(a person prefers the first), the higher score first: ``first, second, probability, low, high``."""
+        require_level(level)
+        order = np.argsort(-self.scores, kind="stable")
+        i, j = (order[end] for end in np.triu_indices(len(order), 1))
+        v, d = self.covariance, self.scores[i] - self.scores[j]
+        error = np.sqrt(np.maximum(v[i, i] + v[j, j] - 2 * v[i, j], 0.0))
+        low, high = wald(d, error, level, self.degrees_of_freedom)
+        names = np.array(self.items.models, object)
+        ends = {"probability": expit(d), "low": expit(low), "high": expit(high)}
+        return pd.DataFrame({"first": names[i], "second": names[j], **ends})
 
 
 def human_rows(judgments: Judgments, names: Collection[str] = ()) -> BoolArray:

@@ -12,13 +12,14 @@ import pandas as pd
 from scipy.special import expit
 
 from judgerank.data.arrays import FloatArray
+from judgerank.engine.information import zero_sum_basis
 from judgerank.people.anchor import People, _design, _shares
-from judgerank.people.items import table
+from judgerank.people.items import HumanScores, table
 
 LEAST = 0.05  # spread of an answer, lest items be never asked about that the panel agrees on
 
 
-def next_items(found: People, names: pd.Series | None = None) -> pd.DataFrame:
+def next_items(found: HumanScores, names: pd.Series | None = None) -> pd.DataFrame:
     """Items that people were not asked about, the most telling first: ``first, second, question, panel, worth``.
 
     ``worth`` is in units of the mean item's. Of a pair, draw items at random: the intervals take those that people
@@ -26,15 +27,22 @@ def next_items(found: People, names: pd.Series | None = None) -> pd.DataFrame:
 
     Parameters
     ----------
-    found : People
+    found : HumanScores
+        Scores that are drawn toward the panel's know more of some models than votes alone do: an answer is then
+        worth what it takes off their errors.
     names : Series, optional
         Names of the questions, by number.
     """
     items, x = found.items, _design(found.items)
     own, _ = _shares(items)
     p = expit(found.scores[items.first] - found.scores[items.second])
-    inverse = np.linalg.inv((x * (own * p * (1 - p))[:, None]).T @ x)
-    worth = np.linalg.norm(x @ inverse, axis=1) * _spread(found, p)
+    if isinstance(found, People):
+        inverse = np.linalg.inv((x * (own * p * (1 - p))[:, None]).T @ x)
+        worth = np.linalg.norm(x @ inverse, axis=1) * _spread(found, p)
+    else:
+        basis = zero_sum_basis(len(items.models))
+        left = x @ (basis.T @ found.covariance @ basis)
+        worth = np.linalg.norm(left, axis=1) * np.sqrt(p * (1 - p))
     frame = table(items, names).drop(columns="human").assign(worth=worth / worth.mean())[~items.asked]
     return frame.sort_values("worth", ascending=False, kind="stable", ignore_index=True)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import BoolArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError
 from judgerank.data.frames import OUTCOMES
@@ -17,9 +17,11 @@ from judgerank.data.shown import Shown
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.people.anchor import People, anchored_by_people, disagreement
-from judgerank.people.items import human_rows, items_of
+from judgerank.people.choosing import vote_losses
+from judgerank.people.items import HumanScores, Items, human_rows, items_of
 from judgerank.people.next_items import next_items, next_pairs
 from judgerank.people.reference import on_scale_of
+from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
 from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fits import fitted_member
 from judgerank.reading.read import Source, read_judgments
@@ -34,20 +36,32 @@ class PeopleReport(Shown):
 
     Attributes
     ----------
-    people : People
+    people : HumanScores
+        The better of both at predicting human votes: `toward_panel` or `helped`.
+    toward_panel : TowardPanel
+        Scores drawn toward the panel's.
+    helped : People, optional
+        Prediction-powered scores; None where human votes alone do not determine every score.
+    losses : dict of str to float
+        Of a held-out human vote by each (`people.choosing`).
     panel : Fit
         By the panel's judgments alone.
     statistic, p_value, degrees_of_freedom
-        Of the test that people and panel agree up to the scale (`people.anchor.disagreement`).
+        Of the test that people and panel agree up to the scale (`people.anchor.disagreement`), or, where there are
+        no scores by people alone, that people have no tastes of their own (`TowardPanel.p_value`).
     table : DataFrame
-        `People.table`, with ``as_judge`` and ``as_judge_error`` (`people.reference`) if there is such a fit.
+        `HumanScores.table`; ``alone``, ``helped`` and ``as_judge`` with their errors (`people.reference`), where
+        there are such fits, and ``toward_panel``.
     next : DataFrame
         `people.asking.next_items`.
     remarks : tuple of str
     level : float
     """
 
-    people: People
+    people: HumanScores
+    toward_panel: TowardPanel
+    helped: People | None
+    losses: dict[str, float]
     panel: Fit
     statistic: float
     p_value: float
@@ -85,7 +99,7 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     Raises
     ------
     DataError, NoMaximumError, NoIntervalError
-        If there are no people, no panel or no questions, or the votes do not determine the scores.
+        If there are no people, no panel or no questions, or the panel has no scores or no errors.
     """
     judgments, human = read_judgments(judgments), [human] if isinstance(human, str) else human
     if "question_id" not in judgments.frame:
@@ -96,20 +110,46 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     panel = fitted_member(judges, name)
     if len(np.unique(question[~people])) > panel.n_parameters:
         panel = panel.clustered(judges, question[~people])
-    found = anchored_by_people(items_of(c, question, people, panel))
+    items = items_of(c, question, people, panel)
+    drawn, helped, losses = drawn_toward_panel(items, panel), _helped(items), vote_losses(items, panel)
+    by_votes = helped is not None and losses["helped"] < losses["toward_panel"]
+    found: HumanScores = helped if helped is not None and by_votes else drawn
     said = [why]
-    if found.items.unjudged:
-        said.append(f"Left out: {found.items.unjudged:,} items that people judged and the panel did not.")
-    table = found.table(level)
+    if items.unjudged:
+        said.append(f"Left out: {items.unjudged:,} items that people judged and the panel did not.")
+    table = _joined(found.table(level), items, drawn, helped)
     try:
-        scores, v = on_scale_of(_together(c, question, people, panel), PEOPLE)
-        columns = {"as_judge": scores, "as_judge_error": np.sqrt(np.diag(v))}
+        columns = _columns("as_judge", *on_scale_of(_together(c, question, people, panel), PEOPLE))
         table = table.merge(pd.DataFrame({"model": c.models, **columns}), on="model")
     except JudgerankError as error:
         said.append(f"People as one more judge: no such fit, since {error}.")
     names = pd.Series(pd.factorize(judgments.frame["question_id"][_answered(judgments)], sort=True)[1])
-    test = disagreement(found, panel)
-    return PeopleReport(found, panel, *test, table, next_items(found, names), tuple(said), level)
+    test = disagreement(helped, panel) if helped is not None else (drawn.statistic, drawn.p_value, 1)
+    asked = next_items(found, names)
+    return PeopleReport(found, drawn, helped, losses, panel, *test, table, asked, tuple(said), level)
+
+
+def _helped(items: Items) -> People | None:
+    """Prediction-powered scores; None where human votes alone do not determine every score."""
+    try:
+        return anchored_by_people(items)
+    except JudgerankError:
+        return None
+
+
+def _columns(name: str, scores: FloatArray, covariance: FloatArray) -> dict[str, FloatArray]:
+    return {name: scores, f"{name}_error": np.sqrt(np.diag(covariance))}
+
+
+def _joined(table: pd.DataFrame, items: Items, drawn: TowardPanel, helped: People | None) -> pd.DataFrame:
+    """The table of the scores that are reported, with those that are not."""
+    others: dict[str, FloatArray] = {}
+    if helped is not None:
+        if "alone" not in table:
+            others |= _columns("alone", helped.alone, helped.covariance_alone)
+        others |= _columns("helped", helped.scores, helped.covariance)
+    others |= _columns("toward_panel", drawn.scores, drawn.covariance)
+    return table.merge(pd.DataFrame({"model": items.models, **others}), on="model")
 
 
 def _answered(judgments: Judgments) -> pd.Series:
@@ -127,23 +167,16 @@ def _together(c: Comparisons, question: IntArray, people: BoolArray, panel: Fit)
 
 
 def _lines(report: PeopleReport) -> Iterator[str]:
-    found, items = report.people, report.people.items
+    items = report.people.items
     asked = int(items.asked.sum())
     yield (
         f"{len(items.models)} models, {len(report.panel.comparisons.judges)} judges on {len(items.asked):,} "
         f"items, people on {asked:,} of them"
     )
     yield from (f"- {text}" for text in report.remarks)
-    yield "\nScores on the human scale: a person prefers a model that is one higher with probability 0.73"
+    yield "\nScores on the human scale: a person prefers a model that is one higher 73% of the time"
     yield report.table.to_string(index=False, float_format="{:.3f}".format)
-    yield (
-        "score: people, helped by the panel, right whatever the panel's errors; alone: people alone; as_judge: "
-        "people as one more judge, right if panel and people see one order\n"
-    )
-    yield (
-        f"- The panel's help (weight {found.weight:.2f}) takes {found.saving:.0%} off the variance: as if people "
-        f"had voted on {1 / (1 - found.saving):.2f} times as many items."
-    )
+    yield from _on_scores(report)
     said = "disagree" if report.disagree else "are not known to disagree"
     yield (
         f"- People and panel {said} on the order and the gaps (chi-squared {report.statistic:.1f} on "
@@ -153,3 +186,34 @@ def _lines(report: PeopleReport) -> Iterator[str]:
         yield "- WARNING: as_judge and the panel's own ranking are not what people prefer."
     yield "\nShow people items of these pairs next, drawn at random within each"
     yield next_pairs(report.next).head(SHOWN).to_string(index=False, float_format="{:.3f}".format)
+
+
+def _on_scores(report: PeopleReport) -> Iterator[str]:
+    """What the columns are, which scores are reported, and why."""
+    drawn, helped, losses = report.toward_panel, report.helped, report.losses
+    yield (
+        "toward_panel: people's votes, drawn toward the panel's scores; helped: people's votes with the panel's "
+        "help, right whatever its errors; alone: people alone; as_judge: people as one more judge, right if panel "
+        "and people see one order\n"
+    )
+    both = (losses["toward_panel"], losses["helped"])
+    if helped is None:
+        why = "human votes alone do not determine every score"
+    elif np.isnan(both[1]):
+        why = "without a fifth of the questions, human votes alone do not determine every score"
+    else:
+        better = "less" if report.people is drawn else "more"
+        why = f"its log-loss on held-out human votes is {better} ({both[0]:.4f} against {both[1]:.4f} of helped)"
+    yield f"- The score is {'toward_panel' if report.people is drawn else 'helped'}: {why}."
+    yield (
+        f"- People's scores are {drawn.slope:.2f} times the panel's, with tastes of their own (standard deviation "
+        f"{drawn.spread:.2f})."
+    )
+    unseen = int((report.table["votes"] == 0).sum())
+    if unseen:
+        yield f"- No person compared {unseen} of the models: their scores are what the panel lets one expect."
+    if helped is not None:
+        yield (
+            f"- Of helped, the panel (weight {helped.weight:.2f}) takes {helped.saving:.0%} off the variance: as "
+            f"if people had voted on {1 / (1 - helped.saving):.2f} times as many items."
+        )

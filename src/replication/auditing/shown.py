@@ -35,10 +35,12 @@ from replication.auditing.shown_panel import (
     with_error,
 )
 from replication.auditing.shown_scale import boards_table, scale_table, useless_table
+from replication.auditing.shown_tastes import taste_stops, tastes_of_sets, tastes_simulated
 from replication.auditing.shown_times import times_table, whole_runs
 from replication.auditing.shown_trust import (
     calibration_table,
     compared_table,
+    crowds_table,
     effective_table,
     fragility_table,
     people_table,
@@ -132,10 +134,14 @@ BLOCKS = {
     "methods": methods_table,
     "panel": panel_table,
     "people": people_table,
+    "crowds": crowds_table,
     "placed": placed_table,
     "question coverage": question_coverage_table,
     "repeats": repeats_table,
     "scale": scale_table,
+    "tastes": tastes_of_sets,
+    "tastes_simulated": tastes_simulated,
+    "taste_stops": taste_stops,
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,
     "small sets": small_sets_table,

@@ -87,11 +87,24 @@ def people_table(results: Results) -> str:
     """Simulated panels with some human votes: what intervals hold, the saving, and the test."""
     rows = []
     for _, row in results.table("people/votes.csv").iterrows():
-        names = ("covered/helped", "covered/alone", "covered/as a judge", "saving", "rejected")
+        names = ("covered/toward the panel", "covered/helped", "covered/alone", "covered/as a judge")
+        names = (*names, "saving", "rejected")
         rows.append((row["setting"], *(f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names)))
-    columns = ["panel", "coverage: helped by the panel", "coverage: people alone", "coverage: people as a judge"]
+    columns = ["coverage: toward the panel", "coverage: helped by the panel", "coverage: people alone"]
+    columns = ["panel", *columns, "coverage: people as a judge"]
     frame = pd.DataFrame(rows, columns=[*columns, "variance saved by the help", "runs that report disagreement"])
     return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def crowds_table(results: Results) -> str:
+    """Simulated crowds: error, rank correlation and coverage of every way to scores."""
+    rows = []
+    for _, row in results.table("people/crowds.csv").iterrows():
+        for way in ("alone", "helped", "toward the panel", "reported"):
+            names = (f"{measure}/{way}" for measure in ("error", "spearman", "covered"))
+            rows.append((row["crowd"], way, *(f"{row[name]:.3f} ({row[f'{name}_se']:.3f})" for name in names)))
+    columns = ["crowd", "scores", "error", "Spearman", "coverage"]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
 
 
 def soft_table(results: Results) -> str:

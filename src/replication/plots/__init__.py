@@ -28,6 +28,7 @@ from replication.plots.resampled import efficiency, sparsity, weak_share
 from replication.plots.scale import scale
 from replication.plots.simulations import estimator_of, mse, mse_draws, shrunk, slot_bias
 from replication.plots.soft import soft
+from replication.plots.tastes import tastes
 from replication.plots.trust import effective, fragility
 from replication.plots.validity import validity
 from replication.plots.verdicts import verdicts
@@ -76,6 +77,7 @@ __all__ = [
     "soft",
     "sparsity",
     "stopping_path",
+    "tastes",
     "tie_handling",
     "uncertainty",
     "validity",

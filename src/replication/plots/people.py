@@ -10,6 +10,7 @@ from judgerank.plots.colours import COLOURS, shades
 from judgerank.plots.looks import PAGE, canvas
 
 WAYS = {
+    "toward the panel": "people, drawn toward the panel",
     "helped": "people, helped by the panel",
     "alone": "people alone",
     "as a judge": "people as one more judge",
@@ -17,11 +18,13 @@ WAYS = {
 
 
 def people(votes: pd.DataFrame, title: str) -> Figure:
-    """What intervals hold, and the errors of scores on the human scale, by three ways to them."""
+    """What intervals hold, and the errors of scores on the human scale, by every way to them."""
     figure, (left, right) = canvas(PAGE, 2.9, 1, 2, sharey=True)
     at = -np.arange(len(votes), dtype=float)
     looks = shades(len(WAYS))
-    for shift, (way, label), (colour, marker) in zip((0.2, 0.0, -0.2), WAYS.items(), looks, strict=True):
+    for shift, (way, label), (colour, marker) in zip(
+        np.linspace(0.24, -0.24, len(WAYS)), WAYS.items(), looks, strict=True
+    ):
         style = {
             "fmt": marker,
             "color": colour,
@@ -39,6 +42,6 @@ def people(votes: pd.DataFrame, title: str) -> Figure:
     left.set(xlabel="coverage of 95% intervals of people's scores")
     right.set_xlim(left=0)
     right.set(xlabel="error of the scores, in log-odds")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
     return figure

@@ -67,6 +67,7 @@ class People(Section, Replicated):
 
     level: float = within(0, 1, ends=False)
     replications: int = at_least(2)
+    crowds: int = at_least(2)
 
 
 @dataclass
@@ -109,6 +110,20 @@ class Scale(RealData, Replicated):
     n_comparisons: list[int] = at_least(1)
     replications: int = at_least(2)
     boards: int = at_least(2)
+
+
+@dataclass
+class Tastes(RealData, Replicated):
+    """Judges' own tastes on every set, and simulated ones."""
+
+    folds: int = at_least(2)
+    judges: list[int] = at_least(2)
+    sd: list[float] = at_least(0)
+    n_comparisons: list[int] = at_least(1)
+    replications: int = at_least(2)
+    nulls: int = at_least(2)
+    stops: int = at_least(2)
+    most: int = at_least(1)
 
 
 @dataclass

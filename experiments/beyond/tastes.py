@@ -1,0 +1,61 @@
+"""Beyond the paper: judges' own tastes, and whose opinion an interval is of.
+
+python experiments/beyond/tastes.py [replications=400] ...
+"""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank.data.judgments import Judgments
+from replication import plots
+from replication.config import ROOT, main
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.tables import Table
+from replication.tastes import STOPS, held_once, held_row, of_set, stopped_once, stops_row
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    sets = [of_set(one, cfg.folds, cfg.seed, cfg.level) for one in data.values()]
+    cells = {
+        f"{judges}-judges-{sd}-{size}": {"judges": judges, "sd": sd, "size": size, "level": cfg.level}
+        for judges in cfg.judges
+        for sd in cfg.sd
+        for size in cfg.n_comparisons
+    }
+    repeats = {key: cfg.nulls if cell["sd"] == 0 else cfg.replications for key, cell in cells.items()}
+    study = Study("tastes", held_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study.run(cfg.parallel)
+    rows = [held_row(pd.DataFrame(study.records(key)), cell) for key, cell in cells.items()]
+    return {
+        "sets": Table(pd.DataFrame(sets), "Judges' tastes on every set", 4),
+        "stops": Table(stops(cfg), "Collections that stop where judges have tastes, simulated", 3),
+        "simulated": Table(pd.DataFrame(rows), "Tastes, their test and both kinds of interval, simulated", 3),
+    }
+
+
+def stops(cfg: DictConfig) -> pd.DataFrame:
+    """How often collections stop, and wrongly, by three rules."""
+    cells = {f"design-{number}": STOPS[name] for number, name in enumerate(STOPS)}
+    cells = {key: cell | {"level": cfg.level, "most": cfg.most} for key, cell in cells.items()}
+    repeats = dict.fromkeys(cells, cfg.stops)
+    study = Study("taste_stops", stopped_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study.run(cfg.parallel)
+    found = zip(cells, STOPS, strict=True)
+    return pd.DataFrame([stops_row(pd.DataFrame(study.records(key)), name) for key, name in found])
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"tastes": plots.tastes(tables["simulated"], f"Intervals where judges have tastes, simulated{suffix}")}
+
+
+@main("tastes")
+def run(cfg: DictConfig) -> None:
+    run_section("tastes", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

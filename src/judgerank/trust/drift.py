@@ -1,0 +1,96 @@
+"""Does a judge answer as it did before? Its earlier half of answers against its later one.
+
+A provider may replace the model behind a name without a word. Of each judge by itself, log-odds are
+
+    eta = q_i - q_j + b + h (d_i - d_j + c),    h = 1/2 in the earlier half and -1/2 in the later,
+
+with what the judge thinks of the models, q, and its position bias b both free. The score test of d = c = 0 takes
+the fit without them alone (Rao, 1948). Tastes, positions and discriminations of a judge are in q and b, so none of
+these is taken for a change, and neither is a design that asks other pairs later. Parameters are held by a wide
+normal prior, so that a judge who never errs has a test, too; the score is made orthogonal to them, so that it
+matters to second order only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.special import chdtrc, expit
+
+from judgerank.data.arrays import AnyArray, FloatArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.order.pairs import holm
+
+LEAST = 5  # comparisons for each parameter of a judge, below which it is not tested
+WIDE = 3.0  # standard deviation of the prior, in log-odds
+STEPS, DONE = 50, 1e-9  # of Newton's method
+FLAT = 1e-6  # of the largest eigenvalue: directions below say nothing
+COLUMNS = ("judge", "comparisons", "statistic", "degrees_of_freedom", "p_value", "p_holm")
+
+
+def drift(comparisons: Comparisons, time: AnyArray | None = None) -> pd.DataFrame:
+    """Test every judge for a change between its earlier and its later answers.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Raw rows, T of them.
+    time : array, shape (T,), optional
+        When each was answered, as anything that sorts; by default the rows are in that order.
+
+    Returns
+    -------
+    DataFrame
+        ``judge, comparisons, statistic, degrees_of_freedom, p_value, p_holm``, a row for each judge with at least
+        `LEAST` comparisons a parameter, the most suspicious first. ``p_holm`` allows for the number of judges.
+    """
+    order = np.arange(len(comparisons)) if time is None else np.argsort(np.asarray(time), kind="stable")
+    judge, rows = comparisons.judge[order], []
+    for k, name in enumerate(comparisons.judges):
+        mine = order[judge == k]
+        models = len(np.unique(np.r_[comparisons.first[mine], comparisons.second[mine]]))
+        if len(mine) < 2 * LEAST * max(models, 2):
+            continue
+        statistic, freedom = _of_judge(comparisons, mine)
+        rows.append((name, len(mine), statistic, freedom, float(chdtrc(freedom, statistic)) if freedom else 1.0))
+    found = pd.DataFrame(rows, columns=list(COLUMNS[:-1]))
+    found[COLUMNS[-1]] = holm(found["p_value"].to_numpy()) if rows else np.zeros(0)
+    return found.sort_values("p_value", kind="stable", ignore_index=True)
+
+
+def drifted(comparisons: Comparisons, level: float, time: AnyArray | None = None) -> tuple[str, ...]:
+    """Judges whose earlier and later answers differ significantly, all judges tested at once at 1 - level."""
+    found = drift(comparisons, time)
+    return tuple(found.loc[found["p_holm"] <= 1 - level, "judge"])
+
+
+def _of_judge(c: Comparisons, mine: AnyArray) -> tuple[float, int]:
+    """Statistic and degrees of freedom from one judge's rows, the earliest first."""
+    t, n = len(mine), len(c.models)
+    x = np.zeros((t, n + 1))
+    x[np.arange(t), c.first[mine]], x[np.arange(t), c.second[mine]] = 1.0, -1.0
+    x[:, n] = 1.0
+    y, count = c.outcome[mine], c.count[mine]
+    p = _fitted(x, y, count)
+    weight = count * p * (1 - p)
+    moved = np.where(np.arange(t) < t // 2, 0.5, -0.5)[:, None] * x
+    info = x.T @ (weight[:, None] * x) + np.eye(n + 1) / WIDE**2
+    moved = moved - x @ np.linalg.solve(info, x.T @ (weight[:, None] * moved))
+    score = moved.T @ (count * (y - p))
+    values, vectors = np.linalg.eigh(moved.T @ (weight[:, None] * moved))
+    kept = values > FLAT * max(values[-1], np.finfo(float).tiny)
+    along = vectors[:, kept].T @ score
+    return float((along**2 / values[kept]).sum()), int(kept.sum())
+
+
+def _fitted(x: FloatArray, y: FloatArray, count: FloatArray) -> FloatArray:
+    """Probabilities by the fit of one judge with the wide prior, shape (T,)."""
+    at = np.zeros(x.shape[1])
+    for _ in range(STEPS):
+        p = expit(x @ at)
+        gradient = x.T @ (count * (y - p)) - at / WIDE**2
+        step = np.linalg.solve(x.T @ ((count * p * (1 - p))[:, None] * x) + np.eye(len(at)) / WIDE**2, gradient)
+        at = at + step * min(1.0, 3.0 / max(float(np.abs(step).max()), np.finfo(float).tiny))
+        if np.abs(step).max() <= DONE:
+            break
+    return np.asarray(expit(x @ at))
