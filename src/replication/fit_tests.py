@@ -37,6 +37,8 @@ class Design:
         Standard deviation of the models' scores.
     effect : float
         Of what all judges see of a pair in a question, in log-odds.
+    position : float
+        Standard deviation of the judges' positions.
     first, discrimination : float
         Discrimination of the first judge; by how much the others' logarithms differ.
     lead : float
@@ -61,6 +63,7 @@ class Design:
     pairs: int = 5
     sd: float = 1.0
     effect: float = 0.0
+    position: float = 0.4
     first: float = 1.0
     discrimination: float = 0.4
     lead: float = 0.0
@@ -101,8 +104,10 @@ FEW: dict[str, Design] = {
     for told, lead in (("models equal", 0.0), ("one model ahead by 3", 3.0))
 }
 
-REPEATED = {
-    f"{times} answers each, {told}": Design(questions=questions, pairs=2, judges=4, repeats=times, own=own)
+REPEATED = {  # equal models and judges, so that the truth is the same in every set
+    f"{times} answers each, {told}": Design(
+        4, 4, questions, 3, 0.0, repeats=times, own=own, discrimination=0.0, position=0.0
+    )
     for times, questions in ((2, 60), (4, 30))
     for told, own in (("little between questions", 0.3), ("much between questions", 3.0))
 }
@@ -130,7 +135,7 @@ def drawn(design: Design, rng: np.random.Generator) -> tuple[Comparisons, np.nda
     )
     gamma = np.exp(design.discrimination * rng.standard_normal(k))
     gamma[0] *= design.first
-    eta = gamma[judge] * np.where(turned, -lead, lead) + 0.4 * rng.standard_normal(k)[judge]
+    eta = gamma[judge] * np.where(turned, -lead, lead) + design.position * rng.standard_normal(k)[judge]
     won = (rng.random(len(i)) < expit(eta)).astype(float)
     names = tuple(f"m{x}" for x in range(n)), tuple(f"j{x}" for x in range(k))
     first, second = np.where(turned, j, i), np.where(turned, i, j)
@@ -245,7 +250,7 @@ def repeats_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
 def shares_row(records: pd.DataFrame, name: str, design: Design) -> dict[str, Any]:
     """Shares of sets with their Monte Carlo errors."""
     row: dict[str, Any] = {"design": name, "n_questions": design.questions}
-    for measure in records.columns:
+    for measure in records.columns.drop("replication", errors="ignore"):
         kept = records[measure].dropna()
         row |= {measure: kept.mean(), f"{measure}_se": kept.std() / np.sqrt(max(1, len(kept)))}
     failed = int(records.isna().all(axis=1).sum())

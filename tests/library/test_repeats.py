@@ -10,6 +10,9 @@ from judgerank.data.errors import ConfigError
 from judgerank.ranking.ranking import rank
 from judgerank.trust.repeats import design_effect, repeats_of
 from replication.fit_tests import Design, drawn
+from tests.tool.command import judgerank
+
+GOAL = "score_width=0.3"
 
 
 def asked(seed: int, **settings) -> tuple[Comparisons, np.ndarray]:
@@ -109,3 +112,21 @@ def test_a_ranking_has_the_table_and_a_line():
     assert "It pays only if making a new question costs more than" in said[0]
     assert "Requests asked more than once" in ranking.to_html()
     assert "Goodness of fit" in ranking.to_html()
+
+
+def test_a_plan_takes_the_correlation_of_repeats_from_the_file(tmp_path):
+    rows, question = asked(6, own=2.0)
+    frame = rows.to_frame().assign(question_id=[f"q{q}" for q in question], nth=np.arange(len(rows)) % 2)
+    frame.to_csv(tmp_path / "twice.csv", index=False)
+    found = repeats_of(fit(rows, "position_aware"), rows, question)
+    assert found is not None
+
+    def planned(*more: object) -> list[str]:
+        done = judgerank("plan", tmp_path / "twice.csv", "--repeats", 2, "--question-sd", 0, "--want", GOAL, *more)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    told = planned()
+    assert any(line.startswith("Asked the same again, judges change their answer") for line in told)
+    assert told[-1] == planned("--correlation", found.correlation)[-1]
+    assert told[-1] != planned("--correlation", 0)[-1]
