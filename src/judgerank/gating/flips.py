@@ -17,16 +17,19 @@ RANGE = 2048  # of the sum of differences rounded to whole numbers; rounding is 
 def p_above(differences: FloatArray) -> float:
     """One-sided p-value of differences, shape (n,), against their being above zero.
 
-    The distribution of the sum of +-g_i comes from its characteristic function, the product of cos(g_i u).
+    The distribution of the sum of +-g_i, one g at a time: what was at j goes to j and j + g by halves.
     """
     total = float(np.abs(differences).sum())
     if not total > 0:
         return 1.0
     whole = np.rint(differences * (RANGE / total)).astype(np.int64)
-    sizes, counts = np.unique(np.abs(whole), return_counts=True)
-    width = int(counts @ sizes)
-    period = 2 * width + 2  # no two sums from -width to width share a place
-    frequency = np.arange(period // 2 + 1) * (2 * np.pi / period)
-    chances = np.fft.irfft(np.prod(np.cos(np.outer(sizes, frequency)) ** counts[:, None], axis=0), period)
-    places = np.arange(int(whole.sum()), width + 1)
-    return float(min(max(chances[places % period].sum(), 0.5 ** len(differences)), 1.0))
+    sizes = np.sort(np.abs(whole))
+    chances = np.zeros(int(sizes.sum()) + 1)
+    chances[0], top = 1.0, 0
+    for size in sizes[sizes > 0].tolist():
+        halves = chances[: top + 1] / 2
+        chances[: top + 1] = halves
+        chances[size : top + size + 1] += halves
+        top += size
+    reached = (int(whole.sum()) + top) // 2
+    return float(min(max(chances[reached:].sum(), 0.5 ** len(differences)), 1.0))

@@ -13,8 +13,8 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.frames import UNPARSED
+from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.layouts.table import (
-    COLUMNS,
     COUNTS,
     Known,
     Layout,
