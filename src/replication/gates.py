@@ -18,7 +18,7 @@ from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
 from judgerank.gating.judged import judged
 from judgerank.gating.rule import Rule
 from judgerank.gating.scores import Scores, scored
-from judgerank.order.flips import p_above
+from judgerank.order.sign_flips import p_above
 from replication.replicate import Record
 
 RULE = Rule()

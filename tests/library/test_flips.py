@@ -11,8 +11,9 @@ from scipy.special import expit
 import judgerank
 from judgerank import Comparisons, fit
 from judgerank.fits.errors_by_question import by_question
-from judgerank.order.flips import leads_by_question, p_either
+from judgerank.order.flips import leads_by_question
 from judgerank.order.pairs import pairwise, rank_intervals
+from judgerank.order.sign_flips import p_either
 from judgerank.ranking.ranking import rank
 
 N, K = 4, 6

@@ -16,7 +16,7 @@ from judgerank.gating.needed import more_needed
 from judgerank.gating.report import as_dict, sentence, table
 from judgerank.gating.rule import MODES, Rule
 from judgerank.gating.scores import scored
-from judgerank.order.flips import p_above
+from judgerank.order.sign_flips import p_above
 
 
 def records(preference, first=None, judges=None):

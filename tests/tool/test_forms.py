@@ -22,7 +22,9 @@ from pyarrow import feather
 import judgerank as jr
 from judgerank import fit, rank, read
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
+from judgerank.reading.accepted import FORMS
 from judgerank.reading.files import behind
+from judgerank.reading.forms import READERS
 from judgerank.writing.extras import needed
 from tests.tool.command import judgerank as run
 from tests.tool.test_reading import same
@@ -504,3 +506,7 @@ def test_promptfoos_outputs_without_assertions_have_one_score():
     assert found.comparisons.dropped["null"] == 1
     with pytest.raises(DataError, match="result 2 does not name its provider"):
         read([{"results": {"results": [*plain[:1], plain[1] | {"provider": {}}]}, "config": {}}])
+
+
+def test_the_forms_that_options_name_are_those_that_are_read():
+    assert tuple(READERS) == FORMS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -47,8 +47,10 @@ class Order(StrEnum):
 DEFAULT_MODE, DEFAULT_SCALE = Mode(MODES[0]), Scale(SCALES[0])
 SURENESS, PANEL = "Uncertainty", "Asking a panel"
 OF_PANEL = ("until", "budget", "judgments", "order", "allow_env_url")  # options that say how a panel is asked
-OF_FILES: tuple[str, ...] = ("criteria", "question_cost", "answers", "format", "column", "winner_values")
-OF_FILES += ("encoding", "names", "copies")  # options on judgments that are there
+OF_FILES = (  # options on judgments that are there
+    *("criteria", "question_cost", "answers", "format", "column", "winner_values"),
+    *("encoding", "names", "copies"),
+)
 
 
 def gate(
@@ -191,14 +193,8 @@ def gate(
         by_rounds = until is Until.decided
         found = gate_run.asked_now(files, panel, by_rounds, rule, candidate_model, {**told, "names": pair})
     else:
-        read = {
-            "form": format and format.value,
-            "columns": columns_of(column),
-            "winner_values": words,
-            "encoding": encoding,
-            "names": names.value,
-            "copies": copies.value,
-        }
+        read: dict[str, Any] = {"columns": columns_of(column), "winner_values": words, "encoding": encoding}
+        read |= {"form": format and format.value, "names": names.value, "copies": copies.value}
         tables = gate_run.tables_of(files, criteria, pair, read)
         found = gate_run.decided_on(tables, rule, candidate_model, question_cost, answers)
     gate_run.told(found, outputs, places, json)

@@ -48,11 +48,13 @@ def outputs_of(files: list[Path], answers: tuple[Path, Path] | None, places: Pla
     return outputs
 
 
-def tables_of(files: list[Path], criteria: bool, pair: tuple[str, str], read: dict[str, Any]) -> dict[str, Judged]:
-    """Judgments of the two in files, by criterion; `read` has what `read_judgments` is told by name."""
+def tables_of(
+    files: list[Path], criteria: bool, pair: tuple[str, str], read: Mapping[str, Any]
+) -> dict[str, Judged]:
+    """Judgments of the two in files, by criterion; `read` is what `read_judgments` is told."""
     paths = paths_of(files)
     sources = {label_of(path): [path] for path in paths} if criteria else {ALL: paths}
-    return {name: judged(read_judgments(one, **read, silent=True), *pair) for name, one in sources.items()}
+    return {name: judged(read_judgments(one, silent=True, **read), *pair) for name, one in sources.items()}
 
 
 def decided_on(

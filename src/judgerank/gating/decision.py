@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from judgerank.gating.bounded import largest, least, p_not_above, p_not_below
 from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
 from judgerank.gating.scores import Scores
-from judgerank.order.flips import p_above
+from judgerank.order.sign_flips import p_above
 
 SHIP, BLOCK, INCONCLUSIVE = "ship", "block", "inconclusive"
 

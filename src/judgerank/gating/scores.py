@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
-from judgerank.order.flips import p_above
+from judgerank.order.sign_flips import p_above
 
 UNBALANCED = 0.05  # p-value below which orders are taken not to be drawn evenly
 PRIOR = 5.0  # judgments without position bias added to every judge's: few questions must not be led by noise
@@ -92,7 +92,7 @@ def scored(preference: FloatArray, first: FloatArray) -> Scores:
     side = np.nan_to_num(np.where(there, first, 0.0))
     lead = np.where(there, preference - 0.5, 0.0)
     judges = there.sum(axis=1)
-    position = _position(lead, side)
+    position = _position(lead, side, 0.0 if order == "uneven" else PRIOR)
     differences = (lead - side * np.nan_to_num(position)).sum(axis=1) / judges
     scores = 0.5 + lead.sum(axis=1) / judges
     added = (side * _slope(lead, side, there)).sum(axis=1) / judges
@@ -117,11 +117,15 @@ def order_of(preference: FloatArray, first: FloatArray) -> str:
 def _evened(preference: FloatArray, first: FloatArray) -> FloatArray:
     """The preferences, with as many of every judge's answers in one order as in the other; the rest nan.
 
-    Which of them count is drawn once and for all, and the same for all judges, so that a question that all saw in
-    the same order stays or goes as a whole.
+    Which of them count is drawn once and for all. Where all judges of a question saw the same order, it stays or
+    goes as a whole; else by judge, lest one order be kept in questions that more judges answered.
     """
-    kept, drawn = preference.copy(), np.random.default_rng(0).permutation(len(preference))
+    kept, rng = preference.copy(), np.random.default_rng(0)
+    drawn = rng.permutation(len(preference))
+    side = np.where(np.isnan(preference), 0.0, first)
+    is_shared = bool((np.abs(side.sum(axis=1)) == np.abs(side).sum(axis=1)).all())
     for judge in range(preference.shape[1]):
+        drawn = drawn if is_shared else rng.permutation(len(preference))
         there = drawn[~np.isnan(preference[drawn, judge])]
         sides = [there[first[there, judge] == side] for side in (1, -1)]
         fewer = min(map(len, sides))
@@ -130,13 +134,14 @@ def _evened(preference: FloatArray, first: FloatArray) -> FloatArray:
     return kept
 
 
-def _position(lead: FloatArray, side: FloatArray) -> FloatArray:
+def _position(lead: FloatArray, side: FloatArray, prior: float) -> FloatArray:
     """Mean lead of the first place by judge, shape (K,), as if both variants were equal; shrunk towards none.
 
+    Where orders were evened, answers do not all have the same weight, and what is shrunk away would be left in.
     Exchanging the names in a question turns lead and side, and leaves this as it is, so sign flips stay exact.
     """
     shown = np.abs(side).sum(axis=0)
-    return (lead * side).sum(axis=0) / np.where(shown > 0, shown + PRIOR, np.nan)
+    return (lead * side).sum(axis=0) / np.where(shown > 0, shown + prior, np.nan)
 
 
 def _slope(lead: FloatArray, side: FloatArray, there: BoolArray) -> FloatArray:

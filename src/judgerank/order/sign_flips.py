@@ -1,0 +1,40 @@
+"""Exact sign-flip test: are differences as likely one way as the other?
+
+Where baseline and candidate are equally good, exchanging their names in any question changes nothing, so every
+question's difference is as likely d as -d. The p-value is the chance, over all 2^n exchanges, of a sum this large
+(Fisher 1935). It needs no normal distribution and no number of questions; with n questions it is 2^-n at least.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from judgerank.data.arrays import FloatArray
+
+RANGE = 2048  # of the sum of differences rounded to whole numbers; rounding is odd, so the test stays exact
+
+
+def p_above(differences: FloatArray) -> float:
+    """One-sided p-value of differences, shape (n,), against their being above zero.
+
+    The distribution of the sum of +-g_i, one g at a time: what was at j goes to j and j + g by halves.
+    """
+    total = float(np.abs(differences).sum())
+    if not total > 0:
+        return 1.0
+    whole = np.rint(differences * (RANGE / total)).astype(np.int64)
+    sizes = np.sort(np.abs(whole))
+    chances = np.zeros(int(sizes.sum()) + 1)
+    chances[0], top = 1.0, 0
+    for size in sizes[sizes > 0].tolist():
+        halves = chances[: top + 1] / 2
+        chances[: top + 1] = halves
+        chances[size : top + size + 1] += halves
+        top += size
+    reached = (int(whole.sum()) + top) // 2
+    return float(min(max(chances[reached:].sum(), 0.5 ** len(differences)), 1.0))
+
+
+def p_either(differences: FloatArray) -> float:
+    """Two-sided p-value of differences, shape (n,), against their being above or below zero."""
+    return min(1.0, 2.0 * p_above(differences if differences.sum() > 0 else -differences))
