@@ -330,3 +330,17 @@ def test_the_command_marks_names_that_are_formulas_unless_told_not_to(tmp_path):
 def test_all_csv_is_written_by_one_function():
     writers = {path.name for path in (ROOT / "src/judgerank").rglob("*.py") if "to_csv(" in path.read_text()}
     assert writers == {"spreadsheets.py"}
+
+
+def test_the_recipe_for_a_form_works(tmp_path, monkeypatch):
+    """The function of the page, listed as it says, writes a table, and names in it stay text."""
+    page = (ROOT / "docs/extend/export_form.md").read_text()
+    (code,) = re.findall(r'```python title="exports.py"\n(.*?)```', page, re.DOTALL)
+    assert '"html": _html' in page
+    made: dict = {"pd": pd}
+    exec(compile(code, "exports.py", "exec"), made)
+    for name in ("FORMS", "RAW"):
+        monkeypatch.setattr(exports, name, {**getattr(exports, name), "html": made["_html"]})
+    target = rank(judgments(ODD)).export(tmp_path / "board.html")
+    text = target.read_text()
+    assert "&lt;b&gt;*bold*&lt;/b&gt;" in text and "<b>" not in text
