@@ -375,3 +375,17 @@ def test_files_of_every_eval_ever_are_valid_by_its_schema(tmp_path):
 def test_what_every_eval_ever_has_no_place_for_is_refused(apart, tmp_path):
     with pytest.raises(DataError, match="Every Eval Ever has one scale"):
         apart.export(tmp_path / "x.zip", "eee")
+
+
+def test_the_recipe_for_a_form_works(tmp_path, monkeypatch):
+    """The function of the page, listed as it says, writes a table, and names in it stay text."""
+    page = (ROOT / "docs/extend/export_form.md").read_text()
+    (code,) = re.findall(r'```python title="exports.py"\n(.*?)```', page, re.DOTALL)
+    assert '"html": _html' in page
+    made: dict = {"pd": pd}
+    exec(compile(code, "exports.py", "exec"), made)
+    for name in ("FORMS", "RAW"):
+        monkeypatch.setattr(exports, name, {**getattr(exports, name), "html": made["_html"]})
+    target = rank(judgments(ODD)).export(tmp_path / "board.html")
+    text = target.read_text()
+    assert "&lt;b&gt;*bold*&lt;/b&gt;" in text and "<b>" not in text

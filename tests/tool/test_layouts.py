@@ -640,7 +640,7 @@ def test_filters_of_one_run_are_told(tmp_path):
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path):
     paths = [harness(tmp_path, name, {0: "?"}) for name in ("x", "y")]
     with pytest.raises(
-        DataError, match=r"^x/samples_arc_[\dT.-]+.jsonl: no metric of the log is one number a sample"
+        DataError, match=r"^x/samples_arc_[\dT.-]+.jsonl: no metric of this log has one number for each sample"
     ):
         read(paths)
     many = [harness(tmp_path, name, {0: 1}, doc_hash=name) for name in "uvwxy"]

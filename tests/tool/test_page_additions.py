@@ -249,3 +249,16 @@ def test_the_command_takes_all_of_it(tmp_path, monkeypatch):
         refused = run.invoke(app, ["rank", "dec.csv", "-o", "other", *option])
         assert refused.exit_code != 0
         assert not Path("other").exists()
+
+
+def test_texts_stay_with_their_models_however_records_are_turned():
+    frame = panel_of([1.0, 1.0], n_questions=40, copy=False)
+    for side in ("a", "b"):
+        frame[f"response_{side}"] = "Text of " + frame[f"model_{side}"]
+    frame["prompt"] = "Q" + frame["question"].astype(str)
+    frame["swapped"] = frame["question"] % 2 == 0
+    read_ = read(frame, columns={"swapped": "swapped", "question": "question"}).frame
+    for side in ("a", "b"):
+        assert (read_[f"answer_{side}"] == "Text of " + read_[f"model_{side}"]).all()
+    assert (read_["question_text"] == "Q" + read_["question_id"].astype(str)).all()
+    assert set(frame["model_a"][frame["swapped"]]) and (read_["model_a"] != frame["model_a"]).any()

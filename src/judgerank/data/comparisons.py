@@ -166,7 +166,7 @@ class Comparisons(Shown):
         """
         self._require_raw()
         if not np.isin(self.outcome, list(OUTCOMES.values())).all():
-            raise DataError("this takes answers, and some of these are weights between two models")
+            raise DataError("this needs whole answers, but some of these records are shares of a win")
         answers = {outcome: letter for letter, outcome in OUTCOMES.items()}
         columns = {"model_a": self.first, "model_b": self.second, "judge_model": self.judge}
         labels = {"judge_model": self.judges}

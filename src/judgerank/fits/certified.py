@@ -61,7 +61,7 @@ def require_maximum_in_play(result: Fitted) -> None:
     aside = set(result.judges_at_zero)
     in_play = [judge for judge in result.comparisons.judges if judge not in aside]
     if not in_play:
-        raise NoMaximumError("every judge's answers are even between the models: there is no order to find", ())
+        raise NoMaximumError("no judge's answers follow any order of the models, so there is nothing to rank", ())
     try:
         require_maximum(result.comparisons.with_judges(in_play).pool_judges())
     except NoMaximumError as error:

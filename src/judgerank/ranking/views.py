@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
@@ -57,7 +59,7 @@ def views(ranking: Record, each_judge: bool | None = None) -> list[View]:
             part = parts_of(judgments)[0]
             fitted = component_of(part, ranking.fitted.model.alone, settings)
             board = board_of(fitted)
-        except JudgerankError:
+        except (JudgerankError, np.linalg.LinAlgError):
             continue  # the study of categories says why; the switch offers what there is
         drawn = picture(fitted.shown, board, settings.level, ranking.anchors)
         found.append(View(kind, name, _told(ranking, headline(board), part, kind, name), drawn))

@@ -187,7 +187,7 @@ def _harness(table: Table) -> pd.DataFrame:
     frame = table.frame
     usable = _metrics(frame)
     if not usable:
-        raise DataError("no metric of the log is one number a sample")
+        raise DataError("no metric of this log has one number for each sample")
     columns = {name: values(frame, name).tolist() for name in usable}
     listed = map(_listed, values(frame, "metrics")) if "metrics" in frame else [None] * len(frame)
     filters = values(frame, "filter") if "filter" in frame else [None] * len(frame)
