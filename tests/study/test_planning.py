@@ -1,5 +1,6 @@
 """Planning: the formulas against independent computations and closed forms, the section as a user runs it."""
 
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 from statistics import NormalDist
@@ -20,6 +21,7 @@ from judgerank.planning.panels import Panel, drawn, sub_panels
 from judgerank.planning.plans import WANTED as PLANNED
 from judgerank.planning.plans import asked_as, pair_of
 from judgerank.planning.precision import (
+    DOUBTED,
     GOALS,
     POWERS,
     WIDTHS,
@@ -470,16 +472,36 @@ def test_stored_plans_are_this_codes():
     assert grid(cfg)[-1] == 32000
 
 
-def test_power_from_a_file_is_the_mean_over_what_the_file_leaves_open(panel):
+def test_power_from_a_file_is_the_mean_over_half_the_variance_that_the_file_leaves_open(panel):
     doubtful = replace(panel, doubt=np.full(6, 0.3))
     known, told = precision_of(panel), precision_of(doubtful)
-    draws = known.distance[2] + told.doubt[2] * generator(3, "doubt").standard_normal(400_000)
+    draws = known.distance[2] + np.sqrt(DOUBTED) * told.doubt[2] * generator(3, "doubt").standard_normal(400_000)
     means = np.abs(draws) * np.sqrt(90.0)
     normal = np.vectorize(NormalDist().cdf)
     by_draws = np.mean(normal(means[:4000] - Z) + normal(-means[:4000] - Z))
     assert achieved("pair_power", told, 90.0, pair=2) == pytest.approx(by_draws, abs=0.02)
     assert needed("pair_power", 0.8, [told], pair=2) > needed("pair_power", 0.8, [known], pair=2)
     assert needed("score_width", 0.3, [told]) == needed("score_width", 0.3, [known])
+
+
+@pytest.mark.parametrize("lead", [1.5, 2.5, 4.0, 6.0])
+def test_a_plan_keeps_on_average_what_it_promises_whatever_the_true_difference(panel, lead):
+    """Files estimate a difference of `lead` standard errors; data of the sizes planned from them are tested."""
+    known, normal = precision_of(panel), np.vectorize(NormalDist().cdf)
+    estimates, kept, weight = np.linspace(lead - 4, lead + 4, 161), [], []
+    for estimate in estimates:
+        one = replace(known, distance=np.full(6, abs(estimate) / 10), doubt=np.full(6, 0.1))
+        with suppress(ConfigError):  # out of reach
+            reached = lead / 10 * np.sqrt(needed("pair_power", 0.8, [one]))
+            kept.append(float(normal(reached - Z) + normal(-reached - Z)))
+            weight.append(np.exp(-((estimate - lead) ** 2) / 2))
+    assert np.average(kept, weights=weight) == pytest.approx(0.8, abs=0.015)
+
+
+def test_stored_plans_keep_what_they_promise():
+    stored = pd.read_csv(ROOT / "results/plan/assumed/promises.csv")
+    off = (stored["power"] - stored["wanted"]).abs()
+    assert (off < 0.03 + 2 * stored["power_se"]).all() and abs((stored["power"] - stored["wanted"]).mean()) < 0.03
 
 
 def test_the_doubt_of_a_fitted_panel_is_the_error_of_its_differences(simulated):

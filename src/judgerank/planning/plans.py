@@ -134,7 +134,7 @@ def difference_told(panel: Panel, pair: int, level: float) -> str:
     (first, second), (middle, low, high) = panel.pairs[pair], panel.difference(pair, level)
     return (
         f"{first} scores {middle:+.2f} against {second} ({level:.0%} interval: {low:+.2f} to {high:+.2f}). "
-        f"Powers are averages over what the file leaves open."
+        f"Powers allow for what the file leaves open."
     )
 
 

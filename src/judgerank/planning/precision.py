@@ -35,6 +35,7 @@ WIDTHS: dict[str, tuple[str, Callable[[FloatArray], float]]] = {
 POWERS = ("pair_power", "pairs_interval_excludes_zero", "separated")
 GOALS = (*WIDTHS, *POWERS)
 MOST = 1e12  # comparisons beyond which nothing is planned
+DOUBTED = 0.5  # share of an estimate's variance at which plans keep a power of .8 on average, whatever is true
 DRAWS = 400  # of all pairs' statistics, for Holm's procedure
 
 
@@ -95,12 +96,13 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
 def power(precision: Precision, size: float, level: float) -> FloatArray:
     """Probability by pair that a two-sided Wald test of T comparisons rejects, shape (N (N - 1) / 2,).
 
-    Its mean over what is not known of the true difference (the assurance of O'Hagan, Stevens and Campbell, 2005):
-    a plan that takes an estimated difference for the true one promises too much, since large estimates are often
-    too large.
+    Its mean over what is not known of the true difference, with a share of its variance (`DOUBTED`). A plan that
+    takes an estimated difference for the true one promises too much, since large estimates are often too large.
+    The mean over all of it (the assurance of O'Hagan, Stevens and Campbell, 2005) is that of truths drawn around
+    an estimate. Of estimates drawn around a truth, plans by it keep more than .8 where they promise .8.
     """
     critical, mean = normal_quantile(level), precision.distance * np.sqrt(size)
-    spread = np.sqrt(1 + precision.doubt**2 * size)
+    spread = np.sqrt(1 + DOUBTED * precision.doubt**2 * size)
     return ndtr((mean - critical) / spread) + ndtr((-mean - critical) / spread)
 
 
