@@ -37,6 +37,9 @@ def frame_of(seed, sigma, scores=(1.0, 0.3, -0.3, -1.0), n_questions=120, ties=0
     return pd.DataFrame(rows, columns=["question", "model_a", "model_b", "judge", "winner"])
 
 
+EXACTLY = {"cluster": "effects", "solver": "newton"}  # as the fits that rankings are held against
+
+
 def fit_questions(judgments, model="position_aware_ties"):
     return fit(judgments, model, questions="effects")
 
@@ -53,7 +56,7 @@ def found(frame):
 
 @pytest.fixture(scope="module")
 def ranking(frame):
-    return rank(frame, cluster="effects")
+    return rank(frame, **EXACTLY)
 
 
 def test_the_tables_are_those_of_the_fit(ranking, found):
@@ -155,7 +158,7 @@ def test_without_effects_in_the_data_errors_are_by_question():
         for one in (frame_of(f"none {n}", 0.0) for n in range(20))
         if fit_questions(judgments_of(one)).sigma == 0
     )
-    ranking = rank(data, cluster="effects")
+    ranking = rank(data, **EXACTLY)
     assert any("sigma is zero" in text for text in ranking.remarks)
     judgments = judgments_of(data)
     plain = fit(judgments.comparisons, "position_aware_ties").clustered(judgments.comparisons, judgments.question)
@@ -164,7 +167,7 @@ def test_without_effects_in_the_data_errors_are_by_question():
 
 def test_ids_that_answer_as_one_are_merged_and_named():
     data = frame_of("copies", 0.8, n_questions=250, ties=0.0, copy=True)
-    ranking = rank(data, cluster="effects")
+    ranking = rank(data, **EXACTLY)
     judges = ranking.tables["judges"].set_index("judge")
     assert judges.loc["j3", ["verdict", "status"]].tolist() == ["same as j0", "merged"]
     assert np.isnan(judges.loc["j3", "discrimination"]) and judges.loc["j3", "comparisons"] == 250
@@ -180,19 +183,19 @@ def test_components_have_effects_of_their_own_and_one_that_has_none_does_not_sto
     other = frame_of("other island", 1.0, scores=(0.5, 0.0, -0.5))
     sides = ["model_a", "model_b"]
     other[sides] = "x" + other[sides]
-    both = rank(pd.concat([data, other.assign(question=other["question"] + 1000)]), cluster="effects")
-    alone = rank(data, cluster="effects")
+    both = rank(pd.concat([data, other.assign(question=other["question"] + 1000)]), **EXACTLY)
+    alone = rank(data, **EXACTLY)
     first = both.tables["leaderboard"].query("component == 1")
     assert_allclose(first["score"], alone.tables["leaderboard"]["score"], atol=1e-6)
     assert sum("Question effects" in text for text in both.remarks) == 2
     once = other.drop_duplicates("question").assign(question=lambda rows: rows["question"] + 1000)
-    kept = rank(pd.concat([data, once]), cluster="effects")
+    kept = rank(pd.concat([data, once]), **EXACTLY)
     assert sorted(kept.tables["leaderboard"]["model"]) == ["m0", "m1", "m2", "m3"]
     assert any("Not ranked: xm0, xm1, xm2. No question has two comparisons" in text for text in kept.remarks)
 
 
 def test_counts_are_as_many_records(frame):
-    chosen = {"cluster": "effects", "model": "btl_ties"}
+    chosen = {**EXACTLY, "model": "btl_ties"}
     counted = rank(frame.assign(n=2), columns={"count": "n"}, **chosen)
     twice = rank(pd.concat([frame, frame]), copies="keep", **chosen)
     for name in ("leaderboard", "pairs"):
@@ -208,9 +211,9 @@ def test_what_has_no_question_effects_is_refused_in_a_sentence(frame, tmp_path):
         with pytest.raises(error, match=told):
             rank(frame, **({"cluster": "effects"} | kwargs))
     with pytest.raises(DataError, match="needs a column of questions"):
-        rank(frame.drop(columns="question"), cluster="effects")
+        rank(frame.drop(columns="question"), **EXACTLY)
     with pytest.raises(NotIdentifiedError, match="no question has two comparisons"):
-        rank(frame.assign(question=range(len(frame))), cluster="effects")
+        rank(frame.assign(question=range(len(frame))), **EXACTLY)
     frame.drop(columns="question").to_csv(tmp_path / "a file.csv", index=False)
     done = judgerank("rank", "a file.csv", "--cluster", "effects", cwd=tmp_path)
     assert done.returncode == 1 and len(done.stderr.strip().splitlines()) == 1
@@ -219,7 +222,7 @@ def test_what_has_no_question_effects_is_refused_in_a_sentence(frame, tmp_path):
 
 def test_the_command_writes_what_the_library_finds(frame, tmp_path, ranking):
     frame.to_csv(tmp_path / "answers.csv", index=False)
-    done = judgerank("rank", "answers.csv", "--cluster", "effects", cwd=tmp_path)
+    done = judgerank("rank", "answers.csv", "--cluster", "effects", "--solver", "newton", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     board = pd.read_csv(tmp_path / "rankings" / "answers" / "leaderboard.csv")
     assert_allclose(board["score"], ranking.tables["leaderboard"]["score"], atol=1e-6)
@@ -250,7 +253,7 @@ def test_a_fit_that_ended_nowhere_is_not_ranked_by(found, frame, monkeypatch):
     with pytest.raises(NoIntervalError, match="singular"):
         saddle.confidence_intervals()
     monkeypatch.setattr(described, "fit", lambda *_, **__: saddle)
-    ranking = rank(frame, cluster="effects")
+    ranking = rank(frame, **EXACTLY)
     clustered = found.without.clustered()
     pd.testing.assert_frame_equal(ranking.tables["pairs"], pairwise(clustered), check_exact=False, atol=1e-9)
     assert any("has no intervals, so the ranking leaves them out" in text for text in ranking.remarks)

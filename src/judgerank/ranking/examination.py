@@ -16,7 +16,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed, shortened
 from judgerank.model.members import MODELS, Model
 from judgerank.model.needs import Need
-from judgerank.ranking.choices import Settings
+from judgerank.ranking.choices import EXACT, SHRUNK, Settings
 from judgerank.ranking.components import links_between, never_compared, parts_of
 from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fits import fitted_member
@@ -168,32 +168,30 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
     Raises
     ------
     NoMaximumError
-        If there is none of any component; the command to run is told before.
+        If there is none of any component, and none with shrinkage, by which `rank` fits.
     """
     parts = [part.comparisons for part in parts_of(judgments)]
     name, refused = default_member(parts)[0], []
     for part in parts:
         who = f"of {listed(part.models)}: " if len(parts) > 1 else ""
         try:
-            fitted = fitted_member(part, name)
+            fitted = fitted_member(part, name, EXACT)
             yield "maximum", f"{who}found with model={name}, status {fitted.status}"
         except NoMaximumError as error:
             refused.append(error)
-            yield "maximum", f"{who}none, since {error}"
+            yield "maximum", f"{who}none without shrinkage, since {error}"
             continue
         for said in on_fit(fitted):
             yield "fit", said
-    if len(refused) < len(parts):
+    if len(refused) < len(parts) or any(_shrinks(part, name) for part in parts):
         yield "run next", command
         return
-    if any(_shrinks(part, name) for part in parts):
-        yield "run next", f"{command} --solver penalised"
     raise refused[0]
 
 
 def _shrinks(part: Comparisons, name: str) -> bool:
     try:
-        fitted_member(part, name, "penalised")
+        fitted_member(part, name, SHRUNK)
     except JudgerankError:
         return False
     return True

@@ -26,7 +26,8 @@ def defaults(accuracy: pd.DataFrame, simulated: pd.DataFrame, title: str) -> Fig
     for (method, label), (colour, marker) in zip(SHOWN.items(), shades(len(SHOWN)), strict=True):
         part = accuracy[accuracy["method"] == method].set_index(["dataset", "n_comparisons"]).reindex(rows)
         _points(left, part["spearman"], part["spearman_se"], label, colour, marker)
-        known = simulated[(simulated["method"] == method) & simulated["coverage"].notna()]
+        same = simulated["method"].isin([method, method.replace("position", "judge")])
+        known = simulated[same & simulated["coverage"].notna()]
         designs = list(dict.fromkeys(simulated[simulated["coverage"].notna()]["title"]))
         if len(known):
             of_design = known.set_index("title").reindex(designs)
@@ -35,7 +36,7 @@ def defaults(accuracy: pd.DataFrame, simulated: pd.DataFrame, title: str) -> Fig
     left.set_yticks(-np.arange(len(labels)), labels)
     left.set(xlabel="Spearman's correlation with a fit of the rest")
     right.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
-    right.set(xlabel="coverage of the reported 95% intervals, simulated")
+    right.set(xlabel="coverage of 95% intervals, simulated")
     left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=len(SHOWN))
     figure.suptitle(title, fontsize=8)
     return figure
