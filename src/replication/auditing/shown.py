@@ -23,7 +23,7 @@ from replication.auditing.shown_beyond import (
     uncertainty_table,
 )
 from replication.auditing.shown_figures import figures_page
-from replication.auditing.shown_fitness import few_table, fit_table, fitted_sets_table, repeats_table
+from replication.auditing.shown_fitness import few_table, fit_table, fitted_sets_table
 from replication.auditing.shown_numbers import with_numbers
 from replication.auditing.shown_panel import (
     blocks_table,
@@ -129,7 +129,6 @@ BLOCKS = {
     "people": people_table,
     "placed": placed_table,
     "question coverage": question_coverage_table,
-    "repeats": repeats_table,
     "scale": scale_table,
     "shrinkage": shrinkage_table,
     "slopes": slopes_table,
