@@ -250,7 +250,7 @@ def repeats_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
 def shares_row(records: pd.DataFrame, name: str, design: Design) -> dict[str, Any]:
     """Shares of sets with their Monte Carlo errors."""
     row: dict[str, Any] = {"design": name, "n_questions": design.questions}
-    for measure in records.columns.drop("replication", errors="ignore"):
+    for measure in records.columns:
         kept = records[measure].dropna()
         row |= {measure: kept.mean(), f"{measure}_se": kept.std() / np.sqrt(max(1, len(kept)))}
     failed = int(records.isna().all(axis=1).sum())

@@ -24,7 +24,7 @@ from replication.auditing.shown_beyond import (
 )
 from replication.auditing.shown_defaults import accuracy_table, simulated_table, trouble_table
 from replication.auditing.shown_figures import figures_page
-from replication.auditing.shown_fitness import few_table, fit_table, fitted_sets_table, repeats_table
+from replication.auditing.shown_fitness import few_table, fit_table, fitted_sets_table
 from replication.auditing.shown_numbers import with_numbers
 from replication.auditing.shown_panel import (
     blocks_table,
@@ -137,7 +137,6 @@ BLOCKS = {
     "crowds": crowds_table,
     "placed": placed_table,
     "question coverage": question_coverage_table,
-    "repeats": repeats_table,
     "scale": scale_table,
     "tastes": tastes_of_sets,
     "tastes_simulated": tastes_simulated,

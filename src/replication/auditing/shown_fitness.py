@@ -1,4 +1,4 @@
-"""What the documentation shows of tests of fit, of few questions and of repeated requests."""
+"""What the documentation shows of tests of fit and of few questions."""
 
 from __future__ import annotations
 
@@ -39,18 +39,6 @@ def fitted_sets_table(results: Results) -> str:
         )
     columns = ["data set", "overall, over expected", "pairs, over expected", "judges who depart", "questions"]
     return _markdown(rows, columns)
-
-
-def repeats_table(results: Results) -> str:
-    """Coverage of the intervals of flip rates and noise."""
-    rows = []
-    for _, row in results.table("fitness/repeats.csv").iterrows():
-        cells = (
-            f"{row[name]:.0%}, {row[f'{name}_coverage']:.3f} ({row[f'{name}_coverage_se']:.3f})"
-            for name in ("flip_rate", "noise")
-        )
-        rows.append((row["design"], *cells))
-    return _markdown(rows, ["judgments", "flip rate, coverage", "noise, coverage"])
 
 
 def _share(row: pd.Series, name: str) -> str:
