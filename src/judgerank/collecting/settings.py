@@ -13,12 +13,12 @@ from judgerank.collecting.checking import Settings
 from judgerank.collecting.functions import PYTHON, require_function
 from judgerank.collecting.inherited import inherited
 from judgerank.collecting.person import PERSON
+from judgerank.collecting.prompt_settings import Count, Name, Prompt
 from judgerank.collecting.storable import require_no_key, require_plain
-from judgerank.collecting.wording import PAIRWISE
 
-Name = Annotated[str, Field(min_length=1)]
+__all__ = ["LENGTHS", "Collection", "Judge", "Panel", "Prompt"]
+
 Price = Annotated[float, Field(ge=0)]
-Count = Annotated[int, Field(ge=1)]
 Pace = Annotated[float, Field(gt=0)]
 # providers whose own form takes more than a key, and how to ask them in OpenAI's
 ELSEWHERE = {
@@ -27,36 +27,6 @@ ELSEWHERE = {
     "openapi, model: google/MODEL, and an access token as the key",
 }
 LENGTHS = ("max_completion_tokens", "max_tokens")  # parameters that say how long a reply may be
-
-
-class Prompt(Settings):
-    """What a judge is asked, with {question}, {first} and {second} to be filled in.
-
-    Attributes
-    ----------
-    text : str
-        Also with {reference}, the question's reference answer, and {criterion}, where these are wanted.
-    system : str, optional
-        A message that goes before, in the system's role.
-    criteria : dict of str to str
-        Names of criteria and what stands for {criterion}; each is asked alone and makes judgments of its own.
-    """
-
-    name: Name = PAIRWISE["name"]
-    temperature: Annotated[float, Field(ge=0)] = PAIRWISE["temperature"]
-    max_tokens: Count = PAIRWISE["max_tokens"]
-    text: Name = PAIRWISE["text"]
-    system: Name | None = None
-    criteria: dict[Name, Name] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _with_a_place(self) -> Self:
-        if bool(self.criteria) != ("{criterion}" in self.text):
-            raise ValueError("the criteria go where the text says {criterion}: there must be both, or neither")
-        unsafe = [name for name in self.criteria if not name.replace("-", "").replace("_", "").isalnum()]
-        if unsafe:
-            raise ValueError(f"criterion {unsafe[0]!r} names a file: letters, digits, - and _ alone")
-        return self
 
 
 class Judge(Settings):
