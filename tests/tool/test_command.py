@@ -90,7 +90,7 @@ def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
     assert told["models"][0].startswith("3, with 12 comparisons each")
     assert told["judges"][0].startswith("2, with 9 comparisons each")
     assert told["questions"][0].startswith("no column")
-    assert told["order"][0].startswith("Model position_aware")
+    assert told["order"][0].startswith("Fitted with position bias (position_aware")
     assert told["connected"] == ["a chain of comparisons connects any two models"]
     assert "found with model=position_aware, status" in told["maximum"][0]
     command = shlex.split(told["run next"][0])
@@ -148,7 +148,7 @@ def test_components_and_slots_that_follow_names_are_told(tmp_path):
     assert done.returncode == 0, done.stderr
     told = lines(done)
     assert told["judges"] == ["2, with 4 (k) to 6 (j) comparisons"]
-    assert "follows the models" in told["order"][0]
+    assert "each pair was shown in one order" in told["order"][0]
     assert "No chain of comparisons connects these 2 groups" in told["connected"][0]
     assert len(told["maximum"]) == 2
 

@@ -43,7 +43,9 @@ def test_scores_are_ranked_without_positions(tmp_path):
     found = rank(logs(tmp_path))
     assert not found.judgments.ordered
     assert found.fitted.model.name == "judge_aware"
-    assert "Model judge_aware: nobody was shown an order, so position is not modelled." in found.remarks
+    assert (
+        "Fitted without position bias (judge_aware): the records have no order of presentation." in found.remarks
+    )
     assert not any("lean" in remark for remark in found.remarks)
     assert not found.tables["members"]["member"].str.startswith("position").any()
     assert not {"share_a", "position"} & set(found.tables["judges"])
@@ -68,7 +70,9 @@ def test_a_member_with_positions_is_refused_in_a_sentence(tmp_path):
 
 def test_the_doctor_says_nothing_of_who_was_shown_first(tmp_path):
     said = dict(examine(logs(tmp_path)))
-    assert said["order"] == "Model judge_aware: nobody was shown an order, so position is not modelled."
+    assert (
+        said["order"] == "Fitted without position bias (judge_aware): the records have no order of presentation."
+    )
     assert "shown" not in said["answers"]
     assert "position" not in said["ties"]
 

@@ -205,13 +205,13 @@ def _pairs_told(ranking: Record) -> str:
     many = len(pairs) - len(comparable)
     beside = f" {many} pairs of models of different components are not comparable." if many else ""
     if "separated" not in pairs:
-        return f"Without intervals no pair can be separated.{beside}"
+        return f"Without intervals no difference can be tested.{beside}"
     known = comparable["separated"].notna()
     apart = int(comparable["separated"][known].sum())
     each = " of a component" if len(ranking.fits) > 1 else ""
     return (
-        f"{apart} of {int(known.sum())} pairs of models are separated at {ranking.settings.level:.0%} "
-        f"(Holm, all pairs{each} at once).{beside}"
+        f"{apart} of {int(known.sum())} pairs of models are significantly different at "
+        f"{ranking.settings.level:.0%} (Holm's adjustment for all pairs{each}).{beside}"
     )
 
 
@@ -225,11 +225,11 @@ def _next(plan: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
 def _next_told(ranking: Record) -> str:
     plan = ranking.tables["next"]
     if plan.empty:
-        return "Without intervals there is no telling which comparisons would shorten them."
+        return "Without intervals it is not known which comparisons would shorten them."
     if plan["width"].isna().all():
         return (
-            "Before there can be intervals, judges who never answered against the order must be seen to do so. "
-            "That is likeliest between neighbours in rank, the closest first."
+            "There are no intervals until every judge has contradicted the ranking at least once. That is most "
+            "likely between neighbours in rank, the closest first."
         )
     where = (
         ""
@@ -237,9 +237,9 @@ def _next_told(ranking: Record) -> str:
         else " (show each pair in both orders equally often)"
     )
     return (
-        "Of the pairs of models that are not separated, the one with the widest interval is named in each line; "
-        f"the comparisons of the line shorten it the most, given the lines before{where}. Judges count for what "
-        "they are known to tell at least."
+        "Each line names the pair with the widest interval among those without a significant difference. Its "
+        f"comparisons shorten that interval most, given the lines before{where}. Judges are weighted by the lower "
+        "end of what they are known to contribute."
     )
 
 
