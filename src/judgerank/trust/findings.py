@@ -86,6 +86,8 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
         )
     for judge, other in same.items():
         yield f"- {judge} answers as {other} does: one model under two names?"
+    if same:
+        yield "- Where judges are copies of each other, this interval is too short. Merge them and ask again."
     another = panel.another([1.0]).iloc[0]
     yield (
         f"- One more average judge on the same questions would add {another['adds']:.2f} of a judge; the same sum "
