@@ -157,7 +157,7 @@ def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
     found = [
         one.removeprefix(start)
         for start in (WHICH_FIT, BY_JUDGE)
-        for one in ranking.remarks
+        for one in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
         if one.startswith(start)
     ]
     if len(ranking.fits) > 1:

@@ -88,6 +88,8 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
         )
     for judge, other in same.items():
         yield f"- {judge} and {other} give almost identical answers: one model under two names?"
+    if same:
+        yield "- Where judges are copies of each other, this interval is too short. Merge them and run this again."
     another = panel.another([1.0]).iloc[0]
     yield (
         f"- One more average judge on the same questions would add as much information as {another['adds']:.2f} "

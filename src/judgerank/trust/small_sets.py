@@ -1,9 +1,9 @@
 """Smaller sets than the one found: every single unit that comes near, then sets grown by one unit at a time.
 
-Single judgments, questions or judges are left out in the order of their forecasts, until a forecast does not come
-near, by as much as those before were off and a margin. After that the few nearest sets are kept (a beam search):
-each is fitted by a Newton step, and forecasts there say which unit to add to which of them. What reaches the goal
-is confirmed by a fit from the beginning.
+Single judgments, questions or judges are left out, where there are many in the order of their forecasts, until a
+forecast does not come near, by as much as those before were off and a margin. After that the few nearest sets are
+kept (a beam search): each is fitted by a Newton step, and forecasts there say which unit to add to which of them.
+What reaches the goal is confirmed by a fit from the beginning.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from judgerank.trust.refits import Part, Units
 
 SMALL = 10  # units of the largest set searched for
 WIDTH = 4  # sets of one size that are kept
+ALL = 100  # kinds of units up to which every one is left out, whatever its forecast
 MARGIN = 1.25  # of a single unit's forecast
 HOPE = 0.9  # of what the forecast at a set asks for beside it, a share that may do
 
@@ -80,6 +81,7 @@ def _singles(start: Part, units: Units, goal: Goal, fewest: int) -> tuple[list[_
     """Sets of one unit each, those that come near and the `fewest` nearest ones; what is left of one that does."""
     gap, each = goal.gap(start), units.by_kind(start.left, goal.effect(start))
     kept, off = list[_Set](), 1.0
+    fewest = ALL if np.isfinite(each).sum() <= ALL else fewest
     for place, kind in enumerate(np.argsort(-each, kind="stable").tolist()):
         if not np.isfinite(each[kind]) or (place >= fewest and each[kind] * off * MARGIN < gap):
             break
