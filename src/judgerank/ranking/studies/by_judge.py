@@ -79,7 +79,7 @@ def problem(effects: pd.DataFrame, judge: str, level: float) -> str:
     own = own[own["estimate"].abs() >= LEAST] if len(own) else own
     if not len(own):
         return ""
-    row = own.sort_values("p_value").iloc[0]
+    row = own.sort_values("p_value", kind="stable").iloc[0]
     if row["effect"] == LENGTH:
         return f"prefers {'longer' if row['estimate'] > 0 else 'shorter'} answers"
     if row["effect"] in (family.OWN, family.MAKER):

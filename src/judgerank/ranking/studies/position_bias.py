@@ -28,7 +28,8 @@ def of_component(component: Component) -> Finding:
     member, level, exact = component.member, component.settings.level, component.exact
     positioned = member.model.uses(Need.ORDER)
     test: Leaning | str = ""
-    if isinstance(exact, Fit) and not component.shown.blocks and component.shown.effects is None:
+    alone = not component.shown.blocks and component.shown.effects is None
+    if isinstance(exact, Fit) and (alone or not positioned):
         test = leaning(exact, component.refit_exactly, level)
     if isinstance(test, str):
         test = leaning(component.independent if positioned else member, component.refit, level)
