@@ -189,7 +189,8 @@ def test_a_judge_who_never_answers_is_missing_and_named():
 
 def test_a_verdict_prints_as_its_report():
     found = gate(records(np.tile([1.0, 0.0], 9)), "old", "new")
-    assert repr(found).startswith(sentence(found)) and "win rate" in repr(found)
+    assert str(found).startswith(sentence(found)) and "win rate" in str(found)
+    assert sentence(found)[:30] in repr(found) and len(repr(found)) < 400
 
 
 def test_both_orders_cancel_position_bias():

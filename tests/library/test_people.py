@@ -188,7 +188,7 @@ def test_what_cannot_be_done_is_said():
     rows, question, human = drawn(np.random.default_rng(10), 0.0, 1.0, 200)
     frame = frame_of(rows, question, human)
     for broken, said in (
-        (frame.drop(columns="question"), "takes a column"),
+        (frame.drop(columns="question"), "name the column of questions"),
         (frame.assign(human="no"), "no judgment is a person's"),
         (frame.assign(human="yes"), "there is no panel"),
         (frame.assign(human="perhaps"), "record 1 has 'perhaps' for human"),

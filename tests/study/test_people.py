@@ -43,4 +43,4 @@ def test_the_figure_shows_every_setting():
     table = pd.read_csv(ROOT / "results/people/votes.csv")
     left, right = plots.people(table, "t").axes
     assert [text.get_text() for text in left.get_yticklabels()] == list(table["setting"])
-    assert len(left.containers) == len(right.containers) == 3
+    assert len(left.containers) == len(right.containers) == 4

@@ -146,6 +146,17 @@ def renamed(records: list[dict], **names: str) -> list[dict]:
     return [{names.get(key, key): value for key, value in record.items()} for record in records]
 
 
+PANEL = [
+    {"model_a": "x", "model_b": "y", "judge_model": "j", "judge_preferred_model": "a", "raw": "A"},
+    {"model_a": "y", "model_b": "x", "judge_model": "k", "judge_preferred_model": "b", "raw": "B"},
+    {"model_a": "y", "model_b": "z", "judge_model": "k", "judge_preferred_model": "c", "raw": "C"},
+    {"model_a": "y", "model_b": "z", "judge_model": "j", "judge_preferred_model": "unknown", "raw": "?"},
+]
+IN_INSPECT = {
+    "eval": {"task": "t", "model": "m"},
+    "samples": [{"id": 1, "scores": {"pairwise": {"metadata": {"judgerank": PANEL}}}}],
+}
+
 # layout, records; then won by the first, by the second, ties and not read
 SAMPLES = {
     "the paper's columns": (RECORDS, 2, 1, 1, 2),
@@ -158,6 +169,7 @@ SAMPLES = {
     "AlpacaEval's annotations": (ALPACA_EVAL, 1, 1, 1, 2),
     "evaluatorq's judged comparisons": (JUDGED, 1, 1, 1, 0),
     "evaluatorq's runs": ([RUN], 4, 2, 1, 3),
+    "judgments of a panel in a log of inspect_ai": ([IN_INSPECT], 1, 1, 1, 1),
     "JudgeArena's battles": (BATTLES, 3, 0, 1, 1),
     "JudgeArena's reports": ([REPORT], 2, 1, 2, 1),
     "winners and losers (winner, loser)": (WON, 1, 1, 1, 0),
@@ -170,6 +182,7 @@ SAMPLES |= {
 
 
 NESTED = ("arena-hard-auto's verdicts", "evaluatorq's runs", "JudgeArena's reports")  # which are in JSON only
+NESTED += ("judgments of a panel in a log of inspect_ai",)
 
 
 def rows(found) -> list[tuple]:

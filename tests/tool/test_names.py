@@ -303,6 +303,20 @@ def inspect(names):
     ]
 
 
+@writes("judgments of a panel in a log of inspect_ai")
+def judged_in_inspect(names):
+    samples: dict[str, list[dict]] = {}
+    for r in flat(names, "model_a", "model_b", "judge_preferred_model", "judge_model", "question"):
+        samples.setdefault(r.pop("question"), []).append(r | {"raw": "because"})
+    return [
+        {
+            "eval": {"model": "m", "task": "t"},
+            "samples": [{"id": q, "epoch": 1, "scores": {"pairwise": {"metadata": {"judgerank": told}}}}],
+        }
+        for q, told in samples.items()
+    ]
+
+
 @writes("lm-evaluation-harness's log of samples")
 def harness(names):
     rows: dict[tuple, dict] = {}

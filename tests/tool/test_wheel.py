@@ -78,7 +78,7 @@ def test_the_wheel_ranks_outside_the_checkout(installed, tmp_path):
         [
             "index.html",
             "run.json",
-            *(f"{name}.csv" for name in ("leaderboard", "judges", "pairs", "next", "members", "fitness")),
+            *(f"{name}.csv" for name in ("leaderboard", "judges", "pairs", "next", "members", "exact", "fitness")),
         ]
     )
     assert pd.read_csv(folder / "leaderboard.csv")["model"].tolist() == ["x", "y", "z"]

@@ -155,8 +155,8 @@ def _some_differences(results: NetResults, contrast: FloatArray) -> tuple[FloatA
     a = gamma[..., None] * t[:, None, :] - moved[..., None] * v[:, None, :]
     estimate = np.einsum("pkn,kn->p", a, results.net) - moved.sum(axis=1) / SPREAD**2
     back = np.einsum("pkn,pkn->pk", results._times(t), a)
-    scale = back @ results.discrimination / np.einsum("pk,pk->p", back, gamma)
-    scale = np.where(scale > 0, scale, 1.0)
+    above, below = back @ results.discrimination, np.einsum("pk,pk->p", back, gamma)
+    scale = np.divide(above, below, out=np.ones_like(below), where=above * below > 0)
     errors = [np.sqrt(_variance(results, of, contrast, t, a, moved)) / scale for of in results.by_cluster]
     return estimate / scale, np.array(errors)
 

@@ -30,5 +30,5 @@ def png(shapes: Iterable[Shape], width: int, height: int) -> bytes:
         text.set(color=shape.colour, ha="right" if shape.end else "left", va="baseline")
         text.set_fontweight("bold" if shape.bold else "normal")
     content = io.BytesIO()
-    figure.savefig(content, format="png", metadata={"Software": None})
+    figure.savefig(content, format="png", dpi=DOTS, metadata={"Software": None})
     return content.getvalue()
