@@ -81,7 +81,7 @@ FILES = [
     ("no record", "m.jsonl", "", "rank", "m.jsonl: there are no comparisons: the set is empty"),
     ("a column that is not there", "m.jsonl", records("xy:ab"), "rank --column judge=who", "no column 'who'"),
     ("only ties", "m.jsonl", records("xy:ccc"), "rank --solver newton", "there is nothing to rank"),
-    ("only even", "m.jsonl", records("xy:ab", "vw:ab", "vu:ab"), "rank --solver newton", "answers follow any order"),
+    ("only even", "m.jsonl", records("xy:ab", "vw:ab", "vu:ab"), "rank --solver newton", "nothing to rank"),
     ("lengths wanted", "m.jsonl", records("xy:ab"), "rank --model length", "column length=NAME"),
     ("no such file", "m.jsonl", None, "rank", "there is no file 'm.jsonl'"),
     ("no such file to examine", "m.jsonl", None, "doctor", "there is no file 'm.jsonl'"),
