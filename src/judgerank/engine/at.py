@@ -17,6 +17,7 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.rows import Listed, Table
 from judgerank.model.block import Role
+from judgerank.model.exponential import exp
 from judgerank.model.law import Law
 from judgerank.model.members import Model, Parameters
 
@@ -58,7 +59,7 @@ class At:
         if log_tie is not None:
             log_tie = self._with(Role.TIE, log_tie, at)
         self.log_nu = log_tie
-        self.nu = None if log_tie is None else np.exp(log_tie)
+        self.nu = None if log_tie is None else exp(log_tie)
         self.eta = self._with(Role.OFFSET, eta, at)
 
     @cached_property
@@ -80,7 +81,7 @@ class At:
         if self.further is not None and Role.WEIGHT in self.further:
             own = self.further.form(Role.WEIGHT, at.common)
             exponent = own if exponent is None else exponent + own
-        return None if exponent is None else np.exp(exponent)
+        return None if exponent is None else exp(exponent)
 
     def factors(self, role: Role) -> tuple[Values, ...]:
         """Derivative of the predictor, or of log nu, in a parameter of this role, but for its column."""

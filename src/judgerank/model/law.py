@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from judgerank.data.arrays import FloatArray
+from judgerank.model.exponential import exp
 
 
 class Law:
@@ -21,7 +22,7 @@ class Law:
 
     def __init__(self, eta: FloatArray, nu: FloatArray | None):
         # in units of the likelier win's probability, lest any overflow
-        self._eta, self._nu, self._e = eta, nu, np.exp(-np.abs(eta))
+        self._eta, self._nu, self._e = eta, nu, exp(-np.abs(eta))
         ties = None if nu is None else nu * np.sqrt(self._e)
         self._others = self._e if ties is None else self._e + ties
         self._q = 1.0 / (1.0 + self._others)

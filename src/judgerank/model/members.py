@@ -23,6 +23,7 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.model.block import Placed, Role
+from judgerank.model.exponential import exp
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, JudgeBlock
 from judgerank.model.needs import Need
 
@@ -145,7 +146,7 @@ class Model:
 
     def gamma(self, at: Parameters) -> FloatArray | None:
         """Discriminations at a point, shape (K,); None where there is no block for them."""
-        return np.exp(at.judges[0]) if self.has(Role.WEIGHT) else None
+        return exp(at.judges[0]) if self.has(Role.WEIGHT) else None
 
     @property
     def alone(self) -> Model:

@@ -10,7 +10,7 @@ from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.inference.whose import TASTE
 from judgerank.order.pairs import pairwise
-from judgerank.order.scale import scale_of
+from judgerank.order.scale import reported_covariance, scale_of
 from judgerank.ranking.study import Component, Finding
 
 NAME = "whose_opinion"
@@ -36,7 +36,7 @@ def both_intervals(fitted: Fit, level: float) -> pd.DataFrame:
     columns = {"rank": fitted.ranks.to_numpy(), "model": fitted.ranks.index, "score": scale_of(fitted).scores}
     for name, each in (("this_panel", fitted.for_this_panel()), ("judges_like_these", fitted)):
         scale = scale_of(each)
-        error = np.sqrt(np.diag(scale.covariance(each.covariance)))
+        error = np.sqrt(np.diag(reported_covariance(each)))
         columns[f"low_{name}"], columns[f"high_{name}"] = wald(scale.scores, error, level, each.degrees_of_freedom)
     return pd.DataFrame(columns).sort_values("rank", ignore_index=True)
 
