@@ -18,6 +18,7 @@ from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam, iterates
 from judgerank.engine.sums import evaluate
+from judgerank.model.exponential import exp
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from judgerank.model.simulate import generator
 from replication import published
@@ -113,8 +114,8 @@ class Path:
 
     def gammas(self, printed: np.ndarray) -> np.ndarray:
         """Discriminations by iteration, with the printed ones' geometric mean where judges are left out."""
-        unit = np.exp(np.log(printed).mean()) if len(printed) < self.n_printed else 1.0
-        return unit * np.exp(self.log_discrimination)
+        unit = exp(np.log(printed).mean()) if len(printed) < self.n_printed else 1.0
+        return unit * exp(self.log_discrimination)
 
     def log_likelihood(self, iteration: int) -> float:
         at = Parameters(self.scores[iteration], self.log_discrimination[iteration][None, :])

@@ -206,8 +206,8 @@ class Model:
         """What every judge has at a point, in its own units; what the member does not free as it then is."""
         size = at.judges.shape[1]
         rows = dict(zip(self.judge_blocks, at.judges, strict=True))
-        gamma = np.exp(at.judges[0]) if self.n_scale else np.ones(size)
-        nu = np.exp(rows["log_tie"]) if self.has_ties else None
+        gamma = exp(at.judges[0]) if self.n_scale else np.ones(size)
+        nu = exp(rows["log_tie"]) if self.has_ties else None
         return JudgeValues(gamma, rows.get("slope", np.zeros(size)), rows.get("position", np.zeros(size)), nu)
 
 
@@ -282,5 +282,5 @@ class Parameters:
         judges, common = self.judges.copy(), self.common
         judges[0] -= mean
         if model is not None and len(common):
-            common = np.where(np.equal(model.roles, Role.QUALITY), common * np.exp(mean), common)
-        return Parameters(scores * np.exp(mean), judges, common)
+            common = np.where(np.equal(model.roles, Role.QUALITY), common * exp(mean), common)
+        return Parameters(scores * exp(mean), judges, common)
