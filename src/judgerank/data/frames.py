@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray, UIntArray
+from judgerank.data.elementary import log1p
 from judgerank.data.errors import DataError
 from judgerank.data.listing import listed
 
@@ -225,7 +226,7 @@ def standardised_log(lengths: FloatArray) -> FloatArray:
     """
     if lengths.min() < 0:
         raise DataError("lengths cannot be negative")
-    log_length = np.log1p(lengths)
+    log_length = log1p(lengths)
     if np.ptp(log_length) == 0:
         raise DataError("all lengths are equal")
     return (log_length - log_length.mean()) / log_length.std()

@@ -15,9 +15,9 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.elementary import exp
 from judgerank.engine.rows import Listed, Table
 from judgerank.model.block import Role
-from judgerank.model.exponential import exp
 from judgerank.model.law import Law
 from judgerank.model.members import Model, Parameters
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from judgerank.data.arrays import FloatArray
-from judgerank.model.exponential import exp
+from judgerank.data.elementary import exp
 
 
 class Law:

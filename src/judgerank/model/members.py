@@ -21,9 +21,9 @@ import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.elementary import exp
 from judgerank.data.errors import ConfigError
 from judgerank.model.block import Placed, Role
-from judgerank.model.exponential import exp
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, JudgeBlock
 from judgerank.model.needs import Need
 
