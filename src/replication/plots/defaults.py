@@ -36,7 +36,7 @@ def defaults(accuracy: pd.DataFrame, simulated: pd.DataFrame, title: str) -> Fig
     left.set_yticks(-np.arange(len(labels)), labels)
     left.set(xlabel="Spearman's correlation with a fit of the rest")
     right.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
-    right.set(xlabel="coverage of 95% intervals, simulated")
+    right.set(xlabel="coverage of 95% intervals")
     left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=len(SHOWN))
     figure.suptitle(title, fontsize=8)
     return figure
