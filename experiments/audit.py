@@ -17,7 +17,7 @@ from omegaconf import DictConfig
 
 from judgerank.data.errors import DataUnavailableError
 from judgerank.plots.looks import save_figures
-from judgerank.writing.publishing import STORED_FORMAT, replace_file, staged
+from judgerank.writing.atomic import STORED_FORMAT, replace_file, staged
 from replication import plots, published
 from replication.auditing.article import written
 from replication.auditing.audit import RESULTS, audit, totals

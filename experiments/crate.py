@@ -9,7 +9,7 @@ scripts to figures. It is not kept in the repository: every new run would make i
 import json
 import tomllib
 
-from judgerank.writing.publishing import replace_file
+from judgerank.writing.atomic import replace_file
 from replication.config import ROOT
 from replication.crate import crate_of
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from judgerank.writing.publishing import replace_file
+from judgerank.writing.atomic import replace_file
 from replication.auditing.smoke import HERE, Layered, compared, smoke_page
 from replication.config import ROOT, main
 from replication.errors import NotAsStoredError

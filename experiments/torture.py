@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.writing.publishing import staged
+from judgerank.writing.atomic import staged
 from replication.config import ROOT, main
 from replication.errors import NotAsStoredError
 from replication.records import provenance, write_record

@@ -22,7 +22,7 @@ from omegaconf import DictConfig, open_dict
 
 from judgerank.data.errors import ConfigError, DataUnavailableError
 from judgerank.plots.looks import save_figures
-from judgerank.writing.publishing import staged
+from judgerank.writing.atomic import staged
 from replication.config import ROOT, main, script_of
 from replication.errors import NotAsStoredError
 from replication.legends import looks, wrong_labels

@@ -23,7 +23,7 @@ SLOW_BY_PART = {
     "stored_simulations torture trusting validity verify",
     "tool": "boards collecting collecting_batches collecting_faults collecting_money collecting_patience"
     " collecting_rules collecting_runs command faults further hub "
-    "layouts member_choice members page panel people publishing rank rank_questions scale suggestions targets "
+    "layouts member_choice members page panel people atomic rank rank_questions scale suggestions targets "
     "trust versions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}

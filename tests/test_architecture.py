@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
@@ -36,7 +37,7 @@ CORE = {
 }
 EXTRAS = {
     "judgerank.plots": {"matplotlib", "textalloc"},
-    "judgerank.gating.plugin": {"pytest"},
+    "judgerank.gating.pytest_plugin": {"pytest"},
     "judgerank.inspecting": {"inspect_ai"},
     "judgerank.collecting": {"httpx", "litellm", "pydantic", "yaml", "tenacity", "filelock", "tqdm"},
 }
@@ -67,14 +68,14 @@ WHEN_ASKED = {
     ("judgerank.cli.collect", "judgerank.collecting.settings"),
     ("judgerank.cli.gate", "judgerank.cli.gate_run"),
     ("judgerank.cli.gate_run", "judgerank.collecting.panel_files"),
-    ("judgerank.cli.gate_run", "judgerank.gating.rounds"),
-    ("judgerank.gating.gate", "judgerank.gating.page"),
-    ("judgerank.gating.plugin", "judgerank.collecting.panel_files"),
-    ("judgerank.gating.plugin", "judgerank.data.errors"),
-    ("judgerank.gating.plugin", "judgerank.gating.answers"),
-    ("judgerank.gating.plugin", "judgerank.gating.report"),
-    ("judgerank.gating.plugin", "judgerank.gating.rounds"),
-    ("judgerank.gating.plugin", "judgerank.gating.rule"),
+    ("judgerank.cli.gate_run", "judgerank.gating.asking"),
+    ("judgerank.gating.gate", "judgerank.gating.verdict_page"),
+    ("judgerank.gating.pytest_plugin", "judgerank.collecting.panel_files"),
+    ("judgerank.gating.pytest_plugin", "judgerank.data.errors"),
+    ("judgerank.gating.pytest_plugin", "judgerank.gating.answer_pairs"),
+    ("judgerank.gating.pytest_plugin", "judgerank.gating.verdict_text"),
+    ("judgerank.gating.pytest_plugin", "judgerank.gating.asking"),
+    ("judgerank.gating.pytest_plugin", "judgerank.gating.rule"),
     ("judgerank.fits.fit", "judgerank.reading.read"),
     ("judgerank.fits.given", "judgerank.reading.read"),
     ("judgerank.fits.presentation", "judgerank.plots.own"),
@@ -188,3 +189,9 @@ def test_the_study_imports_no_script_and_the_scripts_import_both():
         for one in imported(path, everywhere=True)
     }
     assert {"judgerank", "replication"} <= used
+
+
+def test_a_file_name_has_one_meaning():
+    """No two modules of the library have the same name, but a command and what it is called after."""
+    names = Counter(path.name for path in (ROOT / "src" / "judgerank").rglob("*.py") if path.name != "__init__.py")
+    assert {name for name, count in names.items() if count > 1} <= {"gate.py"}

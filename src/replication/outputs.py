@@ -18,7 +18,7 @@ from judgerank.data.errors import ConfigError, DataUnavailableError
 from judgerank.data.judgments import Judgments
 from judgerank.plots.looks import save_figures
 from judgerank.reading.read import read_judgments
-from judgerank.writing.publishing import locked, recover, staged
+from judgerank.writing.atomic import locked, recover, staged
 from replication.config import ROOT
 from replication.datasets import load_judgments
 from replication.legends import looks

@@ -15,10 +15,10 @@ from judgerank.data.errors import JudgerankError
 from judgerank.fits.fit import fit
 from judgerank.inference.wald import wald
 from judgerank.people.anchor import anchored_by_people, disagreement
-from judgerank.people.choosing import vote_losses
 from judgerank.people.items import items_of
 from judgerank.people.reference import on_scale_of
 from judgerank.people.toward_panel import drawn_toward_panel
+from judgerank.people.vote_losses import vote_losses
 from replication.replicate import Record
 
 SCORES = np.linspace(1.0, -1.0, 6)  # people's, on average zero

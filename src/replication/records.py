@@ -14,7 +14,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.judgments import Judgments
-from judgerank.writing.publishing import versions
+from judgerank.writing.atomic import versions
 from judgerank.writing.sidecars import content_of, digest
 from replication.machine import machine
 

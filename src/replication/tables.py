@@ -10,7 +10,7 @@ import pandas as pd
 
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import pairwise
-from judgerank.writing.publishing import STORED_FORMAT
+from judgerank.writing.atomic import STORED_FORMAT
 
 LATEX = {
     "\\": r"\textbackslash ",

@@ -16,9 +16,9 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.trust.effective import EffectiveJudges, effective_judges
 from judgerank.trust.fragility import Fragility, fragility, start_of
-from judgerank.trust.goals import Goal, swapped
 from judgerank.trust.refits import Part, judgments_as_units
 from judgerank.trust.removal import by_steps, smallest
+from judgerank.trust.targets import Goal, swapped
 from replication.replicate import Record
 
 SMALL_DESIGN = 100  # judgments

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import ConfigError
-from judgerank.writing.publishing import versions
+from judgerank.writing.atomic import versions
 from judgerank.writing.sidecars import STAGING, digest, written
 from replication.tables import LATEX
 

@@ -11,11 +11,11 @@ from scipy.special import expit, log_expit
 from judgerank import fit, people_report
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.people.anchor import anchored_by_people, disagreement
-from judgerank.people.choosing import vote_losses
 from judgerank.people.items import Items, human_rows, items_of
 from judgerank.people.next_items import next_items, next_pairs
 from judgerank.people.reference import on_scale_of
 from judgerank.people.toward_panel import drawn_toward_panel
+from judgerank.people.vote_losses import vote_losses
 from judgerank.reading.read import judgments_of
 from replication.people import crowded, drawn, human_scale, voted_once
 

@@ -10,10 +10,10 @@ from scipy.special import expit
 from judgerank import Comparisons, effective_judges, fit, fragility
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.trust.fragility import top_change
-from judgerank.trust.goals import APART, forecast, swapped
 from judgerank.trust.influence import Influence
 from judgerank.trust.refits import judgments_as_units, whole_part
 from judgerank.trust.removal import smallest
+from judgerank.trust.targets import APART, forecast, swapped
 from tests.real_data import needs_data
 from tests.study.test_config import composed
 

@@ -10,7 +10,7 @@ import time
 import pandas as pd
 import pytest
 
-from judgerank.writing.publishing import staged
+from judgerank.writing.atomic import staged
 from replication.auditing.results import Results
 from replication.auditing.shown_times import times_of, times_table, whole_runs
 from replication.config import ROOT, SCRIPTS, script_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from judgerank.writing.publishing import STORED_FORMAT
+from judgerank.writing.atomic import STORED_FORMAT
 from judgerank.writing.sidecars import written
 from replication.config import ROOT, script_of
 from replication.outputs import load_section_data

@@ -16,13 +16,13 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from judgerank.collecting.answers import Reply
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import Budget, cost
-from judgerank.collecting.faults import AttemptFailed
-from judgerank.collecting.plan import Plan
+from judgerank.collecting.request_errors import AttemptFailed
 from judgerank.collecting.requests import longest
+from judgerank.collecting.response import Reply
 from judgerank.collecting.settings import Collection, Judge, Panel
+from judgerank.collecting.task_order import Plan
 from judgerank.collecting.tasks import Questions
 
 CODE = "for (int i = 0; i < n; ++i) { a[i] ^= b[(i * 7) % n]; }\n\t\treturn x->y ? &z : nullptr;\n"

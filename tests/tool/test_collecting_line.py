@@ -6,10 +6,10 @@ import json
 import httpx
 import pytest
 
-from judgerank.collecting.answers import letters_of, reply_of
 from judgerank.collecting.client import Client
 from judgerank.collecting.line import Line, with_params
 from judgerank.collecting.requests import longest, request
+from judgerank.collecting.response import letters_of, reply_of
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from judgerank.collecting.faults import AttemptFailed
 from judgerank.collecting.pause import LONGEST_PAUSE, UNREACHED, Pause, Stopped, backoff
+from judgerank.collecting.request_errors import AttemptFailed
 
 AT_A_TIME, TOOK = 8, 0.5  # requests on their way, and seconds that each takes
 

@@ -17,7 +17,7 @@ from judgerank import rank
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.ranking import exports
 from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, FORMS, TABLES, lmarena
-from judgerank.writing.publishing import beside
+from judgerank.writing.atomic import beside
 from judgerank.writing.spreadsheets import csv_of
 from replication.config import ROOT
 from tests.tool.command import judgerank, usage_text

@@ -23,8 +23,8 @@ import judgerank as jr
 from judgerank import fit, rank, read
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
 from judgerank.reading.accepted import FORMS
+from judgerank.reading.file_formats import READERS
 from judgerank.reading.files import behind
-from judgerank.reading.forms import READERS
 from judgerank.writing.extras import needed
 from tests.tool.command import judgerank as run
 from tests.tool.test_reading import same

@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 from judgerank.cli import app
 from judgerank.cli.commands import COMMANDS
-from judgerank.gating import page
+from judgerank.gating import verdict_page
 from judgerank.gating.gate import gate
-from judgerank.gating.report import as_dict, sentence, table
 from judgerank.gating.rule import Rule
+from judgerank.gating.verdict_text import as_dict, sentence, table
 from replication.config import ROOT
 from tests.forked import run_anew
 from tests.library.test_gating import records
@@ -193,7 +193,7 @@ def test_a_gate_for_equivalence_that_blocks_what_is_better_shows_its_wins_first(
 
 def test_a_page_has_so_many_questions_and_the_number_of_the_rest():
     seen = Parsed(gate(records([1.0, 0.5, 0.0] * 70), "old", "new").to_html())
-    assert len(seen.questions) == page.MOST == 200
+    assert len(seen.questions) == verdict_page.MOST == 200
     assert "10 more questions are not shown" in "".join(seen.of("p"))
 
 

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from judgerank.cli import app
 from judgerank.collecting.panel_files import read_panel
 from judgerank.data.errors import DataError
-from judgerank.gating.answers import paired
-from judgerank.gating.rounds import Asked, ask_until_decided, looks
+from judgerank.gating.answer_pairs import paired
+from judgerank.gating.asking import Asked, ask_until_decided, looks
 from judgerank.gating.rule import Rule
 from replication.config import ROOT
 from tests.forked import run_anew
@@ -167,7 +167,7 @@ def test_files(judgerank_gate):
 def test_the_plugin_passes_fails_and_skips(folder):
     answers(Path("new.jsonl"), [60, 40] * 30)
     Path("test_change.py").write_text(PLUGIN_TEST)
-    options = ["-p", "judgerank.gating.plugin", "-p", "no:judgerank", "-p", "no:cacheprovider", "-rA"]
+    options = ["-p", "judgerank.gating.pytest_plugin", "-p", "no:judgerank", "-p", "no:cacheprovider", "-rA"]
     done = run_anew(["-m", "pytest", *options, "test_change.py"], folder, environment())
     assert "1 failed, 1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
     assert "Block." in done.stdout and "Inconclusive." in done.stdout

@@ -14,13 +14,13 @@ import typer
 from judgerank.cli.terminal import say, say_wrapped
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted
-from judgerank.gating.answers import paired, texts_of
+from judgerank.gating.answer_pairs import paired, texts_of
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
 from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.judged import Judged, judged
 from judgerank.gating.outputs import contents, tell_github
-from judgerank.gating.report import as_json, lines, sentence
 from judgerank.gating.rule import Rule
+from judgerank.gating.verdict_text import as_json, lines, sentence
 from judgerank.reading.files import label_of, paths_of, plain
 from judgerank.reading.read import read_judgments
 from judgerank.writing.extras import needed
@@ -79,7 +79,7 @@ def asked_now(
         )
     try:
         from judgerank.collecting.panel_files import read_panel
-        from judgerank.gating.rounds import Asked, ask_all, ask_until_decided
+        from judgerank.gating.asking import Asked, ask_all, ask_until_decided
     except ModuleNotFoundError as error:
         raise ConfigError(f"asking judges takes {needed('collect')}: there is no {error.name}") from None
     for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output

@@ -11,8 +11,8 @@ from judgerank.cli.options import ForceOption, QuestionsArgument
 from judgerank.cli.terminal import say
 from judgerank.cli.values import named
 from judgerank.collecting.answer_sources import COLUMNS, files_of, read_questions
-from judgerank.voting.items import drawn_items, listed_items
-from judgerank.voting.page import vote_page
+from judgerank.voting.vote_items import drawn_items, listed_items
+from judgerank.voting.vote_page import vote_page
 from judgerank.writing.targets import Outputs
 
 

@@ -23,8 +23,8 @@ from judgerank.reading.answers.found import Found, Text
 from judgerank.reading.answers.text_folder import is_text_folder, texts_in
 from judgerank.reading.answers.transcripts import answered, are_messages, asked
 from judgerank.reading.contents import split
+from judgerank.reading.file_formats import form_of, opened
 from judgerank.reading.files import labels_of, named, paths_of
-from judgerank.reading.forms import form_of, opened
 from judgerank.reading.hub import is_hub, load_rows
 from judgerank.reading.layouts.table import Table
 from judgerank.reading.tabular import Tabular, frame_of, is_tabular

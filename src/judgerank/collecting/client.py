@@ -16,15 +16,15 @@ from typing import Any
 
 import httpx
 
-from judgerank.collecting.answers import Reply, reply_of
-from judgerank.collecting.faults import AttemptFailed, JudgeRefused, Refused, retry_after
 from judgerank.collecting.guard import guarded
 from judgerank.collecting.keys import keys
 from judgerank.collecting.library import library
 from judgerank.collecting.line import LARGEST_BODY, Line, shortened
 from judgerank.collecting.network import Network
 from judgerank.collecting.refusals import NOT_THESE, refusal
+from judgerank.collecting.request_errors import AttemptFailed, JudgeRefused, Refused, retry_after
 from judgerank.collecting.requests import request, structured_by, unknown, wire_params
+from judgerank.collecting.response import Reply, reply_of
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
 

@@ -12,11 +12,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from judgerank.collecting.answers import Reply
 from judgerank.collecting.breaker import Breaker
 from judgerank.collecting.client import Client
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
-from judgerank.collecting.faults import AttemptFailed, JudgeRefused, Refused
 from judgerank.collecting.identity import identified
 from judgerank.collecting.ledger import Ledger, Record
 from judgerank.collecting.outcome import duration
@@ -24,7 +22,9 @@ from judgerank.collecting.pace import Pace
 from judgerank.collecting.pause import Pause, Stopped, backoff
 from judgerank.collecting.prompts import messages
 from judgerank.collecting.records import record_of
+from judgerank.collecting.request_errors import AttemptFailed, JudgeRefused, Refused
 from judgerank.collecting.respondents import Shown, respondents
+from judgerank.collecting.response import Reply
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.tasks import Questions, Task
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from judgerank.collecting.answers import CHOICES, Reply
+from judgerank.collecting.response import CHOICES, Reply
 from judgerank.data.errors import ConfigError
 from judgerank.data.modules import is_file, object_of
 

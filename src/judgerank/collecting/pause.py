@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 
-from judgerank.collecting.faults import AttemptFailed
+from judgerank.collecting.request_errors import AttemptFailed
 
 LONGEST_PAUSE = 60.0  # seconds, unless the server asks for more
 UNREACHED = 60.0  # seconds of patience with a server that was never reached: its address may be wrong

@@ -6,8 +6,8 @@ import asyncio
 import sys
 import threading
 
-from judgerank.collecting.answers import Reply
-from judgerank.collecting.faults import JudgeRefused, Refused
+from judgerank.collecting.request_errors import JudgeRefused, Refused
+from judgerank.collecting.response import Reply
 from judgerank.reading.answers.found import Text
 
 PERSON = "person"  # the provider of such a judge

@@ -14,16 +14,16 @@ import httpx
 
 from judgerank.collecting.bounds import prompt_tokens
 from judgerank.collecting.client import Client
+from judgerank.collecting.collection import Study
 from judgerank.collecting.costs import is_priced
-from judgerank.collecting.faults import AttemptFailed, Refused
 from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.library import listed
 from judgerank.collecting.prompts import messages
 from judgerank.collecting.refusals import told
+from judgerank.collecting.request_errors import AttemptFailed, Refused
 from judgerank.collecting.requests import is_bounded, longest, request, rule_of
 from judgerank.collecting.secrets import STANDS_FOR, Secrets
 from judgerank.collecting.settings import Judge, Prompt
-from judgerank.collecting.study import Study
 from judgerank.collecting.tasks import Task
 
 log = logging.getLogger("judgerank")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from judgerank.collecting.answers import Reply
 from judgerank.collecting.ledger import Record
 from judgerank.collecting.replies import parse
+from judgerank.collecting.response import Reply
 
 
 def record_of(asked: Record, reply: Reply, tokens_at_most: tuple[float, float]) -> Record:

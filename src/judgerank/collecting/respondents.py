@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from judgerank.collecting.answers import Reply
-from judgerank.collecting.faults import Refused
 from judgerank.collecting.functions import NoAnswer, answered, function
 from judgerank.collecting.person import PERSON, vote
+from judgerank.collecting.request_errors import Refused
+from judgerank.collecting.response import Reply
 from judgerank.collecting.settings import Judge
 from judgerank.reading.answers.found import Text
 

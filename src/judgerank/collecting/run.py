@@ -17,23 +17,23 @@ from judgerank.collecting.answer_sources import files_of, read_questions
 from judgerank.collecting.batches.asking import Batches
 from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.client import Client
+from judgerank.collecting.collection import Study
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import Budget, at_most, is_priced, learned, spent_before
 from judgerank.collecting.identity import changed_since, digest
 from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.ledger import Ledger, Record, opened
-from judgerank.collecting.plan import Plan
 from judgerank.collecting.preview import preview
 from judgerank.collecting.prices import priced
 from judgerank.collecting.prompts import for_criterion, messages, require_references
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Collection, Judge
-from judgerank.collecting.study import Study
+from judgerank.collecting.task_order import Plan
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.collecting.telling import show, tell, tell_goal, tell_pilot
 from judgerank.collecting.until import ask_until
 from judgerank.data.errors import ConfigError, EndpointError
-from judgerank.writing.publishing import versions
+from judgerank.writing.atomic import versions
 from judgerank.writing.sidecars import content_of
 from judgerank.writing.targets import Outputs
 

@@ -10,6 +10,7 @@ from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.rounds import Collected
 from judgerank.collecting.addresses import where
 from judgerank.collecting.batches.pending import Pending
+from judgerank.collecting.collection import Study
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import estimated, expected_seconds, is_priced
 from judgerank.collecting.identity import substituted
@@ -17,7 +18,6 @@ from judgerank.collecting.ledger import Ledger, Record
 from judgerank.collecting.outcome import biased, duration, happened, money, piloted, several, unfetched
 from judgerank.collecting.refusals import told as refused
 from judgerank.collecting.settings import Judge
-from judgerank.collecting.study import Study
 from judgerank.collecting.tasks import Task
 
 log = logging.getLogger("judgerank")

@@ -10,14 +10,14 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError
 from judgerank.data.shown import Shown
-from judgerank.gating.answers import paired, texts_of
+from judgerank.gating.answer_pairs import paired, texts_of
 from judgerank.gating.decision import Evidence, evidence, holm, outcome
+from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.judged import Judged, judged
 from judgerank.gating.needed import more_needed
-from judgerank.gating.report import sentence, text
-from judgerank.gating.result import Criterion, Result
 from judgerank.gating.rule import Rule
 from judgerank.gating.scores import scored
+from judgerank.gating.verdict_text import sentence, text
 from judgerank.model.kinds.family import family_of, own_table, plain
 from judgerank.reading.read import Source, read_judgments
 
@@ -30,7 +30,7 @@ class Gate(Shown, Result):
 
     def to_html(self) -> str:
         """The page as one HTML text that needs nothing beside it."""
-        from judgerank.gating.page import to_html
+        from judgerank.gating.verdict_page import to_html
 
         return to_html(self)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from judgerank.gating.report import sentence, table
-from judgerank.gating.result import Result
+from judgerank.gating.gate_result import Result
+from judgerank.gating.verdict_text import sentence, table
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from judgerank.gating.gate import Gate
 from judgerank.gating.junit import junit
-from judgerank.gating.report import as_json, markdown
+from judgerank.gating.verdict_text import as_json, markdown
 
 SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"  # environment variables that name files to append to
 

@@ -11,20 +11,20 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from judgerank.collecting.answer_sources import parts_of
-from judgerank.collecting.answers import Reply
-from judgerank.collecting.faults import Refused
-from judgerank.collecting.plan import coin
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
+from judgerank.collecting.request_errors import Refused
 from judgerank.collecting.respondents import OfFunction, Respondent, Shown
+from judgerank.collecting.response import Reply
 from judgerank.collecting.settings import Judge
+from judgerank.collecting.task_order import coin
 from judgerank.collecting.tasks import Task
 from judgerank.collecting.wording import PAIRWISE
 from judgerank.data.errors import ConfigError
 from judgerank.data.modules import is_file
 from judgerank.reading.answers.found import Text
 from judgerank.reading.answers.inspect_logs import answer_of, question_of
-from judgerank.reading.layouts.scores import JUDGMENTS
+from judgerank.reading.layouts.sample_scores import JUDGMENTS
 
 SHARES = {"a": 1.0, "b": 0.0, "c": 0.5}  # of the answer shown first
 ORDERS = ("random", "both")

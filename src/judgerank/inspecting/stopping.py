@@ -15,7 +15,7 @@ from judgerank.adaptive.rounds import EACH, GROWTH, Kept, fitted
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.reading.layouts.scores import JUDGMENTS
+from judgerank.reading.layouts.sample_scores import JUDGMENTS
 
 SHARES = {"a": 1.0, "b": 0.0, "c": 0.5}
 

@@ -17,11 +17,11 @@ from judgerank.data.shown import Shown
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.people.anchor import People, anchored_by_people, disagreement
-from judgerank.people.choosing import vote_losses
 from judgerank.people.items import HumanScores, Items, human_rows, items_of
 from judgerank.people.next_items import next_items, next_pairs
 from judgerank.people.reference import on_scale_of
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
+from judgerank.people.vote_losses import vote_losses
 from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fits import fitted_member
 from judgerank.reading.read import Source, read_judgments

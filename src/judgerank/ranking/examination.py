@@ -24,8 +24,8 @@ from judgerank.ranking.studies.convergence import on_fit
 from judgerank.ranking.studies.few_comparisons import on_few
 from judgerank.ranking.studies.unconnected import on_parts
 from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
-from judgerank.reading.forms import opened
 from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.doubled import require_copies
 from judgerank.reading.layouts.names import require_names

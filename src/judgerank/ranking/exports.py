@@ -23,8 +23,8 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.inference.wald import normal_quantile
 from judgerank.ranking.record import Record
 from judgerank.ranking.shared_results import archive
+from judgerank.writing.atomic import STORED_FORMAT
 from judgerank.writing.extras import needed
-from judgerank.writing.publishing import STORED_FORMAT
 from judgerank.writing.spreadsheets import csv_of
 
 ELO_POINTS = 400 / math.log(10)  # of a score in log-odds: odds of ten to one are 400 points apart

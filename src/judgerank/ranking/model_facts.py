@@ -10,7 +10,7 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.listing import listed
-from judgerank.reading.forms import read_table
+from judgerank.reading.file_formats import read_table
 
 # fact: the names that its column may have
 FACTS: dict[str, tuple[str, ...]] = {

@@ -19,7 +19,7 @@ from judgerank.fits.standings import orders_of, pairs
 from judgerank.model.members import Model
 from judgerank.ranking.choices import EXACT, SHRUNK, Settings
 from judgerank.ranking.fits import fitted_member
-from judgerank.trust.findings import MOST_PARAMETERS, MOST_ROWS
+from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,12 @@ from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fits import fitted_member
 from judgerank.reading.files import behind
 from judgerank.trust.effective import EffectiveJudges, effective_judges
-from judgerank.trust.findings import at_least_sentence, neighbours, on_panel, top_sentence
 from judgerank.trust.fitness import Fitness, fitness_if_quick
 from judgerank.trust.fragility import Fragility, fragility
-from judgerank.trust.goals import GROWTH
+from judgerank.trust.sentences import at_least_sentence, neighbours, on_panel, top_sentence
 from judgerank.trust.small_sets import SMALL
-from judgerank.writing.publishing import staged, versions
+from judgerank.trust.targets import GROWTH
+from judgerank.writing.atomic import staged, versions
 from judgerank.writing.spreadsheets import csv_of
 from judgerank.writing.targets import Outputs
 

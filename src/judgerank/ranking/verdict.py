@@ -19,7 +19,7 @@ from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.exact_fit import WHICH_FIT
 from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair
 from judgerank.ranking.studies.rivals import DISAGREE
-from judgerank.trust.findings import FRAGILITY
+from judgerank.trust.sentences import FRAGILITY
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 MANY_DROPPED = 0.05  # share of records that could not be read, from which it is a warning

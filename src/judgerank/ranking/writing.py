@@ -12,7 +12,7 @@ from judgerank.ranking.kept import write_tables
 from judgerank.ranking.page import to_html
 from judgerank.ranking.record import Record
 from judgerank.reading.files import behind
-from judgerank.writing.publishing import staged, versions
+from judgerank.writing.atomic import staged, versions
 from judgerank.writing.targets import Outputs
 
 VERSIONED = ("judgerank", "numpy", "scipy", "pandas")

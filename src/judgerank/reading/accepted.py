@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FORMS = (  # of files; `judgerank.reading.forms.READERS` reads each
+FORMS = (  # of files; `judgerank.reading.file_formats.READERS` reads each
     *("json", "jsonl", "ndjson", "csv", "tsv", "parquet", "arrow", "feather", "xlsx"),
     *("db", "sqlite", "sqlite3", "duckdb", "eval"),
 )

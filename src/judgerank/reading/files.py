@@ -12,7 +12,7 @@ from typing import TypeGuard
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.data.judgments import Judgments
 from judgerank.reading.contents import PART, split
-from judgerank.reading.forms import READERS, bare_name, form_of
+from judgerank.reading.file_formats import READERS, bare_name, form_of
 from judgerank.reading.hub import Place, is_hub
 from judgerank.writing.sidecars import STDIN
 

@@ -10,7 +10,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.reading.layouts import Layout, Table
 from judgerank.reading.layouts.names import named_once, on_questions
-from judgerank.reading.layouts.scores import paired
+from judgerank.reading.layouts.sample_scores import paired
 
 Part = tuple[Layout, Table, pd.DataFrame]  # records in the published columns, and the table they are of
 

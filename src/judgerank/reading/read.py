@@ -15,8 +15,8 @@ from judgerank.data.frames import NO_QUESTION, OUTCOMES, codes, counts, finite, 
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, is_files, label_of, labels_of, named, paths_of, place_of, title_of
-from judgerank.reading.forms import opened
 from judgerank.reading.hub import on_revisions
 from judgerank.reading.joining import Part, together
 from judgerank.reading.layouts import Layout, Table, recognised
@@ -55,7 +55,7 @@ def read_judgments(
         zip) are read, too. A table is a frame of pandas, anything with Arrow's PyCapsule protocol (polars, DuckDB,
         pyarrow), a dict of columns, a list of dicts, or a list of pairs (winner, loser).
     form : str, optional
-        One of `judgerank.reading.forms.READERS`; by default what the file's name ends in.
+        One of `judgerank.reading.file_formats.READERS`; by default what the file's name ends in.
     columns : mapping of str to str, optional
         Names of the file's columns where they are not the usual ones: ``model_a`` (shown first), ``model_b``,
         ``winner``, and, if there are any, ``judge``, ``question``, ``length``, ``category``, ``reply`` (what the

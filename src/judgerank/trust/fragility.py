@@ -16,9 +16,9 @@ from judgerank.data.shown import Shown
 from judgerank.fits.given import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import separated
-from judgerank.trust.goals import Goal, forecast, least, open_pair, swapped
 from judgerank.trust.refits import Part, Units, judges_as_units, judgments_as_units, questions_as_units, whole_part
 from judgerank.trust.removal import Removal, rows_of, smallest
+from judgerank.trust.targets import Goal, forecast, least, open_pair, swapped
 
 if TYPE_CHECKING:
     from judgerank.reading.read import Source

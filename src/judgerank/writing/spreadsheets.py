@@ -6,7 +6,7 @@ import re
 
 import pandas as pd
 
-from judgerank.writing.publishing import STORED_FORMAT
+from judgerank.writing.atomic import STORED_FORMAT
 
 # OWASP, CSV injection; a name that has the mark of its own gets another, so that taking one away gives names back
 FORMULA = re.compile(r"'*[=+\-@\t\r]")

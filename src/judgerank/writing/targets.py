@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from judgerank.data.errors import ConfigError
-from judgerank.writing.publishing import beside, locked, recover
+from judgerank.writing.atomic import beside, locked, recover
 from judgerank.writing.sidecars import STAGING, STDIN, content_of, is_mark, is_marked, mark_of, written
 
 FORCE = "--force, or force=True in Python, replaces it"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from judgerank.writing.publishing import replace_file
+from judgerank.writing.atomic import replace_file
 from replication.auditing.claims import outcomes
 from replication.auditing.page import Audit, totals_tables, verdicts_table
 from replication.auditing.registry import items

@@ -15,7 +15,7 @@ import numpy as np
 from tqdm import tqdm
 
 from judgerank.collecting.ledger import opened
-from judgerank.writing.publishing import recover, staged
+from judgerank.writing.atomic import recover, staged
 from judgerank.writing.sidecars import written
 from replication.replicate import Record, Study
 from replication.schemas.section import Parallel

@@ -15,10 +15,10 @@ from judgerank.collecting.batches.server import Server
 from judgerank.collecting.batches.trying import retrying
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import BudgetSpent
-from judgerank.collecting.faults import AttemptFailed, Refused
 from judgerank.collecting.ledger import task_of
 from judgerank.collecting.line import shortened
 from judgerank.collecting.outcome import money
+from judgerank.collecting.request_errors import AttemptFailed, Refused
 from judgerank.collecting.tasks import Task
 
 log = logging.getLogger("judgerank")

@@ -15,7 +15,7 @@ from judgerank.collecting.checking import Settings, checked
 from judgerank.collecting.ledger import TASK, Record, task_of
 from judgerank.collecting.tasks import Task
 from judgerank.data.errors import DataError
-from judgerank.writing.publishing import replace_file
+from judgerank.writing.atomic import replace_file
 
 
 class Submission(Settings):

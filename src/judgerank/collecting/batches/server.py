@@ -19,8 +19,8 @@ import tenacity
 from judgerank.collecting.batches.pending import Submission, custom_id
 from judgerank.collecting.batches.providers import Batch, Call, Form, Result
 from judgerank.collecting.client import Client
-from judgerank.collecting.faults import AttemptFailed, Refused
 from judgerank.collecting.line import LARGEST_BODY
+from judgerank.collecting.request_errors import AttemptFailed, Refused
 from judgerank.collecting.settings import Judge
 
 LARGEST_RESULT = 1 << 20  # bytes of one request's result, on average

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tenacity
 
-from judgerank.collecting.faults import AttemptFailed
 from judgerank.collecting.pause import OF_THE_SERVER, backoff
+from judgerank.collecting.request_errors import AttemptFailed
 
 
 def retrying(attempts: int, first_wait: float, patience: float) -> tenacity.AsyncRetrying:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from judgerank.collecting.platforms.as_text import as_answer, as_question
 from judgerank.collecting.platforms.session import Platform, Session, basic
-from judgerank.collecting.platforms.values import as_answer, as_question
 from judgerank.data.errors import DataError
 from judgerank.reading.answers.found import Found
 

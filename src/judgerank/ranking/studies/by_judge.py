@@ -12,7 +12,7 @@ from judgerank.fits.judge_effects import alike, judge_effects
 from judgerank.model.block import Records
 from judgerank.model.kinds import family, style
 from judgerank.ranking.study import Component, Finding
-from judgerank.trust.findings import MOST_PARAMETERS, MOST_ROWS
+from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
 LENGTH = "length"
 BY_JUDGE = "Effects by judge: "  # how the remark begins on one coefficient for judges who differ

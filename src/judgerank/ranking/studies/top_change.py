@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from judgerank.ranking.study import Component, Finding
-from judgerank.trust.findings import on_fragility
+from judgerank.trust.sentences import on_fragility
 
 
 def of_component(component: Component) -> Finding:

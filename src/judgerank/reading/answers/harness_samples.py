@@ -1,7 +1,7 @@
 """Answers in samples of lm-evaluation-harness: ``samples_<task>_<date>.jsonl`` of ``--log_samples``.
 
-The folder alone names the model, as in `judgerank.reading.layouts.scores`. Tasks that compare likelihoods have no
-answers.
+The folder alone names the model, as in `judgerank.reading.layouts.sample_scores`. Tasks that compare
+likelihoods have no answers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from judgerank.data.errors import DataError
 from judgerank.reading.answers.found import AnswerFormat, Found, records_of
-from judgerank.reading.layouts.scores import model_and_task
+from judgerank.reading.layouts.sample_scores import model_and_task
 from judgerank.reading.layouts.table import Table
 
 LIST = (list, tuple, np.ndarray)

@@ -101,7 +101,7 @@ def _values(db: Engine, sources: Sequence[Source], used: Mapping[str, str]) -> d
 
 
 def value_of(value: object, source: Source) -> object:
-    """What the engine gives, as `judgerank.reading.forms` would; None for a missing one."""
+    """What the engine gives, as `judgerank.reading.file_formats` would; None for a missing one."""
     found = json.loads(value) if source.of_json and isinstance(value, str) else value
     return None if isinstance(found, float) and math.isnan(found) else found
 

@@ -13,8 +13,8 @@ import pandas as pd
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.data.frames import COLUMNS as PUBLISHED
 from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.file_formats import READERS, delimiter_of, form_of
 from judgerank.reading.files import Files, labels_of, named, paths_of
-from judgerank.reading.forms import READERS, delimiter_of, form_of
 from judgerank.reading.inflate import GZIP, ZSTD
 from judgerank.reading.large.engine import Engine, literal, quoted
 from judgerank.reading.layouts.table import COUNTS, OF_SCORES
@@ -59,7 +59,7 @@ class Source:
         return quoted(name)
 
     def sample(self, db: Engine) -> pd.DataFrame:
-        """The first records, with values as `judgerank.reading.forms` gives them."""
+        """The first records, with values as `judgerank.reading.file_formats` gives them."""
         if self.of_json:
             return pd.DataFrame(_objects(db, self), dtype=object)
         rows = db.rows(f"SELECT * FROM {table([self], self.columns)} LIMIT {SAMPLE}")

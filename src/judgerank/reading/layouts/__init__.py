@@ -18,7 +18,10 @@ from judgerank.reading.layouts.table import OF_SCORES, Layout, Table
 from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER
 from judgerank.reading.layouts.texts import is_whole
 
-FIRST = ("tables", "games", "preferences", "runs", "scores", "panels", "promptfoo", "score_tables", "unordered")
+FIRST = (
+    *("tables", "games", "preferences", "runs", "sample_scores", "inspect_panels", "promptfoo"),
+    *("score_tables", "unordered"),
+)
 
 
 def _discovered() -> tuple[Layout, ...]:

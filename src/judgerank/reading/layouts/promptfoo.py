@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from judgerank.data.errors import DataError
-from judgerank.reading.layouts.scores import SCORES
+from judgerank.reading.layouts.sample_scores import SCORES
 from judgerank.reading.layouts.table import Layout, Table, values
 from judgerank.reading.layouts.words import number
 

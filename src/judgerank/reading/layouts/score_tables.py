@@ -1,6 +1,6 @@
 """Tables of scores: a row for each model, question and judge, as rubrics and MT-Bench's single grades have.
 
-Two models' scores by one judge on one question are a comparison (`layouts.scores.paired`). Ranks and
+Two models' scores by one judge on one question are a comparison (`layouts.sample_scores.paired`). Ranks and
 rankings, best first, are scores of which less is better.
 
 MT-Bench: ``data/mt_bench/model_judgment/*_single.jsonl`` of FastChat (``play_a_match_single`` in
@@ -19,7 +19,7 @@ import pandas as pd
 from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
 from judgerank.reading.accepted import COLUMNS
-from judgerank.reading.layouts.scores import LOWER_IS_BETTER, SCORES
+from judgerank.reading.layouts.sample_scores import LOWER_IS_BETTER, SCORES
 from judgerank.reading.layouts.table import OF_SCORES, ONE_JUDGE, Known, Layout, Table, found, values
 from judgerank.reading.layouts.words import number
 

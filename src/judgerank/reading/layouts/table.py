@@ -76,7 +76,7 @@ class Layout:
         Columns without which it is another.
     to_frame : callable
         From a `Table` to records in the published columns, ``count`` and ``outcome`` (the share that the model
-        shown first won, where that is a number) beside them; of scores, to `layouts.scores.SCORES`.
+        shown first won, where that is a number) beside them; of scores, to `layouts.sample_scores.SCORES`.
     used : callable
         From a `Table` to the names of the columns that are read, by what they are read as.
     also : callable

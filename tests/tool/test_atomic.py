@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from judgerank.data.errors import ConfigError
-from judgerank.writing import publishing
-from judgerank.writing.publishing import beside, locked, staged
+from judgerank.writing import atomic
+from judgerank.writing.atomic import beside, locked, staged
 from judgerank.writing.sidecars import JOURNAL, STAGING, digest, is_marked, written
 from judgerank.writing.targets import Outputs
 from replication.config import ROOT
@@ -177,11 +177,11 @@ def test_a_kill_at_any_step_loses_nothing_and_the_next_run_goes_on(before, link,
         found = {name: text for name, text in content(folder).items() if not name.startswith(STAGING)}
         assert is_whole(found, mine), step
         seen.add(found == OLD | NOTES | mine)
-        publishing._held.clear()
+        atomic._held.clear()
         if ended:
             break
         with locked(target):
-            publishing.recover(target)
+            atomic.recover(target)
         # one set or the other, no mixture
         assert content(folder) in (OLD | NOTES | mine, NEW | NOTES | edited), step
         publish(target, NEW, force=kept)
@@ -198,7 +198,7 @@ def test_a_process_that_is_killed_loses_nothing(step, tmp_path):
     program = """if True:
         import json, os, signal, sys
         from pathlib import Path
-        from tests.tool.test_publishing import NEW, STEPS, publish
+        from tests.tool.test_atomic import NEW, STEPS, publish
         left = int(sys.argv[2])
         def dying(call):
             def instead(*args, **kwargs):
@@ -263,7 +263,7 @@ def test_a_kill_while_single_files_are_written_leaves_each_old_or_new_and_known(
 
 
 def test_two_runs_into_one_folder_end_in_a_sentence(tmp_path):
-    program = "import sys; from pathlib import Path; from judgerank.writing.publishing import locked\n"
+    program = "import sys; from pathlib import Path; from judgerank.writing.atomic import locked\n"
     program += "with locked(Path(sys.argv[1])): print('in', flush=True); sys.stdin.read()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     (tmp_path / "link").symlink_to(tmp_path / "target")

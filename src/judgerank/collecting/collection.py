@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from judgerank.adaptive.goals import Goal, read_goal
 from judgerank.collecting.identity import answered, missing
 from judgerank.collecting.ledger import Record
-from judgerank.collecting.plan import Plan
 from judgerank.collecting.settings import Collection, Judge
+from judgerank.collecting.task_order import Plan
 from judgerank.collecting.tasks import Questions, Task
 
 

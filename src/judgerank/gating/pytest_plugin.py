@@ -39,7 +39,7 @@ def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
         rule: Rule | None = None,
         budget: float | None = None,
     ) -> Gate:
-        from judgerank.gating.report import sentence
+        from judgerank.gating.verdict_text import sentence
 
         files = [_file(tmp_path / f"{name}.jsonl", one, questions) for name, one in (("old", old), ("new", new))]
         found = _asked(files, Path(panel), kept, rule, budget)
@@ -54,7 +54,7 @@ def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
 
 def _file(place: Path, answers: Answers, questions: Mapping[str, str] | None) -> Path:
     from judgerank.data.errors import ConfigError
-    from judgerank.gating.answers import write_answers
+    from judgerank.gating.answer_pairs import write_answers
 
     if isinstance(answers, str | Path):
         return Path(answers)
@@ -66,8 +66,8 @@ def _file(place: Path, answers: Answers, questions: Mapping[str, str] | None) ->
 
 def _asked(files: list[Path], panel: Path, kept: Path, rule: Any, budget: float | None) -> Gate:
     from judgerank.collecting.panel_files import read_panel
-    from judgerank.gating.answers import paired
-    from judgerank.gating.rounds import Asked, ask_until_decided
+    from judgerank.gating.answer_pairs import paired
+    from judgerank.gating.asking import Asked, ask_until_decided
     from judgerank.gating.rule import Rule
 
     return ask_until_decided(paired(*files), Asked(read_panel(panel, []), kept, budget), rule or Rule())

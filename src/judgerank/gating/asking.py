@@ -18,7 +18,7 @@ from judgerank.collecting.prices import priced
 from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection, Panel
 from judgerank.data.errors import EndpointError
-from judgerank.gating.answers import NEW, OLD, Pair, texts_of
+from judgerank.gating.answer_pairs import NEW, OLD, Pair, texts_of
 from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.judged import Judged, judged, with_ties

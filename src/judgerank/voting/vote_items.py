@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.collecting.plan import Plan
+from judgerank.collecting.task_order import Plan
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
-from judgerank.reading.forms import read_table
+from judgerank.reading.file_formats import read_table
 
 PEOPLE = (
     "people"  # whose order it is: every voter sees the same items, so that votes of two people can be compared

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from judgerank.data.errors import DataError
-from judgerank.reading.layouts.scores import judgments_within
+from judgerank.reading.layouts.sample_scores import judgments_within
 from judgerank.reading.layouts.table import Layout, Table, values
 
 COLUMNS = {

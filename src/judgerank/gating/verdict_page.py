@@ -10,10 +10,10 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.listing import counted
-from judgerank.gating.answers import Pair
+from judgerank.gating.answer_pairs import Pair
+from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.judged import Judged
-from judgerank.gating.report import deciding, sentence, share, table
-from judgerank.gating.result import Criterion, Result
+from judgerank.gating.verdict_text import deciding, sentence, share, table
 from judgerank.pages import render
 
 TEMPLATE = Path(__file__).parent / "gate.html"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from judgerank.data.listing import listed
-from judgerank.gating.result import Criterion, Result
+from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.rule import EQUIVALENCE, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
 
 SHOWN = 4  # criteria with a line of their own

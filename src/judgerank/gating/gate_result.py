@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from judgerank.gating.answers import Pair
+from judgerank.gating.answer_pairs import Pair
 from judgerank.gating.decision import Evidence
 from judgerank.gating.judged import Judged
 from judgerank.gating.rule import Rule
