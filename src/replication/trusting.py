@@ -18,7 +18,7 @@ from judgerank.trust.effective import EffectiveJudges, effective_judges
 from judgerank.trust.fragility import Fragility, fragility, start_of
 from judgerank.trust.refits import Part, judgments_as_units
 from judgerank.trust.removal import by_steps, smallest
-from judgerank.trust.targets import Goal, swapped
+from judgerank.trust.reversals import Goal, swapped
 from replication.replicate import Record
 
 SMALL_DESIGN = 100  # judgments

@@ -13,7 +13,7 @@ from judgerank.trust.fragility import top_change
 from judgerank.trust.influence import Influence
 from judgerank.trust.refits import judgments_as_units, whole_part
 from judgerank.trust.removal import smallest
-from judgerank.trust.targets import APART, forecast, swapped
+from judgerank.trust.reversals import APART, forecast, swapped
 from tests.real_data import needs_data
 from tests.study.test_config import composed
 

@@ -12,7 +12,7 @@ from judgerank.cli import app
 from judgerank.collecting.panel_files import read_panel
 from judgerank.data.errors import DataError
 from judgerank.gating.answer_pairs import paired
-from judgerank.gating.asking import Asked, ask_until_decided, looks
+from judgerank.gating.panel_rounds import Asked, ask_until_decided, looks
 from judgerank.gating.rule import Rule
 from replication.config import ROOT
 from tests.forked import run_anew

@@ -79,7 +79,7 @@ def asked_now(
         )
     try:
         from judgerank.collecting.panel_files import read_panel
-        from judgerank.gating.asking import Asked, ask_all, ask_until_decided
+        from judgerank.gating.panel_rounds import Asked, ask_all, ask_until_decided
     except ModuleNotFoundError as error:
         raise ConfigError(f"asking judges takes {needed('collect')}: there is no {error.name}") from None
     for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output

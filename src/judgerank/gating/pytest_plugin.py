@@ -67,7 +67,7 @@ def _file(place: Path, answers: Answers, questions: Mapping[str, str] | None) ->
 def _asked(files: list[Path], panel: Path, kept: Path, rule: Any, budget: float | None) -> Gate:
     from judgerank.collecting.panel_files import read_panel
     from judgerank.gating.answer_pairs import paired
-    from judgerank.gating.asking import Asked, ask_until_decided
+    from judgerank.gating.panel_rounds import Asked, ask_until_decided
     from judgerank.gating.rule import Rule
 
     return ask_until_decided(paired(*files), Asked(read_panel(panel, []), kept, budget), rule or Rule())

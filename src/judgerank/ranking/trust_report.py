@@ -23,9 +23,9 @@ from judgerank.reading.files import behind
 from judgerank.trust.effective import EffectiveJudges, effective_judges
 from judgerank.trust.fitness import Fitness, fitness_if_quick
 from judgerank.trust.fragility import Fragility, fragility
+from judgerank.trust.reversals import GROWTH
 from judgerank.trust.sentences import at_least_sentence, neighbours, on_panel, top_sentence
 from judgerank.trust.small_sets import SMALL
-from judgerank.trust.targets import GROWTH
 from judgerank.writing.atomic import staged, versions
 from judgerank.writing.spreadsheets import csv_of
 from judgerank.writing.targets import Outputs

@@ -18,7 +18,7 @@ from judgerank.fits.result import Fit
 from judgerank.order.pairs import separated
 from judgerank.trust.refits import Part, Units, judges_as_units, judgments_as_units, questions_as_units, whole_part
 from judgerank.trust.removal import Removal, rows_of, smallest
-from judgerank.trust.targets import Goal, forecast, least, open_pair, swapped
+from judgerank.trust.reversals import Goal, forecast, least, open_pair, swapped
 
 if TYPE_CHECKING:
     from judgerank.reading.read import Source

@@ -17,8 +17,8 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import JudgerankError
 from judgerank.trust.refits import Part, Units
+from judgerank.trust.reversals import Goal, forecast, least
 from judgerank.trust.small_sets import SMALL, smaller
-from judgerank.trust.targets import Goal, forecast, least
 
 MOST = 0.5  # share of the judgments or the questions beyond which no set is sought
 LONGEST = 200  # refits for one set

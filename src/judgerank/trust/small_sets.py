@@ -16,7 +16,7 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import JudgerankError
 from judgerank.trust.refits import Part, Units
-from judgerank.trust.targets import GROWTH, Goal
+from judgerank.trust.reversals import GROWTH, Goal
 
 SMALL = 10  # units of the largest set searched for
 WIDTH = 4  # sets of one size that are kept
