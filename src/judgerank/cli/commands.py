@@ -75,6 +75,7 @@ REWORDED = {  # of typer's messages
     "Input should be a valid integer, unable to parse string as an integer": "expected a whole number",
     ". Did you mean": "; did you mean",
 }
+HELP = {"-h", "--help"}
 LONGEST = 1500  # characters of a sentence
 JSON = "judgerank.json"  # where the context keeps whether --json is on the command line
 TRACEBACK = "JUDGERANK_TRACEBACK"  # environment variable: 1 lets errors through as Python shows them
@@ -128,6 +129,12 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[JSON] = "--json" in args
+        if HELP & set(args) and not ctx.resilient_parsing:  # before typer loads what it checks values by
+            name, known = args[0], args[0] in COMMANDS
+            if known or name in HELP:
+                about = typer.Context(self._command(name), info_name=name, parent=ctx) if known else ctx
+                typer.echo(about.get_help())
+                raise typer.Exit
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

@@ -12,7 +12,7 @@ import pandas as pd
 import typer
 
 from judgerank.cli.documents import records
-from judgerank.cli.terminal import say, say_json
+from judgerank.cli.terminal import Progress, say, say_json
 from judgerank.data.errors import ConfigError
 from judgerank.planning.panels import Panel, assumed
 from judgerank.planning.plans import (
@@ -118,7 +118,7 @@ def by_size(found: Planned, goals: Mapping[str, float], sizes: list[int], seed: 
     """The same for random panels of fewer judges."""
     panels = panels_by_size(found.basis.panel, sizes, DRAWS, seed)
     precisions = {many: [precision_of(one, found.questions) for one in some] for many, some in panels.items()}
-    return by_judges(precisions, goals, found.make, found.at)
+    return by_judges(precisions, goals, found.make, found.at, Progress("planning for smaller panels"))
 
 
 def told(found: Planned, smaller: pd.DataFrame | None, level: float, json: bool) -> None:

@@ -12,7 +12,7 @@ import typer
 from judgerank.boards.changelog import changelog_of
 from judgerank.boards.reported import about_of
 from judgerank.cli.documents import records, sized
-from judgerank.cli.terminal import say, say_json, say_wrapped
+from judgerank.cli.terminal import Progress, say, say_json, say_wrapped
 from judgerank.collecting.answer_sources import read_questions
 from judgerank.data.errors import ConfigError
 from judgerank.fits import loading
@@ -75,7 +75,7 @@ class Beside:
         if self.answers is not None:
             read = read_questions(self.answers, {})
             texts = Texts(read.text, read.answers)
-        return Additions(facts, log, texts, self.each_judge)
+        return Additions(facts, log, texts, self.each_judge, Progress("drawing the page"))
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def ranked_into(
     outputs = _outputs(paths, target, settings, exports, places, beside)
     old = None if beside.since is None else loading.load(beside.since)  # before anything is computed
     judgments = read_judgments(paths, **read)
-    ranking = ranked(judgments, settings)
+    ranking = ranked(judgments, settings, Progress("ranking"))
     further = contents(ranking, exports, places.raw)
     if places.save is not None:
         further[places.save] = content(ranking.fitted, about_of(judgments, places.notes))

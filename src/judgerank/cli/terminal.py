@@ -16,6 +16,7 @@ import typer
 WIDTH = 100  # characters of a line of text
 LONGEST = 4096  # characters without a blank, such as a path; what is longer is a name that nobody reads
 PATIENCE = 2.0  # seconds without a word
+ENOUGH = 0.1  # share of the work from which its pace says how long the rest takes
 # controls but tab and newline, marks of direction, what has no width, halves of characters, tags
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -72,13 +73,22 @@ class Progress:
     """Says on standard error how far a long computation is, from `PATIENCE` seconds on and as often."""
 
     def __init__(self, what: str) -> None:
-        self._what, self._last = what, time.monotonic()
+        self._what, self._begun = what, time.monotonic()
+        self._last = self._begun
 
-    def __call__(self, done: int, total: int) -> None:
-        """Tell, if it is time to."""
-        if time.monotonic() - self._last >= PATIENCE and done < total:
-            self._last = time.monotonic()
-            say(f"{self._what}: {done:,} of {total:,}", err=True)
+    def __call__(self, done: float, total: float) -> None:
+        """Say what share of the work is done, and how long the rest takes at this pace, if it is time to."""
+        now = time.monotonic()
+        if now - self._last >= PATIENCE and 0 < done < total:
+            self._last = now
+            left = (now - self._begun) * (total - done) / done
+            estimate = f", about {_duration(left)} left" if done / total >= ENOUGH else ""
+            say(f"{self._what}: {done / total:.0%}{estimate}", err=True)
+
+
+def _duration(seconds: float) -> str:
+    """A length of time in the unit that suits it."""
+    return f"{max(seconds, 1):.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def prepare(json: bool = False) -> None:

@@ -29,7 +29,7 @@ def tested(
     if output is not None:
         Outputs(plain(paths), force).folder(output, SECTION, place_of(paths))  # before anything is computed
     judgments = read_judgments(paths, **read)
-    report = trust_report(judgments, Settings(*chosen), most, Progress("sets searched for"))
+    report = trust_report(judgments, Settings(*chosen), most, Progress("searching for sets"))
     folder = None if output is None else report.write(output, force=force)
     if json:
         say_json("trust", _document(report, folder))
