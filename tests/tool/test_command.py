@@ -17,7 +17,7 @@ from judgerank.collecting.checking import checked, read_settings
 from judgerank.collecting.settings import Collection, Panel, Prompt
 from judgerank.collecting.wording import PAIRWISE
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.planning.panels import assumed
+from judgerank.planning.assumed_panels import assumed
 from judgerank.planning.plans import pair_of, panels_by_size
 from judgerank.planning.precision import needed, precision_of, whole
 from judgerank.ranking.examination import on_answers

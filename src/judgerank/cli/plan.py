@@ -28,7 +28,7 @@ from judgerank.cli.options import (
 from judgerank.cli.terminal import say
 from judgerank.cli.values import between, finite
 from judgerank.data.errors import ConfigError
-from judgerank.planning.panels import assumed
+from judgerank.planning.assumed_panels import assumed
 from judgerank.planning.plans import (
     DRAWS,
     WANTED,

@@ -23,9 +23,10 @@ import numpy as np
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.engine.block_problem import problem_of
 from judgerank.engine.closure import slopes_at_zero
 from judgerank.engine.penalty import ALPHA, Spread, scale
-from judgerank.engine.problem import LOST, Problem, faint, problem_of
+from judgerank.engine.problem import LOST, Problem, faint
 from judgerank.engine.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges
 from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.block import Role
