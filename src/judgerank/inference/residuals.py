@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import row_by_row
+from judgerank.engine.at import Second, row_by_row
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
@@ -33,7 +33,7 @@ class Residuals:
         pooled = not model.judge_blocks
         k = np.zeros(len(cells), np.intp) if pooled else cells.judge.astype(np.intp)
         here = row_by_row(cells, model, at)
-        law, n = here.law, cells.count
+        law, n, second = here.law, cells.count, Second(here, observed=False)
         offsets: list[tuple[FloatArray, FloatArray]] = []
         own: list[tuple[FloatArray, ...]] = []
         variance, residual = n * law.variance, here.residual
@@ -42,9 +42,10 @@ class Residuals:
                 own.append((variance,))
                 offsets.append((variance, residual))
             else:
-                shared = n * law.with_ties
-                own.append((*(shared for _ in offsets), n * law.tie * (1 - law.tie)))
-                offsets.append((shared, here.tie_residual))
+                shared = n * (law.with_ties if block.role is Role.TIE else law.with_strong)
+                before = [second.of(other.role, block.role)[0] for other in model.blocks[model.offsets][: len(offsets)]]
+                own.append((*before, second.of(block.role, block.role)[0]))
+                offsets.append((shared, here.residual_of(block.role)))
         signal = here.signal
         if model.further:  # what they add is taken as it is
             signal = here.rows.differences(at.scores) * (1.0 if here.g is None else here.g)
