@@ -19,8 +19,8 @@ def merged(rows: Rows) -> tuple[IntArray, dict[str, FloatArray]] | None:
     row : int array, shape (kinds,)
         Any one of the rows of each kind.
     columns : dict of str to float array, shape (kinds,)
-        ``outcome`` (the mean), ``count`` and, if there are any, ``tied`` and ``strong``. None in place of both if the rows are
-        merged already.
+        ``outcome`` (the mean), ``count`` and, if there are any, ``tied`` and ``strong``. None in place of both if
+        the rows are merged already.
     """
     key = _keys(rows)
     if np.all(key[1:] > key[:-1]):

@@ -43,8 +43,8 @@ class Comparisons(Shown):
         Share of the row's comparisons that are ties. Lost when raw rows are aggregated, unless asked for by
         `with_ties`.
     strong : float array, shape (T, 2), optional
-        Share of the row's comparisons that find the first model *much* better, and of those that find the second so;
-        they are among its wins. Each member that makes no use of it leaves it out.
+        Shares of the row's comparisons that find the first model *much* better, and the second; wins among others.
+        Members that make no use of it leave it out.
     ordered : bool
         Whether `first` was shown first; if nobody was shown an order, no member with positions is fitted.
     dropped : mapping of str to int

@@ -203,11 +203,11 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
     used = {level: known[cells.judge] for level, known in users(cells, model).items()}
     forms = []
     for given, other in contests(of):
-        rows = (of[given] > GIVEN) & used[abs(other)]
-        form = (given - other) * lead[rows]
+        there = (of[given] > GIVEN) & used[abs(other)]
+        form = (given - other) * lead[there]
         for level, sign in ((abs(given), 1), (abs(other), -1)):
             if level in thresholds and abs(given) != abs(other):
-                form = form + sign * thresholds[level][rows]
+                form = form + sign * thresholds[level][there]
         forms.append(form)
     return vstack(forms).tocsr()
 

@@ -49,7 +49,7 @@ def users(cells: Comparisons, model: Model) -> dict[float, BoolArray]:
 
 
 def contests(levels: dict[float, FloatArray]) -> Iterator[tuple[float, float]]:
-    """Pairs of a level that may have been given and another one that was not: wins first, then ties, then others."""
+    """Pairs of a level that may have been given and another one: wins first, then ties, then others."""
     if 1.0 not in levels:
         yield from ((0.5, -0.5), (-0.5, 0.5))
         if 0.0 in levels:
@@ -86,7 +86,9 @@ def offsets_of_three_sizes(cells: Comparisons, model: Model) -> FloatArray:
     never_weak = weak <= GIVEN
     with np.errstate(divide="ignore"):
         base = np.where(never_weak, strong, weak)
-        half = np.log(np.maximum(base, LEAST_SHARE)) - np.log(np.cosh(np.where(never_weak, b, b / 2))) - np.log(2.0)
+        half = (
+            np.log(np.maximum(base, LEAST_SHARE)) - np.log(np.cosh(np.where(never_weak, b, b / 2))) - np.log(2.0)
+        )
         propensity = np.log(tied) - half
         log_strong = np.log(np.maximum(strong, 0.0)) - np.log(2 * np.cosh(b)) - half
     never_weak &= strong > GIVEN

@@ -44,7 +44,7 @@ def _forms(
     k: int,
     moves: bool,
 ) -> FloatArray:
-    """Given levels against others, in discrimination, position and thresholds; float array with a column of each."""
+    """Given levels against others, with a column for discrimination, position and each threshold."""
     sizes = [size for size, role in THRESHOLDS.items() if model.has(role)]
     lead = np.stack([d * moves, np.full(len(d), float(model.has(Role.OFFSET)))], axis=1)
     forms = []
@@ -66,4 +66,3 @@ def _rises(forms: FloatArray) -> bool:
     bounds = [(0.0, 1.0), *[(-1.0, 1.0)] * (forms.shape[1] - 1)]
     found = linprog(-forms.sum(axis=0), A_ub=-forms, b_ub=np.zeros(len(forms)), bounds=bounds, method="highs")
     return bool(-found.fun > RISE)
-

@@ -43,7 +43,9 @@ class Residuals:
                 offsets.append((variance, residual))
             else:
                 shared = n * (law.with_ties if block.role is Role.TIE else law.with_strong)
-                before = [second.of(other.role, block.role)[0] for other in model.blocks[model.offsets][: len(offsets)]]
+                before = [
+                    second.of(other.role, block.role)[0] for other in model.blocks[model.offsets][: len(offsets)]
+                ]
                 own.append((*before, second.of(block.role, block.role)[0]))
                 offsets.append((shared, here.residual_of(block.role)))
         signal = here.signal

@@ -32,16 +32,16 @@ def graded_comparisons(
     outcome = np.array([0.0, 0.0, 0.5, 1.0, 1.0])[level]
     strong = np.stack([level == 4, level == 0], axis=1).astype(float)
     tied = (level == 2).astype(float)
-    return Comparisons(models, judges, *who, outcome, tied=tied, strong=strong)
+    first, second, judge = who
+    return Comparisons(models, judges, first, second, judge, outcome, tied=tied, strong=strong)
 
 
-def draw_graded(
-    rng: np.random.Generator, scores: FloatArray, values: JudgeValues, who: IntArray
-) -> Comparisons:
+def draw_graded(rng: np.random.Generator, scores: FloatArray, values: JudgeValues, who: IntArray) -> Comparisons:
     """Answers of judges with thresholds to comparisons (first, second, judge), shape (3, T)."""
     i, j, k = who
     eta = values.gamma[k] * (scores[i] - scores[j]) + values.position[k]
     nu, strong = (None if own is None else own[k] for own in (values.nu, values.log_strong))
     level = draw_levels(rng, Law(eta, nu, strong).levels)
-    names = (tuple(f"{kind}{x}" for x in range(many)) for kind, many in (("m", len(scores)), ("j", len(values.gamma))))
-    return graded_comparisons(*names, who, level)
+    models = tuple(f"m{place}" for place in range(len(scores)))
+    judges = tuple(f"j{place}" for place in range(len(values.gamma)))
+    return graded_comparisons(models, judges, who, level)

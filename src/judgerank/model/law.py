@@ -19,7 +19,7 @@ from judgerank.data.elementary import exp
 
 
 class Law:
-    """Law of an outcome y = c + 1/2: 1 and 0 for a win of either model, 1/2 for a tie, 3/2 and -1/2 if much better.
+    """Law of an outcome y = c + 1/2: 1 and 0 for a win of either, 1/2 for a tie, 3/2 and -1/2 if much better.
 
     Parameters
     ----------
@@ -65,7 +65,9 @@ class Law:
         self._sign = np.sign(self._eta) * (1.0 - square) / (1.0 + square)  # mean of c where |c| is one
         self.mean = self._weak * self.mean + self.strong * (0.5 + self._sign)
 
-    def log_likelihood(self, y: FloatArray, tied: FloatArray | None, strong: FloatArray | None = None) -> FloatArray:
+    def log_likelihood(
+        self, y: FloatArray, tied: FloatArray | None, strong: FloatArray | None = None
+    ) -> FloatArray:
         """Per comparison, for a mean outcome and the shares of ties and of strong answers."""
         value = y * self._eta
         value -= np.maximum(self._eta, 0.0)
@@ -122,12 +124,15 @@ class Law:
 
     @property
     def levels(self) -> FloatArray:
-        """Probability of each level, from much better for the second model to much better for the first, last axis.
+        """Probability of each level from c = -1 to 1, on the last axis.
 
         Three of them where strength is no outcome.
         """
         decided = self._q * (1.0 if self._log_strong is None else self._weak)
-        win, loss = np.where(self._eta >= 0, 1.0, self._e) * decided, np.where(self._eta >= 0, self._e, 1.0) * decided
+        win, loss = (
+            np.where(self._eta >= 0, 1.0, self._e) * decided,
+            np.where(self._eta >= 0, self._e, 1.0) * decided,
+        )
         weaker = [loss, np.broadcast_to(self.tie, win.shape), win]
         if self._log_strong is None:
             return np.stack(weaker, axis=-1)

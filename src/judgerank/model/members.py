@@ -222,7 +222,7 @@ class Model:
 
 
 class JudgeValues(NamedTuple):
-    """Discrimination, its slope, position, tie propensity and log propensity to say much better, each of shape (K,).
+    """Discrimination, its slope, position, tie and log strong propensity of every judge, each of shape (K,).
 
     The propensities are None where these are no outcome.
     """
