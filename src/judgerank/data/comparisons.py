@@ -132,6 +132,7 @@ class Comparisons(Shown):
             own = getattr(self, name)
             columns[name] = None if own is None else np.r_[own, getattr(read, name)]
         dropped = {reason: self.dropped.get(reason, 0) + many for reason, many in read.dropped.items()}
+        columns["strong"] = None  # of the further ones it is not known
         return replace(self, **columns, columns=None, dropped={**self.dropped, **dropped})
 
     @property
