@@ -13,9 +13,10 @@ from omegaconf import DictConfig
 from judgerank.data.judgments import Judgments
 from replication import plots
 from replication.config import ROOT, main
-from replication.graded_answers import ANSWERED, answered, answered_once, by_judge, carried, has_confidence
+from replication.graded_answers import ANSWERED, answered, answered_once
 from replication.outputs import run_section
 from replication.replicate import Study
+from replication.stated_confidence import by_judge, carried, carried_by_few, has_confidence
 from replication.tables import Table
 
 
@@ -35,6 +36,8 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     if sets:
         losses = [row for one in sets for row in carried(one, cfg.seed)]
         tables["confidence"] = Table(pd.DataFrame(losses), "Held-out log-loss with confidence as strength", 4)
+        few = [row for one in sets for row in carried_by_few(one, cfg.few, cfg.draws, cfg.seed)]
+        tables["few"] = Table(pd.DataFrame(few), "The same, fitted to few judgments", 4)
         judges = pd.concat([by_judge(one) for one in sets], ignore_index=True)
         tables["judges"] = Table(judges, "How each judge uses its confidence", 3)
     return tables

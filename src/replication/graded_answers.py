@@ -1,36 +1,26 @@
-"""Answers that say how strong they are: what that adds to a winner or tie, on simulated judges and on real ones.
+"""Answers that say how strong they are: what that adds to a winner or tie, on simulated judges.
 
-Simulated judges answer on five levels by the law of the graded members (`judgerank.model.law`), or by one that
+They answer on five levels by the law of the graded members (`judgerank.model.law`), or by one that
 breaks it. The same answers are ranked with their strength, by winner and tie, and by winner with half a win for a
 tie.
-
-The real sets have a confidence that each judge stated beside its answer. It is taken for strength: much better
-where it is in the upper half of that judge's confidences. What it carries is measured on held-out questions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import DataError
-from judgerank.data.frames import numbers_in
-from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.model.draw_levels import draw_levels, graded_comparisons
 from judgerank.model.law import Law
-from judgerank.model.members import NAMED
-from judgerank.model.simulate import generator
 from judgerank.order.pairs import orders_by_errors, separated, standardised
-from judgerank.ranking.studies.prediction import held_out, mean_of, sample_of
 from replication.replicate import Record
 
 SCORES = np.linspace(1.0, -1.0, 6)
@@ -158,126 +148,3 @@ def answered(records: pd.DataFrame, name: str) -> list[dict[str, Any]]:
             row |= {measure: values.mean(), f"{measure}_se": values.std() / root}
         rows.append(row | {"failed": len(records) - len(kept), "n_replications": len(records)})
     return rows
-
-
-def has_confidence(judgments: Judgments) -> bool:
-    """Whether its judges stated any."""
-    return "judge_confidence" in judgments.frame and bool(
-        np.isfinite(numbers_in(judgments.frame["judge_confidence"])).any()
-    )
-
-
-def with_confidence(judgments: Judgments) -> Judgments:
-    """The set with its judges' confidence as strength: much better in the upper half of the judge's own."""
-    frame = judgments.frame[judgments.parsed]
-    confidence = numbers_in(frame["judge_confidence"]).copy()
-    much = np.zeros(len(frame), bool)
-    for own in pd.Series(np.arange(len(frame))).groupby(frame["judge_model"].to_numpy()):
-        much[own[1]] = upper_half(confidence[own[1]])
-    return replace(judgments, comparisons=strengthened(judgments.comparisons, much))
-
-
-def upper_half(confidence: FloatArray) -> BoolArray:
-    """Which are at or above the value that splits them most evenly; none if all are alike, nor what is missing."""
-    known = confidence[np.isfinite(confidence)]
-    cuts = np.unique(known)[1:]
-    if not len(cuts):
-        return np.zeros(len(confidence), bool)
-    shares = (known[:, None] >= cuts).mean(axis=0)
-    found: BoolArray = np.nan_to_num(confidence, nan=-np.inf) >= cuts[np.abs(shares - 0.5).argmin()]
-    return found
-
-
-def strengthened(rows: Comparisons, much: BoolArray) -> Comparisons:
-    """Raw comparisons with the wins under a mask much better."""
-    strong = np.stack([much & (rows.outcome == 1), much & (rows.outcome == 0)], axis=1).astype(float)
-    return replace(rows.with_ties(), strong=strong)
-
-
-def shuffled(judgments: Judgments, rng: np.random.Generator) -> Judgments:
-    """The set with every judge's strengths dealt among its own decided answers anew."""
-    c = judgments.comparisons
-    much, decided = c.known_strength.any(axis=1), c.outcome != 0.5
-    for k in range(len(c.judges)):
-        own = np.flatnonzero(decided & (c.judge == k))
-        much[own] = rng.permutation(much[own])
-    return replace(judgments, comparisons=strengthened(replace(c, strong=None), much))
-
-
-def carried(judgments: Judgments, seed: int) -> list[dict[str, Any]]:
-    """Held-out log-loss of winner or tie with confidence as strength, with it shuffled, and without.
-
-    Fits are shrunk, with the standard deviations of the whole set's fit. Errors are over questions.
-    """
-    positions = judgments.name == "in_house"
-    graded = NAMED["position_aware_graded" if positions else "judge_aware_graded"]
-    plain = NAMED["position_aware_ties" if positions else "judge_aware_ties"]
-    known = with_confidence(judgments)
-    anew = shuffled(known, generator(seed, "graded", judgments.name))
-    losses, rows = {}, []
-    for way, one, member in (
-        ("winner or tie", known, plain),
-        ("confidence as strength", known, graded),
-        ("shuffled confidence", anew, graded),
-    ):
-        sample = sample_of(one)
-        found = held_out(sample, member, fit(sample.comparisons, member, "penalised"))
-        if isinstance(found, str):
-            raise DataError(f"{judgments.name}, {way}: {found}")
-        losses[way] = found[1]
-        weight = np.bincount(sample.unit, sample.comparisons.count, len(found[1]))
-        mean, error = mean_of(found[1], weight)
-        more, more_error = mean_of(found[1] - losses["winner or tie"], weight)
-        rows.append(
-            {
-                "dataset": judgments.name,
-                "way": way,
-                "member": member.name,
-                "log_loss": mean,
-                "log_loss_se": error,
-                "difference": more,
-                "difference_se": more_error,
-                "comparisons": float(weight.sum()),
-                "questions": len(weight),
-            }
-        )
-    return rows
-
-
-def by_judge(judgments: Judgments) -> pd.DataFrame:
-    """How each judge uses confidence: where it is high, between models far apart and between close ones.
-
-    Returns
-    -------
-    DataFrame
-        ``dataset, judge, comparisons, share_tie, values, median, share_close, share_far``: distinct confidences,
-        their median, and shares of much better among decided answers, of pairs whose scores (by winner or tie) are
-        closer than those of the median pair and of the others.
-    """
-    known = with_confidence(judgments)
-    c, frame = known.comparisons, judgments.frame[judgments.parsed]
-    confidence = numbers_in(frame["judge_confidence"])
-    scores = fit(c, "judge_aware_ties", "penalised").scores.to_numpy()
-    lead, decided = np.abs(scores[c.first] - scores[c.second]), c.outcome != 0.5
-    far, much = lead > np.median(lead), c.known_strength.any(axis=1)
-    rows = []
-    for k, judge in enumerate(c.judges):
-        own = c.judge == k
-        told = confidence[own & np.isfinite(confidence)]
-        rows.append(
-            {
-                "dataset": judgments.name,
-                "judge": judge,
-                "comparisons": int(own.sum()),
-                "share_tie": float((~decided[own]).mean()),
-                "values": len(np.unique(told)),
-                "median": float(np.median(told)) if len(told) else np.nan,
-                "share_close": _share(much[own & decided & ~far]),
-                "share_far": _share(much[own & decided & far]),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _share(mask: BoolArray) -> float:
-    return float(mask.mean()) if len(mask) else np.nan

@@ -83,6 +83,8 @@ class Graded(RealData, Replicated):
     """Answers that say how strong they are."""
 
     replications: int = at_least(2)
+    few: int = at_least(2)
+    draws: int = at_least(2)
 
 
 @dataclass
