@@ -1,7 +1,7 @@
 """The confidence that judges stated beside their answers, taken for strength: what it carries on real sets.
 
-An answer is much better where its confidence is in the upper half of that judge's own. What that carries is measured
-by the log-loss of winner or tie on held-out questions, with all judgments at hand and with few.
+An answer is much better where its confidence is in the upper half of that judge's own. What that carries is
+measured by the log-loss of winner or tie on held-out questions, with all judgments at hand and with few.
 """
 
 from __future__ import annotations
