@@ -53,6 +53,8 @@ class Answering:
         The first judge says much better of the first model only, so that its thresholds are not symmetric.
     noise : int
         How many of the judges, the first ones, say much better at random, whatever the lead.
+    apart : float
+        How many times as far apart the models are.
     equal : bool
         All models have one score.
     """
@@ -62,11 +64,13 @@ class Answering:
     biased: bool = False
     one_sided: bool = False
     noise: int = 0
+    apart: float = 1.0
     equal: bool = False
 
 
 ANSWERED: dict[str, Answering] = {
     "judges alike": Answering(),
+    "judges alike, models twice as far apart": Answering(apart=2.0),
     "each uses the scale its own way": Answering(alike=False),
     "one judge of extremes": Answering(alike=False, extremes=True),
     "one judge with position bias": Answering(alike=False, biased=True),
@@ -87,8 +91,8 @@ def drawn(rng: np.random.Generator, how: Answering) -> Comparisons:
         nu[0], strong[0] = nu[0] * ALWAYS, ALWAYS
     ends = np.array([rng.permutation(n)[:2] for _ in range(N_JUDGMENTS)]).T
     judge = np.arange(N_JUDGMENTS) % k
-    apart = np.zeros(N_JUDGMENTS) if how.equal else SCORES[ends[0]] - SCORES[ends[1]]
-    eta = DISCRIMINATION[judge] * apart + np.where((judge == 0) & how.biased, BIAS, 0.0)
+    lead = 0.0 if how.equal else how.apart * (SCORES[ends[0]] - SCORES[ends[1]])
+    eta = DISCRIMINATION[judge] * lead + np.where((judge == 0) & how.biased, BIAS, 0.0)
     level = draw_levels(rng, Law(eta, nu[judge], np.log(strong[judge])).levels)
     if how.one_sided:
         level = np.where((judge == 0) & (level == 0), 1, level)

@@ -38,7 +38,7 @@ def strength(table: pd.DataFrame, title: str) -> Figure:
         right.errorbar(held["covered_plug_in"], at + shift, xerr=errors, **look)
     right.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
     right.set(xlabel="coverage of 95% intervals of the scores")
-    right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
+    right.legend(loc="upper center", bbox_to_anchor=(0.4, -0.17), ncols=3)
     figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
     return figure
 
