@@ -105,6 +105,27 @@ def test_a_tie_or_an_unread_answer_needs_no_strength():
     np.testing.assert_array_equal(shares_of(frame), [[0, 0], [0, 0], [0, 1]])
 
 
+def test_gaps_between_scores_are_strength_when_asked_by_each_judges_own_median():
+    scores = {"kind": [9, 8, 7, 9], "harsh": [9, 5, 3, 8]}
+    rows = [
+        {"question_id": f"q{q}", "model": model, "judge": judge, "score": score}
+        for judge, own in scores.items()
+        for q, first in enumerate(own)
+        for model, score in (("a", first), ("b", 6))
+    ]
+    frame = pd.DataFrame([*rows, {"question_id": "q9", "model": "a", "judge": "kind", "score": 6}])
+    frame.loc[len(frame)] = ["q9", "b", "kind", 6]
+    assert read(frame).comparisons.strong is None
+    c = read(frame, columns={"strength": "score"}).comparisons
+    assert c.models[c.first[0]] == "a"
+    found = {c.judges[k]: c.strong[c.judge == k].tolist() for k in range(2)}
+    # gaps of 3, 2, 1, 3 and none; and of 3, -1, -3, 2
+    assert found["kind"] == [[1, 0], [0, 0], [0, 0], [1, 0], [0, 0]]
+    assert found["harsh"] == [[1, 0], [0, 0], [0, 1], [0, 0]]
+    with pytest.raises(DataError, match="--column strength=score takes it"):
+        read(frame.assign(other=1), columns={"strength": "other"})
+
+
 def test_the_command_ranks_by_strength_when_asked_and_compares_it_always(table, tmp_path):
     table.to_csv(tmp_path / "v.csv", index=False)
     done = judgerank("rank", tmp_path / "v.csv", "--model", MODEL, "--output", tmp_path / "out")

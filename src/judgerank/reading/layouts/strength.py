@@ -42,6 +42,13 @@ def kept(frame: pd.DataFrame, said: Iterable[object]) -> pd.DataFrame:
     return frame.assign(**{BOTH_BAD: bad}) if bad.any() else frame
 
 
+def by_gaps(frame: pd.DataFrame) -> pd.DataFrame:
+    """Records with strength by their ``gap``: much better above the median of the judge's own gaps but zero."""
+    gap = frame["gap"].astype(float).abs()
+    own = gap.where(gap > 0).groupby(frame["judge_model"]).transform("median")
+    return frame.assign(**{STRENGTH: np.where(gap > own, 2.0, 1.0)})
+
+
 def shares_of(frame: pd.DataFrame) -> FloatArray:
     """Whether each record finds the first model much better, and the second, shape (T, 2), by its column.
 
