@@ -97,6 +97,45 @@ def test_a_run_writes_what_it_should(tmp_path):
     assert not (folder / "confidence.csv").exists()  # stand-ins for the sets state none
 
 
+def test_stored_results_are_as_is_said():
+    table = stored("strength").set_index(["way", "setting"])
+    strength = table.loc["strength"]
+    better = strength["gain"] - 2 * strength["gain_se"] > 1
+    assert list(strength.index[~better]) == ["all judges' strength is noise"]
+    assert strength.loc["all judges' strength is noise", "gain"] < 0.96
+    far, near = "judges alike, models twice as far apart", "judges alike"
+    assert strength.loc[far, "gain"] > strength.loc[near, "gain"] > 1.15
+    # coverage is nominal within Monte Carlo error where the law is the judges'
+    for kind in ("covered_plug_in", "covered_clustered"):
+        right = strength[~strength.index.isin(["one judge's strength is noise", "all judges' strength is noise"])]
+        assert ((right[kind] - 0.95).abs() < 2.5 * right[f"{kind}_se"]).all()
+        assert strength[kind].min() > 0.92
+    equal = stored("equal")
+    assert (equal["separated_plug_in"] - 2 * equal["separated_plug_in_se"] <= 0.05).all()
+    assert (stored("strength")["failed"] == 0).all() and (equal["failed"] == 0).all()
+
+
+def test_stored_confidence_carries_nothing_to_unseen_questions():
+    whole, few = (stored(name).set_index(["way", "dataset"]) for name in ("confidence", "few"))
+    assert {WINNER, STATED, SHUFFLED} == set(whole.index.get_level_values("way"))
+    with_it = whole.loc[STATED]
+    assert (with_it["difference"] > -2 * with_it["difference_se"]).all()
+    in_few = few.loc[STATED]
+    t = in_few["difference"] / in_few["difference_se"]
+    assert t["chatbot_arena"] < -2 and t["in_house"] > 2 and abs(t["ultrafeedback"]) < 2
+    judges = stored("judges").dropna()
+    assert (judges["share_far"] - judges["share_close"]).median() > 0.05
+
+
+def test_the_figures_show_every_setting_and_judge():
+    table, judges = stored("strength"), stored("judges")
+    left, right = plots.strength(table, "t").axes
+    assert [text.get_text() for text in left.get_yticklabels()] == list(dict.fromkeys(table["setting"]))
+    assert len(right.containers) == 3
+    drawn_judges = sum(len(axes.get_yticklabels()) for axes in plots.use_of_confidence(judges, "t").axes)
+    assert drawn_judges == judges["share_far"].notna().sum()
+
+
 def test_a_stored_setting_comes_out_again():
     name, cfg = "one judge of extremes", composed("graded")
     settings = {"how": asdict(ANSWERED[name]), "level": cfg.level}
