@@ -10,10 +10,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 from judgerank.data.judgments import Judgments
 from judgerank.model.law import Law
 from judgerank.model.simulate import generator
-from replication import graded_answers
+from replication import graded_answers, plots
 from replication.config import ROOT
 from replication.graded_answers import ANSWERED, WAYS, Answering
-from replication.stated_confidence import by_judge, shuffled, upper_half, with_confidence
+from replication.stated_confidence import (
+    SHUFFLED,
+    STATED,
+    WINNER,
+    by_judge,
+    shuffled,
+    upper_half,
+    with_confidence,
+)
 from replication.verifying import TOLERANCES
 from tests.study.test_config import composed
 from tests.study.test_sections import run
