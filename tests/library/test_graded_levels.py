@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from judgerank import fit, load, pairwise
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import ConfigError, DataError, NoMaximumError
+from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.existence import near_maximum, rising_direction
 from judgerank.engine.levels import offsets_of_three_sizes
 from judgerank.engine.sums import evaluate
@@ -292,7 +292,5 @@ def test_what_is_not_there_is_refused_in_one_sentence():
         fit(replace(c, strong=None), MEMBER)
     with pytest.raises(DataError, match="does not have the strength"):
         fit(c, "position_aware_ties").level_probabilities(c)
-    with pytest.raises(ConfigError, match="question effects"):
-        fit(c, MEMBER, questions="effects", question=np.arange(len(c)) // 3)
     with pytest.raises(DataError, match="'strong' must hold"):
         replace(c, strong=np.ones((len(c), 2)))

@@ -59,8 +59,6 @@ def with_question_effects(
     model, comparisons, asked = without.model, without.known_raw, without.known_question
     if model.weights_vary:
         raise ConfigError(f"question effects go with members without slopes, and {model.name!r} has them")
-    if model.has(Role.STRONG):
-        raise ConfigError(f"question effects go with members without strength, and {model.name!r} has it")
     if not model.has(Role.TIE) and comparisons.with_ties().known_ties.any():
         known = "position_aware_ties, judge_aware_ties or btl_ties"
         raise ConfigError(

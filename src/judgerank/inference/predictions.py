@@ -33,7 +33,7 @@ class Predictions(Estimates):
         DataError
             If a model or a judge is not among those fitted, or a covariate is needed and missing.
         """
-        return _share(self._law_of(comparisons))
+        return self._law_of(comparisons).share
 
     def tie_probability(self, comparisons: Comparisons) -> FloatArray:
         """P(tie) for rows of comparisons of the same models by the same judges, shape (T,).
@@ -55,10 +55,10 @@ class Predictions(Estimates):
         DataError
             As for `probability`, and if the model does not have strength for an outcome.
         """
-        law = self._law_of(comparisons)
-        if not self.model.has(Role.STRONG) or isinstance(law, Averaged):
+        levels = self._law_of(comparisons).levels
+        if not self.model.has(Role.STRONG) or levels is None:
             raise DataError(f"model {self.model.name!r} does not have the strength of an answer for an outcome")
-        return law.levels
+        return levels
 
     def predict(
         self,
@@ -99,7 +99,7 @@ class Predictions(Estimates):
         except ValueError:
             raise DataError("first, second, judge and covariate must be as many, or single ones") from None
         law = self._law(i, j, k, z)
-        first_preferred = (_share(law) - law.tie / 2).mean(axis=-1)
+        first_preferred = (law.share - law.tie / 2).mean(axis=-1)
         return float(first_preferred) if first_preferred.ndim == 0 else first_preferred
 
     def win_probability(self, difference: FloatArray, judges: FloatArray | None = None) -> FloatArray:
@@ -117,7 +117,7 @@ class Predictions(Estimates):
         """
         d = np.asarray(difference, float)[..., None]
         gamma, _, b, nu, log_strong = self._values
-        first, second = (_share(self._at(gamma * lead + b, gamma, nu, log_strong)) for lead in (d, -d))
+        first, second = (self._at(gamma * lead + b, gamma, nu, log_strong).share for lead in (d, -d))
         return np.asarray(np.average(first + 1 - second, axis=-1, weights=judges) / 2)
 
     def _law_of(self, comparisons: Comparisons) -> Law | Averaged:
@@ -163,12 +163,7 @@ class Predictions(Estimates):
         """Law of outcomes at predictors, on a question drawn at random where questions have effects."""
         if self.effects is None or self.effects.sigma == 0:
             return Law(eta, nu, log_strong)
-        return self.effects.law(eta, gamma, nu)
-
-
-def _share(law: Law | Averaged) -> FloatArray:
-    """Probability that the first model is preferred, a tie being half."""
-    return law.share if isinstance(law, Law) else law.mean
+        return self.effects.law(eta, gamma, nu, log_strong)
 
 
 def places(names: Names, known: tuple[str, ...]) -> NDArray[np.intp]:

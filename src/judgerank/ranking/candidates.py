@@ -9,6 +9,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.fits.result import Fit
+from judgerank.inference.effects import covariances
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Role
@@ -213,8 +214,8 @@ def half_information(fitted: Fit, eta: FloatArray, gamma: FloatArray, judge: Int
     """H with H H' the information of one comparison on its predictor and its thresholds, shape (C, R, R).
 
     R is two, or three with strong answers. That is the covariance C of an outcome and a tie (zero if ties are half
-    a win). Where questions have effects it
-    is C V^-1 C of a comparison alone on its question, with C the mean covariance given the effect and V the whole.
+    a win), and of a strong answer. Where questions have effects it is C V^-1 C of a comparison alone on its
+    question, with C the mean covariance given the effect and V the whole.
 
     Parameters
     ----------
@@ -227,7 +228,8 @@ def half_information(fitted: Fit, eta: FloatArray, gamma: FloatArray, judge: Int
     values = fitted._values
     tied, strong = (None if own is None else own[judge] for own in (values.nu, values.log_strong))
     if strong is not None:
-        return _half_of_three(Law(eta, tied, strong))
+        spread = 0.0 if fitted.effects is None else fitted.effects.sigma
+        return _half_of_three(*covariances(eta, gamma, tied, strong, spread))
     if fitted.effects is None:
         law = Law(eta, tied)
         return _half(law.variance, law.with_ties, law.tie * (1 - law.tie))
@@ -250,13 +252,9 @@ def _half(of_outcome: FloatArray, shared: FloatArray, of_tie: FloatArray) -> Flo
     return half
 
 
-def _half_of_three(law: Law) -> FloatArray:
-    """Cholesky factor of the covariance of an outcome, a tie and a strong answer, shape (C, 3, 3)."""
-    tie, strong = np.broadcast_to(law.tie, law.strong.shape), law.strong
-    whole = np.zeros((len(strong), 3, 3))
-    whole[:, 0, 0], whole[:, 1, 1], whole[:, 2, 2] = law.variance, tie * (1 - tie), strong * (1 - strong)
-    for i, j, shared in ((0, 1, law.with_ties), (0, 2, law.with_strong), (1, 2, -tie * strong)):
-        whole[:, i, j] = whole[:, j, i] = shared
+def _half_of_three(whole: FloatArray, inner: FloatArray) -> FloatArray:
+    """H with H H' = C V^-1 C, for V the whole covariance and C the inner one, both of shape (C, 3, 3)."""
     values, vectors = np.linalg.eigh(whole)  # who never uses a level makes it singular
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]) @ vectors.transpose(0, 2, 1)
-    return np.asarray(root, float)
+    kept = values > SLACK * values[:, -1:]
+    roots = np.where(kept, np.maximum(values, np.finfo(float).tiny) ** -0.5, 0.0)
+    return np.asarray(inner @ (vectors * roots[:, None, :]), float)
