@@ -263,6 +263,16 @@ def test_rows_and_cells_have_the_same_fit_and_members_without_strength_leave_it_
         assert one.comparisons.strong is None
 
 
+@pytest.mark.parametrize("name", ["btl", "position_aware", "position_aware_ties"])
+def test_rows_that_say_more_than_a_member_takes_have_its_likelihood(name):
+    c, model = drawn().with_ties(), NAMED[name]
+    at = fit(c, name).solution.parameters
+    at = at if model.judge_blocks else Parameters(at.scores, np.zeros((0, 3)))
+    known, bare = evaluate(c, model, at), evaluate(replace(c, strong=None), model, at)
+    assert known.log_likelihood == bare.log_likelihood
+    np.testing.assert_array_equal(known.top_gradient, bare.top_gradient)
+
+
 def test_what_follows_from_a_fit(tmp_path):
     c = drawn()
     found = fit(c, MEMBER)

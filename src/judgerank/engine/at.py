@@ -37,12 +37,13 @@ class At:
     column : list of float array or None
         What multiplies the parameters of every judge block.
     further : BlockColumns or None
-    residual
-        Of the outcome, counted.
+    outcome, residual
+        The mean outcome, or the response where strength is an outcome; its residual, counted.
     """
 
     def __init__(self, rows: Listed | Table, model: Model, at: Parameters, gamma: Values):
         self.rows, self.model = rows, model
+        self.outcome = rows.response if model.has_strength and rows.response is not None else rows.outcome
         self.column = [getattr(rows, block.column) if block.column else None for block in model.blocks]
         self.further = rows.further(model.roles) if model.further and isinstance(rows, Listed) else None
         self.d = self._with(Role.QUALITY, rows.differences(at.scores), at)
@@ -73,7 +74,7 @@ class At:
     @property
     def log_likelihood(self) -> FloatArray:
         """Per comparison."""
-        return self.law.log_likelihood(self.rows.outcome, self.rows.tied, self.rows.strong)
+        return self.law.log_likelihood(self.outcome, self.rows.tied, self.rows.strong)
 
     def _with(self, role: Role, values: FloatArray, at: Parameters) -> FloatArray:
         """With what the further blocks of a role add."""
@@ -110,7 +111,7 @@ class At:
 
     @cached_property
     def residual(self) -> FloatArray:
-        return self.rows.count * (self.rows.outcome - self.law.mean)
+        return self.rows.count * (self.outcome - self.law.mean)
 
     @cached_property
     def _tie_residual(self) -> FloatArray:

@@ -115,10 +115,10 @@ class _Sums:
             return
         if self.p and self.model.has(Role.WEIGHT):
             at_zero = Law(here.eta - here.signal, here.nu, here.log_strong).mean
-            self.slope_at_zero += rows.by_judge(rows.count * (rows.outcome - at_zero), here.d, here.shape)
+            self.slope_at_zero += rows.by_judge(rows.count * (here.outcome - at_zero), here.d, here.shape)
         elif here.shape is not None and not self.p:
             share = rows.spread(self.share_at_zero)
-            self.slope_at_zero += rows.by_judge(rows.count * (rows.outcome - share), here.d, here.shape)
+            self.slope_at_zero += rows.by_judge(rows.count * (here.outcome - share), here.d, here.shape)
 
     def _add_curvature(self, here: At) -> None:
         rows, blocks = here.rows, self.model.blocks
