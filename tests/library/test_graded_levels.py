@@ -230,6 +230,21 @@ def test_a_judge_who_never_errs_is_named_and_one_who_never_favours_the_second_to
     assert fit(answering(c, np.full(len(c), 3)), MEMBER).unbounded_judges == ("j0",)
 
 
+@pytest.mark.parametrize("seed", [55, 246, 354])
+def test_few_judgments_end_at_a_maximum_or_name_who_runs_off(seed):
+    """Sets on which a threshold runs off with its discrimination, or a judge comes back from zero."""
+    rng = np.random.default_rng(seed)
+    n, k, size = 3, int(rng.integers(1, 4)), int(rng.integers(12, 70))
+    ends = np.array([rng.permutation(n)[:2] for _ in range(size)]).T
+    gamma, position, nu = np.exp(rng.normal(0, 0.7, k)), rng.normal(0, 0.4, k), np.exp(rng.normal(-1, 1, k))
+    values = JudgeValues(gamma, np.zeros(k), position, nu, rng.normal(-1, 1.5, k))
+    scores, who = rng.normal(0, 0.7, n), np.array([*ends, np.arange(size) % k])
+    members = ("position_aware_graded", "judge_aware_graded", "btl_graded")
+    found = fit(draw_graded(rng, scores, values, who), members[seed % 3])
+    assert str(found.status) in ("interior", "boundary", "unbounded")
+    assert str(found.status) == "unbounded" or found.solution.evaluation.relative_gradient < 1e-9
+
+
 def test_existence_sees_a_maximum_where_there_is_one_and_a_direction_where_there_is_none():
     cells = MEMBER.observed(drawn(size=400)).aggregate()
     found = fit(cells, MEMBER)

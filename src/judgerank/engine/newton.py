@@ -180,5 +180,5 @@ def _line_search(
         lambda there: there[1].log_likelihood,
         here.log_likelihood,
         rise_along(here, step),
-        largest_size(model, step),
+        largest_size(model, at, step),
     )[1]

@@ -164,9 +164,17 @@ def moved(
     return Parameters(at.scores + size * step.scores, judges)
 
 
-def largest_size(model: Model, step: Parameters) -> float:
-    """How much of a step may be taken at once, at most all of it."""
-    relative = step.judges[[row for row, block in enumerate(model.blocks) if block.role is not Role.OFFSET]]
+def largest_size(model: Model, at: Parameters, step: Parameters) -> float:
+    """How much of a step may be taken at once, at most all of it.
+
+    A threshold of strong answers runs off with the discrimination as far as that goes, so it moves by its own size.
+    """
+    units = [
+        np.maximum(1.0, np.abs(own)) if block.role is Role.STRONG else 1.0
+        for block, own in zip(model.blocks, at.judges, strict=True)
+    ]
+    chosen = [row for row, block in enumerate(model.blocks) if block.role is not Role.OFFSET]
+    relative = np.array([step.judges[row] / units[row] for row in chosen])
     rising = relative.max(initial=0.0) / LARGEST_RISE
     falling = -relative.min(initial=0.0) / LARGEST_FALL
     return float(1.0 / max(1.0, rising, falling))
