@@ -132,6 +132,10 @@ def test_the_command_ranks_by_strength_when_asked_and_compares_it_always(table, 
     assert done.returncode == 0, done.stderr
     found = pd.read_csv(tmp_path / "out" / "leaderboard.csv")
     assert found["model"].tolist() == ["m3", "m2", "m1", "m0"]
+    told = judgerank("doctor", tmp_path / "v.csv").stdout
+    wins = table["winner"] != "A=B"
+    share = table["winner"].str.contains(">>").sum() / wins.sum()
+    assert f"{share:.0%} of wins are much better" in told and MODEL in told
     members = rank(read(table)).tables["members"]
     assert {member.name for member in GRADED_MEMBERS} <= set(members["member"])
     assert members.loc[members["member"] == MODEL, "log_loss"].notna().all()

@@ -167,7 +167,7 @@ def moved(
 def largest_size(model: Model, at: Parameters, step: Parameters) -> float:
     """How much of a step may be taken at once, at most all of it.
 
-    A threshold of strong answers runs off with the discrimination as far as that goes, so it moves by its own size.
+    A threshold of strong answers runs off with the discrimination as far as that goes: it moves by its own size.
     """
     units = [
         np.maximum(1.0, np.abs(own)) if block.role is Role.STRONG else 1.0
