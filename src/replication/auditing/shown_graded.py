@@ -9,7 +9,7 @@ from replication.auditing.results import Results
 
 
 def graded_table(results: Results) -> str:
-    """Simulated judges with five levels: judgments saved, and coverage of every way."""
+    """Simulated judges with five levels: judgments that one replaces, and coverage of every way."""
     table, rows = results.table("graded/strength.csv").set_index(["setting", "way"]), []
     for setting in dict.fromkeys(table.index.get_level_values("setting")):
         of = table.loc[setting]
@@ -19,7 +19,7 @@ def graded_table(results: Results) -> str:
             f"{of.at[way, f'covered_{kind}']:.3f} ({of.at[way, f'covered_{kind}_se']:.3f})" for kind, way in cells
         )
         rows.append((setting, gain, *held))
-    columns = ["judges", "judgments saved by one", "coverage: strength", "the same, clustered"]
+    columns = ["judges", "judgments that one replaces", "coverage: strength", "the same, clustered"]
     columns += ["coverage: winner or tie", "the same, clustered "]
     frame = pd.DataFrame(rows, columns=columns)
     equal = results.table("graded/equal.csv").set_index("way")
