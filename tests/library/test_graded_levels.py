@@ -182,6 +182,7 @@ def test_a_judge_of_extremes_and_ties_is_at_a_limit_and_the_others_are_not():
     assert np.isinf(found.strong["j0"]) and np.isfinite(found.strong[["j1", "j2"]]).all()
     table = found.confidence_intervals().set_index(["parameter", "name"])
     assert np.isnan(table.loc[("strong", "j0"), "low"]) and table.loc[("score", "m0"), "low"] < -0.5
+    assert np.isfinite(pairwise(found.clustered(cluster=np.arange(len(c)) // 3))["p_value"]).all()
     # beside his ties, what he says is a tie model of twice the predictor
     np.testing.assert_allclose(
         found.scores, np.linspace(-1, 1, 5) * found.scores.std() / np.std(np.linspace(-1, 1, 5)), atol=0.2
@@ -230,7 +231,7 @@ def test_a_judge_who_never_errs_is_named_and_one_who_never_favours_the_second_to
     assert fit(answering(c, np.full(len(c), 3)), MEMBER).unbounded_judges == ("j0",)
 
 
-@pytest.mark.parametrize("seed", [55, 246, 354])
+@pytest.mark.parametrize("seed", [55, 246, 354, 641])
 def test_few_judgments_end_at_a_maximum_or_name_who_runs_off(seed):
     """Sets on which a threshold runs off with its discrimination, or a judge comes back from zero."""
     rng = np.random.default_rng(seed)
@@ -243,6 +244,10 @@ def test_few_judgments_end_at_a_maximum_or_name_who_runs_off(seed):
     found = fit(draw_graded(rng, scores, values, who), members[seed % 3])
     assert str(found.status) in ("interior", "boundary", "unbounded")
     assert str(found.status) == "unbounded" or found.solution.evaluation.relative_gradient < 1e-9
+    clustered = found.clustered(cluster=np.arange(size) // 3)
+    assert np.isfinite(pairwise(clustered)["p_value"]).all()
+    table = clustered.confidence_intervals()
+    assert not ((table["estimate"] > 1e15) & np.isfinite(table["estimate"])).any()
 
 
 def test_existence_sees_a_maximum_where_there_is_one_and_a_direction_where_there_is_none():

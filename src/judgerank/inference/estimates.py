@@ -99,7 +99,10 @@ class Estimates:
     def tie(self) -> pd.Series:
         """Tie propensities nu by judge; NaN unless the model frees them."""
         nu = self._values.nu
-        return self._by_judge(np.full(len(self.comparisons.judges), np.nan) if nu is None else nu, "tie")
+        if nu is None:
+            return self._by_judge(np.full(len(self.comparisons.judges), np.nan), "tie")
+        limit = never_weak(self.model, self.solution.parameters)
+        return self._by_judge(np.where(limit & (nu > 0), np.inf, nu), "tie")
 
     @property
     def strong(self) -> pd.Series:

@@ -11,6 +11,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import Second, row_by_row
 from judgerank.model.block import Role
+from judgerank.model.limits import never_weak
 from judgerank.model.members import Model, Parameters
 
 
@@ -37,17 +38,18 @@ class Residuals:
         offsets: list[tuple[FloatArray, FloatArray]] = []
         own: list[tuple[FloatArray, ...]] = []
         variance, residual = n * law.variance, here.residual
+        # beside a level that has no chance, the other thresholds are known from each other alone
+        still, thresholds = never_weak(model, at)[cells.judge], model.blocks[model.offsets]
         for block in model.blocks[model.offsets]:
             if block.role is Role.OFFSET:
                 own.append((variance,))
                 offsets.append((variance, residual))
             else:
-                shared = n * (law.with_ties if block.role is Role.TIE else law.with_strong)
-                before = [
-                    second.of(other.role, block.role)[0] for other in model.blocks[model.offsets][: len(offsets)]
-                ]
-                own.append((*before, second.of(block.role, block.role)[0]))
-                offsets.append((shared, here.residual_of(block.role)))
+                moves = np.where(still & (block.role is Role.STRONG), 0.0, 1.0)
+                shared = moves * n * (law.with_ties if block.role is Role.TIE else law.with_strong)
+                known = [second.of(other.role, block.role)[0] for other in thresholds[: len(offsets) + 1]]
+                own.append(tuple(moves * values for values in known))
+                offsets.append((shared, moves * here.residual_of(block.role)))
         signal = here.signal
         if model.further:  # what they add is taken as it is
             signal = here.rows.differences(at.scores) * (1.0 if here.g is None else here.g)
