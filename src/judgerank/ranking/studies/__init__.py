@@ -20,7 +20,7 @@ OF_COMPONENT = (
     *("few_comparisons", "few_questions", "goodness_of_fit", "repeated_requests", "adjusted"),
     *("by_judge", "whose_opinion", "changed_judges"),
 )
-CLOSING = ("categories",)  # of the set
+CLOSING = ("categories", "failures")  # of the set
 LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)
 FUNCTIONS = ("of_component", "of_set")
 
