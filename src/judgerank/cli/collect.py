@@ -69,6 +69,14 @@ def collect(
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="How often every judge is asked the same.")] = 1,
+    anchors: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Requests of each judge to ask again, if they were answered on an earlier day: to see whether "
+            "judges change.",
+        ),
+    ] = 0,
     order: Annotated[Order, typer.Option(help="Order of the two answers: one at random, or both.")] = Order.random,
     seed: Annotated[int, typer.Option(min=0, help="Decides what is drawn and which answer comes first.")] = 2026,
     again: Annotated[
@@ -156,6 +164,7 @@ def collect(
         "prompt": read_settings(Prompt, prompt) if prompt else Prompt(),
         "comparisons": comparisons,
         "repeats": repeats,
+        "anchors": anchors,
         "order": order.value,
         "seed": seed,
         "again": again.value if again else None,
