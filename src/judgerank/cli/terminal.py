@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
 import textwrap
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import typer
 
@@ -29,9 +31,28 @@ def plain(text: str) -> str:
     return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
+class _Output:
+    """Whether standard output is for one JSON document, and all else goes to standard error."""
+
+    json = False
+
+
 def say(text: str, err: bool = False) -> None:
     """Print a text and a newline."""
-    typer.echo(plain(text), err=err)
+    typer.echo(plain(text), err=err or _Output.json)
+
+
+def say_json(command: str, found: Mapping[str, object]) -> None:
+    """Print the JSON document of a command on standard output, in ASCII whatever the terminal's encoding."""
+    document = {"command": command, **found}
+    text = json.dumps(document, indent=2, allow_nan=False, default=_as_text)
+    typer.echo(text.replace("\x7f", "\\u007f"))  # the one control in ASCII that JSON leaves as it is
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 def say_wrapped(texts: Iterable[str], bold: bool = False, colour: str | None = None) -> None:
@@ -44,7 +65,7 @@ def say_wrapped(texts: Iterable[str], bold: bool = False, colour: str | None = N
         column = SECOND.match(text)
         indent = " " * (column.end() if column else 2)
         wrapped = textwrap.fill(plain(text), WIDTH, subsequent_indent=indent, break_on_hyphens=False)
-        typer.secho(wrapped, bold=bold, fg=colour)
+        typer.secho(wrapped, bold=bold, fg=colour, err=_Output.json)
 
 
 class Progress:
@@ -60,12 +81,16 @@ class Progress:
             say(f"{self._what}: {done:,} of {total:,}", err=True)
 
 
-def prepare() -> None:
-    """Have the library's log go to standard output as text, and let no character fail to be printed."""
+def prepare(json: bool = False) -> None:
+    """Have the library's log go to standard output as text, and let no character fail to be printed.
+
+    With `json` the log and all that is said go to standard error.
+    """
+    _Output.json = json
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # not where a test has put another in its place
             stream.reconfigure(errors="backslashreplace")
-    handler = logging.StreamHandler(sys.stdout)
+    handler = logging.StreamHandler(sys.stderr if json else sys.stdout)
     handler.setFormatter(Plain())
     log = logging.getLogger("judgerank")
     log.handlers = [handler]

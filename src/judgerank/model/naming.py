@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
-from pkgutil import iter_modules
 from types import ModuleType
 
 from judgerank.data.comparisons import Comparisons
@@ -16,12 +15,8 @@ from judgerank.data.errors import ConfigError, DataError, JudgerankError
 from judgerank.data.modules import from_file, is_file, object_of
 from judgerank.model import kinds
 from judgerank.model.block import Block
+from judgerank.model.kinds import known
 from judgerank.model.members import NAMED, Model
-
-
-def known() -> list[str]:
-    """Names of the blocks that come with the library."""
-    return sorted(module.name for module in iter_modules(kinds.__path__))
 
 
 def named(specification: str) -> tuple[Block, ...]:

@@ -34,6 +34,7 @@ from judgerank.reading.layouts.table import ASK
 from judgerank.reading.layouts.words import meanings
 from judgerank.reading.read import judgments_from
 
+RUN_NEXT = "run next"  # what the last sentence is about
 CATEGORIES = ("category", "criterion")  # names of their column
 Found = Iterator[tuple[str, str]]  # what it is about, and a sentence
 
@@ -196,7 +197,7 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
         for said in on_fit(fitted):
             yield "fit", said
     if len(refused) < len(parts) or any(_shrinks(part, name) for part in parts):
-        yield "run next", command
+        yield RUN_NEXT, command
         return
     raise refused[0]
 

@@ -56,11 +56,11 @@ def _parquet(table: pd.DataFrame) -> bytes:
 
 
 def _json(table: pd.DataFrame) -> bytes:
-    return (json.dumps(_records(table), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (json.dumps(records(table), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def _json_lines(table: pd.DataFrame) -> bytes:
-    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False) for record in _records(table))
+    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False) for record in records(table))
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -97,7 +97,7 @@ RAW: Mapping[str, Callable[[pd.DataFrame], bytes]] = {
 }
 
 
-def _records(table: pd.DataFrame) -> list[dict[str, object]]:
+def records(table: pd.DataFrame) -> list[dict[str, object]]:
     """Rows of what JSON has: numbers as CSV has them, None for those that are missing or infinite."""
     columns = {str(name): [_value(cell) for cell in table[name]] for name in table}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
