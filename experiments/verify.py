@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from hydra import compose
@@ -21,7 +20,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, open_dict
 
 from judgerank.data.errors import ConfigError, DataUnavailableError
-from judgerank.plots.looks import save_figures
+from judgerank.plots.looks import in_style, save_figures
 from judgerank.writing.atomic import staged
 from replication.config import ROOT, main, script_of
 from replication.errors import NotAsStoredError
@@ -139,7 +138,7 @@ def recomputed(cfg: DictConfig, given: DictConfig, script: dict) -> tuple[dict, 
 def unlike_figures(drawn: dict[str, Figure], stored: Path) -> list[Difference]:
     """Stored figures that do not show what is drawn from the stored tables."""
     found = []
-    with tempfile.TemporaryDirectory(prefix="judgerank-verify-") as name, matplotlib.rc_context():
+    with tempfile.TemporaryDirectory(prefix="judgerank-verify-") as name, in_style():
         save_figures(drawn, Path(name))
         for path in sorted(Path(name).glob("*.png")):
             if not (stored / path.name).is_file():

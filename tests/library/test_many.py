@@ -11,9 +11,10 @@ from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data import connectivity
 from judgerank.data.errors import DataError
 from judgerank.engine import basins, search
+from judgerank.engine.block_problem import BlockProblem
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import arrow
-from judgerank.engine.problem import BlockProblem, Problem
+from judgerank.engine.problem import Problem
 from judgerank.engine.sums import evaluate
 from judgerank.fits.warm_start import bar, beginning
 from judgerank.model.members import JUDGE_AWARE, MODELS

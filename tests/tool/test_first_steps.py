@@ -14,7 +14,7 @@ from judgerank.cli.options import FILE, MODEL, OUTPUT, PAGE, UNCERTAINTY
 from judgerank.cli.terminal import Progress
 from judgerank.collecting.answer_sources import COLUMNS
 from judgerank.engine.solvers import SOLVERS
-from judgerank.model.members import MODELS
+from judgerank.model.members import NAMED
 from judgerank.planning.precision import GOALS
 from judgerank.ranking.choices import CLUSTERS
 from judgerank.ranking.exports import FORMS, TABLES
@@ -46,7 +46,7 @@ def test_options_on_files_model_uncertainty_and_output_are_in_groups(name):
 
 
 def test_names_that_help_lists_are_those_of_the_library():
-    assert tuple(MODELS) == offered.MODELS
+    assert tuple(NAMED) == offered.NAMED
     assert tuple(SOLVERS) == offered.SOLVERS
     assert offered.CLUSTERS == CLUSTERS
     assert tuple(FORMS) == offered.EXPORT_FORMS

@@ -84,6 +84,15 @@ def collect(
     repeats: Annotated[
         int, typer.Option(rich_help_panel=DRAWN, min=1, help="How often every judge is asked the same.")
     ] = 1,
+    anchors: Annotated[
+        int,
+        typer.Option(
+            rich_help_panel=DRAWN,
+            min=0,
+            help="Requests of each judge to ask again, if they were answered on an earlier day: to see whether "
+            "judges change.",
+        ),
+    ] = 0,
     order: Annotated[
         Order, typer.Option(rich_help_panel=DRAWN, help="Order of the two answers: one at random, or both.")
     ] = Order.random,
@@ -203,6 +212,7 @@ def collect(
         "answers": answers,
         "comparisons": comparisons,
         "repeats": repeats,
+        "anchors": anchors,
         "order": order.value,
         "seed": seed,
         "again": again.value if again else None,

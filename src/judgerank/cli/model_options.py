@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.offered import MODELS, SOLVERS
+from judgerank.cli.offered import NAMED, SOLVERS
 from judgerank.cli.options import MODEL
 from judgerank.data.modules import is_file
 
@@ -17,8 +17,8 @@ NEWTON, SHRUNK = Solver("newton"), Solver("penalised")
 
 def of_family(value: str | None) -> str | None:
     """Check of a member of the family: one of the library's, or a file."""
-    if value is not None and value not in MODELS and not is_file(value):
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, MODELS))}, and no file NAME.py.")
+    if value is not None and value not in NAMED and not is_file(value):
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, NAMED))}, and no file NAME.py.")
     return value
 
 
@@ -28,7 +28,7 @@ ModelOption = Annotated[
         "--model",
         rich_help_panel=MODEL,
         callback=of_family,
-        metavar=f"[{'|'.join(MODELS)}|FILE.py]",
+        metavar=f"[{'|'.join(NAMED)}|FILE.py]",
         help="Member of the family of models, or a file that defines one. By default position_aware where the "
         "order of presentation identifies it, else judge_aware (the paper's).",
     ),

@@ -5,9 +5,10 @@ A test compares each list with the part of the library that it is of.
 
 from __future__ import annotations
 
-MODELS = (  # `judgerank.model.members.MODELS`
+NAMED = (  # `judgerank.model.members.NAMED`
     *("btl", "judge_aware", "length", "position_only", "position_aware", "position_length"),
     *("btl_ties", "judge_aware_ties", "position_aware_ties"),
+    *("btl_graded", "judge_aware_graded", "position_aware_graded"),
 )
 SOLVERS = ("newton", "adam", "localized", "penalised")  # `judgerank.engine.solvers.SOLVERS`
 CLUSTERS = ("question", "effects", "none")  # `judgerank.ranking.choices.CLUSTERS`

@@ -11,6 +11,7 @@ import numpy as np
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine.at import CHUNK
+from judgerank.engine.ordered_levels import ordered_judges
 from judgerank.engine.sums import Evaluation
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
@@ -125,6 +126,8 @@ def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[i
     """
     if not model.judge_blocks:
         return ()
+    if model.has(Role.STRONG):
+        return ordered_judges(cells, model, at)
     if model.has(Role.TIE):
         return _separated_with_ties(cells, model, at)
     if model.has(Role.OFFSET):

@@ -168,5 +168,8 @@ def with_one_vote(
     tied = mean(c.known_ties)
     outcome = np.clip(mean(c.outcome), tied / 2, 1 - tied / 2)  # rounding
     count = np.where(merged, 1.0, c.count)[kept]
-    rows = c._rows(kept, judge=judge[kept], outcome=outcome, tied=tied, count=count, judges=judges)
+    changed = {"judge": judge[kept], "outcome": outcome, "tied": tied, "count": count, "judges": judges}
+    if c.strong is not None:
+        changed["strong"] = np.stack([mean(side) for side in c.strong.T], axis=1)
+    rows = c._rows(kept, **changed)
     return rows, question[kept]

@@ -14,7 +14,8 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.result import Fit
 from judgerank.planning import precision
-from judgerank.planning.panels import Panel, sub_panels
+from judgerank.planning.assumed_panels import sub_panels
+from judgerank.planning.panels import Panel
 from judgerank.planning.precision import Precision
 from judgerank.planning.questions import INDEPENDENT, WIDEST, Questions, asked_in, deviation
 from judgerank.ranking.default_member import DEFAULT, FALLBACK, default_member

@@ -24,6 +24,7 @@ from judgerank.data.listing import shortened
 from judgerank.engine.at import row_by_row
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
+from judgerank.trust.asked_again import requests_of
 
 ALL = "all judges"
 COLUMNS = ["judge", "requests", "answers", "flip_rate", "low", "high", "noise", "noise_low", "noise_high"]
@@ -102,19 +103,15 @@ def repeats_of(fitted: Fit, rows: Comparisons, question: IntArray, level: float 
         Of the intervals. Those of flip rates are of Clopper and Pearson with the effective number of requests
         (Korn and Graubard, 1998), clustered by question, and those of noise Student's.
     """
-    n, k = len(rows.models), len(rows.judges)
-    first, second = rows.first.astype(np.int64), rows.second.astype(np.int64)
-    if not rows.ordered:
-        first, second = np.minimum(first, second), np.maximum(first, second)
+    request = requests_of(rows, question)
     asked = np.unique(question, return_inverse=True)[1]
-    request = np.unique(((asked * k + rows.judge) * n + first) * n + second, return_inverse=True)[1]
     differ, pairs = changed_answers(request, rows.outcome, rows.count)
     if not pairs.any():
         return None
     observed = fitted.model.observed(rows)
     count = np.asarray(rows.count, float)
     surprise = row_by_row(observed, fitted.model, fitted.solution.parameters).residual / count
-    surprise = np.where(rows.first == first, surprise, -surprise)
+    surprise = np.where(rows.first < rows.second, surprise, -surprise) if not rows.ordered else surprise
     size, total = np.bincount(request, count), np.bincount(request, count * surprise)
     square = np.bincount(request, count * surprise**2)
     between, whole = (total**2 - square) / 2, (size - 1) * square / 2

@@ -20,7 +20,7 @@ OF_COMPONENT = (
     *("few_comparisons", "few_questions", "goodness_of_fit", "repeated_requests", "adjusted"),
     *("by_judge", "whose_opinion", "changed_judges"),
 )
-CLOSING = ("categories",)  # of the set
+CLOSING = ("categories", "failures")  # of the set
 # processor time beside that of most others, on sets of 10,000 and 36,000 judgments; for estimates of what is left
 COSTS = {"goodness_of_fit": 60.0, "top_change": 25.0, "prediction": 20.0, "panel": 10.0}
 LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)
