@@ -275,7 +275,7 @@ def test_a_verdict_that_falls_is_refused_by_name_and_one_that_rises_is_not(table
 
 def test_the_command_ends_with_an_error_and_writes_nothing_when_a_verdict_falls(tmp_path):
     shutil.copytree(ROOT / "results/chatbot_arena", tmp_path / "chatbot_arena")
-    command = ["experiments/audit.py", f"results={tmp_path}", "pages=[]"]
+    command = ["experiments/audit.py", f"results={tmp_path}", f"figures={tmp_path / 'figures'}", "pages=[]"]
     assert forked.run(command).returncode == 0
     path = tmp_path / "chatbot_arena/ranking.csv"
     ranking = pd.read_csv(path)

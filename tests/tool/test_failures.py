@@ -6,7 +6,8 @@ import pytest
 from scipy.stats import binomtest
 
 from judgerank import rank, read
-from judgerank.ranking.studies.failures import by_model, wilson
+from judgerank.inference.shares import wilson
+from judgerank.ranking.studies.failures import by_model
 
 FAILS = {"good": 0.15, "middling": 0.4, "poor": 0.8}
 

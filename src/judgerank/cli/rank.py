@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -144,7 +144,14 @@ def rank(
     """
     from judgerank.cli import rank_run
 
-    settings = (model, solver.value, level, cluster.value, few, next_, next_size, tuple(block or ()))
+    settings: dict[str, Any] = {
+        "model": model,
+        "solver": solver.value,
+        "level": level,
+        "cluster": cluster.value,
+        "few": few,
+    }
+    settings |= {"next": next_, "next_size": next_size, "blocks": tuple(block or ())}
     files, words = words_of(winner_values, files)
     read = how_read(column, words, format, baseline, encoding, names, copies)
     places = rank_run.Places(output, tuple(export or ()), save, notes_of(note, save), card, force, raw)

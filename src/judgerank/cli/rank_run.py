@@ -133,7 +133,7 @@ class Written:
 
 
 def ranked_into(
-    files: list[Path], read: Mapping[str, Any], chosen: tuple[Any, ...], places: Places, beside: Beside
+    files: list[Path], read: Mapping[str, Any], chosen: Mapping[str, Any], places: Places, beside: Beside
 ) -> Written:
     """Rank files and write what was asked for: all of it, or nothing.
 
@@ -142,12 +142,12 @@ def ranked_into(
     files : list of Path
     read : mapping
         What `read_judgments` is told.
-    chosen : tuple
-        In the order of `Settings`.
+    chosen : mapping
+        What `Settings` is told.
     places : Places
     beside : Beside
     """
-    settings, paths = Settings(*chosen), paths_of(files)
+    settings, paths = Settings(**chosen), paths_of(files)
     exports = [_export(said) for said in places.export]
     target = places.output or Path("rankings", title_of(paths))
     outputs = _outputs(paths, target, settings, exports, places, beside)

@@ -72,4 +72,6 @@ def trust(
 
     files, words = words_of(winner_values, files)
     read = how_read(column, words, format, baseline, encoding, names, copies)
-    trust_run.tested(files, read, (model, solver.value, level), most, output, force, json)
+    trust_run.tested(
+        files, read, {"model": model, "solver": solver.value, "level": level}, most, output, force, json
+    )

@@ -18,18 +18,18 @@ from judgerank.writing.targets import Outputs
 def tested(
     files: list[Path],
     read: Mapping[str, Any],
-    chosen: tuple[Any, ...],
+    chosen: Mapping[str, Any],
     most: int,
     output: Path | None,
     force: bool,
     json: bool,
 ) -> None:
-    """Report on files; `read` is what `read_judgments` is told, `chosen` the first of `Settings`."""
+    """Report on files; `read` is what `read_judgments` is told, `chosen` what `Settings` is."""
     paths = paths_of(files)
     if output is not None:
         Outputs(plain(paths), force).folder(output, SECTION, place_of(paths))  # before anything is computed
     judgments = read_judgments(paths, **read)
-    report = trust_report(judgments, Settings(*chosen), most, Progress("searching for sets"))
+    report = trust_report(judgments, Settings(**chosen), most, Progress("searching for sets"))
     folder = None if output is None else report.write(output, force=force)
     if json:
         say_json("trust", _document(report, folder))

@@ -43,7 +43,7 @@ class At:
 
     def __init__(self, rows: Listed | Table, model: Model, at: Parameters, gamma: Values):
         self.rows, self.model = rows, model
-        self.outcome = rows.response if model.has_strength and rows.response is not None else rows.outcome
+        self.outcome = rows.response if model.has(Role.STRONG) and rows.response is not None else rows.outcome
         self.column = [getattr(rows, block.column) if block.column else None for block in model.blocks]
         self.further = rows.further(model.roles) if model.further and isinstance(rows, Listed) else None
         self.d = self._with(Role.QUALITY, rows.differences(at.scores), at)

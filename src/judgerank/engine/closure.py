@@ -207,9 +207,9 @@ def best_from_zero(
     slopes = np.unique(np.linspace(least, largest, SLOPES_TRIED))
     shape = np.exp(np.outer(slopes, z))
     rise = shape @ (n * (cells.response[rows] - share) * d)
-    curvature = shape**2 @ (n * d**2 * share * (1 - share))
-    if cells.strong is not None:  # the variance of a response, which is one at most, is not that of its mean
-        curvature = shape**2 @ (n * d**2)
+    # the variance of a response, which is one at most, is not that of its mean
+    variance = share * (1 - share) if cells.strong is None else 1.0
+    curvature = shape**2 @ (n * d**2 * variance)
     gain = np.divide(rise**2, curvature, out=np.zeros_like(rise), where=(rise > least_rise) & (curvature > 0))
     best = int(np.argmax(gain))
     return (np.log(rise[best] / curvature[best]), slopes[best]) if rise[best] > least_rise else (-np.inf, 0.0)

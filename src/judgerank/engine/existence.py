@@ -19,7 +19,7 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import At, row_by_row
 from judgerank.engine.information import SINGULAR, information
-from judgerank.engine.levels import GIVEN, THRESHOLDS, contests, shares, users
+from judgerank.engine.levels import GIVEN, RISE, THRESHOLDS, contests, shares, users
 from judgerank.engine.penalty import flat
 from judgerank.engine.solution import ROUNDING
 from judgerank.engine.sums import Evaluation, evaluate
@@ -28,7 +28,6 @@ from judgerank.model.limits import movable
 from judgerank.model.members import Model, Parameters
 
 CERTAIN = 0.5  # change of log-odds that is surely below one; the rest is for rounding
-RISE = 1e-6  # of a program whose variables lie within one: a direction that rises at all rises by far more
 MANY = 2_000  # forms beyond which any rising direction will do: the steepest takes a matrix of all their products
 
 

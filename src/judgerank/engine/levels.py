@@ -18,6 +18,8 @@ from judgerank.model.limits import ALWAYS_STRONG
 from judgerank.model.members import Model
 
 GIVEN = 1e-9  # share of an answer above which it was given
+EQUAL = 1e-8  # scores closer than this, relative to their range, count as equal: fits are exact to about 1e-10
+RISE = 1e-6  # of a program whose variables lie within one: a direction that rises at all rises by far more
 STEPS = 60  # halvings of the interval in which a position is sought
 LEAST_SHARE = 1e-9  # of an answer that a judge never gives
 THRESHOLDS = {0.0: Role.TIE, 1.0: Role.STRONG}  # that of better, |c| = 1/2, is zero

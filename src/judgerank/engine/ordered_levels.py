@@ -9,12 +9,9 @@ import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.levels import GIVEN, THRESHOLDS, contests, shares, users
+from judgerank.engine.levels import EQUAL, GIVEN, RISE, THRESHOLDS, contests, shares, users
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
-
-RISE = 1e-6  # of a program whose variables lie within one: a direction that rises at all rises by far more
-EQUAL = 1e-8  # differences of scores, relative to their range, that count as none
 
 
 def ordered_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.existence import rising_direction
-from judgerank.engine.solution import EQUAL
+from judgerank.engine.levels import EQUAL
 from judgerank.model.block import Role
 from judgerank.model.members import Model
 

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.special import chdtrc
 
 from judgerank.data.arrays import FloatArray
-from judgerank.model.law import Law
+from judgerank.model.law import OUTCOMES, Law, share_preferred
 from judgerank.model.members import Parameters
 
 # outcome, tie and strong answer of the five levels
-OF_LEVELS = np.array([[-0.5, 0.0, 1.0], [0.0, 0.0, 0.0], [0.5, 1.0, 0.0], [1.0, 0.0, 0.0], [1.5, 0.0, 1.0]])
+OF_LEVELS = np.stack([OUTCOMES, [0, 0, 1, 0, 0], [1, 0, 0, 0, 1]], axis=1)
 STEP, REACH = 0.09, 5.5  # between nodes and of them, in standard deviations: the trapezoidal rule
 
 
@@ -44,9 +44,7 @@ class Averaged(NamedTuple):
     @property
     def share(self) -> FloatArray:
         """Probability that the first model is preferred, a tie being half."""
-        if self.levels is None:
-            return self.mean
-        return np.asarray(self.levels[..., 3] + self.levels[..., 4] + self.levels[..., 2] / 2)
+        return self.mean if self.levels is None else share_preferred(self.levels)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,13 @@ from judgerank.model.members import JudgeValues
 
 def draw_levels(rng: np.random.Generator, probability: FloatArray) -> IntArray:
     """A level for every row of probabilities, shape (T, L): its place among the L, shape (T,)."""
-    edges = np.cumsum(probability, axis=1)
-    return np.asarray((rng.random(len(edges))[:, None] * edges[:, -1:] > edges).sum(axis=1), np.intp)
+    return levels_at(probability, rng.random(len(probability)))
+
+
+def levels_at(probability: FloatArray, chance: FloatArray) -> IntArray:
+    """Places of the levels that uniform draws, shape (...), pick by probabilities, shape (..., L)."""
+    edges = np.cumsum(probability, axis=-1)
+    return np.asarray((chance[..., None] * edges[..., -1:] > edges).sum(axis=-1), np.intp)
 
 
 def graded_comparisons(

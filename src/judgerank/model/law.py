@@ -17,6 +17,13 @@ from scipy.special import xlogy
 from judgerank.data.arrays import FloatArray
 from judgerank.data.elementary import exp
 
+OUTCOMES = np.array([-0.5, 0.0, 0.5, 1.0, 1.5])  # of the five levels
+
+
+def share_preferred(levels: FloatArray) -> FloatArray:
+    """Probability that the first model is better, or much better, a tie being half, by levels on the last axis."""
+    return np.asarray(levels[..., 3] + levels[..., 4] + levels[..., 2] / 2)
+
 
 class Law:
     """Law of an outcome y = c + 1/2: 1 and 0 for a win of either, 1/2 for a tie, 3/2 and -1/2 if much better.
@@ -82,8 +89,7 @@ class Law:
         """Probability that the first model is better, or much better, a tie being half."""
         if self._log_strong is None:
             return self.mean
-        levels = self.levels
-        return np.asarray(levels[..., 3] + levels[..., 4] + levels[..., 2] / 2)
+        return share_preferred(self.levels)
 
     @property
     def variance(self) -> FloatArray:
@@ -143,5 +149,4 @@ class Law:
 
     def _moment(self, power: int) -> FloatArray:
         """Central moment of y."""
-        values = np.array([-0.5, 0.0, 0.5, 1.0, 1.5])
-        return np.asarray((self.levels * (values - self.mean[..., None]) ** power).sum(axis=-1))
+        return np.asarray((self.levels * (OUTCOMES - self.mean[..., None]) ** power).sum(axis=-1))

@@ -77,10 +77,6 @@ class Model:
     def has_ties(self) -> bool:
         return "log_tie" in self.judge_blocks
 
-    @property
-    def has_strength(self) -> bool:
-        return "log_strong" in self.judge_blocks
-
     def missing(self, comparisons: Comparisons) -> str | None:
         """What the model needs and the comparisons do not have; None if they have it all."""
         if self.uses(Need.ORDER) and not comparisons.ordered:
@@ -104,7 +100,7 @@ class Model:
             comparisons = comparisons.with_ties()
         elif comparisons.tied is not None:
             comparisons = replace(comparisons, tied=None)
-        if comparisons.strong is not None and not self.has_strength:
+        if comparisons.strong is not None and not self.has(Role.STRONG):
             comparisons = replace(comparisons, strong=None)
         if comparisons.covariate is None or any(block.column == "covariate" for block in self.blocks):
             return comparisons

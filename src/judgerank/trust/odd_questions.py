@@ -16,7 +16,8 @@ import numpy as np
 from scipy.special import expit
 
 from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.model.law import Law
+from judgerank.model.draw_levels import levels_at
+from judgerank.model.law import OUTCOMES, Law
 from judgerank.model.simulate import generator
 from judgerank.trust.flipped_residuals import FlippedResiduals
 
@@ -120,10 +121,9 @@ class Design:
             # a tie has the judge's share, so that the expected answer is p all the same
             tied = np.minimum(self.tied, 2 * np.minimum(p, 1 - p))
             return np.where(chance < p - tied / 2, 1.0, np.where(chance < p + tied / 2, 0.5, 0.0))
-        eta = np.broadcast_to(eta, chance.shape)
-        edges = np.cumsum(Law(eta, self.nu, self.log_strong).levels, axis=-1)
-        outcomes = np.array([0.0, 0.5, 1.0] if self.log_strong is None else [-0.5, 0.0, 0.5, 1.0, 1.5])
-        return outcomes[np.minimum((chance[..., None] > edges).sum(axis=-1), len(outcomes) - 1)]
+        law = Law(np.broadcast_to(eta, chance.shape), self.nu, self.log_strong)
+        outcomes: FloatArray = OUTCOMES[1:-1] if self.log_strong is None else OUTCOMES
+        return outcomes[levels_at(law.levels, chance)]
 
 
 def spread_of_answers(design: Design, residual: FloatArray, rng: np.random.Generator) -> float:

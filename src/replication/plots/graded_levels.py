@@ -6,16 +6,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.colours import COLOURS, shades
+from judgerank.plots.colours import COLOURS, NAMES, shades
 from judgerank.plots.looks import PAGE, canvas, short
 
 WAYS = ("strength", "winner or tie", "winner")
-TITLES = {
-    "chatbot_arena": "Chatbot Arena",
-    "mt_bench": "MT-Bench",
-    "ultrafeedback": "UltraFeedback",
-    "in_house": "in-house",
-}
 
 
 def strength(table: pd.DataFrame, title: str) -> Figure:
@@ -58,7 +52,7 @@ def use_of_confidence(judges: pd.DataFrame, title: str) -> Figure:
         for column, (colour, marker) in looks.items():
             place.plot(own[column], at, marker, color=colour, label=labels[column], markersize=4)
         place.set_yticks(at, [short(judge) for judge in own["judge"]], fontsize=6)
-        place.set(title=TITLES.get(name, name), xlim=(-0.02, 1.02), xlabel="share of answers with high confidence")
+        place.set(title=NAMES.get(name, name), xlim=(-0.02, 1.02), xlabel="share of answers with high confidence")
     np.ravel(axes)[0].legend(loc="lower right", fontsize=6)
     for place in np.ravel(axes)[len(sets) :]:
         place.set_axis_off()

@@ -19,7 +19,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.engine.questions.groups import Group
-from judgerank.engine.questions.point import Parts, Point, third_cumulant, variance_by_log_nu
+from judgerank.engine.questions.point import Parts, Point
 from judgerank.model.law import Law
 
 STEPS = 100
@@ -98,15 +98,13 @@ def look(group: Group, at: Point, start: FloatArray | None = None) -> tuple[Part
     value = mode.height - 0.5 * np.linalg.slogdet(mode.curvature)[1]
     q, i, j = group.question, group.first_place, group.second_place
     apart = inverse[q, i, i] + inverse[q, j, j] - 2 * inverse[q, i, j]  # x_t' H^-1 x_t
-    third = third_cumulant(law.mean, law.tie) if group.strong is None else law.skewness
-    curved = -0.5 * scale**2 * apart * n * third
+    curved = -0.5 * scale**2 * apart * n * law.skewness
     pull = group.difference(np.einsum("qij,qj->qi", inverse, group.by_model(curved * scale)))
     by_eta = mode.residual + curved - mode.weight * scale * pull
     # u scales with gamma, in the gradient at the mode and in the curvature too
     by_scale = mode.residual * pull - mode.weight * scale * apart
     by_deviate = at.sigma * (by_eta * group.difference(mode.deviates) + by_scale)
-    by_nu = variance_by_log_nu(law.mean, law.tie) if group.strong is None else law.variance_with_ties
-    by_tie = -0.5 * scale**2 * apart * by_nu - scale * pull * law.with_ties
+    by_tie = -0.5 * scale**2 * apart * law.variance_with_ties - scale * pull * law.with_ties
     by_log_nu = n * (group.tied - law.tie + by_tie)
     by_log_sigma = float(at.gamma @ by_deviate)
     by_gamma, by_log_strong = by_eta * at.difference + by_deviate, None

@@ -76,21 +76,3 @@ def at_rows(group: Group, model: Model, at: Parameters, sigma: float) -> Point:
         gamma, nu = gamma * shape, nu * np.exp(forms[Role.TIE])
         strong = None if strong is None else strong + forms[Role.STRONG]
     return Point(difference, gamma, position, nu, sigma, shape, strong)
-
-
-def third_cumulant(mean: FloatArray, tie: FloatArray) -> FloatArray:
-    """Of an outcome in {1, 1/2, 0}; the second derivative of its mean in the predictor.
-
-    With T = y - 1/2, E T = m, E T^2 = (1 - p_0) / 4 and E T^3 = m / 4.
-    """
-    m = mean - 0.5
-    return m / 4 - 3 * m * (1 - tie) / 4 + 2 * m * m * m
-
-
-def variance_by_log_nu(mean: FloatArray, tie: FloatArray) -> FloatArray:
-    """Derivative of the variance of an outcome in the logarithm of the tie propensity.
-
-    The variance is (1 - p_0) / 4 - m^2, dp_0 = p_0 (1 - p_0) and dm = -m p_0.
-    """
-    m = mean - 0.5
-    return np.asarray(tie * (2 * m**2 - (1 - tie) / 4))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.judgments import Judgments
+from judgerank.inference.shares import ratio_by_cluster, wilson
 from judgerank.ranking.study import Finding, Ranked
 from judgerank.reading.layouts.strength import BOTH_BAD
 
@@ -67,25 +67,13 @@ def _row(
     bad: np.ndarray, weight: FloatArray, cluster: IntArray, level: float
 ) -> tuple[float, float, float, float, float]:
     """Comparisons, failures, their share and its interval."""
-    total, failed = float(weight.sum()), float(weight @ bad)
-    share = failed / max(total, 1.0)
-    many = total
-    names, place = np.unique(cluster, return_inverse=True)
-    if 1 < len(names) < len(cluster) and 0 < share < 1:
-        away = np.bincount(place, weight * (bad - share))
-        variance = len(names) / (len(names) - 1) * float(away @ away) / total**2
-        many = min(total, share * (1 - share) / variance) if variance > 0 else total
+    _, place = np.unique(cluster, return_inverse=True)
+    failures, comparisons = (np.bincount(place, each).astype(float) for each in (weight * bad, weight))
+    total, failed = float(comparisons.sum()), float(failures.sum())
+    share, error = ratio_by_cluster(failures, comparisons)
+    dependent = 1 < len(comparisons) < len(cluster) and error > 0
+    many = min(total, share * (1 - share) / error**2) if dependent else total
     return total, failed, share, *wilson(share, many, level)
-
-
-def wilson(share: float, many: float, level: float) -> tuple[float, float]:
-    """Interval of a share of so many independent trials (Wilson, 1927)."""
-    if many <= 0:
-        return 0.0, 1.0
-    z = float(ndtri((1 + level) / 2))
-    middle = (share + z**2 / (2 * many)) / (1 + z**2 / many)
-    reach = z / (1 + z**2 / many) * np.sqrt(share * (1 - share) / many + z**2 / (4 * many**2))
-    return max(0.0, float(middle - reach)), min(1.0, float(middle + reach))
 
 
 def _told(judgments: Judgments, bad: np.ndarray, models: pd.DataFrame) -> str:
@@ -96,6 +84,5 @@ def _told(judgments: Judgments, bad: np.ndarray, models: pd.DataFrame) -> str:
     return (
         f"Both answers are bad in {failed / total:.1%} of comparisons ({failed:,.0f} of {total:,.0f}). They count "
         f"as ties in the ranking. Most often among those of {most}, least often among those of {least}: table "
-        "failures. "
-        "A share also depends on the models it was compared with."
+        "failures. A share also depends on the models that a model met."
     )
