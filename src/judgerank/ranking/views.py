@@ -52,7 +52,7 @@ def views(
 ) -> list[View]:
     """Every other ranking that can be fitted; none of several components.
 
-    `progress` is called after each of them with how many are done, and how many there are.
+    `progress` is called before each of them with how many are done, and how many there are.
     """
     if len(ranking.fits) != 1:
         return []
