@@ -304,7 +304,7 @@ def test_the_first_sheet_is_the_first_screen_and_what_is_open_follows_it(chromiu
     assert page.locator("#picture tbody tr[id]").count() == 20
     last = page.locator(".source").bounding_box()
     assert last["y"] + last["height"] <= sheet["height"]
-    assert page.evaluate("getComputedStyle(document.querySelector('.source')).breakAfter") == "page"
+    assert page.evaluate("getComputedStyle(document.querySelector('.rest')).breakBefore") == "page"
     for name in ("#verdicts", "#collect", "#notes", "#by-category"):
         assert page.locator(name).is_visible(), name
     panels = page.locator("#by-category [role=tabpanel]")

@@ -170,7 +170,7 @@ def test_the_first_screen_of_twenty_models_prints_on_one_sheet(chromium, tmp_pat
     page.goto(path.as_uri())
     page.wait_for_selector("html[data-complete]", state="attached")
     sheets = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
-    page.add_style_tag(content=".beyond { display: none !important }")
+    page.evaluate("document.querySelector('.rest').remove()")
     assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
     assert sheets == 2  # judges with their reasons, what to collect, notes
     page.close()
