@@ -16,6 +16,7 @@ from replication.config import ROOT, main
 from replication.graded_answers import ANSWERED, answered, answered_once
 from replication.outputs import run_section
 from replication.replicate import Study
+from replication.score_pairs import SCORED, scored, scored_once
 from replication.stated_confidence import by_judge, carried, carried_by_few, has_confidence
 from replication.tables import Table
 
@@ -23,14 +24,20 @@ from replication.tables import Table
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     cells = {name: {"how": asdict(how), "level": cfg.level} for name, how in ANSWERED.items()}
     repeats = dict.fromkeys(cells, cfg.replications)
-    study = Study("graded", answered_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study_at = Path(ROOT, cfg.cache), cfg.block
+    study = Study("graded", answered_once, cells, repeats, cfg.seed, *study_at)
     study.run(cfg.parallel)
+    pairs = {name: {"how": asdict(how)} for name, how in SCORED.items()}
+    scoring = Study("score_pairs", scored_once, pairs, dict.fromkeys(pairs, cfg.replications), cfg.seed, *study_at)
+    scoring.run(cfg.parallel)
+    scores = [row for name in pairs for row in scored(pd.DataFrame(scoring.records(name)), name)]
     rows = {False: [], True: []}
     for name, how in ANSWERED.items():
         rows[how.equal] += answered(pd.DataFrame(study.records(name)), name)
     tables = {
         "strength": Table(pd.DataFrame(rows[False]), "Answers with their strength, simulated", 3),
         "equal": Table(pd.DataFrame(rows[True]), "Equal models said to differ, simulated", 3),
+        "scores": Table(pd.DataFrame(scores), "Pairs of scores as levels and as shares, simulated", 4),
     }
     sets = [one for one in data.values() if has_confidence(one)]
     if sets:

@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
 
 from judgerank.data.judgments import Judgments
 from judgerank.model.law import Law
 from judgerank.model.simulate import generator
-from replication import graded_answers, plots
+from replication import graded_answers, plots, score_pairs
 from replication.config import ROOT
 from replication.graded_answers import ANSWERED, WAYS, Answering
+from replication.score_pairs import SCORED
 from replication.stated_confidence import (
     SHUFFLED,
     STATED,
@@ -93,6 +95,39 @@ def test_shuffling_keeps_how_often_each_judge_is_confident():
     assert (known.comparisons.strong != anew.strong).any()
     table = by_judge(known)
     assert_allclose(table["share_close"], 0.5, atol=0.2)
+
+
+def test_pairs_of_scores_are_read_by_each_judges_own_gaps():
+    who = np.array([[0] * 8, [1] * 8, [0] * 4 + [1] * 4])
+    gap = np.array([1.0, -1.0, 3.0, 0.0, 2.0, -2.0, 6.0, 0.0])  # the second judge's are twice the first's
+    levels, shares = (score_pairs.read_as(way, who, gap) for way in ("levels", "shares"))
+    assert_array_equal(levels.strong, [[0, 0], [0, 0], [1, 0], [0, 0]] * 2)
+    assert_array_equal(levels.outcome, [1, 0, 1, 0.5] * 2)
+    assert_allclose(shares.outcome, [expit(1), expit(-1), expit(3), 0.5] * 2, rtol=1e-14)
+    assert score_pairs.read_as("winner", who, gap).tied is None
+    assert_array_equal(score_pairs.read_as("winner or tie", who, gap).tied, [0, 0, 0, 1] * 2)
+
+
+def test_scores_follow_quality_and_stay_on_the_scale():
+    rng = np.random.default_rng(0)
+    (first, second, _), gap = score_pairs.gaps(rng, SCORED["judges alike"], 2_000)
+    lead = score_pairs.SCORES[first] - score_pairs.SCORES[second]
+    assert np.polyfit(lead, gap, 1)[0] == pytest.approx(SCORED["judges alike"].slope[0], abs=0.05)
+    (_, _, judge), gap = score_pairs.gaps(rng, SCORED["two judges score at random"], 2_000)
+    spread = np.array([gap[judge == k].std() for k in range(5)])
+    assert (spread[:2] < spread[2:].min() - 0.5).all() and np.abs(gap).max() <= 9
+
+
+def test_stored_scores_say_when_shares_are_better():
+    table = stored("scores").set_index(["way", "setting"])
+    assert list(dict.fromkeys(table.index.get_level_values("setting"))) == list(SCORED)
+    levels, shares = (table.loc[way] for way in ("levels", "shares"))
+    alike, full = "judges alike", "most scores are 9 or 10"
+    assert levels.loc[alike, "gain"] > 1.1 and shares.loc[alike, "loss"] < levels.loc[alike, "loss"]
+    for other in set(SCORED) - {alike, full}:
+        assert levels.loc[other, "loss_difference"] < 0
+        assert levels.loc[other, "loss"] < shares.loc[other, "loss"]
+    assert max(levels.loc[full, "gain"], shares.loc[full, "gain"]) < 0.9
 
 
 def test_a_run_writes_what_it_should(tmp_path):

@@ -7,6 +7,8 @@ import pandas as pd
 from judgerank.plots.colours import NAMES
 from replication.auditing.results import Results
 
+READ = ("levels", "shares")  # ways to read a pair of scores
+
 
 def graded_table(results: Results) -> str:
     """Simulated judges with five levels: judgments that one replaces, and coverage of every way."""
@@ -29,6 +31,19 @@ def graded_table(results: Results) -> str:
     )
     said = f"Share of sets of judgments of equal models in which any two are significantly different: {told}."
     return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{said}"
+
+
+def scores_table(results: Results) -> str:
+    """Simulated judges that score both answers: what levels and shares of a win add to winners and ties."""
+    table, rows = results.table("graded/scores.csv").set_index(["setting", "way"]), []
+    for setting in dict.fromkeys(table.index.get_level_values("setting")):
+        of = table.loc[setting]
+        gains = (f"{of.at[way, 'gain']:.2f} ({of.at[way, 'gain_se']:.2f})" for way in READ)
+        losses = (f"{of.at[way, 'loss_difference']:+.4f} ({of.at[way, 'loss_difference_se']:.4f})" for way in READ)
+        rows.append((setting, *gains, *losses))
+    columns = ["judges", *(f"pairs that one replaces: {way}" for way in READ)]
+    columns += [f"held-out log-loss: {way}" for way in READ]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
 
 
 def confidence_table(results: Results) -> str:
