@@ -157,6 +157,14 @@ IN_INSPECT = {
     "samples": [{"id": 1, "scores": {"pairwise": {"metadata": {"judgerank": PANEL}}}}],
 }
 
+RANKED = [{"question": "q1", "judge": "j", "ranking": "x > y > z"}, {"question": "q2", "ranking": "z > {x, y}"}]
+RANKED = [record | {"judge": "j"} for record in RANKED]
+RANKS = [
+    {"question": question, "judge": "j", "model": model, "rank": place}
+    for question, ranking in (("q1", {"x": 1, "y": 2, "z": 3}), ("q2", {"z": 1, "x": None, "y": None}))
+    for model, place in ranking.items()
+]
+
 # layout, records; then won by the first, by the second, ties and not read
 SAMPLES = {
     "the paper's columns": (RECORDS, 2, 1, 1, 2),
@@ -173,6 +181,13 @@ SAMPLES = {
     "JudgeArena's battles": (BATTLES, 3, 0, 1, 1),
     "JudgeArena's reports": ([REPORT], 2, 1, 2, 1),
     "winners and losers (winner, loser)": (WON, 1, 1, 1, 0),
+    "rankings, best first": (RANKED, 3, 2, 2, 0),
+    "rankings, best first, with the order shown": ([one | {"shown": "z, y, x"} for one in RANKED], 2, 3, 2, 0),
+    "ranks, a row for each answer": (RANKS, 3, 2, 2, 0),
+    "ranks, a row for each answer, with the order shown": (
+        [record | {"place": " zyx".index(str(record["model"]))} for record in RANKS],
+        *(2, 3, 2, 0),
+    ),
 }
 PAIRS = (("winner_model", "loser_model"), ("chosen_model", "rejected_model"), ("chosen", "rejected"))
 SAMPLES |= {

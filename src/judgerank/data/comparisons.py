@@ -18,6 +18,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
 from judgerank.data.shown import Shown
+from judgerank.data.stages import Stages
 from judgerank.data.validation import checked
 
 POOLED_JUDGE = "all judges"
@@ -48,6 +49,8 @@ class Comparisons(Shown):
         Records left out when the rows were read, by reason.
     columns : sparse float array, shape (T, P), optional
         What further blocks of a model multiply their parameters with (`judgerank.model.block`).
+    stages : Stages, optional
+        Which rows are those of one choice among several answers; without it each is a choice between two.
 
     Raises
     ------
@@ -67,12 +70,15 @@ class Comparisons(Shown):
     tied: FloatArray | None = None
     ordered: bool = True
     columns: csr_array | None = None
+    stages: Stages | None = None
 
     def __post_init__(self) -> None:
         if self.count is None:
             object.__setattr__(self, "count", np.broadcast_to(1.0, len(self.first)))
         for name, column in checked(self).items():
             object.__setattr__(self, name, column)
+        if self.stages is not None:
+            self.stages.checked(self.first, self.second, self.judge)
 
     @classmethod
     def from_frame(
@@ -119,6 +125,7 @@ class Comparisons(Shown):
         DataError
             As `from_frame`, and if these have a covariate, and the further ones have none.
         """
+        self.require_pairs("adding records to comparisons")
         read = frames.parsed(frame, covariate, count)
         frames.refuse_silent([name for name in read.silent if name not in self.judges])
         if self.covariate is not None and read.covariate is None:
@@ -156,6 +163,31 @@ class Comparisons(Shown):
             raise DataError("this takes comparisons that keep track of ties, and these do not")
         return self.tied
 
+    @property
+    def won(self) -> FloatArray:
+        """Share of each row's comparisons won by the model shown first, shape (T,)."""
+        return self.outcome if self.stages is None else self.outcome - self.stages.neither / 2
+
+    @property
+    def lost(self) -> FloatArray:
+        """Share of each row's comparisons won by the model shown second, shape (T,)."""
+        return 1 - self.outcome if self.stages is None else 1 - self.outcome - self.stages.neither / 2
+
+    @property
+    def apart(self) -> FloatArray | None:
+        """How many places lie between the two answers of each row, shape (T,); None where it is one."""
+        return None if self.stages is None else self.stages.apart
+
+    def require_pairs(self, what: str) -> None:
+        """Refuse rankings of several answers where only comparisons of two will do.
+
+        Raises
+        ------
+        DataError
+        """
+        if self.stages is not None:
+            raise DataError(f"{what} takes comparisons of two answers, and these are rankings of several")
+
     def to_frame(self) -> pd.DataFrame:
         """Raw comparisons as a table that `from_frame` reads back.
 
@@ -164,6 +196,7 @@ class Comparisons(Shown):
         DataError
             If the rows are aggregated, or an outcome is a weight between the two models, which no letter says.
         """
+        self.require_pairs("a table with one letter per record")
         self._require_raw()
         if not np.isin(self.outcome, list(OUTCOMES.values())).all():
             raise DataError("this needs whole answers, but some of these records are shares of a win")
@@ -190,6 +223,8 @@ class Comparisons(Shown):
         for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied", "columns"):
             if name not in changed and getattr(self, name) is not None:
                 changed[name] = getattr(self, name)[keep]
+        if self.stages is not None:
+            changed.setdefault("stages", self.stages.take(keep))
         return replace(self, **changed)
 
     def aggregate(self) -> Comparisons:
@@ -198,8 +233,10 @@ class Comparisons(Shown):
         Returns
         -------
         Comparisons
-            Sorted by that key; counts n and mean outcomes. Itself if it is aggregated already.
+            Sorted by that key; counts n and mean outcomes. Itself if it is aggregated already, or of rankings.
         """
+        if self.stages is not None:
+            return self
         found = merged(self)
         return self if found is None else self._rows(found[0], **found[1])
 
@@ -247,6 +284,7 @@ class Comparisons(Shown):
         """
         if self.tied is not None:
             return self
+        self.require_pairs("a model with ties as an outcome")
         self._require_raw()
         return replace(self, tied=(self.outcome == OUTCOMES["c"]).astype(float))
 
@@ -260,6 +298,7 @@ class Comparisons(Shown):
         DataError
             If the rows are aggregated.
         """
+        self.require_pairs("leaving out ties")
         self._require_raw()
         return self.take(np.flatnonzero(self.outcome != OUTCOMES["c"]))
 

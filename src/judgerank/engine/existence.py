@@ -188,7 +188,7 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
     elif at is not None and held is not None:  # what judges have in common is in their own units
         g = np.exp(at.judges[0])[cells.judge]
     of_models = coo_array((np.r_[g, -g], (np.r_[rows, rows], np.r_[cells.first, cells.second])), (size, n))
-    of_judge = coo_array((ones, (rows, cells.judge)), (size, k))
+    of_judge = coo_array((ones if cells.apart is None else cells.apart, (rows, cells.judge)), (size, k))
     nothing = csr_array((size, k))
     ahead, tie = [of_models], [csr_array((size, n))]
     for block in model.blocks[model.offsets]:
@@ -203,7 +203,7 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
         tie.append(_with_data(cells.columns, cells.columns.data * (by_column == Role.TIE)))
     lead, level = csr_array(hstack(ahead)), csr_array(hstack(tie))
     tied = cells.known_ties if model.has(Role.TIE) else np.zeros(size)
-    first, second = cells.outcome - tied / 2 > GIVEN, 1 - cells.outcome - tied / 2 > GIVEN
+    first, second = cells.won - tied / 2 > GIVEN, cells.lost - tied / 2 > GIVEN
     if not model.has(Role.TIE):
         return vstack([lead[first], -lead[second]]).tocsr()
     known, drawn = _tie_at_all(cells)[cells.judge], tied > GIVEN

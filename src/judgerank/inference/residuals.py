@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import row_by_row
+from judgerank.engine.at import row_by_row, times
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
@@ -36,11 +36,12 @@ class Residuals:
         law, n = here.law, cells.count
         offsets: list[tuple[FloatArray, FloatArray]] = []
         own: list[tuple[FloatArray, ...]] = []
-        variance, residual = n * law.variance, here.residual
+        variance, residual, rows_apart = n * law.variance, here.residual, here.rows.apart
         for block in model.blocks[model.offsets]:
             if block.role is Role.OFFSET:
-                own.append((variance,))
-                offsets.append((variance, residual))
+                shared = times(variance, rows_apart)
+                own.append((times(shared, rows_apart),))
+                offsets.append((shared, times(residual, rows_apart)))
             else:
                 shared = n * law.with_ties
                 own.append((*(shared for _ in offsets), n * law.tie * (1 - law.tie)))

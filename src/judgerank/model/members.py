@@ -80,6 +80,8 @@ class Model:
         """What the model needs and the comparisons do not have; None if they have it all."""
         if self.uses(Need.ORDER) and not comparisons.ordered:
             return "an order of presentation"
+        if comparisons.stages is not None and (self.has_ties or self.has_slope):
+            return "pairs instead of rankings"
         absent = (
             block.column for block in self.blocks if block.column and getattr(comparisons, block.column) is None
         )

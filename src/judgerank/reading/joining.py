@@ -8,6 +8,7 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
+from judgerank.data.rankings import in_stages
 from judgerank.reading.layouts import Layout, Table
 from judgerank.reading.layouts.names import named_once, on_questions
 from judgerank.reading.layouts.sample_scores import paired
@@ -59,7 +60,9 @@ def _on_order(layouts: Sequence[Layout]) -> Iterator[str]:
 
 def _on_weights(frame: pd.DataFrame) -> Iterator[str]:
     if "outcome" in frame:
-        weighted = pd.to_numeric(frame["outcome"]).dropna()
+        weighted = pd.to_numeric(frame["outcome"][~in_stages(frame)]).dropna()
+        if weighted.empty:
+            return
         many = int((~weighted.isin(list(OUTCOMES.values()))).sum())
         yield f"{many} answers are weights between the two models; in shares of answers each is the nearer one's."
         if many and "question_id" not in frame:

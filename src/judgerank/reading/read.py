@@ -14,6 +14,7 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
+from judgerank.data.rankings import BEGINS, with_stages
 from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, is_files, label_of, labels_of, named, paths_of, place_of, title_of
@@ -212,6 +213,8 @@ def comparisons_of(frame: pd.DataFrame, ordered: bool = True, silent: bool = Fal
     if "outcome" in frame:
         shares = pd.to_numeric(frame["outcome"][parsed]).to_numpy(float)
         comparisons = replace(comparisons, outcome=np.where(np.isnan(shares), comparisons.outcome, shares))
+    if BEGINS in frame:
+        comparisons = with_stages(comparisons, frame[parsed])
     if "length" in frame:
         comparisons = replace(comparisons, covariate=standardised_log(finite(frame["length"], parsed)))
     return comparisons if ordered else replace(comparisons, ordered=False)
