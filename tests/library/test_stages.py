@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import approx_fprime, minimize
 
-from judgerank import fit, pairwise, read
+from judgerank import fit, load, pairwise, read
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError
 from judgerank.engine import rows as layout
@@ -298,8 +298,6 @@ def test_what_rankings_do_not_go_with_is_said():
 def test_a_fit_is_saved_with_its_stages(tmp_path):
     found = fit(drawn(80, 3, (1.0, 0.5), (0.2, 0.0)), "position_aware")
     found.save(tmp_path / "fit.npz")
-    from judgerank import load
-
     again = load(tmp_path / "fit.npz")
     assert isinstance(again.comparisons, Comparisons)
     np.testing.assert_array_equal(again.covariance, found.covariance)

@@ -82,6 +82,8 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     ConfigError
         If the level is not between 0 and 1, or one is no fit.
     """
+    for fitted in (old, new):
+        fitted.comparisons.require_pairs("the change between two boards")
     require_level(level)
     require_fit(old)
     require_fit(new)

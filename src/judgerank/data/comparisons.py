@@ -174,6 +174,16 @@ class Comparisons(Shown):
         return 1 - self.outcome if self.stages is None else 1 - self.outcome - self.stages.neither / 2
 
     @property
+    def decided(self) -> FloatArray:
+        """How many comparisons of the two models each row holds, shape (T,): in a ranking, those with the best."""
+        return self.count if self.stages is None else self.choices * (1 - self.stages.neither)
+
+    @property
+    def choices(self) -> FloatArray:
+        """How many choices by a judge each row is of, shape (T,): in a ranking, those of its stage."""
+        return self.count if self.stages is None else self.count * self.stages.size / 2
+
+    @property
     def apart(self) -> FloatArray | None:
         """How many places lie between the two answers of each row, shape (T,); None where it is one."""
         return None if self.stages is None else self.stages.apart

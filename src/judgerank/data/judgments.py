@@ -114,6 +114,8 @@ class Judgments(Shown):
         answer = self.frame["judge_preferred_model"]
         answer = answer.where(answer.isin(list(OUTCOMES)))
         times = pd.to_numeric(self.frame["count"]) if "count" in self.frame else pd.Series(1, self.frame.index)
+        if "comparisons" in self.frame:  # of rankings (`judgerank.data.rankings`)
+            times = self.frame["comparisons"].fillna(times)
         judge = self.frame["judge_model"]
         given = times.groupby([judge, answer]).sum().unstack(fill_value=0)
         given = given.reindex(columns=["a", "b", "c"], fill_value=0)

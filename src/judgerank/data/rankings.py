@@ -20,7 +20,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.stages import Stages
 
-BEGINS = "begins"  # the column that tells rows of rankings from others
+BEGINS, PAIRS = "begins", "comparisons"  # columns: which rows begin a stage, and how many comparisons each holds
 MOST_TIED, MOST_RANKED = 8, 60  # answers in one tie, and in one ranking
 
 
@@ -94,10 +94,12 @@ def rows_of(rankings: Sequence[Ranked]) -> pd.DataFrame:
     -------
     DataFrame
         ``record`` (number of the ranking, from zero), ``model_a``, ``model_b``, ``outcome``, ``weight``,
-        ``begins``, ``neither`` and ``apart``, as of `judgerank.data.stages.Stages`; NaN where no order is known.
+        ``begins``, ``neither`` and ``apart``, as of `judgerank.data.stages.Stages` (NaN where no order is known),
+        and ``comparisons``, how many of the two models the row holds.
     """
     parts: dict[str, list[object]] = {
-        name: [] for name in ("record", "model_a", "model_b", "share_a", "share_b", "weight", BEGINS, "apart")
+        name: []
+        for name in ("record", "model_a", "model_b", "share_a", "share_b", "weight", "choices", BEGINS, "apart")
     }
     for record, ranking in enumerate(rankings):
         place = None if ranking.shown is None else {name: at for at, name in enumerate(ranking.shown)}
@@ -110,11 +112,13 @@ def rows_of(rankings: Sequence[Ranked]) -> pd.DataFrame:
             parts["share_a"] += [share[a] for a, _ in pairs]
             parts["share_b"] += [share[b] for _, b in pairs]
             parts["weight"] += [2.0 * weight / len(among)] * len(pairs)
+            parts["choices"] += [weight] * len(pairs)
             parts[BEGINS] += [True, *[False] * (len(pairs) - 1)]
             parts["apart"] += [np.nan if place is None else float(place[b] - place[a]) for a, b in pairs]
     frame = pd.DataFrame(parts)
     first, second = frame.pop("share_a").astype(float), frame.pop("share_b").astype(float)
-    return frame.assign(outcome=0.5 + 0.5 * (first - second), neither=1 - first - second)
+    outcome, either = 0.5 + 0.5 * (first - second), first + second
+    return frame.assign(outcome=outcome, neither=1 - either, **{PAIRS: frame.pop("choices") * either})
 
 
 def in_stages(frame: pd.DataFrame) -> BoolArray:

@@ -48,6 +48,11 @@ class Stages:
         return np.flatnonzero(self.begins)
 
     @cached_property
+    def size(self) -> IntArray:
+        """Answers in the stage of every row, shape (T,)."""
+        return self.alternatives.size[self.alternatives.stage]
+
+    @cached_property
     def alternatives(self) -> Alternatives:
         """The answers of every stage, one after the other."""
         return Alternatives.of(self.first_rows, len(self.begins))

@@ -145,6 +145,7 @@ def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, pan
     panel : Fit
         Of the panel's rows alone, with all of the models.
     """
+    comparisons.require_pairs("the human scale")
     c, n = comparisons, len(comparisons.models)
     turned = c.first > c.second
     low, high = np.minimum(c.first, c.second).astype(np.int64), np.maximum(c.first, c.second)

@@ -52,6 +52,7 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
     NoMaximumError, NoIntervalError
         If there is no fit, or none with intervals.
     """
+    judgments.comparisons.require_pairs("a plan from judgments")
     if model not in (None, DEFAULT, FALLBACK):
         raise ConfigError(f"a plan is for model={DEFAULT} or {FALLBACK}, not {model}")
     if model is None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from judgerank.ranking.additions import Text, Texts
 
@@ -18,6 +19,7 @@ LONGEST_REPLY, MOST_TEXT = (
     2_000,
     2_000_000,
 )  # characters of one reply, and of all; likewise of questions and answers
+EITHER = 1e-9  # share of choices that went to one of two
 LETTERS = {"a": "a", "b": "b", "c": "tie"}
 
 
@@ -48,11 +50,16 @@ def evidence(
     known = (i >= 0) & (j >= 0)
     records = _records(judgments, place, pd.Index(judges))
     return {
-        "pairs": _pairs(i[known], j[known], c.count[known], c.outcome[known], len(models)),
+        "pairs": _pairs(i[known], j[known], c.decided[known], _share(c)[known], len(models)),
         "records": records,
         "all": len(judgments.frame),
         "texts": _texts(records, texts or texts_of(judgments.frame), models),
     }
+
+
+def _share(c: Comparisons) -> FloatArray:
+    """Share of each row's comparisons that the first model won, ties half; one half if it has none."""
+    return c.outcome if c.stages is None else 0.5 + (c.outcome - 0.5) / np.maximum(1 - c.stages.neither, EITHER)
 
 
 def texts_of(frame: pd.DataFrame) -> Texts:
@@ -111,7 +118,10 @@ def _records(judgments: Judgments, models: pd.Index, judges: pd.Index) -> dict[s
     frame = judgments.frame
     first, second = (models.get_indexer(pd.Index(frame[name])) for name in ("model_a", "model_b"))
     judge = judges.get_indexer(pd.Index(frame["judge_model"]))
-    rows = _kept(np.minimum(first, second), np.maximum(first, second), (first >= 0) & (second >= 0) & (judge >= 0))
+    known = (first >= 0) & (second >= 0) & (judge >= 0)
+    if "comparisons" in frame:  # of rankings: what a record says of two answers below the best is nothing
+        known &= frame["comparisons"].fillna(1.0).to_numpy(float) > 0
+    rows = _kept(np.minimum(first, second), np.maximum(first, second), known)
     answer = frame["judge_preferred_model"].map(LETTERS).fillna("not read")
     question = frame["question_id"].astype(str).tolist() if "question_id" in frame else None
     times = pd.to_numeric(frame["count"]).tolist() if "count" in frame else None

@@ -92,8 +92,7 @@ def examine(
 def on_answers(judgments: Judgments) -> Found:
     """Answers read and not read, ties, models, judges, questions, categories, lengths, counts."""
     c, frame = judgments.comparisons, judgments.frame
-    shares = {"first": c.outcome == 1, "second": c.outcome == 0, "tie": c.outcome == 0.5}
-    won = {name: float(c.count[rows].sum()) for name, rows in shares.items()}
+    won = _won(c)
     between = c.n_comparisons - sum(won.values())
     decided = f"{won['first']:.0f} for the model shown first, {won['second']:.0f} for the second"
     if not judgments.ordered:
@@ -104,9 +103,9 @@ def on_answers(judgments: Judgments) -> Found:
         f"{f', {between:.0f} between' if between else ''}; not read, and left out: "
         + (", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"),
     )
-    yield "ties", _ties(won["tie"] / c.n_comparisons, judgments.ordered)
+    yield "ties", _ties(c, won["tie"] / c.n_comparisons, judgments.ordered)
     n = len(c.models)
-    shown = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
+    shown = np.bincount(c.first, c.decided, n) + np.bincount(c.second, c.decided, n)
     yield "models", _counted(c.models, shown)
     yield "judges", _counted(c.judges, np.bincount(c.judge, c.count, len(c.judges)))
     many = frame["question_id"].nunique() if "question_id" in frame else 0
@@ -128,7 +127,17 @@ def _possible(ordered: bool) -> list[Model]:
     return [member for member in MODELS.values() if ordered or not member.uses(Need.ORDER)]
 
 
-def _ties(share: float, ordered: bool) -> str:
+def _won(c: Comparisons) -> dict[str, float]:
+    """Comparisons won by the model shown first, by the second, and ties."""
+    if c.stages is not None:  # of tied answers, half a win for either
+        return {"first": float(c.choices @ c.won), "second": float(c.choices @ c.lost), "tie": 0.0}
+    shares = {"first": c.outcome == 1, "second": c.outcome == 0, "tie": c.outcome == 0.5}
+    return {name: float(c.count[rows].sum()) for name, rows in shares.items()}
+
+
+def _ties(c: Comparisons, share: float, ordered: bool) -> str:
+    if c.stages is not None:
+        return "in a ranking, the average over all orders of the tied answers"
     members = ", ".join(member.name for member in _possible(ordered) if member.uses(Need.TIES))
     return f"{share:.0%} of what was read, half a win for either (an outcome of their own with model={members})"
 

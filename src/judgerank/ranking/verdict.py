@@ -141,7 +141,7 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     frame, c = ranking.judgments.frame, ranking.judgments.comparisons
     found = [
         (f"{sum(len(fitted.scores) for fitted in ranking.fits):,}", "models"),
-        (f"{c.n_comparisons:,.0f}", "judgments"),
+        (f"{c.n_comparisons:,.0f}", "judgments" if c.stages is None else "comparisons in rankings"),
     ]
     if "question_id" in frame:
         found.append((f"{frame['question_id'].nunique():,}", "questions"))

@@ -102,6 +102,7 @@ def repeats_of(fitted: Fit, rows: Comparisons, question: IntArray, level: float 
         Of the intervals. Those of flip rates are of Clopper and Pearson with the effective number of requests
         (Korn and Graubard, 1998), clustered by question, and those of noise Student's.
     """
+    rows.require_pairs("the study of repeated requests")
     n, k = len(rows.models), len(rows.judges)
     first, second = rows.first.astype(np.int64), rows.second.astype(np.int64)
     if not rows.ordered:

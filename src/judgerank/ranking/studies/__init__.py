@@ -16,11 +16,22 @@ from judgerank.ranking.study import Component, Finding, Ranked
 OPENING = ("default", "prediction", "unconnected", "left_out")  # of the set
 OF_COMPONENT = (
     *("leaderboard", "panel", "differences", "next_comparisons"),  # tables alone
-    *("departures", "exact_fit", "sigma", "position_bias", "rivals", "convergence", "top_change"),
+    *(
+        "departures",
+        "several_answers",
+        "exact_fit",
+        "sigma",
+        "position_bias",
+        "rivals",
+        "convergence",
+        "top_change",
+    ),
     *("few_comparisons", "few_questions", "goodness_of_fit", "repeated_requests", "adjusted"),
     *("by_judge", "whose_opinion", "changed_judges"),
 )
 CLOSING = ("categories",)  # of the set
+# of a component, and only where every answer is a choice between two
+OF_PAIRS = ("top_change", "goodness_of_fit", "repeated_requests", "by_judge", "changed_judges")
 LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)
 FUNCTIONS = ("of_component", "of_set")
 
@@ -37,7 +48,12 @@ def found_in(ranked: Ranked, names: tuple[str, ...]) -> list[Finding]:
 
 def found_in_component(component: Component, names: tuple[str, ...]) -> list[Finding]:
     """What the studies of a component among some studies find."""
-    return [_asked(name, "of_component", component) for name in names if _has(name, "of_component")]
+    left_out = OF_PAIRS if component.comparisons.stages is not None else ()
+    return [
+        _asked(name, "of_component", component)
+        for name in names
+        if _has(name, "of_component") and name not in left_out
+    ]
 
 
 def _has(name: str, function: str) -> bool:

@@ -11,6 +11,7 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.judgments import Judgments
+from judgerank.engine.at import product, row_by_row
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.inference.intervals import FURTHEST
@@ -62,11 +63,11 @@ def agreement(cells: Comparisons) -> pd.Series:
     """
     n, k = len(cells.models), len(cells.judges)
     low, high = np.minimum(cells.first, cells.second), np.maximum(cells.first, cells.second)
-    won = np.where(cells.first < cells.second, cells.outcome, 1 - cells.outcome)
+    lead = cells.choices * np.where(cells.first < cells.second, 1, -1) * (cells.outcome - 0.5)
     pair, where = np.unique(low.astype(np.int64) * n + high, return_inverse=True)
-    net, count = (np.bincount(where, x, len(pair)) for x in (cells.count * (won - 0.5), cells.count))
+    net, count = (np.bincount(where, x, len(pair)) for x in (lead, cells.decided))
     key, own = np.unique(where * k + cells.judge, return_inverse=True)
-    own_net, own_count = (np.bincount(own, x, len(key)) for x in (cells.count * (won - 0.5), cells.count))
+    own_net, own_count = (np.bincount(own, x, len(key)) for x in (lead, cells.decided))
     place, judge = key // k, key % k
     others, asked = net[place] - own_net, count[place] - own_count > 0.5
     alike = own_count / 2 + np.sign(np.where(np.abs(others) < 1e-9, 0.0, others)) * own_net
@@ -102,6 +103,9 @@ def information_share(fitted: Fit) -> pd.Series:
 
 def _information(fitted: Fit, c: Comparisons) -> FloatArray:
     """Of one comparison of every row on the difference of its scores, shape (T,)."""
+    if c.stages is not None:
+        here = row_by_row(c, fitted.model, fitted.solution.parameters)
+        return product(here.law.variance, here.g, here.g)
     k, s = c.judge, fitted.scores.to_numpy()
     g = fitted.discrimination.to_numpy()[k]
     if c.covariate is not None:
@@ -203,7 +207,8 @@ def judges(
     frame = judgments.judges.drop(columns="dataset").set_index("judge")
     if not judgments.ordered:
         frame = frame.drop(columns=["share_a", "share_b"])  # the first by name won, which says nothing
-    same = {} if merged else same_judges(fitted, judgments, level)
+    paired = fitted.comparisons.stages is None
+    same = same_judges(fitted, judgments, level) if paired and not merged else {}
     frame.insert(0, "verdict", verdicts(fitted, few, level, same, exact))
     frame["agreement"] = agreement(fitted.comparisons)
     frame["information"] = information_share(fitted)

@@ -6,6 +6,7 @@ questions that were left out. Which member ranks does not follow from it: `defau
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from judgerank.data.connectivity import split
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
+from judgerank.engine.at import row_by_row
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Status
@@ -60,6 +62,8 @@ def of_set(ranked: Ranked) -> Finding:
     if ranked.settings.model is not None:
         return Finding()
     first = ranked.components[0]
+    if first.comparisons.stages is not None and len(first.comparisons.models) > MOST_MODELS:
+        return Finding()  # a sample of models would cut rankings
     table, said = compared(first.judgments, first.shown.model.name, first.member)
     return Finding(said, {"members": table})
 
@@ -93,6 +97,8 @@ def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tup
         tried = {used: (ranking.model, ranking), **tried}
     for name, (member, shrunk) in tried.items():
         if member.uses(Need.ORDER) and not judgments.ordered:
+            continue
+        if judgments.comparisons.stages is not None and member.missing(judgments.comparisons):
             continue
         found = held_out(sample, member, shrunk)
         rows.append({"member": name, "ranks": name == used, "note": ""})
@@ -152,7 +158,8 @@ def sample_of(judgments: Judgments) -> Sample:
 
 def sampled(comparisons: Comparisons, unit: IntArray, told: str) -> Sample:
     """Comparisons with the number of what is left out with each, dealt to folds at random; none if few."""
-    c, units = comparisons.with_ties(), int(unit.max(initial=-1)) + 1
+    c = comparisons if comparisons.stages is not None else comparisons.with_ties()
+    units = int(unit.max(initial=-1)) + 1
     fold = (generator(0, "members", "folds").permutation(units) % FOLDS)[unit]
     parts = tuple(_parted(c, fold == number) for number in range(FOLDS)) if units >= FOLDS else ()
     without = len(c) - sum(len(rows) for *_, rows in parts)
@@ -188,10 +195,19 @@ def held_out(sample: Sample, member: Model, shrunk: Fit | None = None) -> tuple[
             alike = (train.models, train.judges) == (whole.comparisons.models, whole.comparisons.judges)
             start = whole.solution.parameters if alike else None
             fitted = fit(train, member, settings, start=start)
-            losses[rows] = test.count * losses_with_ties(fitted, train, test)
+            losses[rows] = test.count * _losses(fitted, train, test)
     except JudgerankError as error:
         return str(error)
     return whole.n_parameters, _by_unit(sample, losses, slice(None))
+
+
+def _losses(fitted: Fit, train: Comparisons, test: Comparisons) -> FloatArray:
+    """Log-loss of every row, shape (T,); those of a ranking add up to the ranking's."""
+    if test.stages is None:
+        return losses_with_ties(fitted, train, test)
+    at, known = fitted.solution.parameters, pd.Index(fitted.comparisons.judges).get_indexer(pd.Index(test.judges))
+    here = row_by_row(test, fitted.model, replace(at, judges=at.judges[:, known]))
+    return -here.law.log_likelihood(test.outcome, None)
 
 
 def _by_unit(sample: Sample, values: FloatArray, rows: IntArray | slice) -> FloatArray:
