@@ -34,6 +34,7 @@ from replication.auditing.shown_panel import (
     question_coverage_table,
     with_error,
 )
+from replication.auditing.shown_rankings import ranking_orders_table, rankings_table
 from replication.auditing.shown_scale import boards_table, scale_table, useless_table
 from replication.auditing.shown_tastes import taste_stops, tastes_of_sets, tastes_simulated
 from replication.auditing.shown_times import times_table, whole_runs
@@ -137,6 +138,8 @@ BLOCKS = {
     "crowds": crowds_table,
     "placed": placed_table,
     "question coverage": question_coverage_table,
+    "rankings": rankings_table,
+    "ranking orders": ranking_orders_table,
     "scale": scale_table,
     "tastes": tastes_of_sets,
     "tastes_simulated": tastes_simulated,

@@ -23,6 +23,7 @@ from replication.plots.newcomers import newcomers
 from replication.plots.panel_blocks import blocks, categories
 from replication.plots.people import people
 from replication.plots.planning import plan
+from replication.plots.ranked_answers import ranked_answers
 from replication.plots.rankings import agreement, leaderboard, panel, ratings, tie_handling, uncertainty
 from replication.plots.resampled import efficiency, sparsity, weak_share
 from replication.plots.scale import scale
@@ -67,6 +68,7 @@ __all__ = [
     "plan",
     "pool",
     "prompt",
+    "ranked_answers",
     "ratings",
     "scale",
     "short",

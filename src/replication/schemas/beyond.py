@@ -79,6 +79,14 @@ class Soft(Section, Replicated):
 
 
 @dataclass
+class Rankings(Section, Replicated):
+    """Rankings of several answers, simulated."""
+
+    level: float = within(0, 1, ends=False)
+    replications: int = at_least(2)
+
+
+@dataclass
 class Adaptive(RealData, Replicated):
     """Judgments collected by rounds, simulated and played back."""
 
