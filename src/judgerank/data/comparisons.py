@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from judgerank.data import frames
 from judgerank.data.aggregation import merged
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.choices import Choices
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
@@ -25,7 +26,7 @@ POOLED_JUDGE = "all judges"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparisons(Shown):
+class Comparisons(Choices, Shown):
     """Rows of comparisons, raw or aggregated.
 
     Parameters
@@ -162,41 +163,6 @@ class Comparisons(Shown):
         if self.tied is None:
             raise DataError("this takes comparisons that keep track of ties, and these do not")
         return self.tied
-
-    @property
-    def won(self) -> FloatArray:
-        """Share of each row's comparisons won by the model shown first, shape (T,)."""
-        return self.outcome if self.stages is None else self.outcome - self.stages.neither / 2
-
-    @property
-    def lost(self) -> FloatArray:
-        """Share of each row's comparisons won by the model shown second, shape (T,)."""
-        return 1 - self.outcome if self.stages is None else 1 - self.outcome - self.stages.neither / 2
-
-    @property
-    def decided(self) -> FloatArray:
-        """How many comparisons of the two models each row holds, shape (T,): in a ranking, those with the best."""
-        return self.count if self.stages is None else self.choices * (1 - self.stages.neither)
-
-    @property
-    def choices(self) -> FloatArray:
-        """How many choices by a judge each row is of, shape (T,): in a ranking, those of its stage."""
-        return self.count if self.stages is None else self.count * self.stages.size / 2
-
-    @property
-    def apart(self) -> FloatArray | None:
-        """How many places lie between the two answers of each row, shape (T,); None where it is one."""
-        return None if self.stages is None else self.stages.apart
-
-    def require_pairs(self, what: str) -> None:
-        """Refuse rankings of several answers where only comparisons of two will do.
-
-        Raises
-        ------
-        DataError
-        """
-        if self.stages is not None:
-            raise DataError(f"{what} takes comparisons of two answers, and these are rankings of several")
 
     def to_frame(self) -> pd.DataFrame:
         """Raw comparisons as a table that `from_frame` reads back.
