@@ -14,12 +14,12 @@ from scipy.sparse import csr_array
 from judgerank.data import frames
 from judgerank.data.aggregation import merged
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
-from judgerank.data.choices import Choices
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
 from judgerank.data.shown import Shown
 from judgerank.data.stages import Stages
+from judgerank.data.two_answers import Choices
 from judgerank.data.validation import checked
 
 POOLED_JUDGE = "all judges"
