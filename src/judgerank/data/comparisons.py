@@ -44,6 +44,9 @@ class Comparisons(Choices, Shown):
     tied : float array, shape (T,), optional
         Share of the row's comparisons that are ties. Lost when raw rows are aggregated, unless asked for by
         `with_ties`.
+    strong : float array, shape (T, 2), optional
+        Shares of the row's comparisons that find the first model *much* better, and the second; wins among others.
+        Members that make no use of it leave it out.
     ordered : bool
         Whether `first` was shown first; if nobody was shown an order, no member with positions is fitted.
     dropped : mapping of str to int
@@ -71,6 +74,7 @@ class Comparisons(Choices, Shown):
     tied: FloatArray | None = None
     ordered: bool = True
     columns: csr_array | None = None
+    strong: FloatArray | None = None
     stages: Stages | None = None
 
     def __post_init__(self) -> None:
@@ -136,33 +140,8 @@ class Comparisons(Choices, Shown):
             own = getattr(self, name)
             columns[name] = None if own is None else np.r_[own, getattr(read, name)]
         dropped = {reason: self.dropped.get(reason, 0) + many for reason, many in read.dropped.items()}
+        columns["strong"] = None  # of the further ones it is not known
         return replace(self, **columns, columns=None, dropped={**self.dropped, **dropped})
-
-    @property
-    def known_covariate(self) -> FloatArray:
-        """`covariate`, for who cannot do without.
-
-        Raises
-        ------
-        DataError
-            If there is none.
-        """
-        if self.covariate is None:
-            raise DataError("this takes comparisons with a covariate, and these have none")
-        return self.covariate
-
-    @property
-    def known_ties(self) -> FloatArray:
-        """`tied`, for who cannot do without.
-
-        Raises
-        ------
-        DataError
-            If there is no track of ties (`with_ties` keeps it).
-        """
-        if self.tied is None:
-            raise DataError("this takes comparisons that keep track of ties, and these do not")
-        return self.tied
 
     def to_frame(self) -> pd.DataFrame:
         """Raw comparisons as a table that `from_frame` reads back.
@@ -196,7 +175,7 @@ class Comparisons(Choices, Shown):
 
     def _rows(self, keep: AnyArray, **changed: Any) -> Comparisons:
         """The rows under a mask or at indices, with `changed` columns in place of their own."""
-        for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied", "columns"):
+        for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied", "columns", "strong"):
             if name not in changed and getattr(self, name) is not None:
                 changed[name] = getattr(self, name)[keep]
         if self.stages is not None:
@@ -218,7 +197,7 @@ class Comparisons(Choices, Shown):
 
     def __getstate__(self) -> dict[str, object]:
         """Without what can be computed again: small to send, and the same whether it was computed or not."""
-        return {name: value for name, value in vars(self).items() if name != "_pooled"}
+        return {name: value for name, value in vars(self).items() if name not in ("_pooled", "response")}
 
     def pool_judges(self) -> Comparisons:
         """Forget who judged: the data of the unweighted Bradley-Terry-Luce model, aggregated."""
@@ -228,7 +207,7 @@ class Comparisons(Choices, Shown):
     def _pooled(self) -> Comparisons:
         one = np.broadcast_to(np.int32(0), len(self))
         return replace(
-            self, judges=(POOLED_JUDGE,), judge=one, covariate=None, tied=None, columns=None
+            self, judges=(POOLED_JUDGE,), judge=one, covariate=None, tied=None, columns=None, strong=None
         ).aggregate()
 
     def take(self, rows: IntArray) -> Comparisons:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError
 from judgerank.data.stages import Stages
@@ -12,6 +14,9 @@ class Choices:
 
     outcome: FloatArray
     count: FloatArray
+    covariate: FloatArray | None
+    tied: FloatArray | None
+    strong: FloatArray | None
     stages: Stages | None
 
     @property
@@ -38,6 +43,50 @@ class Choices:
     def apart(self) -> FloatArray | None:
         """How many places lie between the two answers of each row, shape (T,); None where it is one."""
         return None if self.stages is None else self.stages.apart
+
+    @property
+    def known_covariate(self) -> FloatArray:
+        """`covariate`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If there is none.
+        """
+        if self.covariate is None:
+            raise DataError("this takes comparisons with a covariate, and these have none")
+        return self.covariate
+
+    @property
+    def known_ties(self) -> FloatArray:
+        """`tied`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If there is no track of ties (`with_ties` keeps it).
+        """
+        if self.tied is None:
+            raise DataError("this takes comparisons that keep track of ties, and these do not")
+        return self.tied
+
+    @property
+    def known_strength(self) -> FloatArray:
+        """`strong`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If nothing says how strong the answers are.
+        """
+        if self.strong is None:
+            raise DataError("this takes comparisons that say how strong each answer is, and these do not")
+        return self.strong
+
+    @cached_property
+    def response(self) -> FloatArray:
+        """Mean outcome as the likelihood takes it, shape (T,): beyond a win, 3/2 and -1/2, where much better."""
+        return self.outcome if self.strong is None else self.outcome + (self.strong[:, 0] - self.strong[:, 1]) / 2
 
     def require_pairs(self, what: str) -> None:
         """Refuse rankings of several answers where only comparisons of two will do.

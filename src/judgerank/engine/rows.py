@@ -48,17 +48,19 @@ class Listed:
         row = self._of_cell * self._n
         self._with_first, self._with_second = row + ends[0], row + ends[1]
         self.outcome, self.count = cells.outcome[rows], cells.count[rows]
+        self.response = None if cells.strong is None else cells.response[rows]
         self.covariate = None if cells.covariate is None else cells.covariate[rows]
         self.tied = None if cells.tied is None else cells.tied[rows]
+        self.strong = None if cells.strong is None else cells.strong[rows].sum(axis=1)
         self._columns = None if cells.columns is None else cells.columns[rows]
         self._further: dict[tuple[Role, ...], BlockColumns] = {}
         stages = None if cells.stages is None else cells.stages.take(rows)
         self.apart = None if stages is None else stages.apart
         self._answers = None if stages is None else stages.alternatives
 
-    def law(self, eta: FloatArray, nu: FloatArray | None) -> Law | StageLaw:
-        """Of the outcomes, given their predictors and tie propensities."""
-        return Law(eta, nu) if self._answers is None else StageLaw(eta, self._answers)
+    def law(self, eta: FloatArray, nu: FloatArray | None, log_strong: FloatArray | None = None) -> Law | StageLaw:
+        """Of the outcomes, given their predictors and propensities."""
+        return Law(eta, nu, log_strong) if self._answers is None else StageLaw(eta, self._answers)
 
     def further(self, roles: tuple[Role, ...]) -> BlockColumns:
         """Columns of the further blocks, by their roles."""
@@ -117,10 +119,13 @@ class Table:
         outcome: FloatArray,
         count: FloatArray,
         tied: FloatArray | None,
+        strong: FloatArray | None,
+        response: FloatArray | None,
     ) -> None:
         self._n = n
         self._i, self._j, self._pair = first, second, first * self._n + second
         self.outcome, self.count, self.tied = outcome, count, tied
+        self.strong, self.response = strong, response
 
     def differences(self, scores: FloatArray) -> FloatArray:
         return (scores.take(self._i) - scores.take(self._j))[None, :]
@@ -210,11 +215,13 @@ def _kept(cells: Comparisons, size: int) -> list[Listed | Table]:
 
     outcome, count = table(cells.outcome), table(cells.count)
     tied = None if cells.tied is None else table(cells.tied)
+    strong = None if cells.strong is None else table(cells.strong.sum(axis=1))
+    response = None if cells.strong is None else table(cells.response)
     step = max(1, size // k)
     tables: list[Listed | Table] = []
     for start in range(0, len(pairs), step):
         part = slice(start, start + step)
         first, second = np.divmod(pairs[part], n)
-        ties = None if tied is None else tied[:, part].copy()
-        tables.append(Table(n, first, second, outcome[:, part].copy(), count[:, part].copy(), ties))
+        levels = (None if shares is None else shares[:, part].copy() for shares in (tied, strong, response))
+        tables.append(Table(n, first, second, outcome[:, part].copy(), count[:, part].copy(), *levels))
     return tables

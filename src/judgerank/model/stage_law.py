@@ -12,6 +12,8 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.elementary import exp
 from judgerank.data.stages import Alternatives
 
+ZERO: FloatArray = np.zeros(())
+
 
 class StageLaw:
     """Law of the rows of stages, given their predictors; with what `judgerank.model.law.Law` has.
@@ -22,9 +24,12 @@ class StageLaw:
     Attributes
     ----------
     mean : float array, shape (T,)
-    tie : float array
-        Zero: ties are no outcome.
+    tie, strong : float array
+        Zero, as is all that goes with them: ties and *much better* are no outcomes.
     """
+
+    tie = with_ties = variance_with_ties = ZERO
+    strong = with_strong = variance_with_strong = ZERO
 
     def __init__(self, eta: FloatArray, answers: Alternatives):
         self._eta, self._answers = eta, answers
@@ -35,10 +40,11 @@ class StageLaw:
         self._p = e / answers.of_stage(total)
         # log of the sum of exponentials, less the mean of the exponents
         self._log_sum = np.log(total) + top - answers.sums(u) / answers.size
-        self.tie: FloatArray = np.zeros(())
         self.mean: FloatArray = 0.5 + 0.5 * (self._p[answers.first] - self._p[answers.second])
 
-    def log_likelihood(self, y: FloatArray, tied: FloatArray | None) -> FloatArray:
+    def log_likelihood(
+        self, y: FloatArray, tied: FloatArray | None, strong: FloatArray | None = None
+    ) -> FloatArray:
         """Per comparison; times counts, it adds up to the stage's log-likelihood."""
         each = self._log_sum / (self._answers.size - 1)
         return np.asarray((y - 0.5) * self._eta - each[self._answers.stage], float)
@@ -52,11 +58,6 @@ class StageLaw:
         """p_a p_b m / 2: what each two answers add to the information of a stage, over the count of one choice."""
         return np.asarray(self._p[self._answers.first] * self._p[self._answers.second] * self._half_size)
 
-    @property
-    def with_ties(self) -> FloatArray:
-        """Covariance with a tie."""
-        return np.zeros(())
-
     def slopes_of_variance(self, weight: FloatArray) -> FloatArray:
         """Derivative of the sum of weights times variances in the predictors, shared out over the rows."""
         a, weighted = self._answers, weight * self.variance
@@ -64,8 +65,3 @@ class StageLaw:
         by_answer = np.asarray(sum(ends), float)
         by_answer = by_answer - self._p * a.of_stage(a.sums(by_answer))  # which sum to twice the stage's
         return np.asarray((by_answer[a.first] - by_answer[a.second]) / a.size[a.stage])
-
-    @property
-    def variance_with_ties(self) -> FloatArray:
-        """Derivative of the variance in log nu."""
-        return np.zeros(())

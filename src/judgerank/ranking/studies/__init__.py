@@ -29,11 +29,18 @@ OF_COMPONENT = (
     *("few_comparisons", "few_questions", "goodness_of_fit", "repeated_requests", "adjusted"),
     *("by_judge", "whose_opinion", "changed_judges"),
 )
-CLOSING = ("categories",)  # of the set
+CLOSING = ("categories", "failures")  # of the set
 # of a component, and only where every answer is a choice between two
 OF_PAIRS = ("top_change", "goodness_of_fit", "repeated_requests", "by_judge", "changed_judges")
+# processor time beside that of most others, on sets of 10,000 and 36,000 judgments; for estimates of what is left
+COSTS = {"goodness_of_fit": 60.0, "top_change": 25.0, "prediction": 20.0, "panel": 10.0}
 LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)
+Tell = Callable[[str], None]
 FUNCTIONS = ("of_component", "of_set")
+
+
+def _nobody(_: str) -> None:
+    """Tell nobody."""
 
 
 def unlisted() -> tuple[str, ...]:
@@ -41,19 +48,24 @@ def unlisted() -> tuple[str, ...]:
     return tuple(sorted(module.name for module in iter_modules(__path__) if module.name not in LISTED))
 
 
-def found_in(ranked: Ranked, names: tuple[str, ...]) -> list[Finding]:
-    """What the studies of the set among some studies find."""
-    return [_asked(name, "of_set", ranked) for name in names if _has(name, "of_set")]
+def found_in(ranked: Ranked, names: tuple[str, ...], tell: Tell = _nobody) -> list[Finding]:
+    """What the studies of the set among some studies find; `tell` is called with the name of each that is done."""
+    return _all_asked(names, "of_set", ranked, tell)
 
 
-def found_in_component(component: Component, names: tuple[str, ...]) -> list[Finding]:
-    """What the studies of a component among some studies find."""
-    left_out = OF_PAIRS if component.comparisons.stages is not None else ()
-    return [
-        _asked(name, "of_component", component)
-        for name in names
-        if _has(name, "of_component") and name not in left_out
-    ]
+def found_in_component(component: Component, names: tuple[str, ...], tell: Tell = _nobody) -> list[Finding]:
+    """What the studies of a component among some studies find; as `found_in`."""
+    return _all_asked(names, "of_component", component, tell)
+
+
+def _all_asked(names: tuple[str, ...], function: str, about: Ranked | Component, tell: Tell) -> list[Finding]:
+    left_out = OF_PAIRS if isinstance(about, Component) and about.comparisons.stages is not None else ()
+    found = []
+    for name in names:
+        if name not in left_out and _has(name, function):
+            found.append(_asked(name, function, about))
+        tell(name)
+    return found
 
 
 def _has(name: str, function: str) -> bool:
