@@ -117,16 +117,10 @@ def on_answers(judgments: Judgments) -> Found:
     shown = np.bincount(c.first, c.decided, n) + np.bincount(c.second, c.decided, n)
     yield "models", _counted(c.models, shown)
     yield "judges", _counted(c.judges, np.bincount(c.judge, c.count, len(c.judges)))
-    many = frame["question_id"].nunique() if "question_id" in frame else 0
-    yield (
-        "questions",
-        f"{many}, {c.n_comparisons / many:.1f} comparisons each; intervals allow for dependence within them "
-        "(--cluster effects models it: every answer has a quality of its own)"
-        if many
-        else "no column, so comparisons are taken as independent (--column question=NAME names one)",
-    )
+    yield "questions", _questions(frame, c)
     yield "categories", _categories(frame)
-    yield "lengths", _lengths("length" in frame, judgments.ordered)
+    if c.stages is None:  # no model of rankings takes lengths
+        yield "lengths", _lengths("length" in frame, judgments.ordered)
     if "count" in frame:
         yield "counts", f"a record stands for up to {c.count.max():.0f} judgments"
 
@@ -153,6 +147,16 @@ def _ties(c: Comparisons, share: float, ordered: bool) -> str:
 
 def _graded(ordered: bool) -> str:
     return ", ".join(member.name for member in GRADED_MEMBERS if ordered or not member.uses(Need.ORDER))
+
+
+def _questions(frame: pd.DataFrame, c: Comparisons) -> str:
+    many = frame["question_id"].nunique() if "question_id" in frame else 0
+    if not many:
+        return "no column, so comparisons are taken as independent (--column question=NAME names one)"
+    told = f"{many}, {c.n_comparisons / many:.1f} comparisons each; intervals allow for dependence within them"
+    if c.stages is not None:
+        return told
+    return f"{told} (--cluster effects models it: every answer has a quality of its own)"
 
 
 def _categories(frame: pd.DataFrame) -> str:

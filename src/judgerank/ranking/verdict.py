@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.listing import counted
+from judgerank.data.rankings import in_stages
 from judgerank.fits.standings import win_probability
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
@@ -139,9 +140,10 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
 
 def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     frame, c = ranking.judgments.frame, ranking.judgments.comparisons
+    counted = "judgments" if c.stages is None else "comparisons"
     found = [
         (f"{sum(len(fitted.scores) for fitted in ranking.fits):,}", "models"),
-        (f"{c.n_comparisons:,.0f}", "judgments" if c.stages is None else "comparisons in rankings"),
+        (f"{c.n_comparisons:,.0f}", f"{counted} in rankings" if in_stages(frame).all() else counted),
     ]
     if "question_id" in frame:
         found.append((f"{frame['question_id'].nunique():,}", "questions"))

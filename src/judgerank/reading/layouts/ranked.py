@@ -6,13 +6,14 @@ the rows of the rankings' stages (`judgerank.data.rankings`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import DataError
+from judgerank.data.listing import counted
 from judgerank.data.rankings import Ranked, refuse_odd, rows_of
 from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.layouts.score_tables import (
@@ -40,11 +41,14 @@ UNSHOWN = f"{REMARK} No column says in which order answers were shown."
 
 
 def _in_cells(table: Table) -> pd.DataFrame:
-    """A ranking in every record."""
+    """A ranking in every record that is not empty."""
     told, shown = values(table.frame, RANKING).tolist(), [None] * len(table.frame)
     if SHOWN in table.frame.columns:
         shown = values(table.frame, SHOWN).tolist()
-    rankings = [_ranking(row, *cell) for row, cell in enumerate(zip(told, shown, strict=True), 1)]
+    there = [row for row, value in enumerate(told) if value is not None]
+    if not there:
+        raise DataError("no record has a ranking")
+    rankings = [_ranking(row + 1, told[row], shown[row]) for row in there]
     columns = found(table, OF_A_RANKING, ())
     beside: dict[str, list[Any]] = {
         "question_id": [f"row {row}" for row in range(1, len(told) + 1)],
@@ -56,7 +60,14 @@ def _in_cells(table: Table) -> pd.DataFrame:
         beside["judge_model"] = judges_in(values(table.frame, columns["judge"]).tolist(), columns["judge"])
     if "category" in columns:
         beside["category"] = values(table.frame, columns["category"]).tolist()
-    return _as_rows(rankings, pd.DataFrame(beside))
+    return _as_rows(rankings, pd.DataFrame(beside).iloc[there])
+
+
+def _on_empty(table: Table) -> Iterator[str]:
+    """A note on records without a ranking."""
+    empty = sum(value is None for value in values(table.frame, RANKING))
+    if empty:
+        yield f"Left out: {counted(empty, 'record')} without a ranking."
 
 
 def _ranking(row: int, value: object, shown: object) -> Ranked:
@@ -184,6 +195,7 @@ def _layout(by_row: bool, shown: bool) -> Layout:
         ordered=shown,
         takes=frozenset(known),
         known=known,
+        notes=(lambda table: ()) if by_row else _on_empty,
         reads=(*TASKS, *PARTS, *((order,) if shown else ())),
     )
 
