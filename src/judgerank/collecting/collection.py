@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from judgerank.adaptive.goals import Goal, read_goal
 from judgerank.collecting.anchors import due
+from judgerank.collecting.group_order import Groups
 from judgerank.collecting.identity import answered, missing
 from judgerank.collecting.ledger import Record
 from judgerank.collecting.settings import Collection, Judge
@@ -22,7 +23,7 @@ class Study:
     settings: Collection
     judges: Mapping[str, Judge]
     questions: Questions
-    plan: Plan
+    plan: Plan | Groups
     tasks: Sequence[Task]  # wanted in a file without any answers
 
     @property
@@ -60,11 +61,10 @@ class Study:
 
     def _answered(self, records: Iterable[Record]) -> Counter[str]:
         """How many requests of the whole plan are answered by each judge."""
-        answers, repeats = self.questions.answers, self.settings.repeats
         found = {
-            task if self._both else min(task, task.turned)
+            task if self._both else task.in_any_order
             for task in answered(records, self.settings.again)
-            if {task.first, task.second} <= answers.get(task.question_id, {}).keys() and task.repeat < repeats
+            if self.questions.have(task) and task.repeat < self.settings.repeats
         }
         return Counter(task.judge for task in found)
 

@@ -16,7 +16,7 @@ from judgerank.collecting.breaker import Breaker
 from judgerank.collecting.client import Client
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
 from judgerank.collecting.identity import identified
-from judgerank.collecting.ledger import Ledger, Record
+from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of
 from judgerank.collecting.outcome import duration
 from judgerank.collecting.pace import Pace
 from judgerank.collecting.pause import Pause, Stopped, backoff
@@ -269,7 +269,7 @@ class Collector:
         self.ledger.append(record)
         self.written.append(record)
         self._bounds.learn(judge, self.prompt, self.messages(task), reply.prompt_tokens, reply.completion_tokens)
-        readable, refused = record["judge_preferred_model"] != "unknown", "refusal" in record
+        readable, refused = choice_of(record) != UNKNOWN, "refusal" in record
         empty = not record["raw"].strip() and record["finish_reason"] == "length"
         breaker.reply(readable, empty, refused and not readable)
         breaker.untold += "tokens_at_most" in record

@@ -133,8 +133,7 @@ def learned(
     bounds = Bounds()
     for record in records:
         judge, task = judges.get(record["judge_model"]), task_of(record)
-        there = {task.first, task.second} <= questions.answers.get(task.question_id, {}).keys()
-        if judge is not None and not judge.is_local and there:
+        if judge is not None and not judge.is_local and questions.have(task):
             told = record.get("prompt_tokens"), record.get("completion_tokens")
             bounds.learn(judge, prompt, messages(prompt, questions, task), *told)
     return bounds

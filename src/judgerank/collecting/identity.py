@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from judgerank.collecting.functions import code_digest
-from judgerank.collecting.ledger import Record, task_of
+from judgerank.collecting.ledger import UNKNOWN, Record, choice_of, task_of, what_was_asked
 from judgerank.collecting.settings import LENGTHS, Judge, Prompt
 from judgerank.collecting.tasks import Questions, Task
 
@@ -24,11 +24,7 @@ def identified(task: Task, judge: Judge, questions: Questions, prompt: Prompt) -
     """What is asked, as a record begins, and what identifies it."""
     with_params = judge_digest(judge)
     return {
-        "question_id": task.question_id,
-        "model_a": task.first,
-        "model_b": task.second,
-        "judge_model": task.judge,
-        "repeat": task.repeat,
+        **what_was_asked(task, prompt.ranks),
         "model_sent": judge.sent,
         "address": judge.address,
         "provider": judge.form,
@@ -53,11 +49,10 @@ def judge_digest(judge: Judge) -> str:
 
 
 def texts_digest(task: Task, questions: Questions, prompt: Prompt) -> str:
-    """What identifies the texts that a task shows, in a few letters; the same for both orders."""
-    answers = questions.answers[task.question_id]
-    first, second = sorted((task.first, task.second))
+    """What identifies the texts that a task shows, in a few letters; the same for all orders."""
+    answers = [questions.answers[task.question_id][name] for name in sorted(task.shown)]
     reference = [questions.reference[task.question_id]] if "{reference}" in prompt.text else []
-    return _digest([questions.text[task.question_id], answers[first], answers[second], *reference])
+    return _digest([questions.text[task.question_id], *answers, *reference])
 
 
 def _digest(content: list[Any]) -> str:
@@ -78,7 +73,7 @@ def changed_since(
     names, would make one set of judgments of two. Records of versions that kept no address, or neither the
     provider nor the tokens for thoughts, are of any. With `moved`, the judges are the same at other addresses.
     """
-    asked = set(tasks) | {task.turned for task in tasks}
+    asked = {task.in_any_order for task in tasks}
     for number, record in enumerate(records, 1):
         task, judge = task_of(record), judges.get(record["judge_model"])
         if judge is not None and record.get("model_sent") != judge.sent:
@@ -97,9 +92,9 @@ def changed_since(
                 f"line {number} is of judge {task.judge!r} when it was asked at {was}, not at {judge.address} "
                 "(--moved if the same model is now there)"
             )
-        if task in asked and record.get("texts", "") != texts_digest(task, questions, prompt):
-            pair = f"{task.first!r} and {task.second!r}"
-            return f"line {number} is about other texts of question {task.question_id!r} by {pair}"
+        if task.in_any_order in asked and record.get("texts", "") != texts_digest(task, questions, prompt):
+            whose = " and ".join(map(repr, task.shown))
+            return f"line {number} is about other texts of question {task.question_id!r} by {whose}"
     return None
 
 
@@ -112,15 +107,18 @@ def answered(records: Iterable[Record], again: str | None = None) -> set[Task]:
 
     def counts(record: Record) -> bool:
         outcome = "refused" if record.get("refusal") else "unreadable"
-        return record.get("judge_preferred_model") != "unknown" or again != outcome
+        return choice_of(record) != UNKNOWN or again != outcome
 
     return {task_of(record) for record in records if counts(record)}
 
 
 def missing(tasks: Iterable[Task], records: Iterable[Record], both_orders: bool, again: str | None) -> list[Task]:
-    """The tasks that no record answers; where one order is enough, in either."""
-    done = answered(records, again)
-    return [task for task in tasks if task not in done and (both_orders or task.turned not in done)]
+    """The tasks that no record answers; where one order is enough, in any."""
+    if both_orders:
+        done = answered(records, again)
+        return [task for task in tasks if task not in done]
+    done = {task.in_any_order for task in answered(records, again)}
+    return [task for task in tasks if task.in_any_order not in done]
 
 
 def substituted(records: Iterable[Record]) -> list[str]:

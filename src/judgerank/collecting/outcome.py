@@ -10,7 +10,7 @@ import pandas as pd
 from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.breaker import Breaker
 from judgerank.collecting.costs import typical_costs
-from judgerank.collecting.ledger import Record
+from judgerank.collecting.ledger import UNKNOWN, Record, choice_of
 from judgerank.collecting.settings import Judge
 
 NAMED = 5  # names in one sentence
@@ -40,22 +40,21 @@ def duration(seconds: float) -> str:
 def piloted(records: Iterable[Record], judges: Mapping[str, Judge]) -> pd.DataFrame:
     """``judge, replies, readable, first, decided, tokens, seconds, cost`` by judge who replied.
 
-    Of the replies that decided, `first` preferred the answer shown first; tokens of a reply, seconds and cost are
-    means.
+    Of the replies that decided, `first` preferred the answer shown first to that shown second; tokens of a reply,
+    seconds and cost are means.
     """
-    frame = pd.DataFrame(
-        list(records),
-        columns=["judge_model", "judge_preferred_model", "completion_tokens", "seconds"],
-    )
+    records = list(records)
+    frame = pd.DataFrame(records, columns=["judge_model", "completion_tokens", "seconds"])
+    frame["choice"] = [choice_of(record) for record in records]
     costs = typical_costs(records, judges)
     rows = []
     for name, own in frame.groupby("judge_model", sort=True):
-        choice = own["judge_preferred_model"]
+        choice = own["choice"]
         rows.append(
             {
                 "judge": name,
                 "replies": len(own),
-                "readable": int((choice != "unknown").sum()),
+                "readable": int((choice != UNKNOWN).sum()),
                 "first": int((choice == "a").sum()),
                 "decided": int(choice.isin(["a", "b"]).sum()),
                 "tokens": own["completion_tokens"].mean(),

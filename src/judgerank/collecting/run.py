@@ -20,6 +20,7 @@ from judgerank.collecting.client import Client
 from judgerank.collecting.collection import Study
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import Budget, at_most, is_priced, learned, spent_before
+from judgerank.collecting.group_order import planned
 from judgerank.collecting.identity import changed_since, digest
 from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.ledger import Ledger, Record, opened
@@ -28,7 +29,6 @@ from judgerank.collecting.prices import priced
 from judgerank.collecting.prompts import for_criterion, messages, require_references
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Collection, Judge
-from judgerank.collecting.task_order import Plan
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.collecting.telling import show, tell, tell_anchors, tell_goal, tell_pilot
 from judgerank.collecting.until import ask_until
@@ -81,8 +81,7 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Quest
     questions = given or read_questions(settings.questions, settings.columns, settings.answers)
     require_references(settings.prompt, questions)
     judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
-    both = settings.order == "both"
-    plan = Plan(questions, judges, settings.repeats, both, settings.seed)
+    plan = planned(questions, judges, settings)
     tasks = plan.first(settings.comparisons)
     log.info("%d questions, %d models, %d requests in all", len(questions.text), len(questions.models), len(tasks))
     studies = [Study(one, judges, questions, plan, tasks) for one in by_criterion(settings)]
@@ -174,13 +173,11 @@ def refuse_another_study(study: Study, ledger: Ledger, pending: Pending) -> None
 
     So do the batches whose answers are to go there.
     """
-    prompt, answers = study.settings.prompt, study.questions.answers
-    gone = [
-        task for task in pending.tasks if not {task.first, task.second} <= answers.get(task.question_id, {}).keys()
-    ]
+    prompt = study.settings.prompt
+    gone = [task for task in pending.tasks if not study.questions.have(task)]
     if gone:
         raise ConfigError(
-            f"{pending.path.name}: a batch on its way asks about {gone[0].first!r} and {gone[0].second!r} in "
+            f"{pending.path.name}: a batch on its way asks about {' and '.join(map(repr, gone[0].shown))} in "
             f"question {gone[0].question_id!r}, whose answers are no longer there"
         )
     files: list[tuple[str, list[Record], Sequence[Task]]] = [

@@ -16,7 +16,7 @@ from judgerank.collecting.collection import Study
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import estimated, expected_seconds, is_priced
 from judgerank.collecting.identity import substituted
-from judgerank.collecting.ledger import Ledger, Record
+from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of
 from judgerank.collecting.outcome import biased, duration, happened, money, piloted, several, unfetched
 from judgerank.collecting.refusals import told as refused
 from judgerank.collecting.settings import Judge
@@ -164,7 +164,7 @@ def tell_goal(found: Collected, goal: Goal, until: str, collector: Collector) ->
 def tell(collector: Collector, wanted: int, pending: Pending) -> None:
     """How it went."""
     budget, currency = collector.budget, collector.currency
-    read = [record for record in collector.written if record["judge_preferred_model"] != "unknown"]
+    read = [record for record in collector.written if choice_of(record) != UNKNOWN]
     unread = len(collector.written) - len(read)
     log.info("%d judgments written, and %d replies that cannot be read (kept, with their text)", len(read), unread)
     for sentence in happened(collector.breakers):
