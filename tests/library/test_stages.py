@@ -98,8 +98,8 @@ def test_judges_alike_equal_choix():
 def test_public_rankings_have_the_estimates_of_choix_and_the_published_ones():
     """36 races of 42 or 43 drivers, each line best first, by the drivers' numbers (Hunter, 2004, section 6).
 
-    Four drivers who only ever came last are left out, as there. R's PlackettLuce has published log worths over that
-    of the first driver, for the three best and the three worst by mean place (its vignette, section 2.3).
+    Four drivers who only ever came last are left out, as there. R's PlackettLuce has published log worths over
+    that of driver 1, for the three best and the three worst by mean place (its vignette, section 2.3).
     """
     races = [line.split() for line in (Path(__file__).parent / "samples/nascar2002.txt").read_text().splitlines()]
     assert len(races) == 36 and {len(race) for race in races} == {42, 43}
