@@ -38,6 +38,8 @@ class Difference(Shown):
     relation : str
         ``same``, ``more`` (the new one holds all comparisons of the old one), ``fewer``, or ``other``.
     level : float
+    other_unit : bool
+        Whether ties are an outcome on one board and half a win on the other, so that a unit of the scores differs.
     """
 
     moves: pd.DataFrame
@@ -47,6 +49,7 @@ class Difference(Shown):
     comparisons: tuple[float, float]
     relation: str
     level: float
+    other_unit: bool = False
 
     @property
     def moved(self) -> list[str]:
@@ -99,7 +102,8 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
         _apart(getattr(old.comparisons, x), getattr(new.comparisons, x)) for x in ("models", "judges")
     )
     sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
-    return Difference(moves, models, judges, (old.model.name, new.model.name), sizes, relation, level)
+    members, other_unit = (old.model.name, new.model.name), old.model.has_ties != new.model.has_ties
+    return Difference(moves, models, judges, members, sizes, relation, level, other_unit)
 
 
 def _relation(old: Fit, new: Fit) -> str:

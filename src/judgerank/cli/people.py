@@ -25,7 +25,9 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.cli.terminal import say
-from judgerank.people.report import people_report
+from judgerank.data.errors import ConfigError
+from judgerank.people.human_board import HumanBoard
+from judgerank.people.report import on_human_board, people_report
 from judgerank.reading.files import paths_of, plain
 from judgerank.reading.read import read_judgments
 from judgerank.writing.spreadsheets import csv_of
@@ -42,6 +44,14 @@ def people(
             "(--column human=NAME).",
         ),
     ] = None,
+    board: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="A published human board (columns model and elo): places the models that are not on it on its "
+            "scale, by judges' verdicts alone.",
+        ),
+    ] = None,
     format: FormatOption = None,
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
@@ -56,7 +66,9 @@ def people(
     force: ForceOption = False,
     raw: RawOption = False,
 ) -> None:
-    """Put scores on the human scale by a few human votes; say whether panel and people agree."""
+    """Put scores on the human scale by human votes or a human board; say whether panel and people agree."""
+    if board is not None and (human or next_ is not None):
+        raise ConfigError("--board takes the place of human votes: leave --human and --next out")
     files, words = words_of(winner_values, files)
     paths = paths_of(files)
     outputs = Outputs(plain(paths), force)
@@ -64,6 +76,9 @@ def people(
         outputs.file(next_)  # before anything is computed
     read = columns_of(column), words, baseline, encoding, names.value, copies.value
     judgments = read_judgments(paths, format and format.value, *read)
+    if board is not None:
+        say(str(on_human_board(judgments, HumanBoard.read(board), level)))
+        return
     report = people_report(judgments, human or (), level)
     if next_ is not None:
         outputs.write({next_: csv_of(report.next, raw=raw).encode()})
