@@ -201,7 +201,9 @@ def arena_summary(left_out: pd.DataFrame, level: float) -> pd.DataFrame:
         ("panel on the human scale", (d["elo"] - d["human"]).abs(), d["elo"]),
     ):
         rank = np.nan if guess is None else spearman(guess.to_numpy(), d["human"].to_numpy())
-        rows.append({"way": way, "error": errors.mean(), "error_se": errors.std() / np.sqrt(len(d)), "spearman": rank})
+        rows.append(
+            {"way": way, "error": errors.mean(), "error_se": errors.std() / np.sqrt(len(d)), "spearman": rank}
+        )
     for way, low, high in (("interval", "low", "high"), ("band", "band_low", "band_high")):
         held = ((d[low] <= d["human"]) & (d["human"] <= d[high])).mean()
         se = np.sqrt(held * (1 - held) / len(d))

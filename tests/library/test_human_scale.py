@@ -149,9 +149,7 @@ def test_a_panel_that_says_nothing_of_people_is_told_and_its_band_is_wide():
     blind, seeing = human_scale(panel, shuffled, 0.9), human_scale(panel, board, 0.9)
     assert not blind.informative and "WARNING: the judges' scores do not predict" in str(blind)
     assert seeing.informative and "WARNING" not in str(seeing)
-    wide, narrow = (
-        (x.newcomers["band_high"] - x.newcomers["band_low"]).to_numpy() for x in (blind, seeing)
-    )
+    wide, narrow = ((x.newcomers["band_high"] - x.newcomers["band_low"]).to_numpy() for x in (blind, seeing))
     assert (wide > 2 * narrow).all() and (wide > board.elo.std()).all()
 
 
@@ -201,7 +199,9 @@ def test_what_cannot_be_placed_is_said():
         on_human_board(judgments_of(frame), board)
     with pytest.raises(ConfigError):
         human_scale(panel, board, 1.0)
-    everyone = HumanBoard(panel.comparisons.models, np.arange(len(panel.scores)) * 10.0, np.zeros(len(panel.scores)))
+    everyone = HumanBoard(
+        panel.comparisons.models, np.arange(len(panel.scores)) * 10.0, np.zeros(len(panel.scores))
+    )
     with pytest.raises(DataError, match="none to place"):
         human_scale(panel, everyone)
     more = HumanBoard((*board.models, "elsewhere"), np.r_[board.elo, 900.0], np.r_[board.error, 0.0])

@@ -1,4 +1,7 @@
-"""`judgerank people`: a few human votes as the anchor of a panel's many."""
+"""`judgerank people`: a few human votes as the anchor of a panel's many.
+
+Its options; `people_run` does what they say.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import typer
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
+    OUTPUT,
     BaselineOption,
     ColumnOption,
     CopiesOption,
@@ -17,21 +21,14 @@ from judgerank.cli.options import (
     FilesArgument,
     ForceOption,
     FormatOption,
+    JsonOption,
     LevelOption,
     NamesOption,
     RawOption,
     WinnerValuesOption,
-    columns_of,
+    how_read,
     words_of,
 )
-from judgerank.cli.terminal import say
-from judgerank.data.errors import ConfigError
-from judgerank.people.human_board import HumanBoard
-from judgerank.people.report import on_human_board, people_report
-from judgerank.reading.files import paths_of, plain
-from judgerank.reading.read import read_judgments
-from judgerank.writing.spreadsheets import csv_of
-from judgerank.writing.targets import Outputs
 
 
 def people(
@@ -48,40 +45,33 @@ def people(
         Path | None,
         typer.Option(
             metavar="CSV",
-            help="A published human board (columns model and elo): places the models that are not on it on its "
-            "scale, by judges' verdicts alone.",
+            help="A published leaderboard of human votes (columns model and elo). Models that are not on it are placed "
+            "on its scale, from the judges' verdicts alone.",
         ),
     ] = None,
-    format: FormatOption = None,
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
+    format: FormatOption = None,
     baseline: BaselineOption = None,
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
     level: LevelOption = 0.95,
     next_: Annotated[
-        Path | None, typer.Option("--next", help="File for the items to show to people next, as CSV.")
+        Path | None,
+        typer.Option("--next", rich_help_panel=OUTPUT, help="File for the items to show to people next, as CSV."),
     ] = None,
+    json: JsonOption = False,
     force: ForceOption = False,
     raw: RawOption = False,
 ) -> None:
-    """Put scores on the human scale by human votes or a human board; say whether panel and people agree."""
-    if board is not None and (human or next_ is not None):
-        raise ConfigError("--board takes the place of human votes: leave --human and --next out")
+    """Calibrate scores to human votes or a human leaderboard, and test whether the judges agree with people."""
+    from judgerank.cli import people_run
+
     files, words = words_of(winner_values, files)
-    paths = paths_of(files)
-    outputs = Outputs(plain(paths), force)
-    if next_ is not None:
-        outputs.file(next_)  # before anything is computed
-    read = columns_of(column), words, baseline, encoding, names.value, copies.value
-    judgments = read_judgments(paths, format and format.value, *read)
+    read = how_read(column, words, format, baseline, encoding, names, copies)
+    items = people_run.NextItems(next_, force, raw)
     if board is not None:
-        say(str(on_human_board(judgments, HumanBoard.read(board), level)))
+        people_run.placed(files, read, board, level, human or [], items, json)
         return
-    report = people_report(judgments, human or (), level)
-    if next_ is not None:
-        outputs.write({next_: csv_of(report.next, raw=raw).encode()})
-    say(str(report))
-    if next_ is not None:
-        say(f"\nthe items: {next_}")
+    people_run.anchored(files, read, human or [], level, items, json)
