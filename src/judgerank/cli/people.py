@@ -45,8 +45,8 @@ def people(
         Path | None,
         typer.Option(
             metavar="CSV",
-            help="A published leaderboard of human votes (columns model and elo). Models that are not on it are placed "
-            "on its scale, from the judges' verdicts alone.",
+            help="A published leaderboard of human votes (columns model and elo). Models that are not on it are "
+            "placed on its scale, from the judges' verdicts alone.",
         ),
     ] = None,
     column: ColumnOption = None,

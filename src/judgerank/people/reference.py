@@ -4,8 +4,8 @@ If people and panel see one order with one set of gaps, all votes go into one fi
 discrimination is one the scores are e^alpha s, alpha being theirs. That is much narrower than what needs no such
 assumption (`judgerank.people.anchor`), and wrong where they disagree.
 
-With ties as an outcome of the fit, a unit is the log-odds of a win against a loss. That is not the unit of a human
-board, whose ties count half: give such scores as they are to nobody who reads Elo points.
+If the fit models ties as an outcome, one unit is the log-odds of a win against a loss. Elo points of human
+leaderboards count a tie as half a win, which makes differences smaller: do not convert such scores to Elo points.
 """
 
 from __future__ import annotations

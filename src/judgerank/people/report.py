@@ -23,7 +23,7 @@ from judgerank.people.human_scale import HumanScale, human_scale, scale_text
 from judgerank.people.items import HumanScores, Items, human_marks, human_rows, items_of
 from judgerank.people.next_items import next_items, next_pairs
 from judgerank.people.reference import on_scale_of
-from judgerank.people.toward_panel import Drawn, TowardPanel, drawn_toward_panel
+from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
 from judgerank.people.vote_losses import vote_losses
 from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fits import fitted_member
@@ -171,9 +171,8 @@ def _newcomers(items: Items, drawn: TowardPanel, panel: Fit, level: float, said:
     compared = np.unique(np.r_[items.first[items.asked], items.second[items.asked]])
     if len(compared) == len(items.models):
         return None
-    by_votes = Drawn(drawn.scores, drawn.covariance, drawn.slope, drawn.spread, drawn.statistic)
     try:
-        return human_scale(panel, HumanBoard.of_votes(items), level, by_votes)
+        return human_scale(panel, HumanBoard.of_votes(items), level, drawn.drawn)
     except (DataError, NoMaximumError) as error:
         said.append(f"No band for the models without human votes: {error}.")
         return None

@@ -57,6 +57,11 @@ class TowardPanel(HumanScores):
         """Of people having no tastes of their own: half of chi-squared with one degree of freedom."""
         return 0.5 * float(chdtrc(1, self.statistic)) if self.statistic > 0 else 1.0
 
+    @property
+    def drawn(self) -> Drawn:
+        """The same without the items."""
+        return Drawn(self.scores, self.covariance, self.slope, self.spread, self.statistic)
+
 
 def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
     """Scores on the human scale, those of the panel being what is expected without votes.
@@ -134,7 +139,7 @@ class Published:
         return (
             float(self.weighted @ t - 0.5 * t @ self.precision @ t),
             self.weighted - self.precision @ t,
-            (self.precision),
+            self.precision,
         )
 
     def meat(self, t: FloatArray) -> FloatArray | None:

@@ -1,8 +1,8 @@
 """A judge's preference with the human vote on the same battle beside it: the files of Soft-Elo's release.
 
 ``data/<arena>/annotations_<judge>.csv`` in https://github.com/kargibora/SoftElo, and its sample. A preference is 0
-for model_a, 1 for model_b and 0.5 for a tie. Each record is two comparisons: one by the judge, one by people. In
-the files of several judges of one arena the human vote is the same one.
+for model_a, 1 for model_b and 0.5 for a tie. Each record is two comparisons: one by the judge, one by people. The
+files of several judges of one arena hold the same human votes, which count once.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def _to_frame(table: Table) -> pd.DataFrame:
         part = frame.assign(judge_preferred_model=pd.Series(letters, dtype=object))
         parts.append(part.assign(human="yes" if by_people else "no"))
     parts[1]["judge_model"] = PEOPLE
+    parts[1] = parts[1][parts[1]["judge_preferred_model"].notna()]  # where people were not asked, there is no vote
     return pd.concat(parts, ignore_index=True)
 
 
@@ -56,5 +57,6 @@ LAYOUTS = (
         "scale); model_a is taken as shown first, since the order is not told; rubric scores are not used.",
         known=known_as(judge=("judge", "judge_model"), question=QUESTIONS),
         reads=("scores_a", "scores_b"),
+        shared=lambda frame: (frame["human"] == "yes").to_numpy(),
     ),
 )
