@@ -13,12 +13,14 @@ import pandas as pd
 from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataUnavailableError
+from judgerank.data.judgments import Judgments
 from judgerank.fits.result import Fit
 from judgerank.people.human_board import POINTS, HumanBoard
 from judgerank.people.human_scale import human_scale
 from judgerank.people.items import human_rows, items_of
 from judgerank.people.report import panel_of
 from judgerank.reading.read import read_judgments
+from replication import published
 from replication.correlation import spearman
 from replication.simulated_boards import at_face_value, exact_or_shrunk
 
@@ -40,6 +42,13 @@ class Judged:
     verdicts: Comparisons
     question: IntArray | None
     board: HumanBoard
+
+
+def published_board(judgments: Judgments) -> Judged:
+    """The paper's verdicts on Chatbot Arena and the Elo of people that was published of it."""
+    elo = published.numbers("chatbot_arena_human", "elo")
+    board = HumanBoard.of(elo.rename_axis("model").reset_index())
+    return Judged(judgments.comparisons, judgments.question, board)
 
 
 def arenas(folder: Path) -> dict[str, Judged]:
@@ -75,9 +84,9 @@ def judged_beside_people(files: list[Path]) -> Judged:
 def left_off(judged: Judged, level: float) -> pd.DataFrame:
     """Every model of the board left off it and placed on it by the panel's verdicts.
 
-    ``model, human, elo, low, high, band_low, band_high``, and ``one_judge, all_verdicts, ties``: the model's Elo
-    by Bradley-Terry on the first judge's verdicts, on all verdicts, and by a fit with ties as an outcome, all of
-    them taken for scores of people.
+    ``model, human, elo, low, high, band_low, band_high``, and by scores that are taken for people's as they are:
+    ``one_judge`` and ``all_verdicts`` (Bradley-Terry on the verdicts of the judge with most of them, and on all),
+    ``panel`` (its fit) and ``ties`` (the same with ties as an outcome).
     """
     panel, _ = panel_of(judged.verdicts, judged.question)
     here = judged.board.among(judged.verdicts.models)

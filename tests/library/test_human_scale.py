@@ -1,7 +1,6 @@
 """Newcomers on the human scale: brute force, closed forms, invariances, coverage and what is refused."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,14 +8,18 @@ import pytest
 
 from judgerank import on_human_board, people_report
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.fit import fit
 from judgerank.people.conformal import conformal_band, highest_level, left_out
 from judgerank.people.human_board import POINTS, HumanBoard
 from judgerank.people.human_scale import human_scale
 from judgerank.people.toward_panel import Published, drawn, drawn_toward_panel
-from judgerank.reading.read import judgments_of
-from replication.human_scale import Setting, drawn_board
+from judgerank.reading.read import judgments_of, read_judgments
+from replication.datasets import find_file
+from replication.left_off_board import left_off, published_board
+from replication.simulated_boards import Board, drawn_board
 from tests.library.test_people import frame_of
+from tests.real_data import FILES, needs_data
 
 RNG = np.random.default_rng(0)
 
@@ -92,19 +95,16 @@ def test_a_board_known_exactly_gives_people_its_scores_and_the_panels_line_elsew
 
 def test_votes_of_very_many_people_and_a_board_of_their_scores_agree():
     """Votes by Laplace's approximation against a normal board at the same scores, with the same information."""
-    panel, _, frame = fitted(8, 4, 0.2, seed=3, votes=4000)
-    report = people_report(judgments_of(frame))
+    _, _, frame = fitted(8, 4, 0.2, seed=3, votes=4000)
+    report = people_report(judgments_of(frame, copies="keep"))  # people saw some answers many times
     items = report.people.items
     here = HumanBoard.of_votes(items)
     votes = drawn_toward_panel(items, report.panel)
     place = [items.models.index(name) for name in here.models]
     v = np.linalg.pinv(fit_of_votes(items, place).covariance, hermitian=True)
-    precision, values = np.zeros((2, len(items.models))), np.zeros(len(items.models))
-    precision = np.zeros((len(items.models), len(items.models)))
+    precision, values = np.zeros((len(items.models), len(items.models))), np.zeros(len(items.models))
     precision[np.ix_(place, place)] = v
     values[place] = here.elo / POINTS
-    from judgerank.engine.information import zero_sum_basis
-
     basis = zero_sum_basis(len(items.models))
     normal = drawn(
         Published(basis.T @ precision @ basis, basis.T @ precision @ values), report.panel, items.models
@@ -120,11 +120,11 @@ def fit_of_votes(items, place):
     return fit(replace(rows, models=names, first=ends[0], second=ends[1]), "btl")
 
 
-def fitted(models, judges, sd, seed, votes=150):
+def fitted(models, judges, tastes, seed, votes=150):
     """A simulated panel's fit, the board of people's true scores, and the judgments as a table."""
-    setting = Setting(models=models, judges=judges, sd=sd, votes=votes)
-    found = drawn_board(setting, np.random.default_rng(seed))
-    panel = fit(found.verdicts, "judge_aware")
+    board = Board(models=models, judges=judges, tastes=tastes, votes=votes)
+    found = drawn_board(board, np.random.default_rng(seed))
+    panel = fit(replace(found.verdicts, strong=None), "judge_aware")
     truth = POINTS * found.truth[:models]
     board = HumanBoard(found.verdicts.models[:models], 1000 + truth, np.zeros(models))
     return panel, board, frame_of(*found.together())
@@ -147,7 +147,7 @@ def test_a_panel_that_says_nothing_of_people_is_told_and_its_band_is_wide():
     panel, board, _ = fitted(20, 4, 0.2, seed=5)
     shuffled = replace(board, elo=np.random.default_rng(6).permutation(board.elo))
     blind, seeing = human_scale(panel, shuffled, 0.9), human_scale(panel, board, 0.9)
-    assert not blind.informative and "WARNING: the judges' scores do not predict" in str(blind)
+    assert not blind.informative and "WARNING: these judges do not predict" in str(blind)
     assert seeing.informative and "WARNING" not in str(seeing)
     wide, narrow = ((x.newcomers["band_high"] - x.newcomers["band_low"]).to_numpy() for x in (blind, seeing))
     assert (wide > 2 * narrow).all() and (wide > board.elo.std()).all()
@@ -157,24 +157,18 @@ def test_four_models_have_no_band_of_ninety_percent_and_it_is_said():
     panel, board, _ = fitted(4, 2, 0.0, seed=7)
     found = human_scale(panel, board, 0.9)
     assert np.isinf(found.newcomers[["band_low", "band_high"]]).all(axis=None)
-    assert "its level can be at most 80%" in str(found) and "none" in str(found)
+    assert "4 models allow at most 80%" in str(found) and "none" in str(found)
     with pytest.raises(DataError, match="has 3 of the models"):
         human_scale(panel, board.without(board.models[0]), 0.5)
 
 
+@needs_data
 def test_the_arena_leaving_every_model_out_is_as_stated():
-    """Golden on the paper's verdicts and the published Elo, where the data are at hand."""
-    from tests.real_data import judgments
-
-    board = HumanBoard.read(Path("src/replication/published_tables/chatbot_arena_human.csv"))
-    rows = judgments("chatbot_arena").comparisons
-    panel = fit(rows, "position_aware")
-    errors, held = [], []
-    for name, elo in zip(board.models, board.elo, strict=True):
-        row = human_scale(panel, board.without(name), 0.9).newcomers.iloc[0]
-        errors.append(abs(row["elo"] - elo))
-        held.append(row["band_low"] <= elo <= row["band_high"])
-    assert np.mean(errors) == pytest.approx(14.1, abs=0.1) and np.sum(held) == 18
+    """Golden on the paper's verdicts and the published Elo."""
+    judgments = read_judgments(find_file(FILES["chatbot_arena"]))
+    table = left_off(published_board(judgments), 0.9)
+    assert (table["elo"] - table["human"]).abs().mean() == pytest.approx(14.12, abs=0.01)
+    assert ((table["band_low"] <= table["human"]) & (table["human"] <= table["band_high"])).sum() == 18
 
 
 def test_what_a_human_board_must_be_is_said(tmp_path):
@@ -205,4 +199,4 @@ def test_what_cannot_be_placed_is_said():
     with pytest.raises(DataError, match="none to place"):
         human_scale(panel, everyone)
     more = HumanBoard((*board.models, "elsewhere"), np.r_[board.elo, 900.0], np.r_[board.error, 0.0])
-    assert "Not used, since no judge compared them: elsewhere" in str(human_scale(panel, more, 0.5))
+    assert "Not used, because no judge compared them: elsewhere" in str(human_scale(panel, more, 0.5))

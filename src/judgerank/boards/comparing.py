@@ -16,6 +16,7 @@ from judgerank.fits.given import require_fit
 from judgerank.fits.result import Fit
 from judgerank.fits.warm_start import contain
 from judgerank.inference.wald import require_level
+from judgerank.model.block import Role
 from judgerank.order.pairs import holm
 
 
@@ -39,7 +40,7 @@ class Difference(Shown):
         ``same``, ``more`` (the new one holds all comparisons of the old one), ``fewer``, or ``other``.
     level : float
     other_unit : bool
-        Whether ties are an outcome on one board and half a win on the other, so that a unit of the scores differs.
+        Whether ties or strength are outcomes on one board alone, so that one unit of the scores differs.
     """
 
     moves: pd.DataFrame
@@ -102,8 +103,14 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
         _apart(getattr(old.comparisons, x), getattr(new.comparisons, x)) for x in ("models", "judges")
     )
     sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
-    members, other_unit = (old.model.name, new.model.name), old.model.has_ties != new.model.has_ties
+    members = old.model.name, new.model.name
+    other_unit = _outcomes(old) != _outcomes(new)
     return Difference(moves, models, judges, members, sizes, relation, level, other_unit)
+
+
+def _outcomes(fitted: Fit) -> tuple[bool, bool]:
+    """Whether ties are an outcome, and whether strength is."""
+    return fitted.model.has_ties, fitted.model.has(Role.STRONG)
 
 
 def _relation(old: Fit, new: Fit) -> str:

@@ -18,8 +18,8 @@ RELATIONS = {
     "other": "Neither board has all comparisons of the other.",
 }
 OTHER_UNIT = (
-    "The scores have different units: with ties as an outcome a difference is the log-odds of a win against a "
-    "loss; without it ties count half, which makes differences smaller. Fit both boards with the same member."
+    "The scores are in different units: ties or strength are outcomes on one board, and on the other ties count "
+    "half a win, which makes differences smaller. Fit both boards with the same --model."
 )
 
 

@@ -11,7 +11,7 @@ from scipy.special import stdtr
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError
-from judgerank.data.listing import listed
+from judgerank.data.listing import counted, listed
 from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile, require_level
@@ -160,29 +160,31 @@ def _slope_test(s: FloatArray, h: FloatArray, w: FloatArray) -> float:
 
 def scale_text(found: HumanScale) -> Iterator[str]:
     """The newcomers, how far such predictions are off, and what to beware of."""
-    n, level = len(found.known), found.level
-    yield f"{listed(list(found.newcomers['model']))} on the human scale of {n} models that people judged"
+    n, level, new = len(found.known), found.level, list(found.newcomers["model"])
+    yield f"{counted(len(new), 'model')} without human votes, placed on the human scale of {n} others (Elo points)"
     yield found.newcomers.to_string(index=False, float_format=_points)
     yield (
-        "elo: Elo points of people's scores (400 points are odds of 10 to 1); the models that people judged have a "
-        f"mean of {found.board.elo.mean():.0f}. low, high: {level:.0%} interval by the statistical model. "
-        f"band_low, band_high: {level:.0%} conformal band, which assumes only that the newcomer is a model like "
-        "those that people judged."
+        f"elo: predicted Elo from human votes; 400 points are odds of 10 to 1, and the {n} models have a mean of "
+        f"{found.board.elo.mean():.0f}\n"
+        f"low, high: {level:.0%} interval, by the model of people's scores\n"
+        f"band_low, band_high: {level:.0%} conformal band, which needs no such model: only that the new model is "
+        "like the others\n"
     )
     most = highest_level(n)
     if level > most + 1e-12:
         yield (
-            f"- There is no {level:.0%} band: with {n} models its level can be at most {most:.0%} (n / (n + 1)). "
-            f"Use --level {np.floor(100 * most) / 100:g} or lower, or add models that people judged."
+            f"- There is no {level:.0%} band: {n} models allow at most {most:.0%}. Use --level "
+            f"{np.floor(100 * most) / 100:g} or less, or collect human votes on more models."
         )
     yield from _on_errors(found)
     outside = found.newcomers[~found.newcomers["elo"].between(found.board.elo.min(), found.board.elo.max())]
     if len(outside):
         yield (
-            f"- Beyond every model that people judged, so the place is extrapolated: {listed(list(outside['model']))}."
+            f"- {listed(list(outside['model']))}: above or below every model with human votes, so the prediction "
+            "extrapolates."
         )
     if found.unjudged:
-        yield f"- Not used, since no judge compared them: {listed(list(found.unjudged))}."
+        yield f"- Not used, because no judge compared them: {listed(list(found.unjudged))}."
 
 
 def _points(value: float) -> str:
@@ -191,11 +193,11 @@ def _points(value: float) -> str:
 
 def _on_errors(found: HumanScale) -> Iterator[str]:
     """How far left-out models are off, with the panel and without."""
-    errors = f"{found.error:.0f} points, against {found.error_of_mean:.0f} by the mean of the others"
+    errors = f"{found.error:.0f} points on average; predicting the mean of the others, {found.error_of_mean:.0f}"
     if found.informative:
-        yield f"- Each model that people judged left out in turn: the mean error is {errors}."
+        yield f"- With each of the others left out in turn, the prediction is off by {errors}."
     else:
         yield (
-            f"- WARNING: the judges' scores do not predict people's (p {found.p_value:.2g}). Each model that people "
-            f"judged left out in turn, the mean error is {errors}: expect a band as wide as the board."
+            f"- WARNING: these judges do not predict people's scores (p {found.p_value:.2g}). With each of the "
+            f"others left out in turn, the prediction is off by {errors}. Rely on human votes instead."
         )
