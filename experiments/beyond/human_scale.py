@@ -1,4 +1,4 @@
-"""Beyond the paper: new models on the human scale, on simulated boards and with each model of a real board left out.
+"""Beyond the paper: new models on the human scale, on simulated boards and with models of a real board left out.
 
 python experiments/beyond/human_scale.py [replications=400] [arenas=PATH] ...
 """

@@ -182,9 +182,10 @@ def test_a_run_writes_what_it_should(tmp_path, folder):
 
 def test_stored_bands_cover_as_nominal_and_null_cases_are_seen():
     boards = stored("boards").set_index("board")
-    off = (boards["held_band"] - LEVEL).abs()
-    assert (off < np.maximum(0.02, 2.5 * boards["held_band_se"])).all()
-    assert boards["held_band"].mean() == pytest.approx(0.905, abs=0.015)
+    held, error = boards["held_band"], boards["held_band_se"]
+    wide = ["people with no tastes of their own", "one human vote on each pair"]  # there errors of votes prevail
+    assert ((held - LEVEL).abs().drop(wide) < 2.5 * error.drop(wide)).all()
+    assert 0.88 < held.drop(wide).mean() < 0.92 and (held[wide] > LEVEL + 2 * error[wide]).all()
     unrelated = boards.loc["judges unrelated to people"]
     assert unrelated["informative"] <= 0.1 + 2.5 * unrelated["informative_se"]
     assert (boards["informative"].drop("judges unrelated to people") > 0.97).all()

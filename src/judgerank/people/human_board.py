@@ -50,8 +50,10 @@ class HumanBoard:
         """
         try:
             frame = pd.read_csv(path)
-        except (OSError, ValueError) as error:
-            raise DataError(f"{path.name}: the human board cannot be read as CSV ({error})") from None
+        except OSError as error:
+            raise DataError(f"{path.name}: the human board cannot be read ({error.strerror})") from None
+        except ValueError as error:
+            raise DataError(f"{path.name}: the human board is no CSV file ({error})") from None
         return cls.of(frame, path.name)
 
     @classmethod
@@ -64,7 +66,7 @@ class HumanBoard:
         """
         unit = next((column for column in UNITS if column in frame), None)
         if unit is None or "model" not in frame:
-            raise DataError(f"{name}: a human board has the columns model and elo (or score, in log-odds)")
+            raise DataError(f"{name}: a human board needs the columns model and elo (or score, in log-odds)")
         values = [pd.to_numeric(frame[column], errors="coerce") for column in (unit, ERROR) if column in frame]
         wrong = ~np.isfinite(np.column_stack(values)).all(axis=1) | frame["model"].isna().to_numpy()
         if wrong.any():

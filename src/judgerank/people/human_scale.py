@@ -105,8 +105,8 @@ def human_scale(panel: Fit, board: HumanBoard, level: float = 0.95, by_votes: Dr
     n, new = len(here.models), [place for place, name in enumerate(models) if name not in here.models]
     if n < FEWEST:
         raise DataError(
-            f"the human board has {n} of the models that the judges compared, and a place on its scale takes "
-            f"{FEWEST} or more (their names must be the same)"
+            f"the human board has {n} of the models that the judges compared, and {FEWEST} or more are needed "
+            "(names must be the same in both)"
         )
     if not new:
         raise DataError("every model that the judges compared is on the human board: there is none to place")
@@ -173,8 +173,8 @@ def scale_text(found: HumanScale) -> Iterator[str]:
     most = highest_level(n)
     if level > most + 1e-12:
         yield (
-            f"- There is no {level:.0%} band: {n} models allow at most {most:.0%}. Use --level "
-            f"{np.floor(100 * most) / 100:g} or less, or collect human votes on more models."
+            f"- There is no {level:.0%} band: {n} models allow at most {np.floor(1000 * most) / 10:g}%. Use "
+            f"--level {np.floor(100 * most) / 100:g} or less, or collect human votes on more models."
         )
     yield from _on_errors(found)
     outside = found.newcomers[~found.newcomers["elo"].between(found.board.elo.min(), found.board.elo.max())]
