@@ -31,7 +31,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     boards = [board_row(of, name) for name, of in records.items()]
     tables = {
         "errors": Table(pd.DataFrame(errors), "New models on simulated human boards: errors in Elo points", 2),
-        "boards": Table(pd.DataFrame(boards), "Intervals and bands of new models on simulated human boards", 3),
+        "boards": Table(pd.DataFrame(boards), "Intervals of new models on simulated human boards", 3),
     }
     judged = {one.name: published_board(one) for one in data.values()}
     judged |= arenas(Path(cfg.arenas)) if cfg.arenas else {}

@@ -84,7 +84,7 @@ def judged_beside_people(files: list[Path]) -> Judged:
 def left_off(judged: Judged, level: float) -> pd.DataFrame:
     """Every model of the board left off it and placed on it by the panel's verdicts.
 
-    ``model, human, elo, low, high, band_low, band_high``, and by scores that are taken for people's as they are:
+    ``model, human, elo, low, high, conformal_low, conformal_high``, and by scores taken for people's as they are:
     ``one_judge`` and ``all_verdicts`` (Bradley-Terry on the verdicts of the judge with most of them, and on all),
     ``panel`` (its fit) and ``ties`` (the same with ties as an outcome).
     """
@@ -124,7 +124,7 @@ GUESSES = {
 def summary(left: pd.DataFrame, arena: str, judges: int) -> Iterator[dict[str, Any]]:
     """Mean absolute error of every way with its standard error over models, and Spearman's correlation.
 
-    On the human scale, also the share of models whose human Elo intervals and bands hold, and how wide they are.
+    On the human scale, also the share of models whose human Elo intervals hold, and how wide they are.
     """
     root = np.sqrt(len(left))
     for way, column in GUESSES.items():
@@ -133,7 +133,7 @@ def summary(left: pd.DataFrame, arena: str, judges: int) -> Iterator[dict[str, A
         row |= {"error": errors.mean(), "error_se": errors.std() / root}
         row["spearman"] = spearman(left[column].to_numpy(), left["human"].to_numpy())
         if column == "elo":
-            for kind, low, high in (("", "low", "high"), ("_band", "band_low", "band_high")):
+            for kind, low, high in (("", "low", "high"), ("_conformal", "conformal_low", "conformal_high")):
                 row[f"held{kind}"] = ((left[low] <= left["human"]) & (left["human"] <= left[high])).mean()
                 row[f"width{kind}"] = (left[high] - left[low]).mean()
         yield row

@@ -37,8 +37,8 @@ WAYS = (
     "human scale",
     "human scale, verdicts with strength",
 )
-MEASURES = ("held", "held_band", "width", "width_band", "informative")
-ENDS = ["elo", "low", "high", "band_low", "band_high"]
+MEASURES = ("held", "held_conformal", "width", "width_conformal", "informative")
+ENDS = ["elo", "low", "high", "conformal_low", "conformal_high"]
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def scores_of_votes(s: FloatArray) -> FloatArray:
 
 
 def placed_once(cell: dict[str, Any], rng: np.random.Generator) -> Record:
-    """Mean absolute error of the new models in Elo points by way, and what intervals and bands hold."""
+    """Mean absolute error of the new models in Elo points by way, and what intervals hold."""
     board = Board(**cell["board"])
     simulated, n = drawn_board(board, rng), board.models
     truth = POINTS * simulated.truth[n:]
@@ -162,7 +162,9 @@ def placed_once(cell: dict[str, Any], rng: np.random.Generator) -> Record:
     found = human_scale(panel, known, cell["level"], drawn_toward_panel(items, panel).drawn)
     graded = human_scale(exact_or_shrunk(simulated.verdicts, "judge_aware_graded"), known, cell["level"])
     new = list(verdicts.models[n:])
-    elo, low, high, band_low, band_high = found.newcomers.set_index("model").loc[new, ENDS].to_numpy().T - ORIGIN
+    elo, low, high, conformal_low, conformal_high = (
+        found.newcomers.set_index("model").loc[new, ENDS].to_numpy().T - ORIGIN
+    )
     guesses = (
         points_above(at_face_value(verdicts.take(np.flatnonzero(verdicts.judge == 0))), n),
         points_above(at_face_value(verdicts), n),
@@ -173,9 +175,9 @@ def placed_once(cell: dict[str, Any], rng: np.random.Generator) -> Record:
     record = {f"error/{way}": float(np.abs(x - truth).mean()) for way, x in zip(WAYS, guesses, strict=True)}
     return record | {
         "held": float(((low <= truth) & (truth <= high)).mean()),
-        "held_band": float(((band_low <= truth) & (truth <= band_high)).mean()),
+        "held_conformal": float(((conformal_low <= truth) & (truth <= conformal_high)).mean()),
         "width": float((high - low).mean()),
-        "width_band": float((band_high - band_low).mean()),
+        "width_conformal": float((conformal_high - conformal_low).mean()),
         "informative": float(found.informative),
     }
 

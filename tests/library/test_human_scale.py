@@ -10,7 +10,7 @@ from judgerank import on_human_board, people_report
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.fit import fit
-from judgerank.people.conformal import conformal_band, highest_level, left_out
+from judgerank.people.conformal import conformal_interval, highest_level, left_out
 from judgerank.people.human_board import POINTS, HumanBoard
 from judgerank.people.human_scale import human_scale
 from judgerank.people.toward_panel import Published, drawn, drawn_toward_panel
@@ -33,12 +33,12 @@ def studentised(s, h, w):
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
-def test_the_band_is_the_set_of_scores_that_the_other_models_do_not_make_extreme(level):
+def test_the_conformal_interval_is_the_set_of_scores_that_the_other_models_do_not_make_extreme(level):
     """Beside a search over candidates, each with a fit of its own."""
     n, step = 12, 0.005
     s, w = RNG.normal(size=n), RNG.uniform(0.5, 2.0, n)
     h = 0.8 * s + RNG.normal(size=n) * 0.4
-    low, high = conformal_band(s, h, w, 1.3, 0.7, level)
+    low, high = conformal_interval(s, h, w, 1.3, 0.7, level)
     held = []
     for y in np.arange(-6.0, 8.0, step):
         r = np.abs(studentised(np.r_[s, 1.3], np.r_[h, y], np.r_[w, 0.7]))
@@ -47,28 +47,28 @@ def test_the_band_is_the_set_of_scores_that_the_other_models_do_not_make_extreme
     assert low == pytest.approx(min(held), abs=step) and high == pytest.approx(max(held), abs=step)
 
 
-def test_no_finite_band_exists_above_n_over_n_plus_one():
+def test_no_finite_interval_exists_above_n_over_n_plus_one():
     s, h, w = np.arange(4.0), np.array([0.1, 0.9, 2.2, 2.8]), np.ones(4)
     assert highest_level(4) == 0.8
-    assert np.isinf(conformal_band(s, h, w, 1.0, 1.0, 0.81)).all()
-    assert np.isfinite(conformal_band(s, h, w, 1.0, 1.0, 0.8)).all()
+    assert np.isinf(conformal_interval(s, h, w, 1.0, 1.0, 0.81)).all()
+    assert np.isfinite(conformal_interval(s, h, w, 1.0, 1.0, 0.8)).all()
 
 
-def test_bands_cover_as_nominal_where_models_are_exchangeable():
+def test_conformal_intervals_cover_as_nominal_where_models_are_exchangeable():
     rng, held = np.random.default_rng(1), []
     for _ in range(2000):
         s = rng.normal(size=20)
         h = s + rng.standard_t(3, size=20)
-        low, high = conformal_band(s[1:], h[1:], np.ones(19), s[0], 1.0, 0.9)
+        low, high = conformal_interval(s[1:], h[1:], np.ones(19), s[0], 1.0, 0.9)
         held.append(low <= h[0] <= high)
     assert np.mean(held) == pytest.approx(18 / 20, abs=0.02)  # exactly 18 of 20 in theory
 
 
-def test_a_band_moves_with_the_scale_of_the_board():
+def test_a_conformal_interval_moves_with_the_scale_of_the_board():
     s, w = RNG.normal(size=9), np.ones(9)
     h = s + RNG.normal(size=9)
-    ends = np.array(conformal_band(s, h, w, 0.2, 1.0, 0.9))
-    moved = conformal_band(3 * s - 1, 50 * h + 7, 4 * w, 3 * 0.2 - 1, 4.0, 0.9)
+    ends = np.array(conformal_interval(s, h, w, 0.2, 1.0, 0.9))
+    moved = conformal_interval(3 * s - 1, 50 * h + 7, 4 * w, 3 * 0.2 - 1, 4.0, 0.9)
     np.testing.assert_allclose(moved, 50 * ends + 7, rtol=1e-9)
 
 
@@ -130,7 +130,7 @@ def fitted(models, judges, tastes, seed, votes=150):
     return panel, board, frame_of(*found.together())
 
 
-def test_newcomers_are_placed_by_votes_with_a_band_about_the_score_that_is_reported():
+def test_newcomers_are_placed_by_votes_with_an_interval_about_the_score_that_is_reported():
     _, _, frame = fitted(12, 4, 0.2, seed=4)
     report = people_report(judgments_of(frame), level=0.9)
     placed = report.newcomers.newcomers.set_index("model")
@@ -139,24 +139,26 @@ def test_newcomers_are_placed_by_votes_with_a_band_about_the_score_that_is_repor
     assert set(placed.index) == set(scores.index) - set(old)
     for name, row in placed.iterrows():
         assert row["elo"] == pytest.approx(1000 + POINTS * (scores[name] - scores[list(old)].mean()))
-        assert row["band_low"] < row["elo"] < row["band_high"]
-    assert "conformal band" in str(report)
+        assert row["conformal_low"] < row["elo"] < row["conformal_high"]
+    assert "conformal interval" in str(report)
 
 
-def test_a_panel_that_says_nothing_of_people_is_told_and_its_band_is_wide():
+def test_a_panel_that_says_nothing_of_people_is_told_and_its_interval_is_wide():
     panel, board, _ = fitted(20, 4, 0.2, seed=5)
     shuffled = replace(board, elo=np.random.default_rng(6).permutation(board.elo))
     blind, seeing = human_scale(panel, shuffled, 0.9), human_scale(panel, board, 0.9)
     assert not blind.informative and "WARNING: these judges do not predict" in str(blind)
     assert seeing.informative and "WARNING" not in str(seeing)
-    wide, narrow = ((x.newcomers["band_high"] - x.newcomers["band_low"]).to_numpy() for x in (blind, seeing))
+    wide, narrow = (
+        (x.newcomers["conformal_high"] - x.newcomers["conformal_low"]).to_numpy() for x in (blind, seeing)
+    )
     assert (wide > 2 * narrow).all() and (wide > board.elo.std()).all()
 
 
-def test_four_models_have_no_band_of_ninety_percent_and_it_is_said():
+def test_four_models_have_no_interval_of_ninety_percent_and_it_is_said():
     panel, board, _ = fitted(4, 2, 0.0, seed=7)
     found = human_scale(panel, board, 0.9)
-    assert np.isinf(found.newcomers[["band_low", "band_high"]]).all(axis=None)
+    assert np.isinf(found.newcomers[["conformal_low", "conformal_high"]]).all(axis=None)
     assert "4 models allow at most 80%" in str(found) and "none" in str(found)
     with pytest.raises(DataError, match="has 3 of the models"):
         human_scale(panel, board.without(board.models[0]), 0.5)
@@ -168,7 +170,7 @@ def test_the_arena_leaving_every_model_out_is_as_stated():
     judgments = read_judgments(find_file(FILES["chatbot_arena"]))
     table = left_off(published_board(judgments), 0.9)
     assert (table["elo"] - table["human"]).abs().mean() == pytest.approx(14.12, abs=0.01)
-    assert ((table["band_low"] <= table["human"]) & (table["human"] <= table["band_high"])).sum() == 18
+    assert ((table["conformal_low"] <= table["human"]) & (table["human"] <= table["conformal_high"])).sum() == 18
 
 
 def test_what_a_human_board_must_be_is_said(tmp_path):

@@ -88,13 +88,13 @@ def test_one_replication_is_what_is_recorded():
     assert record["error/human scale"] < record["error/all verdicts in BT"]
 
 
-def test_a_board_on_another_scale_moves_predictions_and_bands_with_it():
+def test_a_board_on_another_scale_moves_predictions_and_intervals_with_it():
     simulated = drawn_board(Board(models=9), np.random.default_rng(4))
     verdicts = replace(simulated.verdicts, strong=None)
     elo = 1000 + 150 * simulated.truth[:9]
     boards = [HumanBoard(verdicts.models[:9], 50 + s * elo, np.full(9, s * 9.0)) for s in (1.0, 2.0)]
     one, two = (left_off(Judged(verdicts, None, board), 0.8) for board in boards)
-    for column in ("band_low", "band_high"):
+    for column in ("conformal_low", "conformal_high"):
         np.testing.assert_allclose(two[column], 50 + 2 * (one[column] - 50), rtol=0.01)
     np.testing.assert_allclose(two["elo"], 50 + 2 * (one["elo"] - 50), rtol=0.02)
 
@@ -180,9 +180,9 @@ def test_a_run_writes_what_it_should(tmp_path, folder):
     assert (pd.read_csv(found / "models.csv")["arena"] == "two").sum() == 7
 
 
-def test_stored_bands_cover_as_nominal_and_null_cases_are_seen():
+def test_stored_intervals_cover_as_nominal_and_null_cases_are_seen():
     boards = stored("boards").set_index("board")
-    held, error = boards["held_band"], boards["held_band_se"]
+    held, error = boards["held_conformal"], boards["held_conformal_se"]
     wide = ["people with no tastes of their own", "one human vote on each pair"]  # there errors of votes prevail
     assert ((held - LEVEL).abs().drop(wide) < 2.5 * error.drop(wide)).all()
     assert 0.88 < held.drop(wide).mean() < 0.92 and (held[wide] > LEVEL + 2 * error[wide]).all()
@@ -200,7 +200,7 @@ def test_stored_errors_are_least_on_the_human_scale():
     assert exact.idxmin() == "people with no tastes of their own"
     assert exact.idxmax() == "judges unrelated to people"
     arena = stored("arenas").set_index("way")
-    assert arena.loc["human scale", "held_band"] == pytest.approx(0.9)
+    assert arena.loc["human scale", "held_conformal"] == pytest.approx(0.9)
 
 
 def test_the_figures_show_every_board_and_model():

@@ -62,11 +62,16 @@ def test_new_models_are_placed_on_a_human_board(verdicts):
     documented = json.loads(judgerank(*told, "--level", "0.9", "--json").stdout)
     found = on_human_board(verdicts / "verdicts.csv", verdicts / "board.csv", 0.9)
     assert [row["model"] for row in documented["newcomers"]] == found.newcomers["model"].tolist()
-    assert documented["newcomers"][0]["band_high"] == pytest.approx(found.newcomers["band_high"][0], rel=1e-6)
+    assert documented["newcomers"][0]["conformal_high"] == pytest.approx(
+        found.newcomers["conformal_high"][0], rel=1e-6
+    )
     without = judgerank(*told)  # at 95%
-    assert "There is no 95% band: 10 models allow at most 90.9%. Use --level 0.9 or less" in without.stdout
+    assert (
+        "There is no 95% conformal interval: 10 models allow at most 90.9%. Use --level 0.9 or less"
+        in without.stdout
+    )
     high = json.loads(judgerank(*told, "--json").stdout)["newcomers"]
-    assert all(row["band_high"] is None for row in high)
+    assert all(row["conformal_high"] is None for row in high)
 
 
 @pytest.mark.parametrize(

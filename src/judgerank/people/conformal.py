@@ -1,11 +1,11 @@
-"""Conformal bands for people's score of a model that no person has judged, by leaving models out.
+"""Conformal intervals for people's score of a model that no person has judged, by leaving models out.
 
 People's scores h of n models are regressed on the panel's s, with weights w. For a candidate y as the newcomer's
-score, all n + 1 points are fitted, and each has a studentised residual. The band holds every y whose residual is
-not among the most extreme: more than alpha of the n + 1 residuals are as large. If the models are exchangeable, it
-holds the newcomer's score with a chance of at least 1 - alpha, whatever the law of the scores (Vovk, Gammerman and
-Shafer, 2005, section 2.3). Residuals are linear in y, so each model's comparison gives an interval about the same
-point, and the band is found without a search.
+score, all n + 1 points are fitted, and each has a studentised residual. The interval holds every y whose residual
+is not among the most extreme: more than alpha of the n + 1 residuals are as large. If the models are exchangeable,
+it holds the newcomer's score with a chance of at least 1 - alpha, whatever the law of the scores (Vovk, Gammerman
+and Shafer, 2005, section 2.3). Residuals are linear in y, so each model's comparison gives an interval about the
+same point, and the ends are found without a search.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ SURE = 1e-12  # leverage short of one by less than this leaves a point no residu
 
 
 def highest_level(n: int) -> float:
-    """The highest level at which a band of n models can be finite: n / (n + 1)."""
+    """The highest level at which an interval by n models can be finite: n / (n + 1)."""
     return n / (n + 1)
 
 
-def conformal_band(
+def conformal_interval(
     s: FloatArray, h: FloatArray, w: FloatArray, new_s: float, new_w: float, level: float
 ) -> tuple[float, float]:
-    """Ends of the band of a newcomer's score; infinite where no such band can be finite.
+    """Ends of the interval of a newcomer's score; infinite where no such interval can be finite.
 
     Parameters
     ----------

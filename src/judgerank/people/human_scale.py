@@ -1,4 +1,4 @@
-"""Where people would place a model that none of them has judged: a prediction, an interval and a band, in Elo."""
+"""Where people would place a model that none of them has judged: a prediction with two intervals, in Elo."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from judgerank.data.listing import counted, listed
 from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile, require_level
-from judgerank.people.conformal import conformal_band, highest_level, left_out
+from judgerank.people.conformal import conformal_interval, highest_level, left_out
 from judgerank.people.human_board import POINTS, HumanBoard
 from judgerank.people.toward_panel import Drawn, drawn
 
@@ -29,8 +29,8 @@ class HumanScale(Shown):
     Attributes
     ----------
     newcomers : DataFrame
-        ``model, elo, low, high, band_low, band_high, comparisons``, best first. The interval is that of the model
-        (`people.toward_panel`); the band is conformal (`people.conformal`), infinite where no finite one exists.
+        ``model, elo, low, high, conformal_low, conformal_high, comparisons``, best first. The first interval is by
+        `people.toward_panel`; the conformal one (`people.conformal`) is infinite where no finite one exists.
     known : DataFrame
         ``model, human, predicted, by_mean``: models of the board, and their Elo as the others have it, by the
         panel and by the board's mean.
@@ -86,7 +86,7 @@ def human_scale(panel: Fit, board: HumanBoard, level: float = 0.95, by_votes: Dr
         Of judges' verdicts on the newcomers and on models of the board.
     board : HumanBoard
     level : float
-        Of intervals and bands.
+        Of intervals.
     by_votes : Drawn, optional
         People's scores of all models of the panel, where there are votes behind the board.
 
@@ -118,13 +118,13 @@ def human_scale(panel: Fit, board: HumanBoard, level: float = 0.95, by_votes: Dr
     h = here.elo / POINTS
     rows = [
         _newcomer(
-            place, found, old, h.mean(), conformal_band(s[old], h, w, s[place], 1 / own[place], level), level
+            place, found, old, h.mean(), conformal_interval(s[old], h, w, s[place], 1 / own[place], level), level
         )
         for place in new
     ]
     c = panel.comparisons
     met = np.bincount(c.first, c.count, len(models)) + np.bincount(c.second, c.count, len(models))
-    table = pd.DataFrame(rows, columns=["elo", "low", "high", "band_low", "band_high"])
+    table = pd.DataFrame(rows, columns=["elo", "low", "high", "conformal_low", "conformal_high"])
     table.insert(0, "model", [models[place] for place in new])
     table["comparisons"] = met[new].round().astype(int)
     by_line, by_mean = left_out(s[old], h, w)
@@ -136,14 +136,14 @@ def human_scale(panel: Fit, board: HumanBoard, level: float = 0.95, by_votes: Dr
 
 
 def _newcomer(
-    place: int, found: Drawn, old: list[int], mean: float, band: tuple[float, float], level: float
+    place: int, found: Drawn, old: list[int], mean: float, conformal: tuple[float, float], level: float
 ) -> FloatArray:
-    """Prediction, interval and band in Elo: the board's mean, and how far from it people would see the model."""
+    """Prediction and intervals in Elo: the board's mean, and how far from it people would see the model."""
     about = np.zeros(len(found.scores))
     about[old], about[place] = -1 / len(old), 1.0
     centre = mean + about @ found.scores
     reach = normal_quantile(level) * np.sqrt(about @ found.covariance @ about)
-    return np.asarray(POINTS * np.r_[centre, centre - reach, centre + reach, band])
+    return np.asarray(POINTS * np.r_[centre, centre - reach, centre + reach, conformal])
 
 
 def _slope_test(s: FloatArray, h: FloatArray, w: FloatArray) -> float:
@@ -166,15 +166,15 @@ def scale_text(found: HumanScale) -> Iterator[str]:
     yield (
         f"elo: predicted Elo from human votes; 400 points are odds of 10 to 1, and the {n} models have a mean of "
         f"{found.board.elo.mean():.0f}\n"
-        f"low, high: {level:.0%} interval, by the model of people's scores\n"
-        f"band_low, band_high: {level:.0%} conformal band, which needs no such model: only that the new model is "
-        "like the others\n"
+        f"low, high: {level:.0%} interval, by a model of people's scores\n"
+        f"conformal_low, conformal_high: {level:.0%} conformal interval, without that model; it assumes only that "
+        "a new model is like the others\n"
     )
     most = highest_level(n)
     if level > most + 1e-12:
         yield (
-            f"- There is no {level:.0%} band: {n} models allow at most {np.floor(1000 * most) / 10:g}%. Use "
-            f"--level {np.floor(100 * most) / 100:g} or less, or collect human votes on more models."
+            f"- There is no {level:.0%} conformal interval: {n} models allow at most "
+            f"{np.floor(1000 * most) / 10:g}%. Use --level {np.floor(100 * most) / 100:g} or less, or collect human votes on more models."
         )
     yield from _on_errors(found)
     outside = found.newcomers[~found.newcomers["elo"].between(found.board.elo.min(), found.board.elo.max())]

@@ -58,7 +58,7 @@ class PeopleReport(Shown):
     next : DataFrame
         `people.asking.next_items`.
     newcomers : HumanScale, optional
-        Models that no person compared, with a band; None where there are none, or votes do not allow one.
+        Models that no person compared, with intervals; None where there are none, or votes do not allow one.
     remarks : tuple of str
     level : float
     """
@@ -174,7 +174,7 @@ def _newcomers(items: Items, drawn: TowardPanel, panel: Fit, level: float, said:
     try:
         return human_scale(panel, HumanBoard.of_votes(items), level, drawn.drawn)
     except (DataError, NoMaximumError) as error:
-        said.append(f"No band for the models without human votes: {error}.")
+        said.append(f"Models without human votes have no place among the others: {error}.")
         return None
 
 

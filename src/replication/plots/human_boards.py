@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from judgerank.plots.colours import COLOURS, NAMES, shades
 from judgerank.plots.looks import PAGE, canvas, short
 
-KINDS = {"held": "interval", "held_band": "conformal band"}
+KINDS = {"held": "interval by the model", "held_conformal": "conformal interval"}
 
 
 def human_boards(errors: pd.DataFrame, boards: pd.DataFrame, title: str) -> Figure:
@@ -41,7 +41,7 @@ def human_boards(errors: pd.DataFrame, boards: pd.DataFrame, title: str) -> Figu
 
 
 def left_off(models: pd.DataFrame, title: str) -> Figure:
-    """People's Elo of every model beside the prediction without it, with its band; one panel for each arena."""
+    """People's Elo of every model beside the prediction without it; one panel for each arena."""
     names = list(dict.fromkeys(models["arena"]))
     most = int(models.groupby("arena").size().max())
     figure, axes = canvas(PAGE, 0.17 * most + 1.0, 1, len(names))
@@ -49,7 +49,7 @@ def left_off(models: pd.DataFrame, title: str) -> Figure:
     for place, name in zip(np.ravel(axes), names, strict=True):
         own = models[models["arena"] == name].sort_values("human")
         at = np.arange(len(own))
-        reach = np.array([own["elo"] - own["band_low"], own["band_high"] - own["elo"]])
+        reach = np.array([own["elo"] - own["conformal_low"], own["conformal_high"] - own["elo"]])
         place.errorbar(
             own["elo"],
             at,
@@ -57,7 +57,7 @@ def left_off(models: pd.DataFrame, title: str) -> Figure:
             fmt=marker,
             color=colour,
             capsize=1.5,
-            label="predicted without its human votes, with band",
+            label="predicted without its human votes",
         )
         place.plot(own["human"], at, circle, color=other, markersize=4, label="human votes")
         place.set_yticks(at, [short(model) for model in own["model"]], fontsize=6)
