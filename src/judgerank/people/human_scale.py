@@ -172,9 +172,10 @@ def scale_text(found: HumanScale) -> Iterator[str]:
     )
     most = highest_level(n)
     if level > most + 1e-12:
+        highest, told = np.floor(1000 * most) / 10, np.floor(100 * most) / 100
         yield (
-            f"- There is no {level:.0%} conformal interval: {n} models allow at most "
-            f"{np.floor(1000 * most) / 10:g}%. Use --level {np.floor(100 * most) / 100:g} or less, or collect human votes on more models."
+            f"- There is no {level:.0%} conformal interval: {n} models allow at most {highest:g}%. "
+            f"Use --level {told:g} or less, or collect human votes on more models."
         )
     yield from _on_errors(found)
     outside = found.newcomers[~found.newcomers["elo"].between(found.board.elo.min(), found.board.elo.max())]
