@@ -25,8 +25,8 @@
 
 SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling \
             length_covariate mixed_judges sparsity subsampling_efficiency unstated_settings model_comparison \
-             uncertainty panel trust newcomers people gate soft graded rankings method_comparison convergence_mse ci_coverage \
-            small_samples slot_bias validity adaptive plan scale fitness defaults tastes
+            uncertainty panel trust newcomers people gate soft graded rankings human_scale method_comparison \
+            convergence_mse ci_coverage small_samples slot_bias validity adaptive plan scale fitness defaults tastes
 PAPER    := $(filter $(notdir $(basename $(wildcard experiments/*.py))),$(SECTIONS))
 PYTHON   ?= python3
 BIN      := .venv/bin

@@ -65,6 +65,16 @@ def test_the_document_is_all_of_standard_output_and_has_the_keys_of_the_page(nam
     assert set(found) - {"command"} == keys_on_page(name)
 
 
+def test_a_human_board_has_a_document_of_its_own(folder):
+    table = pd.read_csv(folder / "judgments.csv")
+    known = sorted({*table["model_a"], *table["model_b"]})[1:]
+    elo = pd.Series(range(1000, 1000 + 10 * len(known), 10), known, name="elo")
+    elo.rename_axis("model").to_csv(folder / "human.csv")
+    done = judgerank("people", "judgments.csv", "--board", "human.csv", "--level", "0.5", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(done.stdout)) - {"command"} == keys_on_page("people --board")
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_a_failure_is_a_document_too(name, folder):
     _, words, code = RUNS[name]

@@ -215,6 +215,12 @@ def battles(names):
     ]
 
 
+@writes("judges' preferences beside people's (Soft-Elo)")
+def beside(names):
+    words = {"a": 0.0, "b": 1.0, "c": 0.5}
+    return flat(names, "model_a", "model_b", "judge_pref", "judge", "instruction_id_hash", words, human_pref=None)
+
+
 @writes("JudgeArena's reports")
 def reports(names):
     pref, told = {"a": 0.1, "b": 0.9, "c": 0.5}, {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import DataError
@@ -14,6 +15,26 @@ from judgerank.reading.layouts.names import named_once, on_questions
 from judgerank.reading.layouts.sample_scores import paired
 
 Part = tuple[Layout, Table, pd.DataFrame]  # records in the published columns, and the table they are of
+SHARED = ("question_id", "model_a", "model_b", "judge_preferred_model")  # what makes two votes one
+
+
+def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
+    """The parts without what an earlier file says too (`Layout.shared`), and what there is to say of that."""
+    kept, seen, many = [], set[tuple[object, ...]](), 0
+    for layout, table, frame in parts:
+        shared = layout.shared(frame)
+        if not shared.any():
+            kept.append((layout, table, frame))
+            continue
+        columns = [frame[name][shared] for name in SHARED if name in frame]
+        keys = pd.Series(list(zip(*columns, strict=True)), frame.index[shared], dtype=object)
+        times = keys.groupby(keys).cumcount()  # what one file says twice is two votes
+        named = [(layout.name, *key, time) for key, time in zip(keys, times, strict=True)]
+        again = np.array([name in seen for name in named], bool)
+        seen.update(named)
+        many += int(again.sum())
+        kept.append((layout, table, frame.drop(index=keys.index[again]).reset_index(drop=True)))
+    return kept, [f"{many:,} human votes are in several files, and count once."] if many else []
 
 
 def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]]:

@@ -19,7 +19,7 @@ from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, is_files, label_of, labels_of, named, paths_of, place_of, title_of
 from judgerank.reading.hub import on_revisions
-from judgerank.reading.joining import Part, together
+from judgerank.reading.joining import Part, once, together
 from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.doubled import require_copies, without_copies
 from judgerank.reading.layouts.names import require_names, with_answers
@@ -172,9 +172,10 @@ def judgments_from(
         settled, copies = without_copies(settled, tables[0].copies)
     read = [(layout, table, _read(layout, table, alone=len(tables) == 1)) for layout, table in settled]
     parts, left_out = _with_questions(read)
+    parts, votes = once(parts)
     with named(*labels):
         frame, remarks = together(parts, tables[0].names)
-        remarks = [*on_reading(settled), *copies, *remarks]
+        remarks = [*on_reading(settled), *copies, *votes, *remarks]
         ordered = all(layout.ordered for layout, *_ in parts)
         always = winner_written(frame) if ordered else []
         ordered = ordered and not always

@@ -9,6 +9,7 @@ from replication.plots.defaults import defaults
 from replication.plots.fitness import fitness
 from replication.plots.gate import gate
 from replication.plots.graded_levels import strength, use_of_confidence
+from replication.plots.human_boards import human_boards, left_off
 from replication.plots.judges import (
     answers,
     character,
@@ -56,8 +57,10 @@ __all__ = [
     "fitness",
     "fragility",
     "gate",
+    "human_boards",
     "label_points",
     "leaderboard",
+    "left_off",
     "length_curves",
     "methods",
     "mse",

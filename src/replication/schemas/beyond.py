@@ -71,6 +71,14 @@ class People(Section, Replicated):
 
 
 @dataclass
+class HumanScale(RealData, Replicated):
+    """New models on the human scale, simulated and on human boards with models left out."""
+
+    replications: int = at_least(2)
+    arenas: str | None = None
+
+
+@dataclass
 class Soft(Section, Replicated):
     """Probabilities in place of letters, simulated."""
 
