@@ -120,9 +120,11 @@ def test_a_doctor_says_all_that_a_file_supports(tmp_path):
     bare, full = (lines(judgerank("doctor", tmp_path / name)) for name in ("m.jsonl", "m.json"))
     for topic in ("order", "ties", "questions", "judges", "lengths", "categories", "connected", "run next"):
         assert len(bare[topic]) == len(full[topic]) == 1, topic
-    assert bare["ties"][0].startswith("14% of what was read, half a win for either (an outcome of their own with")
-    assert bare["lengths"][0].startswith("no column, so that model=length, position_length is refused")
-    assert full["lengths"] == ["there, for model=length, position_length"]
+    assert bare["ties"][0].startswith(
+        "14% of the answers; each is half a win for either model (to model ties: --model"
+    )
+    assert bare["lengths"][0].startswith("no column; --model length or position_length needs one")
+    assert full["lengths"] == ["a column, for --model length or position_length"]
     assert full["questions"][0].startswith("7, 2.0 comparisons each")
     assert bare["categories"][0].startswith("no column")
 
@@ -162,9 +164,8 @@ def test_the_plan_of_an_assumed_panel_is_the_formula(tmp_path):
     assert done.returncode == 0, done.stderr
     panel = assumed(6, 3, 0.85, 1.1)
     expected = whole(needed("score_width", 0.3, [precision_of(panel)]))
-    first, second = panel.pairs[pair_of(panel)]
     told = done.stdout.splitlines()
-    assert told[0] == f"6 models, 3 judges; the pair is {first} and {second}"
+    assert told[0] == "An assumed panel: 6 models and 3 judges."
     assert told[2].split() == ["score_width", "0.3", str(expected), str(expected)]
     of_two = [precision_of(one) for one in panels_by_size(panel, [2], 50, 2026)[2]]
     assert told[5].split()[:5] == ["2", "3", "score_width", "0.3", str(whole(needed("score_width", 0.3, of_two)))]

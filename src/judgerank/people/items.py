@@ -124,7 +124,10 @@ def human_rows(judgments: Judgments, names: Collection[str] = ()) -> BoolArray:
             raise DataError(f"record {wrong.index[0] + 1} has {wrong.iloc[0]!r} for human, neither yes nor no")
         found = found | marks.isin(YES).to_numpy()
     if not found.any():
-        raise DataError("no judgment is a person's (name their judges, or mark them in a column human)")
+        raise DataError(
+            "no judgment is by a person: name the judges who are people (--human JUDGE), or mark their judgments "
+            "in a column human"
+        )
     if found.all():
         raise DataError("every judgment is a person's: there is no panel to anchor")
     return np.asarray(found, bool)
