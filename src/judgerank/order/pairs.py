@@ -206,7 +206,7 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
 
 
 def _ratio(difference: FloatArray, error: FloatArray) -> FloatArray:
-    """Difference over its error; zero of equal scores, even where all answers are ties and the error is zero, too."""
+    """Difference over its error; zero of equal scores, even where all answers are ties and so is the error."""
     return np.divide(difference, error, out=np.zeros_like(difference), where=(difference != 0) | np.isnan(error))
 
 

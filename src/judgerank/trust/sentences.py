@@ -76,8 +76,8 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
     row = panel.worth.set_index("measure").loc["information"]
     yield (
         f"- On the same questions, the {panel.n_judges} judges carry as much information as {row['estimate']:.1f} "
-        f"independent judges of average quality (confidence interval {row['low']:.1f} to {row['high']:.1f}). Their "
-        f"errors correlate at {panel.correlation:.2f}."
+        f"independent judges of average quality (confidence interval {row['low']:.1f} to {row['high']:.1f}). "
+        f"Their errors correlate at {panel.correlation:.2f}."
     )
     if panel.correlation > 0:
         yield f"- More judges of this kind would never exceed {panel.most:.1f} independent ones."
@@ -105,4 +105,4 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
     table = panel.judges.round(2).astype(object)
     yield "\n" + table.where(table.notna(), "--").to_string(index=False)
     yield "information: one is the average judge's; correlation: of its errors with those of the others"
-    yield "adds: independent judges that the panel would lose without it; nearest: the judge whose errors are most alike"
+    yield "adds: how many independent judges it stands for; nearest: the judge with the most similar errors"
