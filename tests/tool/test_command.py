@@ -92,7 +92,7 @@ def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
     assert told["questions"][0].startswith("no column")
     assert told["order"][0].startswith("Fitted with position bias (position_aware")
     assert told["connected"] == ["a chain of comparisons connects any two models"]
-    assert "found with model=position_aware, status" in told["maximum"][0]
+    assert "found with --model position_aware (" in told["maximum"][0]
     command = shlex.split(told["run next"][0])
     assert command == ["judgerank", "rank", "it's mine.txt", "--format", "jsonl"]
     again = judgerank(*command[1:], cwd=tmp_path)
@@ -139,7 +139,7 @@ def test_a_doctor_counts_the_records_of_categories(name, simulated):
 def test_the_members_that_a_doctor_says_are_refused_are(tmp_path):
     path = written(tmp_path / "m.jsonl", *ROWS)
     (said,) = lines(judgerank("doctor", path))["lengths"]
-    for member in said.split("model=")[1].split(" is refused")[0].split(", "):
+    for member in said.split("--model ")[1].split(" needs one")[0].split(" or "):
         with pytest.raises(DataError, match="needs a column of lengths"):
             rank(path, model=member)
 
