@@ -37,7 +37,7 @@ def test_people_by_name(votes):
 
 def test_no_people_is_one_sentence_and_no_file(votes, tmp_path):
     done = judgerank("people", votes, "--next", tmp_path / "ask.csv")
-    assert done.returncode == 1 and "no judgment is a person's" in done.stderr
+    assert done.returncode == 1 and "no judgment is by a person" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1 and not (tmp_path / "ask.csv").exists()
 
 

@@ -95,7 +95,7 @@ def _kept(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
         if one is None or other is None:
             yield f"- {what}: not kept with {'both' if one is other else 'one'}."
         else:
-            yield f"- {what} are {'the same' if one == other else 'others'}."
+            yield f"- {what} are {'the same' if one == other else 'not the same'}."
     notes = [kept.get("notes", {}) for kept in (old, new)]
     for name in sorted({*notes[0], *notes[1]}):
         one, other = (kept.get(name, "not kept") for kept in notes)

@@ -120,7 +120,10 @@ def human_rows(judgments: Judgments, names: Collection[str] = ()) -> BoolArray:
     if "human" in frame:
         found = found | human_marks(frame)
     if not found.any():
-        raise DataError("no judgment is a person's (name their judges, or mark them in a column human)")
+        raise DataError(
+            "no judgment is by a person: name the judges who are people (--human JUDGE), or mark their judgments "
+            "in a column human"
+        )
     if found.all():
         raise DataError("every judgment is a person's: there is no panel to anchor")
     return np.asarray(found, bool)

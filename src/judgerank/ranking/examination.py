@@ -102,14 +102,17 @@ def on_answers(judgments: Judgments) -> Found:
     yield (
         "answers",
         f"{c.n_comparisons:.0f} read: {decided}, {won['tie']:.0f} ties"
-        f"{f', {between:.0f} between' if between else ''}; not read, and left out: "
+        f"{f', {between:.0f} between' if between else ''}; left out as unreadable: "
         + (", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"),
     )
     yield "ties", _ties(c, won["tie"] / c.n_comparisons, judgments.ordered)
     if c.strong is not None:
         much = float(c.count @ c.strong.sum(axis=1)) / max(won["first"] + won["second"], 1.0)
         members = _graded(judgments.ordered)
-        yield "strength", f"{much:.0%} of wins are much better; they count as other wins unless model={members}"
+        yield (
+            "strength",
+            f"{much:.0%} of wins are much better; they count as other wins unless --model is {members}",
+        )
     if BOTH_BAD in frame:
         many = int(frame[BOTH_BAD].fillna(False).sum())
         yield "both bad", f"{many} of the ties; `judgerank rank` counts them by model and question"
@@ -141,8 +144,8 @@ def _won(c: Comparisons) -> dict[str, float]:
 def _ties(c: Comparisons, share: float, ordered: bool) -> str:
     if c.stages is not None:
         return "in a ranking, the average over all orders of the tied answers"
-    members = ", ".join(member.name for member in _possible(ordered) if member.uses(Need.TIES))
-    return f"{share:.0%} of what was read, half a win for either (an outcome of their own with model={members})"
+    members = " or ".join(member.name for member in _possible(ordered) if member.uses(Need.TIES))
+    return f"{share:.0%} of the answers; each is half a win for either model (to model ties: --model {members})"
 
 
 def _graded(ordered: bool) -> str:
@@ -156,7 +159,7 @@ def _questions(frame: pd.DataFrame, c: Comparisons) -> str:
     told = f"{many}, {c.n_comparisons / many:.1f} comparisons each; intervals allow for dependence within them"
     if c.stages is not None:
         return told
-    return f"{told} (--cluster effects models it: every answer has a quality of its own)"
+    return f"{told} (to model how answers vary in quality: --cluster effects)"
 
 
 def _categories(frame: pd.DataFrame) -> str:
@@ -169,14 +172,14 @@ def _categories(frame: pd.DataFrame) -> str:
 
 
 def _lengths(there: bool, ordered: bool) -> str:
-    members = ", ".join(member.name for member in _possible(ordered) if member.uses(Need.LENGTH))
+    members = " or ".join(member.name for member in _possible(ordered) if member.uses(Need.LENGTH))
     if there:
-        return f"there, for model={members}"
-    return f"no column, so that model={members} is refused (--column length=NAME names one)"
+        return f"a column, for --model {members}"
+    return f"no column; --model {members} needs one (--column length=NAME names it)"
 
 
 def on_design(judgments: Judgments) -> Found:
-    """Order of presentation, connections, thin places."""
+    """Order of presentation, connections, models and judges with few comparisons."""
     parts = [part.comparisons for part in parts_of(judgments)]
     yield "order", default_member(parts)[1]
     apart = on_parts([part.models for part in parts], links_between(judgments))
@@ -185,7 +188,7 @@ def on_design(judgments: Judgments) -> Found:
         yield "left out", f"no answer about them could be read: {listed(never_compared(judgments))}"
     for part in parts:
         for said in on_few(part, Settings.few):
-            yield "thin", said
+            yield "few", said
 
 
 def on_ranking(judgments: Judgments, command: str) -> Found:
@@ -202,7 +205,10 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
         who = f"of {listed(part.models)}: " if len(parts) > 1 else ""
         try:
             fitted = fitted_member(part, name, EXACT)
-            yield "maximum", f"{who}found with model={name}, status {fitted.status}"
+            yield (
+                "maximum",
+                f"{who}{'none' if fitted.unbounded_judges else 'found'} with --model {name} ({fitted.status})",
+            )
         except NoMaximumError as error:
             refused.append(error)
             yield "maximum", f"{who}none without shrinkage, since {error}"

@@ -198,7 +198,7 @@ def held_out(sample: Sample, member: Model, shrunk: Fit | None = None) -> tuple[
         whole = shrunk or fit(c.aggregate(), member)
         settings = Newton() if shrunk is None else Penalised().held_at(shrunk.solution.spread or {})
         if whole.status is Status.UNBOUNDED:
-            return f"no maximum: a parameter of {listed(whole.unbounded_judges)} runs off to infinity"
+            return f"no maximum: a parameter of {listed(whole.unbounded_judges)} grows without limit"
         losses = np.zeros(len(c))
         for train, test, rows in sample.folds:
             alike = (train.models, train.judges) == (whole.comparisons.models, whole.comparisons.judges)

@@ -152,7 +152,9 @@ def found(table: Table, known: Known, needed: Iterable[str]) -> dict[str, str]:
         if name is None and (named or key in needed):
             missing = " or ".join(map(repr, wanted))
             raise DataError(
-                f"the table has no column {missing} (it has: {listed(there)}; --column {key}=NAME names it)"
+                f"the table has no column {missing} (it has: "
+                f"{listed(table.spelled.get(name, name) for name in there)}; if it has another name: "
+                f"--column {key}=NAME)"
             )
         if name is not None:
             columns[key] = name

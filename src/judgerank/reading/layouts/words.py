@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -143,11 +144,17 @@ def answers(
             letter = own
         if text is not None and letter is None:
             raise DataError(
-                f"record {row + 1} has the unknown {column} {said[row]!r} (known: {', '.join(words)} or null, a "
-                "model's name, or 1, 0 and 0.5 throughout; --winner-values KEY=VALUE says what others mean)"
+                f"record {row + 1} has the unknown {column} {said[row]!r} (known: {', '.join(_in_order(words))} "
+                "or null, a model's name, or 1, 0 and 0.5 throughout). Say what it means: --winner-values "
+                f"{shlex.quote(f'{said[row]}=tie')}, or a, b or unknown for tie"
             )
         letters.append(letter)
     return letters
+
+
+def _in_order(words: Iterable[str]) -> list[str]:
+    """The usual words first, as they are; those of one file last, by the alphabet."""
+    return sorted(words, key=lambda text: (text != text.lower(), "" if text == text.lower() else text))
 
 
 def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[str, str]:
