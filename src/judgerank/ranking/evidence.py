@@ -112,17 +112,16 @@ def _records(judgments: Judgments, models: pd.Index, judges: pd.Index) -> dict[s
     first, second = (models.get_indexer(pd.Index(frame[name])) for name in ("model_a", "model_b"))
     judge = judges.get_indexer(pd.Index(frame["judge_model"]))
     rows = _kept(np.minimum(first, second), np.maximum(first, second), (first >= 0) & (second >= 0) & (judge >= 0))
-    answer = frame["judge_preferred_model"].map(LETTERS).fillna("not read")
-    question = frame["question_id"].astype(str).tolist() if "question_id" in frame else None
-    times = pd.to_numeric(frame["count"]).tolist() if "count" in frame else None
+    shown = frame.iloc[rows]
+    answer = shown["judge_preferred_model"].astype(object).map(LETTERS).fillna("not read")
     return {
         "first": first[rows].tolist(),
         "second": second[rows].tolist(),
         "judge": judge[rows].tolist(),
-        "answer": answer.iloc[rows].tolist(),
-        "question": [question[row] for row in rows] if question else [],
-        "times": [times[row] for row in rows] if times else [],
-        "reply": _replies(frame["reply"].iloc[rows]) if "reply" in frame else [],
+        "answer": answer.tolist(),
+        "question": shown["question_id"].astype(str).tolist() if "question_id" in frame else [],
+        "times": pd.to_numeric(shown["count"]).tolist() if "count" in frame else [],
+        "reply": _replies(shown["reply"]) if "reply" in frame else [],
     }
 
 

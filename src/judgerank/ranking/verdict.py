@@ -118,7 +118,9 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if "separated" not in pairs or board["band"].isna().any():
         return "For confidence intervals, compare the models again until no judge is always of one mind."
     names = list(board["model"])
-    close = [(a, b) for a, b in pairwise(names) if not _separated(pairs, a, b)]
+    apart = pairs[pairs["separated"].fillna(False).astype(bool)]
+    known = {*zip(apart["first"], apart["second"], strict=True)}
+    close = [(a, b) for a, b in pairwise(names) if (a, b) not in known]
     if not close:
         return "Every model is significantly different from the next: this ranking needs no more data."
     first, second = close[0]

@@ -44,7 +44,8 @@ def of_component(component: Component) -> Finding:
     """The table ``judges``."""
     chosen, asked = component.settings, component.asked
     exact = component.exact if isinstance(component.exact, Fit) else None
-    table = judges(component.shown, component.judgments, chosen.level, chosen.few, asked.merged, exact)
+    same = {} if asked.merged else same_judges(component.shown, component.sample, chosen.level)
+    table = judges(component.shown, component.judgments, chosen.level, chosen.few, asked.merged, same, exact)
     kept = table["verdict"].isin((TRUST, WEAK, UNSURE))
     reasons = [
         problem(effects_of(component), judge, chosen.level) if keep else ""
@@ -191,6 +192,7 @@ def judges(
     level: float,
     few: int,
     merged: Mapping[str, str],
+    same: Mapping[str, str],
     exact: Fit | None = None,
 ) -> pd.DataFrame:
     """What each judge answered and what was fitted of it, most discriminating first.
@@ -198,12 +200,11 @@ def judges(
     ``judge, verdict, comparisons, share_a, share_b, share_tie, unparsed, agreement, information, status`` and, for
     every free parameter such as ``discrimination``, its estimate and the ends ``low_`` and ``high_`` of its
     interval. `verdicts`, `agreement` and `information_share` say what these are. Of judge ids that were merged
-    with another, given by its name, there are the answers alone. `exact` is that of `verdicts`.
+    with another, given by its name, there are the answers alone. `same` and `exact` are those of `verdicts`.
     """
     frame = judgments.judges.drop(columns="dataset").set_index("judge")
     if not judgments.ordered:
         frame = frame.drop(columns=["share_a", "share_b"])  # the first by name won, which says nothing
-    same = {} if merged else same_judges(fitted, judgments, level)
     frame.insert(0, "verdict", verdicts(fitted, few, level, same, exact))
     frame["agreement"] = agreement(fitted.comparisons)
     frame["information"] = information_share(fitted)
