@@ -115,12 +115,13 @@ class Judgments(Shown):
         answer = answer.where(answer.isin(list(OUTCOMES)))
         times = pd.to_numeric(self.frame["count"]) if "count" in self.frame else pd.Series(1, self.frame.index)
         judge = self.frame["judge_model"]
-        given = times.groupby([judge, answer]).sum().unstack(fill_value=0)
+        given = times.groupby([judge, answer], observed=True).sum().unstack(fill_value=0)
+        given = given.set_axis(given.index.tolist()).set_axis(given.columns.tolist(), axis=1)
         given = given.reindex(columns=["a", "b", "c"], fill_value=0)
         comparisons = given.sum(axis=1)
         table = pd.DataFrame({"dataset": self.name, "judge": given.index, "comparisons": comparisons.to_numpy()})
         table[["share_a", "share_b", "share_tie"]] = given.div(comparisons, axis=0).to_numpy()
-        table["unparsed"] = (times.groupby(judge).sum() - comparisons).to_numpy()
+        table["unparsed"] = (times.groupby(judge, observed=True).sum() - comparisons).to_numpy()
         return table
 
     def with_lengths(self) -> Comparisons:
