@@ -109,6 +109,11 @@ class Judgments(Shown):
         return [str(one) for one in pd.factorize(self.frame["question_id"][self.parsed], sort=True)[1]]
 
     @cached_property
+    def n_questions(self) -> int:
+        """How many different questions the records have."""
+        return int(self.frame["question_id"].nunique())
+
+    @cached_property
     def judges(self) -> pd.DataFrame:
         """What each judge answered: ``dataset, judge, comparisons, share_a, share_b, share_tie, unparsed``."""
         answer = self.frame["judge_preferred_model"]

@@ -266,7 +266,11 @@ class Uncertainty(Predictions):
             np.fill_diagonal(found, np.maximum(np.diag(found), 0.0))
             return found
 
-        return replace(self, robust=self._over_spreads(sandwich), by_cluster=by_cluster, n_clusters=n_clusters)
+        robust = self._over_spreads(sandwich)
+        found = replace(self, robust=robust, by_cluster=by_cluster, n_clusters=n_clusters)
+        others = ((weight, replace(found, solution=each.solution)) for weight, each in self.by_spread)
+        vars(found)["by_spread"] = tuple(others)  # the same estimates: fitted once
+        return found
 
     @cached_property
     def covariance_discrimination(self) -> FloatArray:

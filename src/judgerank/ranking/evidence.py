@@ -18,6 +18,7 @@ LONGEST_REPLY, MOST_TEXT = (
     2_000,
     2_000_000,
 )  # characters of one reply, and of all; likewise of questions and answers
+LARGE = 1_000  # models, beyond which not every two have a place for their counts
 LETTERS = {"a": "a", "b": "b", "c": "tie"}
 
 
@@ -96,8 +97,12 @@ def _cut(text: Text) -> str:
 def _pairs(i: IntArray, j: IntArray, count: FloatArray, outcome: FloatArray, n: int) -> dict[str, list[float]]:
     low, high = np.minimum(i, j), np.maximum(i, j)
     won = count * np.where(i < j, outcome, 1 - outcome)
-    pair, where = np.unique(low.astype(np.int64) * n + high, return_inverse=True)
+    where, pair = low.astype(np.int64) * n + high, np.arange(n * n)
+    if n > LARGE:
+        pair, where = np.unique(where, return_inverse=True)
     total, wins = np.bincount(where, count, len(pair)), np.bincount(where, won, len(pair))
+    there = total > 0
+    pair, total, wins = pair[there], total[there], wins[there]
     kept = np.sort(np.argsort(-total, kind="stable")[:MOST_PAIRS])
     return {
         "first": (pair[kept] // n).tolist(),
@@ -109,8 +114,8 @@ def _pairs(i: IntArray, j: IntArray, count: FloatArray, outcome: FloatArray, n: 
 
 def _records(judgments: Judgments, models: pd.Index, judges: pd.Index) -> dict[str, list[Any]]:
     frame = judgments.frame
-    first, second = (models.get_indexer(pd.Index(frame[name])) for name in ("model_a", "model_b"))
-    judge = judges.get_indexer(pd.Index(frame["judge_model"]))
+    first, second = (_places(frame[name], models) for name in ("model_a", "model_b"))
+    judge = _places(frame["judge_model"], judges)
     rows = _kept(np.minimum(first, second), np.maximum(first, second), (first >= 0) & (second >= 0) & (judge >= 0))
     shown = frame.iloc[rows]
     answer = shown["judge_preferred_model"].astype(object).map(LETTERS).fillna("not read")
@@ -125,15 +130,30 @@ def _records(judgments: Judgments, models: pd.Index, judges: pd.Index) -> dict[s
     }
 
 
+def _places(column: pd.Series, names: pd.Index) -> IntArray:
+    """The place of every label among names, -1 for one that is not there."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return np.asarray(names.get_indexer(pd.Index(column)))
+    place = np.append(names.get_indexer(column.cat.categories), -1)
+    return np.asarray(place[column.cat.codes.to_numpy()])
+
+
 def _kept(low: IntArray, high: IntArray, known: np.ndarray) -> IntArray:
     """Rows to show: the first ones of every pair, as many of each as fit."""
     rows = np.flatnonzero(known)
     if len(rows) <= MOST_RECORDS:
         return rows
-    turn = pd.Series(0, rows).groupby([low[rows], high[rows]]).cumcount().to_numpy()
-    by_turn = np.cumsum(np.bincount(turn))
-    fitting = int(np.searchsorted(by_turn, MOST_RECORDS, side="right"))
-    return rows[turn < fitting] if fitting else rows[np.flatnonzero(turn == 0)[:MOST_RECORDS]]
+    pair = low[rows].astype(np.int64) * (int(high.max()) + 1) + high[rows]
+    size = np.bincount(pd.factorize(pair)[0])
+    with_turn = len(size) - np.cumsum(np.bincount(size))  # pairs with more than 0, 1, ... records
+    fitting = int(np.searchsorted(np.cumsum(with_turn), MOST_RECORDS, side="right"))
+    part = MOST_RECORDS
+    while True:  # from the start, until every pair has its records
+        turn = pd.Series(pair[:part]).groupby(pair[:part]).cumcount().to_numpy()
+        kept = turn < max(fitting, 1)
+        if part >= len(rows) or kept.sum() == np.minimum(size, max(fitting, 1)).sum():
+            return rows[:part][kept][: None if fitting else MOST_RECORDS]
+        part *= 4
 
 
 def _replies(column: pd.Series) -> list[str | None]:

@@ -16,7 +16,7 @@ from judgerank.reading.file_formats import digest_of, opened
 from judgerank.reading.files import Files, is_files, label_of, labels_of, named, paths_of, place_of, title_of
 from judgerank.reading.from_tables import judgments_from
 from judgerank.reading.hub import on_revisions
-from judgerank.reading.large.records import are_large, records_of
+from judgerank.reading.large.from_engine import are_large, records_of
 from judgerank.reading.layouts import Table
 from judgerank.reading.layouts.doubled import require_copies
 from judgerank.reading.layouts.names import EXACT, require_names

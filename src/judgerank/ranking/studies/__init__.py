@@ -18,7 +18,7 @@ OF_COMPONENT = (
     *("leaderboard", "panel", "differences", "next_comparisons"),  # tables alone
     *("departures", "exact_fit", "sigma", "position_bias", "rivals", "convergence", "top_change"),
     *("few_comparisons", "few_questions", "goodness_of_fit", "repeated_requests", "adjusted"),
-    *("by_judge", "whose_opinion", "changed_judges"),
+    *("by_judge", "whose_opinion", "changed_judges", "large_set"),
 )
 CLOSING = ("categories",)  # of the set
 LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)

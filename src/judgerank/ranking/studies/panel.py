@@ -118,7 +118,7 @@ def effective_judges(share: Iterable[float]) -> float:
     return float(x.sum() ** 2 / (x @ x))
 
 
-def verdicts(fitted: Fit, few: int, level: float, same: dict[str, str], exact: Fit | None = None) -> pd.Series:
+def verdicts(fitted: Fit, few: int, level: float, same: Mapping[str, str], exact: Fit | None = None) -> pd.Series:
     """One of `MEANING` for each judge, by the intervals of its discrimination and its leaning.
 
     Who stands at zero or runs off is known by the exact fit, where the ranking is shrunk: shrinkage hides it.
@@ -161,7 +161,7 @@ def discrimination_intervals(fitted: Fit, level: float) -> tuple[pd.Series, pd.S
 
 
 def _verdict(
-    judge: str, ends: pd.DataFrame | None, middle: float, fitted: Fit, same: dict[str, str], gamma: float
+    judge: str, ends: pd.DataFrame | None, middle: float, fitted: Fit, same: Mapping[str, str], gamma: float
 ) -> str:
     if judge in fitted.judges_at_zero:
         return SILENT

@@ -109,6 +109,7 @@ def records_of(
             if not _is_plain(rows):
                 return None
             ids = _numbered_questions(db, rows)
+            db.rows("SET threads = 1")  # several would join names in any order of the records
             found = db.fetched(_query(rows))
             if found["question"].min() == NO_QUESTION and "question" in rows.used:
                 return None
@@ -134,18 +135,16 @@ def _is_plain(rows: Rows) -> bool:
     others = {plain(name) for name in names - {*rows.used.values()}}
     sides = {name for name in names if name[-2:] in SIDES and other_side(name) in names}
     sides -= {*rows.used.values()}
-    texts = {name for name in sides if _first(rows.sample.frame, name, str)}
+    texts = {name for name in sides if _holds_texts(rows.sample.frame, name)}
     labels = (*rows.names.models, *rows.names.judges)
     return not (there - KEYS or others & (SWAPS | ORDERS) or sides - texts) and is_whole("".join(labels))
 
 
-def _first(frame: pd.DataFrame, name: str, kind: type) -> bool:
-    """Whether the first value of a column that is there is of some kind, and no number."""
-    there = frame[name].dropna() if name in frame else ()
-    if not len(there) or not isinstance(there.iloc[0], kind):
-        return False
+def _holds_texts(frame: pd.DataFrame, name: str) -> bool:
+    """Whether the first value of a column that is there is a text, and none of a number."""
+    first = next(iter(frame[name].dropna()), None) if name in frame else None
     try:
-        return not np.isfinite(float(there.iloc[0]))
+        return isinstance(first, str) and not np.isfinite(float(first))
     except ValueError:
         return True
 
@@ -251,7 +250,7 @@ def _on_copies(rows: Rows, found: Batch, copies: str) -> list[str]:
     said, _ = on_copies(_keys(rows, found), "question" in rows.used, copies)
     others = {plain(name) for source in rows.sources for name in source.columns if name not in rows.used.values()}
     if said and (copies == "drop" or others - NUMBERS):
-        raise DataError("copies of records are told by all of their columns")
+        raise DataError("copies of records are equal in all of their columns")
     return said
 
 
@@ -278,12 +277,15 @@ def _frame(rows: Rows, found: Batch, ids: Sequence[str]) -> pd.DataFrame:
         "model_a": _category(found["first"], models),
         "model_b": _category(found["second"], models),
         "judge_preferred_model": _category(letter, pd.Index(ANSWERED, dtype=object)),
-        "judge_model": _category(found["judge"], judges),
     }
+    last = {"judge_model": _category(found["judge"], judges)}
+    if "judge" in rows.used:
+        columns |= last
     if "question" in rows.used:
         columns["question_id"] = _category(found["question"], pd.Index(ids, dtype=object))
+    columns |= last
     frame = pd.DataFrame(columns, copy=False)
-    return frame.assign(count=found["times"]) if rows.counted else frame
+    return frame.assign(count=found["times"].astype(np.int64)) if rows.counted else frame
 
 
 def _category(code: IntArray, labels: pd.Index) -> pd.Categorical:
