@@ -54,6 +54,10 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
         "vote",
         "Write a page on which people vote blind: two answers, no names, keyboard or phone, no network.",
     ),
+    "cells": (
+        "cells",
+        "Count judgments that are alike: a small file in place of a large one, made here or by an SQL engine.",
+    ),
     "collect": ("collect", "Ask LLM judges which of two answers is better."),
 }
 LONGEST = 1500  # characters of a sentence

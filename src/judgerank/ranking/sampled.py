@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from judgerank.data.judgments import Judgments
-from judgerank.data.listing import counted
 from judgerank.model.simulate import generator
 
 MOST_ROWS = 200_000  # judgments that are looked at one by one
@@ -38,5 +37,5 @@ def told(sample: Judgments, judgments: Judgments) -> str:
     many, of = (int(one.question.max(initial=-1)) + 1 for one in (sample, judgments))
     return (
         f"{many:,} of {of:,} questions, drawn at random ({len(sample.comparisons):,} of "
-        f"{counted(len(judgments.comparisons), 'judgment')})"
+        f"{len(judgments.comparisons):,} judgments)"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -64,12 +65,13 @@ class Records:
 def are_large(paths: Sequence[Path], form: str | None) -> bool:
     """Whether there is an engine, and files that it may read have some 100,000 records or more in all."""
     kinds = {None if is_hub(one) or split(one)[1] else form_of(one, form) for one in paths}
-    if len(kinds) > 1 or not kinds <= {*FORMS} or not all(one.is_file() for one in paths):
+    there = all(os.path.isfile(one) for one in paths)  # noqa: PTH113  # which never fails
+    if len(kinds) > 1 or not kinds <= {*FORMS} or not there:
         return False
     if sum(one.stat().st_size for one in paths) < LARGE:  # a record has a byte at least
         return False
-    there = all(find_spec(name) is not None for name in ("duckdb", "pyarrow"))
-    return there and sum(map(_records_in, paths)) >= LARGE
+    installed = all(find_spec(name) is not None for name in ("duckdb", "pyarrow"))
+    return installed and sum(map(_records_in, paths)) >= LARGE
 
 
 def _records_in(path: Path) -> float:
