@@ -56,7 +56,7 @@ def resampled(rng: np.random.Generator, comparisons: Comparisons, question: np.n
     many = int(question.max()) + 1
     weight = np.bincount(rng.integers(many, size=many), minlength=many)[question].astype(float)
     rows = weight > 0
-    return comparisons.rows(rows, count=weight[rows])
+    return comparisons._rows(rows, count=weight[rows])
 
 
 def bootstrap(settings: dict, rng: np.random.Generator, asked: Asked) -> Record:

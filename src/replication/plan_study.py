@@ -167,7 +167,7 @@ def _separated(rng: np.random.Generator, truth: Panel, size: int, pair: int, lev
     count = rng.multinomial(size, cells.count / cells.count.sum())
     share = rng.binomial(count, cells.outcome) / np.maximum(count, 1)
     asked = count > 0
-    data = cells.rows(np.flatnonzero(asked), outcome=share[asked], count=count[asked].astype(float))
+    data = cells._rows(np.flatnonzero(asked), outcome=share[asked], count=count[asked].astype(float))
     pairs = pairwise(fit(data, truth.model.name), level)
     mine = pairs[["first", "second"]].isin(truth.pairs[pair]).all(axis=1)
     return float((pairs["p_value"][mine] <= 1 - level).item())

@@ -216,7 +216,7 @@ def test_cluster_gradients_are_those_of_the_clusters_alone(simulated, model):
     at = fit(raw, model.name).solution.parameters
     found = cluster_gradients(raw, model, at, cluster)
     for row, name in zip(found, (3, 7, 11, 20), strict=True):
-        alone = evaluate(raw.rows(cluster == name), model, at)
+        alone = evaluate(raw._rows(cluster == name), model, at)
         assert_allclose(row, np.concatenate([alone.top_gradient, alone.judge_gradient.ravel()]), atol=1e-12)
 
 

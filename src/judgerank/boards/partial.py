@@ -32,7 +32,7 @@ def by_judge(held: Anchored) -> pd.DataFrame:
         mine = np.flatnonzero(rows.judge == k)
         if not len(mine):
             continue
-        c = rows.rows(mine)
+        c = rows._rows(mine)
         gradient, own, carry = _told(held, c)
         met = np.bincount(np.r_[c.first, c.second], np.tile(c.count, 2), n + m)[n:]
         for number in np.flatnonzero(own > 0):

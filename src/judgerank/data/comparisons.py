@@ -185,7 +185,7 @@ class Comparisons(Shown):
     def __len__(self) -> int:
         return len(self.first)
 
-    def rows(self, keep: AnyArray, **changed: Any) -> Comparisons:
+    def _rows(self, keep: AnyArray, **changed: Any) -> Comparisons:
         """The rows under a mask or at indices, all judges kept, with `changed` columns in place of their own."""
         for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied", "columns"):
             if name not in changed and getattr(self, name) is not None:
@@ -201,7 +201,7 @@ class Comparisons(Shown):
             Sorted by that key; counts n and mean outcomes. Itself if it is aggregated already.
         """
         found = merged(self)
-        return self if found is None else self.rows(found[0], **found[1])
+        return self if found is None else self._rows(found[0], **found[1])
 
     def __getstate__(self) -> dict[str, object]:
         """Without what can be computed again: small to send, and the same whether it was computed or not."""
@@ -220,7 +220,7 @@ class Comparisons(Shown):
 
     def take(self, rows: IntArray) -> Comparisons:
         """The rows at these indices (repeats allowed), with the judges they have; models stay as they are."""
-        part = self.rows(rows)
+        part = self._rows(rows)
         seen = np.bincount(part.judge, minlength=len(self.judges)) > 0
         return part.with_judges(name for name, there in zip(self.judges, seen, strict=True) if there)
 
@@ -235,7 +235,7 @@ class Comparisons(Shown):
         new_index[kept] = np.arange(len(kept))
         rows = new_index[self.judge] >= 0
         judges = tuple(self.judges[k] for k in kept)
-        return replace(self.rows(rows, judge=new_index[self.judge[rows]]), judges=judges)
+        return replace(self._rows(rows, judge=new_index[self.judge[rows]]), judges=judges)
 
     def with_ties(self) -> Comparisons:
         """Keep track of ties, which aggregation forgets otherwise.

@@ -97,7 +97,7 @@ def log_likelihoods(fitted: Fitted, comparisons: Comparisons, question: IntArray
     )
     at_ours = {"first": models[c.first], "second": models[c.second], "judge": judges[c.judge]}
     labels = {"models": fitted.comparisons.models, "judges": fitted.comparisons.judges}
-    here = c.rows(np.arange(len(c)), **at_ours, **labels)
+    here = c._rows(np.arange(len(c)), **at_ours, **labels)
     names, number = np.unique(question, return_inverse=True)
     ends = {"described": fitted, "without": fitted.without or fitted}
     table = {name: _by_question(one, here, number, len(names)) for name, one in ends.items()}

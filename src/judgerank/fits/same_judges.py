@@ -168,5 +168,5 @@ def with_one_vote(
     tied = mean(c.known_ties)
     outcome = np.clip(mean(c.outcome), tied / 2, 1 - tied / 2)  # rounding
     count = np.where(merged, 1.0, c.count)[kept]
-    rows = c.rows(kept, judge=judge[kept], outcome=outcome, tied=tied, count=count, judges=judges)
+    rows = c._rows(kept, judge=judge[kept], outcome=outcome, tied=tied, count=count, judges=judges)
     return rows, question[kept]

@@ -207,7 +207,7 @@ class Uncertainty(Predictions):
         self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
         many, rows = drawn_clusters(cluster, most)
         if rows is not None:
-            comparisons, cluster = comparisons.rows(rows), cluster[rows]
+            comparisons, cluster = comparisons._rows(rows), cluster[rows]
         comparisons, at = self.model.observed(comparisons), self.solution.parameters
         gradients = cluster_gradients(comparisons, self.model, at, cluster)
         chosen = gradients if self.chosen.all() else gradients[:, self.chosen]

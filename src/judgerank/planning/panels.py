@@ -325,4 +325,4 @@ def drawn(
     copied = rng.random(asked) < correlation
     chance[copied] = chance[copied, :1]
     share = (chance < cells.outcome[cell, None]).mean(axis=1)
-    return cells.rows(cell, outcome=share, count=np.full(asked, float(repeats)))
+    return cells._rows(cell, outcome=share, count=np.full(asked, float(repeats)))

@@ -29,7 +29,7 @@ def sampled(judgments: Judgments) -> Judgments:
     records = np.flatnonzero(judgments.parsed.to_numpy())[rows]
     frame = judgments.frame.iloc[records].reset_index(drop=True)
     frame = frame.astype({name: object for name in frame if frame[name].dtype == "category"})
-    return replace(judgments, frame=frame, comparisons=c.rows(rows))
+    return replace(judgments, frame=frame, comparisons=c._rows(rows))
 
 
 def told(sample: Judgments, judgments: Judgments) -> str:
