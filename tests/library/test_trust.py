@@ -11,7 +11,8 @@ from judgerank import Comparisons, effective_judges, fit, fragility
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.trust.fragility import top_change
 from judgerank.trust.influence import Influence
-from judgerank.trust.refits import judgments_as_units, whole_part
+from judgerank.trust.refits import whole_part
+from judgerank.trust.removable import judgments_as_units
 from judgerank.trust.removal import smallest
 from judgerank.trust.reversals import APART, forecast, swapped
 from tests.real_data import needs_data

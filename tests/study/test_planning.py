@@ -17,7 +17,8 @@ from judgerank.fits.standings import leaderboard
 from judgerank.model.members import POSITION_AWARE, Parameters
 from judgerank.model.simulate import generator
 from judgerank.order.pairs import holm, pairwise
-from judgerank.planning.panels import Panel, drawn, sub_panels
+from judgerank.planning.assumed_panels import drawn, sub_panels
+from judgerank.planning.panels import Panel
 from judgerank.planning.plans import WANTED as PLANNED
 from judgerank.planning.plans import asked_as, pair_of
 from judgerank.planning.precision import (

@@ -5,7 +5,7 @@ import sqlite3
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import judgerank
 from judgerank.reading.cells_in_sql import QUOTES, columns_in, counted_cells, statement
@@ -99,6 +99,31 @@ def test_the_command_writes_what_it_can_rank(tmp_path):
     pd.testing.assert_frame_equal(one, other, rtol=1e-8)
     frame = counted_cells(judgerank.read(EXAMPLE), questions=True)
     assert frame["count"].sum() == len(pd.read_csv(EXAMPLE)) and np.all(frame["count"] >= 1)
+
+
+GRADED = "position_aware_graded"
+
+
+@pytest.mark.parametrize("column", [False, True])
+def test_counts_keep_how_strong_answers_are_and_which_ties_are_bad(column, tmp_path):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"model_a": rng.choice(["x", "y"], 200), "judge": rng.choice(["j", "k"], 200)})
+    frame["model_b"] = rng.choice(["z", "w"], 200)
+    frame["winner"] = rng.choice(["A>>B", "A>B", "both_bad", "A=B", "B>A", "B>>A"], 200)
+    if column:
+        frame["strength"] = np.where(frame["winner"].str.contains(">>"), "much better", "better")
+        frame["winner"] = frame["winner"].str.replace(">>", ">")
+    frame.to_csv(tmp_path / "graded.csv", index=False)
+    assert command("cells", "graded.csv", "-o", "cells.csv", cwd=tmp_path).returncode == 0
+    judgments, cells = judgerank.read(frame), judgerank.read(tmp_path / "cells.csv", columns=COUNTED)
+    assert len(cells.frame) < 100
+    bad = cells.frame.loc[cells.frame["both_bad"], "count"].astype(int).sum()
+    assert bad == judgments.frame["both_bad"].sum() > 0
+    one, other = (judgerank.fit(each, GRADED, solver="penalised") for each in (judgments, cells))
+    assert_allclose(one.scores, other.scores, atol=1e-8)
+    sql = statement(columns_in(tmp_path / "graded.csv", None, None), "sqlite")
+    counted = judgerank.read(in_sqlite(sql, frame), columns=COUNTED).comparisons.aggregate()
+    assert_array_equal(counted.known_strength, judgments.comparisons.aggregate().known_strength)
 
 
 @pytest.mark.parametrize(

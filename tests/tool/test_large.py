@@ -41,6 +41,8 @@ def by_engine(judgments):
 def require_same(large, small):
     for name in ("first", "second", "judge", "outcome", "count"):
         assert_array_equal(getattr(large.comparisons, name), getattr(small.comparisons, name), err_msg=name)
+    strong = large.comparisons.strong, small.comparisons.strong
+    assert np.array_equal(*strong) if all(one is not None for one in strong) else strong == (None, None)
     for name in ("models", "judges", "dropped", "ordered"):
         assert getattr(large.comparisons, name) == getattr(small.comparisons, name)
     frames = [one.frame.astype(object).where(one.frame.notna(), None) for one in (large, small)]
@@ -124,6 +126,9 @@ OTHERS = {
     "the winner first": (table(judge_preferred_model="a").loc[[*range(18)] * 2].assign(question_id=range(36)), {}),
     "a silent judge": (table(judge_model=["j"] * 17 + ["k"], judge_preferred_model=["a"] * 17 + ["unknown"]), {}),
     "an unused order": (table(order="ab"), {}),
+    "strength in a column": (table(strength=[1, 2, None] * 6), {}),
+    "strength in words": (table(judge_preferred_model=["A>>B", "B>A", "A=B"] * 6), {}),
+    "two bad answers": (table(judge_preferred_model=["a", "b", "tie (bothbad)"] * 6), {}),
 }
 
 
@@ -138,6 +143,7 @@ def test_what_an_engine_would_read_otherwise_is_left_to_the_other_reader(case, t
         return
     large, small = both(monkeypatch, path, **how)
     assert not by_engine(large)
+    assert (small.comparisons.strong is not None) == case.startswith("strength")
     require_same(large, small)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from judgerank.adaptive.goals import Goal, read_goal
+from judgerank.collecting.anchors import due
 from judgerank.collecting.identity import answered, missing
 from judgerank.collecting.ledger import Record
 from judgerank.collecting.settings import Collection, Judge
@@ -48,6 +49,11 @@ class Study:
                 room[task.judge] -= 1
                 found.append(task)
         return found
+
+    def anchors(self, records: Iterable[Record], pending: Iterable[Task] = ()) -> list[Task]:
+        """The requests that are to be asked again today (`anchors.due`)."""
+        size, repeats, seed = self.settings.anchors, self.settings.repeats, self.settings.seed
+        return due(size, records, pending, self.questions, self.judges, repeats, seed) if size else []
 
     def _unanswered(self, tasks: Sequence[Task], records: Iterable[Record]) -> list[Task]:
         return missing(tasks, records, self._both, self.settings.again)

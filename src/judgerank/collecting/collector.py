@@ -62,7 +62,7 @@ class Collector:
         self.prompt, self.judges, self.currency = settings.prompt, judges, settings.panel.currency
         self._respondents = respondents(judges, client)
         self.attempts, self.patience, self.first_wait = settings.attempts, settings.patience, settings.first_wait
-        self.goes_by_plan = settings.until is None
+        self.goes_by_plan, self.repeats = settings.until is None, settings.repeats
         self.written: list[Record] = []
         self.breakers = {name: Breaker() for name in judges}
         self.short_of_money: set[str] = set()
@@ -239,7 +239,7 @@ class Collector:
         try:
             answer = await reply
             tokens = self._bounds.tokens(judge, self.prompt, self.messages(task))
-            record = record_of(self.asked(task), answer, tokens) | (
+            record = record_of(self.asked(task), answer, tokens, self.prompt.scale == 5) | (
                 batch or {"seconds": round(time.monotonic() - start, 3)}
             )
             paid = recorded_cost(judge, record)
@@ -261,7 +261,8 @@ class Collector:
 
     def asked(self, task: Task) -> Record:
         """What is asked, and what identifies it."""
-        return identified(task, self.judges[task.judge], self.questions, self.prompt)
+        asked = identified(task, self.judges[task.judge], self.questions, self.prompt)
+        return asked | ({"anchor": True} if task.repeat >= self.repeats else {})
 
     def _keep(self, task: Task, record: Record, reply: Reply) -> None:
         judge, breaker = self.judges[task.judge], self.breakers[task.judge]

@@ -30,7 +30,7 @@ from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.task_order import Plan
 from judgerank.collecting.tasks import Questions, Task
-from judgerank.collecting.telling import show, tell, tell_goal, tell_pilot
+from judgerank.collecting.telling import show, tell, tell_anchors, tell_goal, tell_pilot
 from judgerank.collecting.until import ask_until
 from judgerank.data.errors import ConfigError, EndpointError
 from judgerank.writing.atomic import versions
@@ -43,7 +43,7 @@ VERSIONED = ("judgerank", "numpy", "pandas", "litellm")
 
 def collect(
     settings: Collection, dry_run: bool = False, pilot_only: bool = False, questions: Questions | None = None
-) -> None:
+) -> list[Study]:
     """Ask for every judgment that is not in the file yet, and say how it goes.
 
     Parameters
@@ -58,6 +58,11 @@ def collect(
         Questions and answers, such as `read_questions` makes of a table in memory; by default those that the
         settings name.
 
+    Returns
+    -------
+    list of Study
+        What was wanted, for each file of judgments.
+
     Raises
     ------
     ConfigError
@@ -69,10 +74,10 @@ def collect(
         If a judge was stopped; the others were asked all the same, and what was answered is kept.
     """
     with Secrets(keys_there_are(settings.panel.judges)).out_of_logs():
-        _collect(settings, dry_run, pilot_only, questions)
+        return _collect(settings, dry_run, pilot_only, questions)
 
 
-def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Questions | None) -> None:
+def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Questions | None) -> list[Study]:
     questions = given or read_questions(settings.questions, settings.columns, settings.answers)
     require_references(settings.prompt, questions)
     judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
@@ -84,9 +89,10 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Quest
     require_goal(studies[0])
     if dry_run:
         for study in studies:
-            show(study, tasks, None)
-            preview(study, tasks)
-        return
+            asked = [*tasks, *tell_anchors(study, study.anchors(Ledger(study.settings.output).records))]
+            show(study, asked, None)
+            preview(study, asked)
+        return studies
     record = {"settings": settings.model_dump(mode="json"), "versions": versions(VERSIONED)}
     record |= {"addresses": where(judges)}
     refuse_a_written_key(judges, record)
@@ -112,6 +118,7 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Quest
             outputs.write({path: (json.dumps(record, indent=2) + "\n").encode()})
     if stopped:
         raise EndpointError("; ".join(f"judge {name!r} was stopped: {why}" for name, why in stopped.items()))
+    return studies
 
 
 def _is_record(path: Path) -> bool:
@@ -207,16 +214,17 @@ def ask(study: Study, ledger: Ledger, pending: Pending, budget: Budget, pilot_on
     unanswered = study.missing(ledger.records)
     left = study.missing([*ledger.records, *pending.requests])
     there = len(study.tasks) - len(unanswered)
+    anchors = study.anchors(ledger.records, pending.tasks)
     log.info("%s: %d of the judgments are there already", study.settings.output.name, there)
     if pending.requests:
         log.info("%d requests are in batches on their way", len(pending.requests))
-    show(study, left, ledger)
+    show(study, [*left, *tell_anchors(study, anchors)], ledger)
     collectors: list[Collector] = []
     try:
-        asyncio.run(_ask(study, ledger, pending, budget, left, pilot_only, collectors))
+        asyncio.run(_ask(study, ledger, pending, budget, left, anchors, pilot_only, collectors))
     finally:
         for collector in collectors:
-            tell(collector, len(unanswered), pending)
+            tell(collector, len(unanswered) + len(anchors), pending)
     return {name: each.why for name, each in collectors[0].breakers.items() if each.why is not None}
 
 
@@ -226,10 +234,11 @@ async def _ask(
     pending: Pending,
     budget: Budget,
     tasks: list[Task],
+    anchors: list[Task],
     pilot_only: bool,
     told: list[Collector],
 ) -> None:
-    """The pilot, then the rest, and what is in batches already."""
+    """The pilot, then the rest and the anchors, and what is in batches already."""
     settings = study.settings
     on_servers = {name: judge for name, judge in study.judges.items() if not judge.is_local}
     client = Client(on_servers, settings.prompt, settings.timeout)
@@ -239,14 +248,16 @@ async def _ask(
     aside = set_aside(study, ledger, pending)
     try:
         waited_for = sum(task.judge in study.judges for task in pending.tasks)
-        with tqdm(total=len(tasks) + waited_for, desc="judgments") as progress:
+        with tqdm(total=len(tasks) + len(anchors) + waited_for, desc="judgments") as progress:
             await collector.run(first, progress)
             collector.end_pilot()
             if first:
                 progress.clear()
                 tell_pilot(study, collector, rest)
             if study.goal is not None and not pilot_only:
-                records = [*ledger.records, *collector.written]
+                await collector.run(anchors, progress)
+                known = [*ledger.records, *collector.written]
+                records = [record for record in known if not record.get("anchor")]
                 models = study.questions.models
                 found = await ask_until(collector, progress, study.goal, models, rest, records, settings.seed)
                 progress.clear()
@@ -254,7 +265,8 @@ async def _ask(
             elif not pilot_only:
                 batches = Batches(collector, pending, settings.poll, progress, aside)
                 live, batched = (
-                    [task for task in rest if study.judges[task.judge].batch == by] for by in (False, True)
+                    [task for task in [*anchors, *rest] if study.judges[task.judge].batch == by]
+                    for by in (False, True)
                 )
                 await together([collector.run(live, progress), batches.run(batched)])
     finally:

@@ -255,6 +255,8 @@ class Collection(Settings):
         Seconds between two looks at a batch.
     allow_env_url : bool
         Ask at addresses that environment variables name.
+    anchors : int
+        Requests of each judge that are asked again, if their last answer is of another day (`anchors`).
     moved : bool
         The judges of earlier judgments are the same at other addresses.
     """
@@ -267,6 +269,7 @@ class Collection(Settings):
     prompt: Prompt = Prompt()
     comparisons: Count | None = None
     repeats: Count = 1
+    anchors: Annotated[int, Field(ge=0)] = 0
     order: Literal["random", "both"] = "random"
     seed: Annotated[int, Field(ge=0)] = 2026
     again: Literal["unreadable", "refused"] | None = None

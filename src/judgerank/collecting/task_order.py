@@ -103,6 +103,11 @@ def _hashes_of_pairs(key: np.uint64, models: list[str]) -> Hashes:
     return _mixed(_mixed(hashes[first] ^ key) ^ hashes[second])
 
 
+def place(seed: int, *names: object) -> int:
+    """Where something stands in a random order that is fixed by its names."""
+    return _hash("place", seed, *names)
+
+
 def _hash(*names: object) -> int:
     """64 bits of names."""
     return int.from_bytes(hashlib.blake2b("\0".join(map(str, names)).encode(), digest_size=8).digest(), "little")

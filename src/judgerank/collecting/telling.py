@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.rounds import Collected
 from judgerank.collecting.addresses import where
+from judgerank.collecting.anchors import changes
+from judgerank.collecting.anchors import told as of_changes
 from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.collection import Study
 from judgerank.collecting.collector import Collector
@@ -19,6 +21,7 @@ from judgerank.collecting.outcome import biased, duration, happened, money, pilo
 from judgerank.collecting.refusals import told as refused
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.tasks import Task
+from judgerank.data.listing import counted
 
 log = logging.getLogger("judgerank")
 
@@ -39,6 +42,16 @@ def show(study: Study, tasks: Sequence[Task], ledger: Ledger | None) -> None:
         expected = money(float(asked.sum(skipna=False)), currency)
         took = expected_time(tasks, records, study)
         log.info("as the replies so far: expected cost %s, expected time %s", expected, took)
+
+
+def tell_anchors(study: Study, anchors: list[Task]) -> list[Task]:
+    """Say how many requests are asked again; the requests."""
+    if anchors:
+        several = len({task.judge for task in anchors})
+        log.info("%d requests (anchors) are asked again, of %s", len(anchors), counted(several, "judge"))
+    elif study.settings.anchors:
+        log.info("no anchors are due: a request is asked again a day after its last answer")
+    return anchors
 
 
 def unpriced(judges: Mapping[str, Judge], names: Iterable[str]) -> list[str]:
@@ -168,6 +181,12 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
     log.info("spent %s%s%s", spent, limit, aside)
     for sentence in unfetched(pending, collector.judges):
         log.info("%s", sentence)
+    if any(record.get("anchor") for record in collector.written):
+        found = changes([*collector.ledger.records, *collector.written])
+        for sentence in of_changes(found):
+            log.warning("warning: %s", sentence)
+        if not any(of_changes(found)):
+            log.info("no judge's answers to repeated requests changed beyond its usual noise")
     for sentence in substituted([*collector.ledger.records, *collector.written]):
         log.warning("warning: %s", sentence)
     for name in sorted(collector.short_of_money):

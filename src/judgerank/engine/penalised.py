@@ -23,9 +23,10 @@ import numpy as np
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.engine.block_problem import problem_of
 from judgerank.engine.closure import slopes_at_zero
 from judgerank.engine.penalty import ALPHA, Spread, scale
-from judgerank.engine.problem import LOST, Problem, faint, problem_of
+from judgerank.engine.problem import LOST, Problem, faint
 from judgerank.engine.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges
 from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.block import Role
@@ -46,7 +47,7 @@ class Penalised:
 
     Attributes
     ----------
-    scores, log_discrimination, slope, position, log_tie : float, optional
+    scores, log_discrimination, slope, position, log_tie, log_strong : float, optional
         Standard deviations tau of the blocks; by marginal likelihood where they are not given.
     tolerance : float
         Largest gradient component of the penalised log-likelihood, over its size.
@@ -59,11 +60,12 @@ class Penalised:
     slope: float | None = None
     position: float | None = None
     log_tie: float | None = None
+    log_strong: float | None = None
     tolerance: float = 1e-10
     max_iterations: int = 500
 
     def __post_init__(self) -> None:
-        blocks = ("scores", "log_discrimination", "slope", "position", "log_tie")
+        blocks = ("scores", "log_discrimination", "slope", "position", "log_tie", "log_strong")
         require_tolerance(self.tolerance)
         require_positive(self, "max_iterations")
         require_positive(self, *(name for name in blocks if getattr(self, name) is not None))

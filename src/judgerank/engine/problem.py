@@ -20,7 +20,6 @@ from judgerank.engine.penalty import (
     ALPHA,
     Penalty,
     Spread,
-    arrow,
     log_prior_determinant,
     scale,
     shrunk_qualities,
@@ -32,7 +31,6 @@ from judgerank.model.members import Model, Parameters
 FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
 LARGEST_STEP = 3.0  # of any parameter, in one iteration
 CLOSE, SLOPE = 1e-9, 0.9  # relative difference of log-likelihoods that may be rounding; slope left, on either side
-LARGE = 1_000  # parameters up to which one matrix is quicker than blocks
 LOST = 1e-4  # log-odds of a typical pair under one judge below which that judge is lost
 
 Information = np.ndarray | Arrow
@@ -262,44 +260,12 @@ class _ToMode(Ascent[_There]):
         )[1]
 
 
-class BlockProblem(Problem):
-    """The same for so many judges that their information must not become one matrix (`engine.arrow`).
-
-    All is shrunk but for further blocks that are not.
-    """
-
-    def _second(self, at: Parameters, spread: Spread, here: Evaluation, curvature: Curvature) -> Information:
-        """The expected ones where the log-likelihood curves upward."""
-        if curvature == "observed":
-            found = arrow(self.model, at, self._logarithmic(here), spread, True)
-            if found.is_positive:
-                return found
-            here = evaluate(self.cells, self.model, at, "expected")
-        return arrow(self.model, at, here, spread, False)
-
-    def _log_determinant(self, info: Information, spread: Spread) -> float:
-        assert isinstance(info, Arrow)
-        blocks = [self.n] + [self.k] * (len(info.sums.T) - 1)  # from orthonormal coordinates to these
-        return info.log_determinant() + float(np.log(blocks).sum())
-
-
 def faint(at: Parameters, least: float) -> BoolArray:
     """Judges under whom a typical pair's log-odds are below a size, shape (K,)."""
     if not len(at.judges):
         return np.zeros(at.judges.shape[1], bool)
     weak: BoolArray = np.exp(at.judges[0]) * at.scores.std() < least
     return weak
-
-
-def problem_of(cells: Comparisons, model: Model, spread: Spread | None = None) -> Problem:
-    """The problem in which all is shrunk, by blocks where one matrix would be large.
-
-    With a `spread`, shrunk further blocks that it does not name are held at zero.
-    """
-    size = len(cells.models) + len(model.free_blocks) * len(cells.judges)
-    if size > LARGE and not model.further:
-        return BlockProblem(cells, model)
-    return Problem(cells, model, free_common=None if spread is None else moving(model, spread))
 
 
 def moving(model: Model, spread: Spread | None) -> BoolArray:

@@ -18,8 +18,8 @@ from dataclasses import replace
 import numpy as np
 
 from judgerank.data.comparisons import Comparisons
+from judgerank.engine.block_problem import problem_of
 from judgerank.engine.penalised import Penalised
-from judgerank.engine.problem import problem_of
 from judgerank.engine.solution import Solution
 from judgerank.engine.sums import evaluate
 from judgerank.model.members import Model

@@ -19,9 +19,10 @@ from judgerank.reading.large.engine import session
 from judgerank.reading.large.from_engine import are_large
 from judgerank.reading.large.sources import sources_of
 from judgerank.reading.layouts import Table, recognised
+from judgerank.reading.layouts.strength import BOTH_BAD
 from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER
 
-KEYS = ("model_a", "model_b", "judge", "winner", "question")
+KEYS = ("model_a", "model_b", "judge", "winner", "strength", "question")
 COUNT = COLUMNS["count"][0]
 QUOTES = {"duckdb": '"', "spark": "`", "bigquery": "`", "postgres": '"', "sqlite": '"'}  # around names, by dialect
 TABLE = "judgments"
@@ -109,6 +110,9 @@ def counted_cells(judgments: Judgments, questions: bool = False) -> pd.DataFrame
     if questions and "question_id" not in frame:
         raise DataError("there is no column of questions (--column question=NAME names it)")
     keys = [COLUMNS[key][0] for key in KEYS if questions or key != "question"]
+    if BOTH_BAD in frame:  # only the word for a winner says it
+        winner = COLUMNS["winner"][0]
+        frame = frame.assign(**{winner: frame[winner].mask(frame[BOTH_BAD], BOTH_BAD)})
     times = pd.to_numeric(frame[COUNT]) if COUNT in frame else pd.Series(1, frame.index)
     groups = times.groupby([frame[key] for key in keys if key in frame], observed=True, dropna=False)
     return groups.sum().rename(COUNT).reset_index()

@@ -98,12 +98,6 @@ def opened(path: Path, form: str | None, encoding: str | None = None) -> Opened:
     return Opened(digest, form, lambda: read(Content(inflated(data, file.name), file, part, encoding)))
 
 
-def digest_of(path: Path) -> str:
-    """SHA-256 of the bytes in a file, as in `Opened`, without holding them."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _of_hub(source: str, told: str | None) -> Opened:
     """A set on the hub; whole conversations, as lists and objects, are not read."""
     if told is not None:

@@ -20,6 +20,7 @@ from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.doubled import without_copies
 from judgerank.reading.layouts.names import with_answers
 from judgerank.reading.layouts.recognised import on_reading, winner_written
+from judgerank.reading.layouts.strength import STRENGTH, shares_of
 from judgerank.reading.layouts.swaps import shown_as_told
 from judgerank.reading.layouts.table import require_models
 from judgerank.reading.layouts.unordered import by_name
@@ -78,6 +79,8 @@ def comparisons_of(frame: pd.DataFrame, ordered: bool = True, silent: bool = Fal
     if "outcome" in frame:
         shares = pd.to_numeric(frame["outcome"][parsed]).to_numpy(float)
         comparisons = replace(comparisons, outcome=np.where(np.isnan(shares), comparisons.outcome, shares))
+    if STRENGTH in frame and "outcome" not in frame:
+        comparisons = replace(comparisons, strong=shares_of(frame)[parsed])
     if "length" in frame:
         comparisons = replace(comparisons, covariate=standardised_log(finite(frame["length"], parsed)))
     return comparisons if ordered else replace(comparisons, ordered=False)

@@ -12,7 +12,8 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.reading.accepted import COLUMNS
-from judgerank.reading.file_formats import digest_of, opened
+from judgerank.reading.contents import digest_of
+from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, is_files, label_of, labels_of, named, paths_of, place_of, title_of
 from judgerank.reading.from_tables import judgments_from
 from judgerank.reading.hub import on_revisions
@@ -55,7 +56,8 @@ def read_judgments(
     columns : mapping of str to str, optional
         Names of the file's columns where they are not the usual ones: ``model_a`` (shown first), ``model_b``,
         ``winner``, and, if there are any, ``judge``, ``question``, ``length``, ``category``, ``reply`` (what the
-        judge wrote) and ``human`` (whether a person judged). ``model`` and ``score`` are of tables of scores.
+        judge wrote), ``human`` (whether a person judged) and ``strength`` (1 or better, 2 or much better).
+        ``model`` and ``score`` are of tables of scores.
         ``count`` names a column that says how many like judgments a record stands for; null counts every record
         once. Unless it is there (or ``"ask"``), a column that looks like one is refused, since either
         reading could be meant. ``swapped`` names one that is true where model_b was shown first though the winner

@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc, expit
 
-from judgerank.data.arrays import AnyArray, FloatArray
+from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.order.pairs import holm
+from judgerank.trust.asked_again import firsts, requests_of
 
 LEAST = 5  # comparisons for each parameter of a judge, below which it is not tested
 WIDE = 3.0  # standard deviation of the prior, in log-odds
@@ -28,7 +29,9 @@ FLAT = 1e-6  # of the largest eigenvalue: directions below say nothing
 COLUMNS = ("judge", "comparisons", "statistic", "degrees_of_freedom", "p_value", "p_holm")
 
 
-def drift(comparisons: Comparisons, time: AnyArray | None = None) -> pd.DataFrame:
+def drift(
+    comparisons: Comparisons, time: AnyArray | None = None, question: IntArray | None = None
+) -> pd.DataFrame:
     """Test every judge for a change between its earlier and its later answers.
 
     Parameters
@@ -37,6 +40,9 @@ def drift(comparisons: Comparisons, time: AnyArray | None = None) -> pd.DataFram
         Raw rows, T of them.
     time : array, shape (T,), optional
         When each was answered, as anything that sorts; by default the rows are in that order.
+    question : int array, shape (T,), optional
+        With it, only the first answer to every request counts: further ones are no new evidence of a judge, and
+        `asked_again.asked_again` tests them.
 
     Returns
     -------
@@ -45,6 +51,8 @@ def drift(comparisons: Comparisons, time: AnyArray | None = None) -> pd.DataFram
         `LEAST` comparisons a parameter, the most suspicious first. ``p_holm`` allows for the number of judges.
     """
     order = np.arange(len(comparisons)) if time is None else np.argsort(np.asarray(time), kind="stable")
+    if question is not None:
+        order = order[np.isin(order, firsts(requests_of(comparisons, question), time))]
     judge, rows = comparisons.judge[order], []
     for k, name in enumerate(comparisons.judges):
         mine = order[judge == k]

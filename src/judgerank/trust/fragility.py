@@ -16,7 +16,8 @@ from judgerank.data.shown import Shown
 from judgerank.fits.given import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import separated
-from judgerank.trust.refits import Part, Units, judges_as_units, judgments_as_units, questions_as_units, whole_part
+from judgerank.trust.refits import Part, whole_part
+from judgerank.trust.removable import Units, judges_as_units, judgments_as_units, questions_as_units
 from judgerank.trust.removal import Removal, rows_of, smallest
 from judgerank.trust.reversals import Goal, forecast, least, open_pair, swapped
 

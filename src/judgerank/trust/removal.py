@@ -16,7 +16,8 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import JudgerankError
-from judgerank.trust.refits import Part, Units
+from judgerank.trust.refits import Part
+from judgerank.trust.removable import Units
 from judgerank.trust.reversals import Goal, forecast, least
 from judgerank.trust.small_sets import SMALL, smaller
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from judgerank.data.arrays import FloatArray
-from judgerank.trust.refits import Part, Units
+from judgerank.trust.refits import Part
+from judgerank.trust.removable import Units
 
 APART = 1e-8  # scores nearer than this are equal: fits are exact to about 1e-10
 GROWTH = 3.0  # times its forecast that a unit is taken to count for at most, whatever else is left out

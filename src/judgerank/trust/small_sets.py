@@ -15,7 +15,8 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import JudgerankError
-from judgerank.trust.refits import Part, Units
+from judgerank.trust.refits import Part
+from judgerank.trust.removable import Units
 from judgerank.trust.reversals import GROWTH, Goal
 
 SMALL = 10  # units of the largest set searched for

@@ -30,6 +30,7 @@ from judgerank.reading.large.sources import FORMS, table
 from judgerank.reading.layouts.doubled import NUMBERS, on_copies
 from judgerank.reading.layouts.names import on_ids
 from judgerank.reading.layouts.recognised import FEWEST, on_reading
+from judgerank.reading.layouts.strength import tell_badness
 from judgerank.reading.layouts.swaps import ORDERS, SWAPS
 from judgerank.reading.layouts.table import SIDES, other_side
 from judgerank.reading.layouts.texts import is_whole, plain
@@ -139,7 +140,9 @@ def _is_plain(rows: Rows) -> bool:
     sides -= {*rows.used.values()}
     texts = {name for name in sides if _holds_texts(rows.sample.frame, name)}
     labels = (*rows.names.models, *rows.names.judges)
-    return not (there - KEYS or others & (SWAPS | ORDERS) or sides - texts) and is_whole("".join(labels))
+    if there - KEYS or others & (SWAPS | ORDERS) or sides - texts or tell_badness(rows.names.spoken):
+        return False
+    return is_whole("".join(labels))
 
 
 def _holds_texts(frame: pd.DataFrame, name: str) -> bool:

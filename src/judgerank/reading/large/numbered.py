@@ -12,11 +12,13 @@ from judgerank.reading.large.engine import Engine
 from judgerank.reading.large.labels import NULL, Names, coded
 from judgerank.reading.large.sources import Source, sources_of, table, unexpected
 from judgerank.reading.layouts import Layout, Table, recognised
+from judgerank.reading.layouts.strength import STRENGTH, tell_strength
 from judgerank.reading.layouts.table import ASK, COUNTS
 from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER, WINNERS
 from judgerank.reading.layouts.texts import plain
 from judgerank.reading.layouts.words import meanings
 
+STRONG = "says how strong answers are, which no engine counts: use judgerank.read"
 PLAIN = (PAPER, ARENA, NAMED)
 FAULT = -9  # in place of a cell, as are the answers below zero
 Columns = Mapping[str, str | None]
@@ -138,7 +140,10 @@ def rows_of(
         _refuse_what_comes_late(db, sources, used)
         if said.get("count", ASK) == ASK and "count" not in used:
             _refuse_counts(db, sources, used)
-        return Rows(sources, used, said, words, coded(db, sources, used, words), layout, sample)
+        found = coded(db, sources, used, words)
+        if tell_strength(found.spoken):
+            raise DataError(f"column {used['winner']!r} {STRONG}")
+        return Rows(sources, used, said, words, found, layout, sample)
 
 
 def _columns(
@@ -160,6 +165,8 @@ def _columns(
             raise DataError(
                 f"column {used['length']!r} becomes a covariate, which no engine makes: use judgerank.read"
             )
+        if STRENGTH in used:
+            raise DataError(f"column {used[STRENGTH]!r} {STRONG}")
         winners = [name for name in WINNERS if name in source.columns]
         if len(winners) > 1 and not sample.said.get("winner"):
             raise DataError(f"there are winners in {' and in '.join(winners)} (--column winner=NAME chooses one)")

@@ -1,0 +1,121 @@
+"""Anchors: a few requests that judges are asked again on later days, to see whether they still answer as they did.
+
+Of what a judge has answered, those asked most often come first, then a fixed random order by a keyed hash. So the
+anchors stay the same from week to week. One is due if its last answer is more than `APART` old: a run that was cut
+off goes on with its round, and a second run on the same day asks nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+
+from judgerank.collecting.ledger import Record, task_of
+from judgerank.collecting.task_order import place
+from judgerank.collecting.tasks import Questions, Task
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.frames import OUTCOMES
+from judgerank.trust.asked_again import COLUMNS, asked_again, changed
+
+APART = timedelta(hours=20)
+LEVEL = 0.99  # of the test after each run, which may be one of many
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+Item = tuple[str, str, str, str]
+
+
+@dataclass
+class _Answers:
+    """How often a request was answered, its highest number, and when it was last."""
+
+    count: int = 0
+    readable: bool = False
+    highest: int = 0
+    last: datetime = LONG_AGO
+
+
+def due(
+    size: int,
+    records: Iterable[Record],
+    on_their_way: Iterable[Task],
+    questions: Questions,
+    judges: Iterable[str],
+    repeats: int,
+    seed: int,
+    now: datetime | None = None,
+) -> list[Task]:
+    """The requests to ask again now, at most `size` of each judge.
+
+    Parameters
+    ----------
+    size : int
+    records : iterable of dict
+        What was answered.
+    on_their_way : iterable of Task
+        What is in batches; it is not asked once more.
+    questions : Questions
+        Those whose answers are still there.
+    judges : iterable of str
+    repeats : int
+        How often every request is asked without anchors, which have the numbers from there on.
+    seed : int
+        Of the order.
+    now : datetime, optional
+    """
+    found: dict[Item, _Answers] = defaultdict(_Answers)
+    for record in records:
+        answers = found[_item(task_of(record))]
+        answers.count += 1
+        answers.readable |= record.get("judge_preferred_model") in OUTCOMES
+        answers.highest = max(answers.highest, record["repeat"])
+        answers.last = max(answers.last, _when(record))
+    waited_for = {_item(task) for task in on_their_way}
+    now = now or datetime.now(UTC)
+    tasks: list[Task] = []
+    for judge in judges:
+        known = [item for item, answers in found.items() if _can_be_asked(item, judge, answers, questions)]
+        known.sort(key=lambda item: (-found[item].count, place(seed, *item)))
+        tasks += [
+            Task(*item, max(repeats, found[item].highest + 1))
+            for item in known[:size]
+            if item not in waited_for and now - found[item].last >= APART
+        ]
+    return tasks
+
+
+def _item(task: Task) -> Item:
+    return task.question_id, task.first, task.second, task.judge
+
+
+def _can_be_asked(item: Item, judge: str, answers: _Answers, questions: Questions) -> bool:
+    question, first, second, of = item
+    return of == judge and answers.readable and {first, second} <= questions.answers.get(question, {}).keys()
+
+
+def _when(record: Record) -> datetime:
+    """When it was answered; long ago where the record does not say so."""
+    try:
+        told = datetime.fromisoformat(record["asked_at"])
+    except (KeyError, TypeError, ValueError):
+        return LONG_AGO
+    return told if told.tzinfo else told.replace(tzinfo=UTC)
+
+
+def changes(records: Iterable[Record]) -> pd.DataFrame:
+    """Judges whose later answers to the same requests differ from their first ones, as `asked_again` has them."""
+    read = [record for record in records if record.get("judge_preferred_model") in OUTCOMES]
+    if not read:
+        return pd.DataFrame(columns=list(COLUMNS))
+    question = np.unique([str(record["question_id"]) for record in read], return_inverse=True)[1]
+    time = np.array([(_when(record) - LONG_AGO).total_seconds() for record in read])
+    return asked_again(Comparisons.from_frame(pd.DataFrame(read)), question, time)
+
+
+def told(found: pd.DataFrame) -> Iterator[str]:
+    """A sentence on each judge that changed."""
+    for sentence in changed(found, LEVEL):
+        yield f"{sentence} Leave it out, or ask it everything anew under another name."

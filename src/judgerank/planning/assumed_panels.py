@@ -1,0 +1,116 @@
+"""Panels to plan for: assumed without data, some of the judges of another, and judgments drawn from one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from scipy.special import ndtri
+
+from judgerank.data.arrays import FloatArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
+from judgerank.model.simulate import generator
+from judgerank.planning.panels import Panel
+
+
+def assumed(
+    n_models: int,
+    n_judges: int,
+    sigma_scores: float,
+    sigma_discrimination: float,
+    scores: Sequence[float] | Mapping[str, float] | None = None,
+    discrimination: Sequence[float] | Mapping[str, float] | None = None,
+) -> Panel:
+    """A panel that is not fitted: scores and log-discriminations normally spread, or given.
+
+    Scores are those that a ranking would report, on the scale of `judgerank.order.scale`.
+
+    Parameters
+    ----------
+    n_models, n_judges : int
+        Sizes, where the values are not given.
+    sigma_scores, sigma_discrimination : float
+        Standard deviations of the scores and of the log-discriminations, where they are not given.
+    scores, discrimination : list of float, or mapping of str to float, optional
+        Values by model and by judge; a list names them ``m01, m02, ...`` and ``j01, j02, ...``.
+
+    Raises
+    ------
+    ConfigError
+        Naming the argument at fault.
+    """
+    spreads = {
+        "scores": (scores, n_models, sigma_scores, "m"),
+        "discrimination": (discrimination, n_judges, sigma_discrimination, "j"),
+    }
+    values = {}
+    for key, (given, size, sigma, letter) in spreads.items():
+        if given is None:
+            if size < 1 or not 0 <= sigma < np.inf:
+                raise ConfigError(f"{key}: {size} of them with a standard deviation of {sigma} cannot be had")
+            spread = normal_spread(size, sigma)
+            given = list(spread if key == "scores" else np.exp(spread))
+        if not isinstance(given, list | dict):
+            raise ConfigError(f"{key} is a list of numbers, or numbers by name, not {given!r}")
+        named = given if isinstance(given, dict) else {f"{letter}{n:02d}": x for n, x in enumerate(given, 1)}
+        odd = [x for x in named.values() if isinstance(x, bool) or not isinstance(x, int | float)]
+        if odd:
+            raise ConfigError(f"{key} holds {odd[0]!r}, not a number")
+        values[key] = named
+    panel = Panel.of(**values)
+    return panel.reporting(float(np.std(list(values["scores"].values()))))
+
+
+def sub_panels(panel: Panel, size: int, draws: int, seed: int) -> list[Panel]:
+    """Panels of some of the judges: all there are, if those are no more than `draws`, else that many random ones.
+
+    Random ones of different sizes are nested, so that sizes can be compared.
+
+    Raises
+    ------
+    ConfigError
+        If there is no judge in them, or more than there are.
+    """
+    many = len(panel.judges)
+    if not 1 <= size <= many:
+        raise ConfigError(f"n_judges must lie between 1 and the panel's {many}, not at {size}")
+    if comb(many, size) <= draws:
+        return [panel.subset(judges) for judges in combinations(range(many), size)]
+    return [panel.subset(generator(seed, "panel", draw).permutation(many)[:size]) for draw in range(draws)]
+
+
+def normal_spread(size: int, sigma: float) -> FloatArray:
+    """Normal quantiles of evenly spaced probabilities, falling, with this standard deviation, shape (size,).
+
+    A panel of that spread without a seed that decides how lucky it is.
+    """
+    if size == 1:
+        return np.zeros(1)
+    quantiles = -ndtri((np.arange(size) + 0.5) / size)
+    return sigma * quantiles / quantiles.std()
+
+
+def drawn(
+    rng: np.random.Generator, panel: Panel, size: int, repeats: int = 1, correlation: float = 0.0
+) -> Comparisons:
+    """Comparisons on the panel's design, each judgment asked for `repeats` times; one row per judgment.
+
+    With the probability `correlation` the repeats of a judgment are copies of one answer, else independent: any
+    two of them then have that correlation.
+
+    Parameters
+    ----------
+    size : int
+        Comparisons altogether, repeats among them.
+    """
+    cells = panel.design()
+    asked = size // repeats
+    cell = rng.choice(len(cells), asked, p=cells.count / cells.count.sum())
+    chance = rng.random((asked, repeats))
+    copied = rng.random(asked) < correlation
+    chance[copied] = chance[copied, :1]
+    share = (chance < cells.outcome[cell, None]).mean(axis=1)
+    return cells._rows(cell, outcome=share, count=np.full(asked, float(repeats)))
