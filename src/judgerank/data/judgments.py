@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from judgerank.data.arrays import IntArray, UIntArray
 from judgerank.data.comparisons import Comparisons
@@ -99,19 +100,25 @@ class Judgments(Shown):
         return self.frame["judge_preferred_model"].isin(list(OUTCOMES))
 
     @cached_property
+    def _asked(self) -> tuple[IntArray, NDArray[np.object_]]:
+        """Number of the question behind each comparison, and the ids by number."""
+        number, ids = pd.factorize(self.frame["question_id"][self.parsed], sort=True)
+        return number, np.asarray(ids, object)
+
+    @property
     def question(self) -> IntArray:
         """Number of the question behind each comparison, in the order of their ids; int array, shape (T,)."""
-        return pd.factorize(self.frame["question_id"][self.parsed], sort=True)[0]
+        return self._asked[0]
 
     @cached_property
     def question_keys(self) -> UIntArray:
         """Hash of the id of every question by its number, shape (Q,)."""
-        return question_keys(pd.factorize(self.frame["question_id"][self.parsed], sort=True)[1])
+        return question_keys(self._asked[1])
 
     @cached_property
     def question_ids(self) -> list[str]:
         """Ids of the questions, by the numbers in `question`."""
-        return [str(one) for one in pd.factorize(self.frame["question_id"][self.parsed], sort=True)[1]]
+        return [str(one) for one in self._asked[1]]
 
     @cached_property
     def n_questions(self) -> int:

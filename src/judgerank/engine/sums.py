@@ -12,7 +12,7 @@ from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import CHUNK, At, Second, product, times, times_both
 from judgerank.engine.block_columns import BlockColumns
-from judgerank.engine.rows import KEPT, Listed, Table, laid_out
+from judgerank.engine.rows import SMALL, Listed, Table, laid_out
 from judgerank.model.block import Role
 from judgerank.model.law import Law
 from judgerank.model.limits import never_weak
@@ -184,8 +184,8 @@ def net_wins(cells: Comparisons, of_position: bool = False) -> np.ndarray:
     n, k = len(cells.models), len(cells.judges)
     at_zero = first_shown_share(cells) if of_position else np.full(k, 0.5)
     wins = np.zeros(k * n)
-    for start in range(0, len(cells), KEPT):  # a sum over all cells at once takes as much as they do
-        part = slice(start, start + KEPT)
+    for start in range(0, len(cells), SMALL):  # a sum over all cells at once takes as much as they do
+        part = slice(start, start + SMALL)
         judge = cells.judge[part].astype(np.intp)
         net = cells.count[part] * (cells.response[part] - at_zero[judge])
         wins += np.bincount(judge * n + cells.first[part], net, k * n)
