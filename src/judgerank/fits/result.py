@@ -15,6 +15,7 @@ from scipy.special import chdtrc, fdtrc
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.numbering import numbered
 from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.standings import leaderboard
@@ -76,7 +77,7 @@ class Fit(Fitted):
             )
         return super().clustered(
             self.known_raw if comparisons is None else comparisons,
-            self.known_question if cluster is None else np.unique(np.asarray(cluster), return_inverse=True)[1],
+            self.known_question if cluster is None else numbered(np.asarray(cluster))[1],
             most,
         )
 

@@ -11,6 +11,7 @@ from scipy.special import chdtrc, ndtri, stdtrit
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.numbering import numbered
 from judgerank.engine.at import in_parts, product
 from judgerank.engine.sums import evaluate
 from judgerank.model.members import Model, Parameters
@@ -25,7 +26,7 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
     DataError
         If there is not one cluster for each row, or there are fewer than two.
     """
-    names, cluster = np.unique(cluster, return_inverse=True)
+    names, cluster = numbered(cluster)
     n, k, q = len(comparisons.models), len(comparisons.judges), len(names)
     if len(cluster) != len(comparisons) or q < 2:
         raise DataError(

@@ -11,6 +11,7 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.judgments import Judgments
+from judgerank.data.numbering import numbered
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.inference.intervals import FURTHEST
@@ -64,9 +65,9 @@ def agreement(cells: Comparisons) -> pd.Series:
     n, k = len(cells.models), len(cells.judges)
     low, high = np.minimum(cells.first, cells.second), np.maximum(cells.first, cells.second)
     won = np.where(cells.first < cells.second, cells.outcome, 1 - cells.outcome)
-    pair, where = np.unique(low.astype(np.int64) * n + high, return_inverse=True)
+    pair, where = numbered(low.astype(np.int64) * n + high)
     net, count = (np.bincount(where, x, len(pair)) for x in (cells.count * (won - 0.5), cells.count))
-    key, own = np.unique(where * k + cells.judge, return_inverse=True)
+    key, own = numbered(where * k + cells.judge)
     own_net, own_count = (np.bincount(own, x, len(key)) for x in (cells.count * (won - 0.5), cells.count))
     place, judge = key // k, key % k
     others, asked = net[place] - own_net, count[place] - own_count > 0.5
