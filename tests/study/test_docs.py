@@ -11,7 +11,7 @@ import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 import pytest
@@ -61,8 +61,27 @@ def test_what_is_installed_comes_from_the_checkout():
     assert all(re.match(r"[.](\s|$)|\".\[", line) for line in told), told
 
 
-def test_the_example_of_the_readme_prints_what_it_shows(capsys, monkeypatch):
-    monkeypatch.chdir(ROOT)
+@pytest.fixture(scope="module")
+def example(tmp_path_factory) -> Path:
+    """A folder in which `judgerank example` was run."""
+    folder = tmp_path_factory.mktemp("example")
+    assert CliRunner().invoke(app, ["example", str(folder / "judgments.csv")]).exit_code == 0
+    return folder
+
+
+def test_what_the_readme_shows_of_a_ranking_is_what_the_command_prints(example, monkeypatch):
+    monkeypatch.chdir(example)
+    (shown,) = re.findall(r"<!-- rank: .*? -->\n```text\n(.*?)```", README, re.DOTALL)
+    done = CliRunner().invoke(app, ["rank", "judgments.csv"])
+    said = done.output.splitlines()
+    sentences = " ".join(done.output.split())
+    table = [line for line in shown.splitlines() if re.match(r"rank|\s+\d", line)]
+    assert len(table) == 7 and set(table) <= set(said)
+    assert [line for line in shown.splitlines() if line not in said and line not in sentences] == []
+
+
+def test_the_example_of_the_readme_prints_what_it_shows(example, capsys, monkeypatch):
+    monkeypatch.chdir(example)
     code, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL).groups()
     exec(compile(code, "README.md", "exec"), {})
     assert capsys.readouterr().out == shown
@@ -193,18 +212,34 @@ def test_the_recipe_for_a_section_works(tmp_path):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     """The documentation, built without a warning."""
-    pytest.importorskip("mkdocs")
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return folder
+    pytest.importorskip("zensical")
+    folder = tmp_path_factory.mktemp("documentation")  # a copy: the site and a cache are written beside it
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    (folder / "src").symlink_to(ROOT / "src")
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "site"
 
 
 def test_the_site_has_the_reference_and_every_page(site):
     assert (site / "reference/fit/index.html").is_file()
     assert "data/ → writing/ → reading/" in (site / "architecture/index.html").read_text()
+
+
+def test_links_within_the_site_lead_somewhere(site):
+    pages = sorted(site.rglob("*.html"))
+    missing = []
+    for page in pages:
+        if page.name == "404.html":
+            continue  # its links are from the root of wherever the site is served
+        for address in re.findall(r'<a [^>]*?href="([^"#?]+)', page.read_text()):
+            where = page.parent / unquote(address)
+            if not urlsplit(address).scheme and not (where.is_file() or (where / "index.html").is_file()):
+                missing.append((page.relative_to(site).as_posix(), address))
+    assert missing == []
+    assert len(pages) > 50
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -14,7 +14,7 @@ from experiments.beyond.plan import assumed_panel, panel_of
 from judgerank import fit, rank
 from judgerank.data.errors import ConfigError, DisconnectedError, NoIntervalError, NotIdentifiedError
 from judgerank.fits.standings import leaderboard
-from judgerank.model.members import POSITION_AWARE, Parameters
+from judgerank.model.members import NAMED, POSITION_AWARE, Parameters
 from judgerank.model.simulate import generator
 from judgerank.order.pairs import holm, pairwise
 from judgerank.planning.assumed_panels import drawn, sub_panels
@@ -245,6 +245,84 @@ def leaning_panel(panel) -> Panel:
     return replace(panel, at=at, model=POSITION_AWARE)
 
 
+@pytest.fixture(scope="module")
+def panels_of_levels(panel) -> tuple[Panel, Panel]:
+    """With ties, and with strength; one judge never ties, and one never says much better."""
+    ties = np.vstack([panel.at.judges, [0.6, 0.0, -0.4], [np.log(0.5), np.log(1.5), -np.inf]])
+    graded = np.vstack([panel.at.judges, np.log([0.5, 1.0, 0.3]), [np.log(0.6), -np.inf, np.log(1.4)]])
+    return tuple(
+        replace(panel, at=Parameters(panel.at.scores, rows), model=NAMED[name])
+        for name, rows in (("position_aware_ties", ties), ("judge_aware_graded", graded))
+    )
+
+
+def test_errors_of_levels_are_the_inverse_of_the_information_by_differences(panels_of_levels):
+    """The information of a design is the covariance of the gradients, by level and by differences."""
+    for one in panels_of_levels:
+        cells, free = one.design(), one.free
+        share = one.probabilities(cells.first, cells.second, cells.judge)
+        assert np.allclose(share.sum(axis=1), 1.0, rtol=1e-14)
+        at = np.r_[one.at.scores, one.at.judges[free]]
+
+        def logarithms(x, one=one, cells=cells, free=free):
+            rows = one.at.judges.copy()
+            rows[free] = x[4:]
+            moved = replace(one, at=Parameters(x[:4], rows))
+            with np.errstate(divide="ignore"):
+                return np.log(moved.probabilities(cells.first, cells.second, cells.judge))
+
+        step = 1e-5
+        with np.errstate(invalid="ignore"):  # of levels that a judge never gives
+            slopes = [(logarithms(at + e) - logarithms(at - e)) / (2 * step) for e in step * np.eye(len(at))]
+        slopes = np.nan_to_num(np.array(slopes))
+        weight = share * (cells.count / cells.count.sum())[:, None]
+        info = np.einsum("dtl,etl,tl->de", slopes, slopes, weight)
+        border = np.zeros((2, len(at)))
+        border[0, :4] = border[1, 4:7] = 1.0
+        inverse = np.linalg.inv(np.block([[info, border.T], [border, np.zeros((2, 2))]]))[: len(at), : len(at)]
+        assert np.allclose(one.covariance, inverse, rtol=1e-6, atol=1e-8)
+
+
+def test_levels_are_planned_as_they_are_drawn_and_ranked(panels_of_levels):
+    rng, size, many = generator(23, "levels"), 4_000, 100
+    for one in panels_of_levels:
+        told, widths, spread = precision_of(one), [], []
+        for _ in range(many):
+            fitted = fit(drawn(rng, one, size), one.model.name)
+            board = leaderboard(fitted, 0.95)
+            widths.append((board["high"] - board["low"]).mean())
+            spread.append(fitted.scores.to_numpy() / fitted.scores.to_numpy().std())
+        assert np.median(widths) == pytest.approx(achieved("score_width", told, size), rel=0.03)
+        ratio = np.std(spread, axis=0) / (told.standardised / np.sqrt(size))
+        assert np.sqrt(np.mean(ratio**2)) == pytest.approx(1.0, abs=3 / np.sqrt(2 * many))
+
+
+def test_levels_of_one_question_spread_as_planned(panels_of_levels):
+    rng, asked, size, many = generator(29, "levels"), Questions(0.8, 2, 3), 3_600, 80
+    for one in panels_of_levels:
+        told, spread = precision_of(one, asked), []
+        for _ in range(many):
+            data, _ = drawn_in_questions(rng, one, size, asked)
+            scores = fit(data, one.model.name).scores.to_numpy()
+            spread.append(scores / scores.std())
+        ratio = np.std(spread, axis=0) / (told.standardised / np.sqrt(size))
+        assert np.sqrt(np.mean(ratio**2)) == pytest.approx(1.0, abs=3 / np.sqrt(2 * many))
+        assert (told.standardised > 1.1 * precision_of(one).standardised).all()
+
+
+def test_levels_drawn_in_questions_are_as_often_as_without(panels_of_levels):
+    for one in panels_of_levels:
+        data, _ = drawn_in_questions(generator(4, "levels"), one, 120_000, Questions(1.0, 2, 3))
+        share = one.probabilities(data.first, data.second, data.judge)
+        seen = [data.outcome - data.known_ties / 2, data.known_ties]
+        expected = [share[:, one.levels > 0].sum(axis=1), share[:, one.levels == 0].sum(axis=1)]
+        if data.strong is not None:
+            seen, expected = [*seen, data.strong[:, 0]], [*expected, share[:, 0]]
+        for got, wanted in zip(seen, expected, strict=True):
+            for k in range(3):
+                assert abs((got - wanted)[data.judge == k].mean()) < 4 * 0.5 / np.sqrt(40_000)
+
+
 @pytest.mark.parametrize("asked", [Questions(0.7, 4, 1), Questions(0.7, 1, 3), Questions(1.5, 2, 2)])
 def test_what_questions_share_is_the_sum_over_every_two_of_their_outcomes(asked, panel, leaning_panel):
     for one in (panel, leaning_panel, panel.weighted({"x": 3.0}, [("a", "b", 2.0)])):
@@ -281,7 +359,7 @@ def test_every_outcome_by_itself_is_as_without_questions(leaning_panel):
     assert np.array_equal(np.bincount(question), np.full(40_000, 6))
     asked = data.judge.reshape(-1, 3)
     assert (np.sort(asked, axis=1) == [0, 1, 2]).all()  # different judges on each pair
-    off = data.outcome - leaning_panel.probability(data.first, data.second, data.judge)
+    off = data.outcome - leaning_panel.probabilities(data.first, data.second, data.judge)[:, 0]
     for k in range(3):
         for shown in (data.first < data.second, data.first > data.second):
             mine = off[(data.judge == k) & shown]

@@ -12,6 +12,7 @@ from scipy.special import ndtri
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.model.draw_levels import levels_at
 from judgerank.model.simulate import generator
 from judgerank.planning.panels import Panel
 
@@ -112,5 +113,7 @@ def drawn(
     chance = rng.random((asked, repeats))
     copied = rng.random(asked) < correlation
     chance[copied] = chance[copied, :1]
-    share = (chance < cells.outcome[cell, None]).mean(axis=1)
-    return cells._rows(cell, outcome=share, count=np.full(asked, float(repeats)))
+    who = cells.first[cell], cells.second[cell], cells.judge[cell]
+    level = levels_at(panel.probabilities(*who)[:, None], chance)
+    share = (level[..., None] == np.arange(len(panel.levels))).mean(axis=1)
+    return panel.answered(who, share, np.full(asked, float(repeats)))

@@ -1,4 +1,4 @@
-"""What a plan is made for: models and judges with their parameters, and who is asked how often."""
+"""Panels that plans are made for: models and judges with parameters, and how often each is asked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import ConfigError, NoIntervalError, NotIdentifiedError
@@ -19,27 +19,34 @@ from judgerank.engine.information import covariance, information
 from judgerank.engine.sums import evaluate
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
-from judgerank.model.members import JUDGE_AWARE, POSITION_AWARE, Model, Parameters
+from judgerank.model.block import Role
+from judgerank.model.law import Law
+from judgerank.model.members import JUDGE_AWARE, Model, Parameters
 from judgerank.model.needs import Need
 from judgerank.order.scale import Scale, scale_at, scale_of
 
 MOST_STRETCHED = 50.0  # logarithm of the factors that are tried
+# the levels c of an answer (`judgerank.model.law`) by their number, the best for the model shown first at first
+LEVELS = {2: np.array([0.5, -0.5]), 3: np.array([0.5, 0.0, -0.5]), 5: np.array([1.0, 0.5, 0.0, -0.5, -1.0])}
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Models and judges of the judge-aware model, with positions or without, and a design.
+    """Models and judges of a member of the family, and a design.
 
     Attributes
     ----------
     models, judges : tuple of str
         N models, K judges.
     at : Parameters
-        Scores and log-discriminations, each with sum zero; and judges' positions, where the model has them.
+        Scores and log-discriminations, each with sum zero; and what else the model gives every judge, such as
+        positions and thresholds. Those at a limit (`judgerank.model.limits`) are infinite.
     pair_weight : float array, shape (N (N - 1) / 2,)
         How often a pair is compared relative to others, pairs in the order of ``numpy.triu_indices(N, 1)``.
     judge_weight : float array, shape (K,)
         How often a judge is asked relative to others.
+    model : Model
+        One in which judges differ in discrimination.
     doubt : float array, shape (N (N - 1) / 2,), optional
         Standard errors of the differences of pairs over the standard deviation of the scores, as left by the
         judgments that the panel was fitted to; None where the panel is taken as known.
@@ -101,11 +108,10 @@ class Panel:
         scale = scale_of(result)
         errors = of_differences(scale.covariance(result.covariance)) / scale.scores.std()
         panel = replace(panel, doubt=errors)
-        if not result.model.uses(Need.ORDER):
-            return panel
-        position = result.position[in_play.index].to_numpy()
-        at = Parameters(panel.at.scores, np.vstack([panel.at.judges, position]))
-        return replace(panel, at=at, model=POSITION_AWARE)
+        fitted = result.solution.parameters
+        others = fitted.judges[1:, fitted.in_play]
+        at = Parameters(panel.at.scores, np.vstack([panel.at.judges, others]))
+        return replace(panel, at=at, model=result.model.alone)
 
     def weighted(self, judges: Mapping[str, float], pairs: Iterable[tuple[str, str, float]]) -> Panel:
         """Another design: weights of some judges and of some pairs; of the others it is one.
@@ -183,12 +189,30 @@ class Panel:
         k, count = k[asked], size * weight[asked] / weight.sum()
         if self.model.uses(Need.ORDER):
             i, j, k, count = np.r_[i, j], np.r_[j, i], np.r_[k, k], np.r_[count, count] / 2
-        return Comparisons(self.models, self.judges, i, j, k, self.probability(i, j, k), count)
+        return self.answered((i, j, k), self.probabilities(i, j, k), count)
 
-    def probability(self, i: IntArray, j: IntArray, k: IntArray) -> FloatArray:
-        """P(first preferred) for i shown before j by judge k."""
-        gamma, _, position = self.model.of_judges(self.at)[:3]
-        return expit(gamma[k] * (self.at.scores[i] - self.at.scores[j]) + position[k])
+    def answered(
+        self, who: tuple[IntArray, IntArray, IntArray], share: FloatArray, count: FloatArray
+    ) -> Comparisons:
+        """Comparisons (first, second, judge) whose answers are these shares of every level, shape (T, L)."""
+        outcome, many = share @ (1 + np.sign(self.levels)) / 2, len(self.levels)
+        tied = share[:, many // 2] if many > 2 else None
+        strong = share[:, [0, -1]] if many > 3 else None
+        return Comparisons(self.models, self.judges, *who, outcome, count, tied=tied, strong=strong)
+
+    @property
+    def levels(self) -> FloatArray:
+        """Levels c of an answer, the best for the model shown first at first, shape (L,)."""
+        return LEVELS[2 + self.model.has(Role.TIE) + 2 * self.model.has(Role.STRONG)]
+
+    def probabilities(self, i: IntArray, j: IntArray, k: IntArray) -> FloatArray:
+        """Of each level of an answer, the best for the first model first, shape (T, L), i shown before j to k."""
+        own = self.model.of_judges(self.at)
+        eta = own.gamma[k] * (self.at.scores[i] - self.at.scores[j]) + own.position[k]
+        if len(self.levels) == 2:
+            return np.stack([expit(eta), expit(-eta)], axis=-1)
+        nu, strong = (None if one is None else one[k] for one in (own.nu, own.log_strong))
+        return Law(eta, nu, strong).levels[..., ::-1]
 
     @cached_property
     def covariance(self) -> FloatArray:
@@ -201,7 +225,7 @@ class Panel:
         """
         at_truth = evaluate(self.design(), self.model, self.at, "expected")
         try:
-            info = information(at_truth, np.ones(self.at.judges.shape, bool))
+            info = information(at_truth, self.free)
             return covariance(info, len(self.models), len(self.judges))
         except np.linalg.LinAlgError:
             raise NotIdentifiedError("the design does not determine every score and discrimination") from None
@@ -209,8 +233,13 @@ class Panel:
     @cached_property
     def scale(self) -> Scale:
         """The reported scale (`judgerank.order.scale`), by the information that the design is expected to give."""
-        free = np.ones(self.at.judges.shape, bool)
-        return scale_at(self.design(), self.model, self.at, free, np.ones(len(self.at.scores) + free.size, bool))
+        chosen = np.concatenate([np.ones(len(self.at.scores), bool), self.free.ravel()])
+        return scale_at(self.design(), self.model, self.at, self.free, chosen)
+
+    @property
+    def free(self) -> BoolArray:
+        """Judges' parameters that are not at a limit, shape (B, K)."""
+        return np.isfinite(self.at.judges)
 
 
 def of_differences(covariance: FloatArray) -> FloatArray:

@@ -13,12 +13,13 @@ import pandas as pd
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.result import Fit
+from judgerank.model.members import NAMED
 from judgerank.planning import precision
 from judgerank.planning.assumed_panels import sub_panels
 from judgerank.planning.panels import Panel
 from judgerank.planning.precision import Precision
 from judgerank.planning.questions import INDEPENDENT, WIDEST, Questions, asked_in, deviation
-from judgerank.ranking.default_member import DEFAULT, FALLBACK, default_member
+from judgerank.ranking.default_member import default_member
 
 log = logging.getLogger("judgerank")
 # goals by name, as in `precision.GOALS`, where none are named
@@ -31,6 +32,7 @@ WANTED = {
     "pairs_interval_excludes_zero": 0.8,
     "separated": 0.7,
 }
+PLANNED = tuple(name for name, one in NAMED.items() if one.weighs_judges and not one.weights_vary)
 DRAWS = 50  # sub-panels of each size, if there are more
 Precisions = Mapping[int, list[Precision]]  # of the panels by number of judges
 
@@ -43,8 +45,9 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
     judgments : Judgments
     refit : callable
         Fits a member of the family, given by name, to their comparisons.
-    model : {"position_aware", "judge_aware"}, optional
-        By default the first where the order of presentation identifies it.
+    model : str, optional
+        One of `PLANNED`; by default position_aware where the order of presentation identifies it, else
+        judge_aware.
 
     Raises
     ------
@@ -53,8 +56,8 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
     NoMaximumError, NoIntervalError
         If there is no fit, or none with intervals.
     """
-    if model not in (None, DEFAULT, FALLBACK):
-        raise ConfigError(f"a plan is for model={DEFAULT} or {FALLBACK}, not {model}")
+    if model is not None and model not in PLANNED:
+        raise ConfigError(f"a plan is for one of {', '.join(PLANNED)}, in which judges differ; not for {model}")
     if model is None:
         model, why = default_member([judgments.comparisons])
         log.info("%s: %s", judgments.title, why)

@@ -1,4 +1,4 @@
-"""What comparisons of one question have in common, and what that costs: answers better or worse than their models.
+"""Dependence of comparisons of one question, and its cost: answers better or worse than their models.
 
 In a question q the answer of model i is better than the model usually is by a normal deviate of its own, for all
 judges alike. With e standard normal, a comparison of i and j by judge k has the latent outcome
@@ -9,23 +9,26 @@ judges alike. With e standard normal, a comparison of i and j by judge k has the
 and the first model is preferred where L exceeds what makes its probability that of the panel. So every comparison
 by itself is as without questions, tau is the deviation's standard deviation on the scale of the scores, and to
 first order two outcomes of a question have the covariance a_t a_t' x_t'x_t', with x = e_i - e_j and a_t = rho_k
-phi(Phi^-1(p_t)) / sqrt(2). The covariance of T comparisons is then the sandwich
+phi(Phi^-1(p_t)) / sqrt(2). Where answers have more levels, L is cut at each of them, and a_t sums over the cuts
+what the statistic of a parameter (c, a tie, a strong answer) loses there. The covariance of T comparisons is then
+the sandwich
 
     V / T,   V = V_0 + V_0 [(J - 1) C_pair + (P - 1) J C] V_0
 
 for P pairs of each question, each by J different judges: V_0 is the inverse information of one comparison, C the
-outer product of the mean of u_t a_t x_t' with itself, u_t the gradient of the predictor, and C_pair that of two
-judges on one pair.
+outer product of the mean of u_t a_t x_t' with itself, u_t the gradient of the predictor or of a threshold, and
+C_pair that of two judges on one pair.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.sparse import coo_array, csr_array, diags_array
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
@@ -34,6 +37,7 @@ from judgerank.engine.at import product, row_by_row
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import cluster_gradients, normal_quantile
 from judgerank.model.block import Role
+from judgerank.model.draw_levels import levels_at
 from judgerank.model.needs import Need
 from judgerank.order.scale import scale_of
 from judgerank.planning.panels import Panel
@@ -102,11 +106,9 @@ def loading(panel: Panel, sd: float) -> FloatArray:
 def shared_variance(panel: Panel, questions: Questions) -> FloatArray:
     """(J - 1) C_pair + (P - 1) J C, the part of the gradient's variance that is shared, shape (D, D)."""
     cells, n, k = panel.design(), len(panel.models), len(panel.judges)
-    gradient = _gradients(panel, cells)
-    density = np.exp(-(ndtri(cells.outcome) ** 2) / 2) / np.sqrt(2 * np.pi)
     sign = np.where(cells.first < cells.second, 1.0, -1.0)
     weight = cells.count / cells.count.sum()
-    felt = diags_array(sign * loading(panel, questions.sd)[cells.judge] * density / np.sqrt(2)) @ gradient
+    felt = diags_array(sign * loading(panel, questions.sd)[cells.judge] / np.sqrt(2)) @ _felt(panel, cells)
     low, high = np.minimum(cells.first, cells.second), np.maximum(cells.first, cells.second)
     pair = low.astype(int) * n + high
     of_triple = _sums(pair * k + cells.judge, weight, n * n * k) @ felt  # over the orders of presentation
@@ -125,17 +127,32 @@ def shared_variance(panel: Panel, questions: Questions) -> FloatArray:
     return total
 
 
-def _gradients(panel: Panel, cells: Comparisons) -> csr_array:
-    """u_t = d eta / d (s, alpha[, b]), shape (C, D)."""
+def _felt(panel: Panel, cells: Comparisons) -> csr_array:
+    """u_t times the statistic's derivative in the latent outcome, by free parameter, shape (C, D)."""
     n, k, rows = len(panel.models), len(panel.judges), np.arange(len(cells))
-    here, ones = row_by_row(cells, panel.model, panel.at), np.ones(len(cells))
-    g = product(ones, *here.factors(Role.QUALITY))
+    here = row_by_row(cells, panel.model, panel.at)
+    moved = _moved(panel, cells)
+    g = product(moved(Role.QUALITY), *here.factors(Role.QUALITY))
     values, columns = [g, -g], [cells.first, cells.second]
     for row, (block, column) in enumerate(zip(panel.model.blocks, here.column, strict=True)):
-        values.append(product(ones, column, *here.factors(block.role)))
+        values.append(product(moved(block.role), column, *here.factors(block.role)))
         columns.append(n + row * k + cells.judge)
     places = np.tile(rows, len(values)), np.concatenate(columns)
-    return coo_array((np.concatenate(values), places), (len(cells), n + k * len(panel.at.judges))).tocsr()
+    whole = coo_array((np.concatenate(values), places), (len(cells), n + k * len(panel.at.judges))).tocsc()
+    return whole[:, np.concatenate([np.ones(n, bool), panel.free.ravel()])].tocsr()
+
+
+def _moved(panel: Panel, cells: Comparisons) -> Callable[[Role], FloatArray]:
+    """Derivative of the mean of a role's statistic in the latent outcome, shape (C,), given the role."""
+    below = np.cumsum(panel.probabilities(cells.first, cells.second, cells.judge), axis=1)[:, :-1]
+    density = np.exp(-(ndtri(np.minimum(below, 1.0)) ** 2) / 2) / np.sqrt(2 * np.pi)
+
+    def moved(role: Role) -> FloatArray:
+        tie, strong = panel.levels == 0, np.abs(panel.levels) == 1
+        statistic = tie if role is Role.TIE else strong if role is Role.STRONG else panel.levels
+        return np.asarray(density @ -np.diff(statistic.astype(float)))
+
+    return moved
 
 
 def _sums(group: IntArray, weight: FloatArray, size: int) -> csr_array:
@@ -219,5 +236,6 @@ def drawn_in_questions(
     better = rng.standard_normal((many, n))
     latent = rho * (better[question, i] - better[question, j]) / np.sqrt(2)
     latent += np.sqrt(1 - rho**2) * rng.standard_normal(len(pair))
-    outcome = (latent > -ndtri(panel.probability(i, j, judge))).astype(float)
-    return Comparisons(panel.models, panel.judges, i, j, judge, outcome), question
+    level = levels_at(panel.probabilities(i, j, judge), ndtr(-latent))
+    share = (level[:, None] == np.arange(len(panel.levels))).astype(float)
+    return panel.answered((i, j, judge), share, np.ones(len(pair))), question

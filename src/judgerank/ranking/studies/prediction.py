@@ -27,6 +27,7 @@ from judgerank.fits.result import Fit
 from judgerank.model.members import GRADED_MEMBERS, MEMBERS, NAMED, Model
 from judgerank.model.needs import Need, unmet
 from judgerank.model.simulate import generator
+from judgerank.ranking.choices import EXACT
 from judgerank.ranking.study import Finding, Ranked
 
 FOLDS = 5
@@ -236,4 +237,7 @@ def _told(table: pd.DataFrame, used: str, over: str) -> list[str]:
             f"{used} predicts held-out comparisons best of {len(known)} statistical models; next is {other} "
             f"{details}."
         ]
+    if used == f"{other}{WITH_SHRINKAGE}":
+        better = f"The exact fit of {other} predicts held-out comparisons better than the shrunk one"
+        return [f"{better} {details}. To use it: --solver {EXACT}."]
     return [f"{other} predicts held-out comparisons better than {used} {details}. To use it: --model {other}."]
