@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from judgerank.writing.atomic import replace_file
@@ -78,7 +79,7 @@ def _medians(rounds: Sequence[Sequence[Measured]]) -> list[Measured]:
 
 def worse(lines: Iterable[Measured], stored: pd.DataFrame, tolerance: float) -> list[str]:
     """A sentence on every line with a goal whose ratio is worse than stored by more than the tolerance."""
-    known = stored.set_index("measure")["ratio"]
+    known = stored.set_index("measure")["ratio"].dropna()
     told = []
     for line in lines:
         before = known.get(line.measure)
@@ -91,10 +92,11 @@ def worse(lines: Iterable[Measured], stored: pd.DataFrame, tolerance: float) -> 
 
 
 def read(path: Path) -> pd.DataFrame:
-    """The stored ratios; none where there are none."""
+    """The stored ratios; none where there are none, and NaN where only the one before is known."""
     if not path.is_file():
         return pd.DataFrame(columns=COLUMNS)
-    return pd.read_csv(path, dtype={"before": str}, keep_default_na=False)
+    texts = {name: str for name in COLUMNS if name != "ratio"}
+    return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(texts, ""))
 
 
 def keep(path: Path, lines: Sequence[Measured], stored: pd.DataFrame) -> None:
@@ -110,19 +112,13 @@ def keep(path: Path, lines: Sequence[Measured], stored: pd.DataFrame) -> None:
 
 
 def goals_table(path: Path) -> str:
-    """Every stored ratio that has a goal, with what it was before the goals were set."""
+    """Every ratio that has a goal, with what it was when the goals were set."""
     stored = read(path)
     rows = []
     for one in stored[stored["goal"] != ""].itertuples():
         line = Measured(one.row, one.measure, float(one.ratio), 1.0, one.goal)
-        rows.append(
-            (
-                f"`{one.row}`",
-                one.measure,
-                one.before or "--",
-                f"{line.ratio:.3g}",
-                one.goal,
-                "met" if line.met else "missed",
-            )
-        )
+        now, verdict = f"{line.ratio:.3g}", "met" if line.met else "missed"
+        if np.isnan(line.ratio):
+            now, verdict = "--", "not measured since"
+        rows.append((f"`{one.row}`", one.measure, one.before or "--", now, one.goal, verdict))
     return grid(rows, ["row", "measure", "before", "now", "goal", "in the stored run"])

@@ -60,6 +60,21 @@ def test_rows_are_stored_in_place_of_theirs_with_what_was_before(tmp_path):
     assert "| 7.4" in table and "missed" in table and "met" in table
 
 
+def test_a_row_that_was_measured_only_before_is_shown_and_is_not_held_against_a_run(tmp_path):
+    path = tmp_path / "ratios.csv"
+    path.write_text("row,measure,ratio,goal,before\nstudies,both / drawing,,at most 5,7.3\n")
+    stored = read(path)
+    assert not worse([line(9.0, "studies", "both / drawing", "at most 5")], stored, 0.1)
+    assert goals_table(path).splitlines()[2].split("|")[3:7] == [
+        " 7.3      ",
+        " --    ",
+        " at most 5 ",
+        " not measured since  ",
+    ]
+    keep(path, [line(4.0, "studies", "both / drawing", "at most 5")], stored)
+    assert read(path).loc[0, ["ratio", "before"]].tolist() == [4.0, "7.3"]
+
+
 def test_calls_take_turns():
     called = []
     first, second = both(lambda: called.append(1), lambda: called.append(2), 3)
