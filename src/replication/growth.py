@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from judgerank import fit
 from judgerank.model.simulate import generator
 from judgerank.plots.colours import shades
-from judgerank.plots.looks import PAGE, canvas
+from judgerank.plots.looks import PAGE, canvas, in_style
 from replication.measuring import simulated
 
 BASE = {"judgments": 100_000, "models": 30, "judges": 10, "questions": 10_000}
@@ -67,13 +67,14 @@ def measures(seed: int, store: Path | None) -> Iterator[tuple]:
     lines = exponents(found)
     if store is not None:
         found.to_csv(store / "experiments/bench_growth.csv", index=False, float_format="%.4g")
-        drawn(found, lines).savefig(store / "docs/images/growth.png", dpi=200)
+        with in_style():
+            drawn(found, lines).savefig(store / "docs/images/growth.png", dpi=200)
     for one in lines.itertuples():
         yield f"exponent of the time of a fit in {one.axis} / 1", one.exponent, 1.0, ""
 
 
 def drawn(found: pd.DataFrame, lines: pd.DataFrame) -> Figure:
-    """Time against size on logarithmic axes, a curve for each axis, with its exponent."""
+    """Time against size on logarithmic axes, a curve for each axis, with its exponent; for use within `in_style`."""
     figure, panels = canvas(PAGE, 2.6, 1, len(SIZES))
     told = lines.set_index("axis")
     for axes, (axis, part), (colour, marker) in zip(
