@@ -74,7 +74,7 @@ def measures(seed: int, store: Path | None) -> Iterator[tuple]:
 
 
 def drawn(found: pd.DataFrame, lines: pd.DataFrame) -> Figure:
-    """Time against size on logarithmic axes, a curve for each axis, with its exponent; for use within `in_style`."""
+    """Time against size on logarithmic axes, a curve for each axis, with its exponent; within `in_style`."""
     figure, panels = canvas(PAGE, 2.6, 1, len(SIZES))
     told = lines.set_index("axis")
     for axes, (axis, part), (colour, marker) in zip(
