@@ -17,8 +17,10 @@ from judgerank.engine.solvers import SOLVERS
 from judgerank.model.members import NAMED
 from judgerank.planning.precision import GOALS
 from judgerank.ranking.choices import CLUSTERS
-from judgerank.ranking.exports import FORMS, TABLES
+from judgerank.ranking.exports import FORMS, RAW, TABLES
 from judgerank.ranking.model_facts import FACTS
+from judgerank.reading.cells_in_sql import QUOTES, TABLE
+from judgerank.reading.file_formats import READERS
 from replication.config import ROOT
 from tests.forked import run_anew
 from tests.tool.command import environment, judgerank
@@ -53,6 +55,8 @@ def test_names_that_help_lists_are_those_of_the_library():
     assert offered.EXPORT_TABLES == TABLES
     assert tuple(FACTS) == offered.FACTS
     assert offered.GOALS == GOALS
+    assert (tuple(QUOTES), TABLE) == (offered.DIALECTS, offered.CELL_TABLE)
+    assert set(offered.CELL_FORMS) == set(RAW) & set(READERS)
     assert tuple(COLUMNS) == offered.ANSWER_COLUMNS
 
 

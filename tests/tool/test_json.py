@@ -18,6 +18,7 @@ RUNS = {
     "doctor": ("doctor judgments.csv", "doctor none.csv", 1),
     "rank": ("rank judgments.csv --save new.npz --card c.svg", "rank judgments.csv --level 2", 2),
     "trust": ("trust judgments.csv --most 2 --output sets", "trust broken.csv", 1),
+    "cells": ("cells judgments.csv -o cells.csv", "cells judgments.csv -o cells.xlsx", 2),
     "gate": ("gate judgments.csv --baseline oak --candidate maple", "gate judgments.csv", 3),
     "place": ("place board.npz november.csv december.csv", "place judgments.csv judgments.csv", 1),
     "diff": ("diff board.npz board.npz", "diff board.npz none.npz", 1),

@@ -13,8 +13,8 @@ import pytest
 from judgerank.data.judgments import Judgments
 from judgerank.ranking.default_member import default_member
 from judgerank.ranking.ranking import rank
+from judgerank.reading.from_tables import judgments_from
 from judgerank.reading.layouts import LAYOUTS, Table
-from judgerank.reading.read import judgments_from
 
 MODELS, JUDGES, QUESTIONS = ("a1", "b2", "c3", "d4"), ("j1", "k2", "l3"), tuple(f"q{n:02}" for n in range(18))
 QUALITY = {"a1": 0.4, "b2": 1.1, "c3": -0.9, "d4": -0.2}

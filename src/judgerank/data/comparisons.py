@@ -174,7 +174,7 @@ class Comparisons(Choices, Shown):
         return len(self.first)
 
     def _rows(self, keep: AnyArray, **changed: Any) -> Comparisons:
-        """The rows under a mask or at indices, with `changed` columns in place of their own."""
+        """The rows under a mask or at indices, all judges kept, with `changed` columns in place of their own."""
         for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied", "columns", "strong"):
             if name not in changed and getattr(self, name) is not None:
                 changed[name] = getattr(self, name)[keep]

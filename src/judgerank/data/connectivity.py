@@ -18,11 +18,21 @@ LARGE = 1_000  # models beyond which a matrix of all pairs is not decomposed
 Groups = tuple[tuple[str, ...], ...]
 
 
+@remembered
 def components(cells: Comparisons) -> Groups:
     """Connected components of the comparison graph, each a tuple of models (paper, section 5.1)."""
     n = len(cells.models)
-    edges = coo_array((np.ones(len(cells), np.int8), (cells.first, cells.second)), shape=(n, n))
+    first, second = shown_pairs(cells)
+    edges = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(n, n))
     return _named(cells, connected_components(edges, directed=False)[1])
+
+
+def shown_pairs(cells: Comparisons) -> tuple[IntArray, IntArray]:
+    """The model shown first and the one shown second of every two that were compared, each order once."""
+    n = len(cells.models)
+    pair = cells.first.astype(np.intp) * n + cells.second
+    there = np.flatnonzero(np.bincount(pair, minlength=n * n)) if n <= LARGE else np.unique(pair)
+    return there // n, there % n
 
 
 def split(comparisons: Comparisons) -> list[tuple[Comparisons, IntArray]]:
@@ -126,13 +136,11 @@ def positions_are_imitated(cells: Comparisons) -> bool:
     """
     step: dict[int, float] = {}
     around: list[list[tuple[int, float]]] = [[] for _ in cells.models]
-    n = len(cells.models)
-    pair = cells.first.astype(np.intp) * n + cells.second
     if cells.apart is None:
-        shown = [(*divmod(one, n), 1.0) for one in np.unique(pair).tolist()]
+        shown = [(i, j, 1.0) for i, j in zip(*shown_pairs(cells), strict=True)]
     else:
-        told = np.unique(np.column_stack([pair, cells.apart]), axis=0)
-        shown = [(*divmod(int(one), n), places) for one, places in told.tolist()]
+        told = np.unique(np.column_stack([cells.first, cells.second, cells.apart]), axis=0)
+        shown = [(int(i), int(j), places) for i, j, places in told.tolist()]
     for i, j, places in shown:
         around[i].append((j, -places))
         around[j].append((i, places))

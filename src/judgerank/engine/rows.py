@@ -8,7 +8,7 @@ they are weighted by, or multiplied with, may have one that broadcasts to it, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -23,7 +23,8 @@ from judgerank.model.block import Role
 from judgerank.model.law import Law
 from judgerank.model.stage_law import StageLaw
 
-KEPT = 1 << 18  # rows up to which a layout is kept between passes, which takes 80 bytes a row
+SMALL = 1 << 18  # rows up to which they may stand in a table, and are summed over at once
+KEPT = 1 << 21  # rows up to which a layout is kept between passes, which takes 80 bytes a row
 FILLED, MANY = 0.4, 1_000  # share of a table's places with a comparison, and rows, from which it is quicker
 Numbers = TypeVar("Numbers", FloatArray, IntArray)
 
@@ -176,8 +177,10 @@ def _sums(index: IntArray, values: FloatArray, size: int) -> FloatArray:
 
 def laid_out(cells: Comparisons, size: int) -> Iterable[Listed | Table]:
     """All rows in parts of about a size."""
-    if len(cells) <= KEPT:
-        return _kept(cells, size)
+    return _kept(cells, size) if len(cells) <= KEPT else _listed(cells, size)
+
+
+def _listed(cells: Comparisons, size: int) -> Iterator[Listed]:
     return (Listed(cells, part) for part in parts(cells, size))
 
 
@@ -192,7 +195,9 @@ def parts(cells: Comparisons, size: int) -> Iterator[slice]:
 
 
 @remembered
-def _kept(cells: Comparisons, size: int) -> list[Listed | Table]:
+def _kept(cells: Comparisons, size: int) -> Sequence[Listed | Table]:
+    if len(cells) > SMALL:
+        return list(_listed(cells, size))
     n, k = len(cells.models), len(cells.judges)
     pair = cells.first.astype(np.intp) * n + cells.second
     new = np.r_[True, pair[1:] != pair[:-1]]
@@ -205,7 +210,7 @@ def _kept(cells: Comparisons, size: int) -> list[Listed | Table]:
         or len(cells) < max(MANY, FILLED * k * len(pairs))
         or not in_order
     ):
-        return [Listed(cells, part) for part in parts(cells, size)]
+        return list(_listed(cells, size))
     place = cells.judge * len(pairs) + (np.cumsum(new) - 1)
 
     def table(values: FloatArray) -> FloatArray:

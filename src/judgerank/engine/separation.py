@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.existence import rising_direction
+from judgerank.engine.existence import can_rise
 from judgerank.engine.levels import EQUAL
 from judgerank.model.block import Role
 from judgerank.model.members import Model
@@ -35,7 +35,8 @@ def separable_judges(cells: Comparisons, model: Model) -> IntArray:
         With free discriminations.
     """
     if model.has(Role.TIE, Role.STRONG):  # margins of its own between answers: two parameters, so a linear program
-        return np.array([k for k in range(len(cells.judges)) if _rises(cells, model, k)], np.intp)
+        alone = (cells.with_judges([name]) for name in cells.judges)
+        return np.flatnonzero([can_rise(own, model) for own in alone])
     first_won, second_won = cells.won > EQUAL, cells.lost > EQUAL
     above = np.r_[cells.first[first_won], cells.second[second_won]]
     below = np.r_[cells.second[first_won], cells.first[second_won]]
@@ -51,11 +52,6 @@ def separable_judges(cells: Comparisons, model: Model) -> IntArray:
         for side in (margin, -margin):
             found |= _ordered_by_a_margin(judge, one, other, side, n, k)
     return np.flatnonzero(found)
-
-
-def _rises(cells: Comparisons, model: Model, k: int) -> bool:
-    own = cells.with_judges([cells.judges[k]])
-    return rising_direction(own, model) is not None
 
 
 def _ordered_by_a_margin(

@@ -12,7 +12,7 @@ from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import CHUNK, At, Second, product, times, times_both
 from judgerank.engine.block_columns import BlockColumns
-from judgerank.engine.rows import KEPT, Listed, Table, laid_out
+from judgerank.engine.rows import SMALL, Listed, Table, laid_out
 from judgerank.model.block import Role
 from judgerank.model.limits import never_weak
 from judgerank.model.members import Model, Parameters
@@ -186,8 +186,8 @@ def net_wins(cells: Comparisons, of_position: bool = False) -> np.ndarray:
     share = first_shown_share(cells) if of_position else np.full(k, 0.5)
     of_rows = mean_at_zero(cells) if of_position and cells.stages is not None else None
     wins = np.zeros(k * n)
-    for start in range(0, len(cells), KEPT):  # a sum over all cells at once takes as much as they do
-        part = slice(start, start + KEPT)
+    for start in range(0, len(cells), SMALL):  # a sum over all cells at once takes as much as they do
+        part = slice(start, start + SMALL)
         judge = cells.judge[part].astype(np.intp)
         at_zero = share[judge] if of_rows is None else of_rows[part]
         net = cells.count[part] * (cells.response[part] - at_zero)

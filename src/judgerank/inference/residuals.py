@@ -9,6 +9,7 @@ from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.numbering import numbered
 from judgerank.engine.at import Second, row_by_row, times
 from judgerank.model.block import Role
 from judgerank.model.limits import never_weak
@@ -91,7 +92,7 @@ def residuals_by_cluster(comparisons: Comparisons, model: Model, at: Parameters,
     """Residuals of raw comparisons by cluster, as `order.equality.NetResults` takes them; shape (Q, K (N + B))."""
     rows = Residuals.at(comparisons, model, at)
     n, k = len(comparisons.models), len(comparisons.judges) if model.judge_blocks else 1
-    names, q = np.unique(cluster, return_inverse=True)
+    names, q = numbered(cluster)
     columns = [rows.judge * n + comparisons.first, rows.judge * n + comparisons.second]
     values = [rows.residual, -rows.residual]
     for number, (_, residual) in enumerate(rows.offsets):

@@ -164,7 +164,7 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
         (f"{c.n_comparisons:,.0f}", f"{counted} in rankings" if in_stages(frame).all() else counted),
     ]
     if "question_id" in frame:
-        found.append((f"{frame['question_id'].nunique():,}", "questions"))
+        found.append((f"{ranking.judgments.n_questions:,}", "questions"))
     share = judges["information"]
     if len(judges) < 2 or share.isna().any():
         return [*found, (f"{len(judges):,}", "judges" if len(judges) != 1 else "judge")]
@@ -220,7 +220,7 @@ def _on_dependence(ranking: Record) -> str:
         )
     if ranking.fitted.flips is not None:
         return (
-            f"Only {counted(frame['question_id'].nunique(), 'question')}: significance is tested by exchanging "
+            f"Only {counted(ranking.judgments.n_questions, 'question')}: significance is tested by exchanging "
             "the names of two models in whole questions. The intervals of scores may be too narrow."
         )
     return "Judgments are taken as independent. If questions repeat, the intervals are too narrow."

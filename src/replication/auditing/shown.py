@@ -51,6 +51,7 @@ from replication.auditing.shown_trust import (
     small_sets_table,
     soft_table,
 )
+from replication.stored_speed import STORED, goals_table
 
 log = logging.getLogger("replication")
 CHECKED = (  # title, section, rows
@@ -116,6 +117,7 @@ def items_table(results: Results) -> str:
 
 
 BLOCKS = {
+    "bench": lambda _: goals_table(STORED),
     "blocks": blocks_table,
     "blocks found": found_table,
     "boards": boards_table,

@@ -152,8 +152,9 @@ def sample_of(judgments: Judgments) -> Sample:
             rows = rows[among]
             said.append(f"the {MOST_MODELS} models compared most")
     if len(rows) > MOST_ROWS:
-        there, place = np.unique(unit[rows], return_inverse=True)
-        place = generator(0, "members", "questions").permutation(len(there))[place]
+        there = np.bincount(unit[rows]) > 0
+        place = (np.cumsum(there) - 1)[unit[rows]]
+        place = generator(0, "members", "questions").permutation(int(there.sum()))[place]
         ends = np.cumsum(np.bincount(place))
         rows = rows[(ends[place] <= MOST_ROWS) | (place < LEAST)]
         said.append(f"{len(rows):,} comparisons drawn at random")

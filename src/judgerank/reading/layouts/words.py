@@ -78,10 +78,15 @@ def everyday(said: Iterable[object], models: Iterable[object]) -> dict[str, str]
     return {text: letter for text, letter in letters.items() if letter is not None}
 
 
-def readings(said: Sequence[object], words: Mapping[str, str]) -> str:
+def readings(said: Iterable[object], words: Mapping[str, str]) -> str:
     """How everyday words in a column of winners were read; empty if there are none."""
-    times = Counter(text for value in said if (text := word(value)) is not None and text in words)
-    told = [f"{text!r} as {NAMES.get(words[text], words[text])} ({n})" for text, n in times.most_common()]
+    return readings_of(Counter(text for value in said if (text := word(value)) is not None), words)
+
+
+def readings_of(times: Counter[str], words: Mapping[str, str]) -> str:
+    """The same where it is known how often each word is there."""
+    there = [(text, n) for text, n in times.most_common() if text in words]
+    told = [f"{text!r} as {NAMES.get(words[text], words[text])} ({n})" for text, n in there]
     return f"Winners read: {', '.join(told)}; --winner-values WORD=VALUE changes it." if told else ""
 
 
