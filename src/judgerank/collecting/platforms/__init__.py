@@ -14,7 +14,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.reading.answers.found import Found
 from judgerank.writing.extras import needed
 
-HELPERS = ("session", "values")
+HELPERS = ("as_text", "session")
 PART = "::"  # between a data set and one experiment on it
 
 
