@@ -208,9 +208,9 @@ class Collector:
         shown = Shown(**self.questions.shown(task), messages=self.messages(task))
         return await self._respondents[task.judge].compare(shown)
 
-    def messages(self, task: Task) -> list[dict[str, str]]:
+    def messages(self, task: Task) -> list[dict[str, Any]]:
         """What the task's judge is sent."""
-        return messages(self.prompt, self.questions, task)
+        return messages(self.prompt, self.questions, task, self.judges[task.judge])
 
     def most(self, task: Task, batched: bool = False) -> float:
         """What a request may cost, live or in a batch; nothing that could be set aside without prices."""

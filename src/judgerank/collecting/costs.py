@@ -136,7 +136,7 @@ def learned(
         there = {task.first, task.second} <= questions.answers.get(task.question_id, {}).keys()
         if judge is not None and not judge.is_local and there:
             told = record.get("prompt_tokens"), record.get("completion_tokens")
-            bounds.learn(judge, prompt, messages(prompt, questions, task), *told)
+            bounds.learn(judge, prompt, messages(prompt, questions, task, judge), *told)
     return bounds
 
 
@@ -158,7 +158,7 @@ def estimated(
     priced, price = dict.fromkeys(judges, 0.0), dict.fromkeys(judges, 0.0)
     for task in tasks:
         judge = judges[task.judge]
-        sent = [] if judge.is_local else messages(prompt, questions, task)
+        sent = [] if judge.is_local else messages(prompt, questions, task, judge)
         most, batched = bounds.tokens(judge, prompt, sent), judge.batch and requests[task.judge] >= pilot
         requests[task.judge] += 1
         tokens[task.judge] += most

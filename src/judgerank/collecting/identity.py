@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from judgerank.collecting.functions import code_digest
+from judgerank.collecting.images import digest_of, mode_of, shown_by
 from judgerank.collecting.ledger import Record, task_of
 from judgerank.collecting.settings import LENGTHS, Judge, Prompt
 from judgerank.collecting.tasks import Questions, Task
+from judgerank.reading.answers.media import Named
 
 
 def digest(prompt: Prompt) -> str:
@@ -22,7 +24,7 @@ def digest(prompt: Prompt) -> str:
 
 def identified(task: Task, judge: Judge, questions: Questions, prompt: Prompt) -> Record:
     """What is asked, as a record begins, and what identifies it."""
-    with_params = judge_digest(judge)
+    with_params, images = judge_digest(judge), _sent(task, questions, judge)
     return {
         "question_id": task.question_id,
         "model_a": task.first,
@@ -34,7 +36,8 @@ def identified(task: Task, judge: Judge, questions: Questions, prompt: Prompt) -
         "provider": judge.form,
         **({"thinking": judge.reasoning_budget} if judge.reasoning_budget else {}),
         "prompt": digest(prompt),
-        "texts": texts_digest(task, questions, prompt),
+        "texts": texts_digest(task, questions, prompt, judge),
+        **({"images": [image.reference for image in images]} if images else {}),
         **({"asked_with": with_params} if with_params else {}),
         **({"human": True} if judge.is_person else {}),
     }
@@ -52,12 +55,21 @@ def judge_digest(judge: Judge) -> str:
     return _digest(form) if any(part is not None for part in form) else ""
 
 
-def texts_digest(task: Task, questions: Questions, prompt: Prompt) -> str:
-    """What identifies the texts that a task shows, in a few letters; the same for both orders."""
+def texts_digest(task: Task, questions: Questions, prompt: Prompt, judge: Judge | None) -> str:
+    """What identifies the texts that a task shows, and images if the judge is sent them, in a few letters.
+
+    It is the same for both orders.
+    """
     answers = questions.answers[task.question_id]
     first, second = sorted((task.first, task.second))
     reference = [questions.reference[task.question_id]] if "{reference}" in prompt.text else []
-    return _digest([questions.text[task.question_id], answers[first], answers[second], *reference])
+    images = [{"image": digest_of(image)} for image in _sent(task, questions, judge)]
+    return _digest([questions.text[task.question_id], answers[first], answers[second], *reference, *images])
+
+
+def _sent(task: Task, questions: Questions, judge: Judge | None) -> list[Named]:
+    """Images that a judge is sent with a task."""
+    return shown_by(task, questions) if judge is not None and mode_of(judge) == "send" else []
 
 
 def _digest(content: list[Any]) -> str:
@@ -97,9 +109,11 @@ def changed_since(
                 f"line {number} is of judge {task.judge!r} when it was asked at {was}, not at {judge.address} "
                 "(--moved if the same model is now there)"
             )
-        if task in asked and record.get("texts", "") != texts_digest(task, questions, prompt):
+        known = judge is not None or "images" not in record  # whether it is sent images: else nobody knows now
+        if task in asked and known and record.get("texts", "") != texts_digest(task, questions, prompt, judge):
+            what = "texts or images" if questions.images else "texts"
             pair = f"{task.first!r} and {task.second!r}"
-            return f"line {number} is about other texts of question {task.question_id!r} by {pair}"
+            return f"line {number} is about other {what} of question {task.question_id!r} by {pair}"
     return None
 
 

@@ -16,6 +16,7 @@ from judgerank.collecting.bounds import prompt_tokens
 from judgerank.collecting.client import Client
 from judgerank.collecting.collection import Study
 from judgerank.collecting.costs import is_priced
+from judgerank.collecting.images import mode_of, shown_by
 from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.library import listed
 from judgerank.collecting.prompts import messages
@@ -33,10 +34,17 @@ KEYS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")  # headers th
 
 
 def preview(study: Study, tasks: Sequence[Task]) -> None:
-    """Say what each judge's first request is, and what is wrong with it; nothing is sent."""
+    """Say what each judge's first request is, and what is wrong with it; nothing is sent.
+
+    Of a judge who is sent images it is the first that has one.
+    """
     first: dict[str, Task] = {}
     for task in tasks:
         first.setdefault(task.judge, task)
+    if study.questions.images:
+        for task in reversed(tasks):
+            if mode_of(study.judges[task.judge]) == "send" and shown_by(task, study.questions):
+                first[task.judge] = task
     judges = {name: judge for name, judge in study.judges.items() if not judge.is_local and name in first}
     if judges:
         asyncio.run(_preview(study, judges, first))
@@ -48,7 +56,7 @@ async def _preview(study: Study, judges: Mapping[str, Judge], first: Mapping[str
     client, secrets = Client(judges, prompt, 60.0, known), Secrets(keys_there_are(judges.values()))
     try:
         for name, judge in judges.items():
-            sent = messages(prompt, study.questions, first[name])
+            sent = messages(prompt, study.questions, first[name], judge)
             try:
                 made = await client.prepared(judge, sent)
                 log.info("first request to judge %r: %s", name, secrets.blanked(shown(made)))
@@ -85,7 +93,7 @@ def _shortened(content: Any) -> Any:
     return content
 
 
-def checks(judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, str]]) -> Iterator[str]:
+def checks(judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Sentences on what a judge's server would refuse, and on what is not known."""
     name, rule, asked = f"judge {judge.judge!r}", rule_of(judge), request(judge, prompt)
     if judge.api_key_env is not None and not _has_key(judge):

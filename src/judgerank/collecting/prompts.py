@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from judgerank.collecting.settings import Prompt
+from judgerank.collecting.images import content_of, mode_of
+from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.data.errors import ConfigError
 from judgerank.reading.answers.found import Text
@@ -62,7 +64,7 @@ def for_criterion(prompt: Prompt, name: str) -> Prompt:
     return prompt.model_copy(update={"name": f"{prompt.name}, {name}", "text": text, "criteria": {}})
 
 
-def messages(prompt: Prompt, questions: Questions, task: Task) -> list[dict[str, str]]:
+def messages(prompt: Prompt, questions: Questions, task: Task, judge: Judge) -> list[dict[str, Any]]:
     """What a judge is sent for one comparison."""
     answers = questions.answers[task.question_id]
     reference = questions.reference.get(task.question_id) if "{reference}" in prompt.text else None
@@ -70,7 +72,8 @@ def messages(prompt: Prompt, questions: Questions, task: Task) -> list[dict[str,
         prompt.text, questions.text[task.question_id], answers[task.first], answers[task.second], reference
     )
     system = [{"role": "system", "content": prompt.system}] if prompt.system else []
-    return [*system, {"role": "user", "content": text}]
+    content = content_of(text, questions.images if mode_of(judge) == "send" else {})
+    return [*system, {"role": "user", "content": content}]
 
 
 def require_references(prompt: Prompt, questions: Questions) -> None:

@@ -21,6 +21,8 @@ from judgerank.collecting.collection import Study
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import Budget, at_most, is_priced, learned, spent_before
 from judgerank.collecting.identity import changed_since, digest
+from judgerank.collecting.images import askable, require_images
+from judgerank.collecting.images import told as of_images
 from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.ledger import Ledger, Record, opened
 from judgerank.collecting.preview import preview
@@ -78,7 +80,11 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Quest
     judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
     both = settings.order == "both"
     plan = Plan(questions, judges, settings.repeats, both, settings.seed)
-    tasks = plan.first(settings.comparisons)
+    planned = plan.first(settings.comparisons)
+    tasks = askable(planned, judges, questions)
+    require_images(tasks, judges, questions)
+    for sentence in of_images(planned, judges, questions):
+        log.warning("warning: %s", sentence)
     log.info("%d questions, %d models, %d requests in all", len(questions.text), len(questions.models), len(tasks))
     studies = [Study(one, judges, questions, plan, tasks) for one in by_criterion(settings)]
     require_goal(studies[0])
@@ -197,7 +203,7 @@ def set_aside(study: Study, ledger: Ledger, pending: Pending) -> dict[Task, floa
         task: at_most(judges[task.judge], bounds.tokens(judges[task.judge], prompt, sent), batched=True)
         for task in pending.tasks
         if task.judge in judges and is_priced(judges[task.judge])
-        for sent in [messages(prompt, questions, task)]
+        for sent in [messages(prompt, questions, task, judges[task.judge])]
     }
 
 

@@ -14,6 +14,7 @@ from judgerank.collecting.platforms.as_text import as_answer, as_question
 from judgerank.collecting.platforms.session import Platform, Session, basic
 from judgerank.data.errors import DataError
 from judgerank.reading.answers.found import Found
+from judgerank.reading.answers.media import images_in
 
 SINCE = "2023-01-01T00:00:00Z"  # a start is required; Langfuse is younger
 PAGE = 100  # the most that it gives at once
@@ -47,6 +48,7 @@ def _of_item(number: int, item: Mapping[str, Any]) -> Found:
         str(item["experimentName"]),
         None if item.get("level") == FAILED else as_answer(item.get("output")),
         as_answer(item.get("expectedOutput")),
+        images=tuple(images_in([item.get("input"), item.get("output")])),
     )
 
 

@@ -15,6 +15,7 @@ from judgerank.collecting.platforms.as_text import as_answer, as_question
 from judgerank.collecting.platforms.session import Platform, Session, bearer
 from judgerank.data.errors import DataError
 from judgerank.reading.answers.found import Found
+from judgerank.reading.answers.media import images_in
 
 PAGE = 100
 Examples = dict[str, Mapping[str, Any]]
@@ -70,6 +71,7 @@ def _of_run(number: int, run: Mapping[str, Any], experiment: Mapping[str, Any], 
         str(experiment.get("name") or experiment["id"]),
         None if run.get("error") else as_answer(run.get("output")),
         as_answer(examples[name].get("output")),
+        images=tuple(images_in([examples[name], run.get("output")])),
     )
 
 
