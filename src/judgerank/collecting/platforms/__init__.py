@@ -14,7 +14,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.reading.answers.found import Found
 from judgerank.writing.extras import needed
 
-HELPERS = ("as_text", "session")
+HELPERS = ("session", "as_text")
 PART = "::"  # between a data set and one experiment on it
 
 
