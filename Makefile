@@ -25,7 +25,7 @@
 
 SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling \
             length_covariate mixed_judges sparsity subsampling_efficiency unstated_settings model_comparison \
-            uncertainty panel trust newcomers people gate soft method_comparison convergence_mse ci_coverage \
+            uncertainty panel trust newcomers people gate soft graded method_comparison convergence_mse ci_coverage \
             small_samples slot_bias validity adaptive plan scale fitness defaults tastes
 PAPER    := $(filter $(notdir $(basename $(wildcard experiments/*.py))),$(SECTIONS))
 PYTHON   ?= python3

@@ -10,13 +10,12 @@ import json
 import logging
 from pathlib import Path
 
-import matplotlib
 import pandas as pd
 import yaml
 from omegaconf import DictConfig
 
 from judgerank.data.errors import DataUnavailableError
-from judgerank.plots.looks import save_figures
+from judgerank.plots.looks import in_style, save_figures
 from judgerank.writing.atomic import STORED_FORMAT, replace_file, staged
 from replication import plots, published
 from replication.auditing.article import written
@@ -86,7 +85,7 @@ def publish(cfg: DictConfig, audited: Audit, results: Results) -> None:
 
 def draw(cfg: DictConfig, audited: Audit) -> None:
     """The picture at the head of the README."""
-    with matplotlib.rc_context(), staged(Path(ROOT, cfg.figures, "audit"), "figures.json") as folder:
+    with in_style(), staged(Path(ROOT, cfg.figures, "audit"), "figures.json") as folder:
         save_figures({"verdicts": plots.verdicts(audited.numbers, [str(one) for one in RESULTS])}, folder)
         (folder / "figures.json").write_text(json.dumps({"section": "audit", "surrogate": False}))
 

@@ -14,6 +14,7 @@ from playwright.sync_api import sync_playwright
 import judgerank
 from judgerank import read
 from judgerank.boards.changelog import changelog_of
+from judgerank.cli.example_run import content
 from judgerank.ranking.additions import Additions
 from replication.config import ROOT
 
@@ -27,7 +28,9 @@ def run(target: Path) -> None:
     if browser_path is None:
         sys.exit("no browser was found: apt-get install chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        page = judgerank.rank(ROOT / "examples" / "judgments.csv").write(Path(folder) / "ranking")
+        example = Path(folder) / "judgments.csv"
+        example.write_bytes(content(example.suffix))
+        page = judgerank.rank(example).write(Path(folder) / "ranking")
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         for name, (width, height, scheme) in SCREENS.items():
             shown = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)

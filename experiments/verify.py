@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from hydra import compose
@@ -21,7 +20,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, open_dict
 
 from judgerank.data.errors import ConfigError, DataUnavailableError
-from judgerank.plots.looks import save_figures
+from judgerank.plots.looks import in_style, save_figures
 from judgerank.writing.atomic import staged
 from replication.config import ROOT, main, script_of
 from replication.errors import NotAsStoredError
@@ -99,8 +98,9 @@ def verified(
     data, again = recomputed(cfg, given, script)
     found += unlike_settings(run_json, provenance(section, given, data, ""), "data")
     try:
-        drawn = script["draw"](tables, suffix_of(given))
-        found += unlike_legends(section, drawn, tables, figures) + unlike_figures(drawn, figures)
+        with in_style():
+            drawn = script["draw"](tables, suffix_of(given))
+            found += unlike_legends(section, drawn, tables, figures) + unlike_figures(drawn, figures)
     except Exception as error:  # whatever comes of drawing tables that were altered
         told = f"cannot be drawn from the stored tables ({type(error).__name__}: {error})"
         found.append(Difference(figures.name, "", "figures", told, "drawn"))
@@ -139,7 +139,7 @@ def recomputed(cfg: DictConfig, given: DictConfig, script: dict) -> tuple[dict, 
 def unlike_figures(drawn: dict[str, Figure], stored: Path) -> list[Difference]:
     """Stored figures that do not show what is drawn from the stored tables."""
     found = []
-    with tempfile.TemporaryDirectory(prefix="judgerank-verify-") as name, matplotlib.rc_context():
+    with tempfile.TemporaryDirectory(prefix="judgerank-verify-") as name:
         save_figures(drawn, Path(name))
         for path in sorted(Path(name).glob("*.png")):
             if not (stored / path.name).is_file():

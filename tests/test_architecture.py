@@ -62,13 +62,18 @@ LAYERS = [
 ]
 # imported by the function that needs it, and not before: loading it takes time, and no stored number depends on it
 WHEN_ASKED = {
-    ("judgerank.cli.collect", "judgerank.collecting.checking"),
-    ("judgerank.cli.collect", "judgerank.collecting.panel_files"),
-    ("judgerank.cli.collect", "judgerank.collecting.run"),
-    ("judgerank.cli.collect", "judgerank.collecting.settings"),
+    ("judgerank.cli.boards", "judgerank.cli.boards_run"),
+    ("judgerank.cli.collect", "judgerank.cli.collect_run"),
+    ("judgerank.cli.doctor", "judgerank.cli.doctor_run"),
+    ("judgerank.cli.example", "judgerank.cli.example_run"),
     ("judgerank.cli.gate", "judgerank.cli.gate_run"),
     ("judgerank.cli.gate_run", "judgerank.collecting.panel_files"),
     ("judgerank.cli.gate_run", "judgerank.gating.panel_rounds"),
+    ("judgerank.cli.people", "judgerank.cli.people_run"),
+    ("judgerank.cli.plan", "judgerank.cli.plan_run"),
+    ("judgerank.cli.rank", "judgerank.cli.rank_run"),
+    ("judgerank.cli.trust", "judgerank.cli.trust_run"),
+    ("judgerank.cli.vote", "judgerank.cli.vote_run"),
     ("judgerank.gating.gate", "judgerank.gating.verdict_page"),
     ("judgerank.gating.pytest_plugin", "judgerank.collecting.panel_files"),
     ("judgerank.gating.pytest_plugin", "judgerank.data.errors"),
@@ -78,6 +83,7 @@ WHEN_ASKED = {
     ("judgerank.gating.pytest_plugin", "judgerank.gating.rule"),
     ("judgerank.fits.fit", "judgerank.reading.read"),
     ("judgerank.fits.given", "judgerank.reading.read"),
+    ("judgerank.fits.presentation", "judgerank.plots.looks"),
     ("judgerank.fits.presentation", "judgerank.plots.own"),
     ("judgerank.ranking.card", "judgerank.plots.drawn"),
 }

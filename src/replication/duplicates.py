@@ -11,7 +11,8 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
-from judgerank.fits.same_judges import ITEM, wilson, with_one_vote
+from judgerank.fits.same_judges import ITEM, with_one_vote
+from judgerank.inference.shares import wilson
 
 
 def answer_agreement(judgments: Judgments, fewest: int, level: float = 0.95) -> pd.DataFrame:
@@ -31,9 +32,8 @@ def answer_agreement(judgments: Judgments, fewest: int, level: float = 0.95) -> 
     for one, other in combinations(sorted(answers.columns), 2):
         both = answers[[one, other]].dropna()
         if len(both) >= fewest:
-            alike = int((both[one] == both[other]).sum())
-            share = (alike / len(both), *wilson(alike, len(both), level))
-            rows.append((judgments.name, one, other, len(both), *share))
+            share = float((both[one] == both[other]).mean())
+            rows.append((judgments.name, one, other, len(both), share, *wilson(share, len(both), level)))
     return pd.DataFrame(rows, columns=["dataset", "judge_1", "judge_2", "shared", "agreement", "low", "high"])
 
 
@@ -70,7 +70,7 @@ def agreement_by_kind(pairs: pd.DataFrame, strong: Iterable[str], level: float =
             "shared": shared,
             "agreement": alike / shared,
         }
-        low, high = wilson(alike, shared, level)
+        low, high = wilson(alike / shared, shared, level)
         ends = {"low": low, "high": high, "lowest": group["agreement"].min(), "highest": group["agreement"].max()}
         rows.append(row | ends)
     columns = ["dataset", "kind", "pairs", "shared", "agreement", "low", "high", "lowest", "highest"]

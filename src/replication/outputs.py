@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.errors import ConfigError, DataUnavailableError
 from judgerank.data.judgments import Judgments
-from judgerank.plots.looks import save_figures
+from judgerank.plots.looks import in_style, save_figures
 from judgerank.reading.read import read_judgments
 from judgerank.writing.atomic import locked, recover, staged
 from replication.config import ROOT
@@ -137,7 +136,7 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
     stored = folder_of(cfg, cfg.results, section, kind)
     tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
     target = folder_of(cfg, cfg.figures, section, kind)
-    with matplotlib.rc_context(), staged(target, "figures.json") as folder:
+    with in_style(), staged(target, "figures.json") as folder:
         figures = draw(tables, suffix_of(cfg, kind))
         legends = {name: shown for name, figure in figures.items() if (shown := looks(figure))}
         save_figures(figures, folder)

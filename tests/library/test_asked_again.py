@@ -141,7 +141,7 @@ def test_only_first_answers_count_where_halves_are_compared():
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"), [(True, "Asked the same again, replaced answers"), (False, "no judge's")]
+    ("changes", "said"), [(True, "Judge replaced no longer answers"), (False, "No judge's answers to repeated")]
 )
 def test_a_ranking_says_whether_judges_changed(changes, said):
     rows, question, time = rows_of(changes)
@@ -156,6 +156,4 @@ def test_a_ranking_says_whether_judges_changed(changes, said):
     assert any(said in remark for remark in ranking.remarks)
     assert set(ranking.tables["asked_again"]["judge"]) == {"steady", "replaced"}
     minute = frame.assign(asked_at=[f"2026-01-01T10:00:{second:02d}+00:00" for second in time])
-    assert not any(
-        "sked the same again" in remark and "noise" in remark for remark in judgerank.rank(minute).remarks
-    )
+    assert not any("repeated request" in remark and "noise" in remark for remark in judgerank.rank(minute).remarks)

@@ -23,7 +23,7 @@ from judgerank.fits.heldout import held_out
 from judgerank.inference.wald import cluster_gradients
 from judgerank.model.block import Block, Design, Placed, Records, Role
 from judgerank.model.kinds.family import families_of, family_of, read_families
-from judgerank.model.members import MODELS, Parameters
+from judgerank.model.members import NAMED, Parameters
 from judgerank.model.naming import known, named
 from judgerank.order.pairs import pairwise, rank_intervals
 
@@ -60,21 +60,28 @@ def fit_blocks(records, blocks, model="position_aware"):
 
 
 def in_every_role(records: Records) -> tuple[tuple[Placed, ...], Comparisons]:
-    """Two columns for each of the four roles, and the comparisons with them."""
-    rng, size = np.random.default_rng(8), len(records.comparisons)
+    """Two columns for each of the five roles, and the comparisons with them, a third of the wins strong."""
+    rng, c = np.random.default_rng(8), records.comparisons.with_ties()
+    size, much = len(c), np.random.default_rng(9).random(len(c)) < 1 / 3
+    strong = np.stack([much & (c.outcome == 1), much & (c.outcome == 0)], axis=1).astype(float)
     blocks = tuple(Placed(role.name.lower(), role, ("x", "y"), False, "") for role in Role)
-    values = np.round(rng.normal(size=(size, 8)), 1) * (rng.random((size, 8)) < 0.6)
-    return blocks, replace(records.comparisons, columns=csr_array(values))
+    values = np.round(rng.normal(size=(size, 10)), 1) * (rng.random((size, 10)) < 0.6)
+    return blocks, replace(c, columns=csr_array(values), strong=strong)
 
 
-@pytest.mark.parametrize("member", ["position_aware_ties", "judge_aware_ties", "btl_ties", "length", "btl"])
+THRESHOLDS = {Role.TIE: "log_tie", Role.STRONG: "log_strong"}
+MEMBERS = ["position_aware_graded", "position_aware_ties", "judge_aware_ties", "btl_ties", "length", "btl"]
+
+
+@pytest.mark.parametrize("member", MEMBERS)
 def test_gradient_and_information_are_derivatives_of_the_likelihood(records, member):
     """Blocks of every role, beside the member's own: by differences of the log-likelihood and of the gradient."""
     blocks, c = in_every_role(records)
-    kept = [place for place, block in enumerate(blocks) if block.role is not Role.TIE or MODELS[member].has_ties]
+    own = {None, *NAMED[member].judge_blocks}
+    kept = [place for place, block in enumerate(blocks) if THRESHOLDS.get(block.role) in own]
     chosen = np.concatenate([[2 * place, 2 * place + 1] for place in kept])
-    model = replace(MODELS[member], further=tuple(blocks[place] for place in kept))
-    c = replace(c, columns=c.columns[:, chosen], tied=c.tied if model.has_ties else None).aggregate()
+    model = replace(NAMED[member], further=tuple(blocks[place] for place in kept))
+    c = model.alone.observed(replace(c, columns=c.columns[:, chosen])).aggregate()
     rng = np.random.default_rng(2)
     rows, many = len(model.judge_blocks), len(chosen)
     free = np.ones((rows, K), bool)
@@ -108,15 +115,15 @@ def test_gradient_and_information_are_derivatives_of_the_likelihood(records, mem
 
 def test_the_penalty_and_its_derivatives(records):
     blocks, _ = in_every_role(records)
-    model = replace(MODELS["position_aware_ties"], further=blocks)
+    model = replace(NAMED["position_aware_graded"], further=blocks)
     rng = np.random.default_rng(3)
-    at = Parameters(rng.normal(size=N), 0.4 * rng.normal(size=(3, K)), rng.normal(size=8))
+    at = Parameters(rng.normal(size=N), 0.4 * rng.normal(size=(4, K)), rng.normal(size=10))
     names = ("scores", *model.judge_blocks, *(block.name for block in blocks))
     spread = dict(zip(names, np.linspace(0.5, 1.7, len(names)), strict=True))
 
     def moved(step):
         return Parameters(
-            at.scores + step[:N], at.judges + step[N : N + 3 * K].reshape(3, K), at.common + step[N + 3 * K :]
+            at.scores + step[:N], at.judges + step[N : N + 4 * K].reshape(4, K), at.common + step[N + 4 * K :]
         )
 
     h, pull = 1e-5, pulled(model, at, spread)[1]

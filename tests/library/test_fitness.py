@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose
 from judgerank import Comparisons, fit
 from judgerank.data.errors import NoIntervalError
 from judgerank.inference.wald import cluster_gradients
+from judgerank.model.draw_levels import draw_graded
+from judgerank.model.members import JudgeValues
 from judgerank.model.simulate import generator
 from judgerank.trust.fitness import fitness, fitness_if_quick
 from judgerank.trust.flipped_residuals import FlippedResiduals
@@ -149,3 +151,17 @@ def test_ties_and_shrunk_fits_and_counts_are_tested_too():
         found = fitness(fit(tied, model, solver), tied, question)
         assert set(found.table["test"]) == {"overall", "order", "judge", "question"}
         assert found.table["statistic"].notna().all()
+
+
+@pytest.mark.parametrize("model", ["position_aware_ties", "position_aware_graded"])
+def test_answers_are_simulated_from_the_law_of_the_member(model):
+    """With ties and strength outcomes of their own, simulated residuals have mean zero and the law's variance."""
+    rng, size = np.random.default_rng(1), 1200
+    ends, judge = np.array([rng.permutation(5)[:2] for _ in range(size)]).T, rng.integers(3, size=size)
+    values = JudgeValues(np.ones(3), np.zeros(3), np.zeros(3), np.full(3, 2.0), np.array([-1.0, 0.0, 1.0]))
+    rows = draw_graded(rng, np.linspace(-1, 1, 5), values, np.array([*ends, judge]))
+    flips = FlippedResiduals.of(fit(rows, model), rows, np.arange(size) // 10)
+    design = Questions.of(flips)
+    drawn_anew = np.concatenate(list(design.simulated(np.random.default_rng(0), 0.0, 400)))
+    assert abs((drawn_anew * np.sign(design.lead)).mean()) < 0.005
+    assert_allclose((drawn_anew.var(axis=0) / design.variance).mean(), 1.0, atol=0.02)

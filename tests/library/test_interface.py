@@ -198,6 +198,21 @@ def test_what_was_not_fitted_cannot_be_predicted(fits, names, told):
 # a figure
 
 
+def test_drawing_leaves_matplotlib_as_it_was_and_takes_nothing_from_it(fits):
+    """A user's own settings neither change a figure nor are changed by it."""
+    matplotlib = pytest.importorskip("matplotlib")
+
+    def looks() -> list:
+        axes = fits["judge_aware"].plot().axes[0]
+        sizes = [text.get_fontsize() for text in (*axes.get_yticklabels(), axes.xaxis.label)]
+        return [*sizes, axes.lines[0].get_markersize(), axes.spines["top"].get_visible()]
+
+    plain, usual = dict(matplotlib.rcParams), looks()
+    assert dict(matplotlib.rcParams) == plain
+    with matplotlib.rc_context({"font.size": 20, "axes.spines.top": True, "lines.markersize": 9}):
+        assert looks() == usual
+
+
 def test_the_plot_is_of_every_model(fits):
     pytest.importorskip("textalloc", reason="could not import textalloc")
     figure = fits["judge_aware"].plot()

@@ -250,7 +250,7 @@ def test_blocks_know_when_the_likelihood_curves_upward(many_judges):
 @pytest.mark.parametrize("member", ["judge_aware", "position_aware"])
 def test_a_fit_by_blocks_is_the_fit_and_is_a_maximum(many_judges, member, monkeypatch):
     expected = fit(many_judges, member, "penalised")
-    monkeypatch.setattr("judgerank.engine.problem.LARGE", 0)
+    monkeypatch.setattr("judgerank.engine.block_problem.LARGE", 0)
     found = fit(many_judges, member, "penalised")
     assert found.status == expected.status == Status.SHRUNK
     assert_allclose(found.scores, expected.scores, atol=1e-6)

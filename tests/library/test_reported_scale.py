@@ -58,6 +58,14 @@ def test_the_derivative_is_that_of_the_function_for_every_member(member):
     assert_allclose(scale_of(fitted).derivative, numerical(fitted), atol=1e-8)
 
 
+def test_the_derivative_is_that_of_the_function_with_strong_answers():
+    c = drawn(1, ties=0.1).with_ties()
+    much = np.random.default_rng(3).random(len(c)) < 0.3
+    strong = np.stack([much & (c.outcome == 1), much & (c.outcome == 0)], axis=1).astype(float)
+    fitted = fit(replace(c, strong=strong), "position_aware_graded")
+    assert_allclose(scale_of(fitted).derivative, numerical(fitted), atol=1e-8)
+
+
 @pytest.mark.parametrize("solver", ["penalised", "newton"])
 def test_the_derivative_holds_for_blocks_and_shrinkage(solver):
     frame = drawn(2).to_frame().rename(columns={"covariate": "length_a"})

@@ -7,9 +7,11 @@ from scipy.special import expit
 
 import judgerank
 from judgerank import fit, pairwise
+from judgerank.adaptive.rounds import allowing_for_tastes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.inference.whose import _singular_pair, panel_means
+from judgerank.order.pairs import orders
 
 N, K = 6, 5
 SCORES = np.linspace(1, -1, N)
@@ -163,3 +165,21 @@ def test_what_cannot_be_is_refused(with_tastes):
     two = Comparisons(("a", "b"), ("j", "k"), [0, 1, 0, 1], [1, 0, 1, 0], [0, 0, 1, 1], [1.0, 0.0, 0.0, 1.0])
     with pytest.raises(DataError, match="needs two judges and three models"):
         fit(two, "btl", blocks=["taste"])
+
+
+def test_a_stop_takes_what_judges_with_tastes_think_with_the_errors_for_whom_it_speaks(with_tastes):
+    """For this panel or for judges like these, with no error smaller than before."""
+    raw = with_tastes.raw
+    (before,) = orders(fit(raw, "judge_aware"))
+    for like_these, fitted in ((False, with_tastes.for_this_panel()), (True, with_tastes)):
+        after = allowing_for_tastes(raw, "judge_aware", before, like_these)
+        (own,) = orders(fitted)
+        mine = [list(own.models).index(name) for name in before.models]
+        np.testing.assert_allclose(after.difference, own.difference[:, mine][:, :, mine], rtol=1e-9)
+        np.testing.assert_allclose(
+            after.error, np.maximum(before.error, own.error[:, mine][:, :, mine]), rtol=1e-9
+        )
+    alone = raw.with_judges(raw.judges[:1])
+    (order,) = orders(fit(alone, "btl"))
+    assert allowing_for_tastes(alone, "btl", order, True) is None
+    assert allowing_for_tastes(alone, "btl", order, False) is order

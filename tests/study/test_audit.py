@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 from experiments.audit import whole
-from replication import published
+from experiments.verify import unlike_figures
+from judgerank.plots.looks import in_style
+from replication import plots, published
 from replication.auditing.audit import OTHERS, RESULTS, Verdict, audit, by_one_run, judged, totals
 from replication.auditing.claim import CHECKS, Outcome, against, tables_of
 from replication.auditing.claims import claims
@@ -505,12 +507,18 @@ def test_links_of_the_page_lead_somewhere(audited):
         assert target.startswith("https://") or (ROOT / "results" / target).resolve().is_file(), target
 
 
+def test_the_picture_of_the_readme_is_of_the_stored_audit():
+    numbers, stored = pd.read_csv(ROOT / "results/audit.csv"), ROOT / "figures/audit"
+    with in_style():
+        assert unlike_figures({"verdicts": plots.verdicts(numbers, [str(one) for one in RESULTS])}, stored) == []
+
+
 def test_what_is_not_one_value_is_refused(tmp_path):
     with pytest.raises(Missing, match="make nothing"):
         STORED.table("nothing/here.csv")
     with pytest.raises(Missing, match="has 20 rows"):
         STORED.one("chatbot_arena/ranking.csv", "", "score_btl")
-    done = forked.run(["experiments/audit.py", f"results={tmp_path}", "pages=[]"])
+    done = forked.run(["experiments/audit.py", f"results={tmp_path}", f"figures={tmp_path}", "pages=[]"])
     assert done.returncode == 1
     assert len(done.stderr.strip().splitlines()) == 1
     assert not list(tmp_path.iterdir())

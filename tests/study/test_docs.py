@@ -61,8 +61,27 @@ def test_what_is_installed_comes_from_the_checkout():
     assert all(re.match(r"[.](\s|$)|\".\[", line) for line in told), told
 
 
-def test_the_example_of_the_readme_prints_what_it_shows(capsys, monkeypatch):
-    monkeypatch.chdir(ROOT)
+@pytest.fixture(scope="module")
+def example(tmp_path_factory) -> Path:
+    """A folder in which `judgerank example` was run."""
+    folder = tmp_path_factory.mktemp("example")
+    assert CliRunner().invoke(app, ["example", str(folder / "judgments.csv")]).exit_code == 0
+    return folder
+
+
+def test_what_the_readme_shows_of_a_ranking_is_what_the_command_prints(example, monkeypatch):
+    monkeypatch.chdir(example)
+    (shown,) = re.findall(r"<!-- rank: .*? -->\n```text\n(.*?)```", README, re.DOTALL)
+    done = CliRunner().invoke(app, ["rank", "judgments.csv"])
+    said = done.output.splitlines()
+    sentences = " ".join(done.output.split())
+    table = [line for line in shown.splitlines() if re.match(r"rank|\s+\d", line)]
+    assert len(table) == 7 and set(table) <= set(said)
+    assert [line for line in shown.splitlines() if line not in said and line not in sentences] == []
+
+
+def test_the_example_of_the_readme_prints_what_it_shows(example, capsys, monkeypatch):
+    monkeypatch.chdir(example)
     code, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL).groups()
     exec(compile(code, "README.md", "exec"), {})
     assert capsys.readouterr().out == shown

@@ -3,7 +3,6 @@
 import re
 from itertools import combinations
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +14,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from judgerank.plots.colours import COLOURS, DATA_SETS, NAMES
+from judgerank.plots.looks import in_style
 from replication import plots
 from replication.auditing.registry import items
 from replication.auditing.results import Results
@@ -32,7 +32,7 @@ NEAR = 0.15  # of an axis, between .95 and .97
 
 @pytest.fixture(autouse=True)
 def clean_slate():
-    with matplotlib.rc_context():
+    with in_style():
         yield
 
 

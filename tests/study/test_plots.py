@@ -3,13 +3,13 @@
 import io
 from itertools import combinations
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.container import BarContainer
 
 from judgerank.model.simulate import generator
+from judgerank.plots.looks import in_style
 from replication import plots
 from replication.auditing.audit import RESULTS
 from replication.config import ROOT
@@ -20,7 +20,7 @@ VERDICTS = [str(one) for one in RESULTS]
 
 @pytest.fixture(autouse=True)
 def clean_slate():
-    with matplotlib.rc_context():
+    with in_style():
         yield
 
 

@@ -47,6 +47,7 @@ def test_the_stored_tables_say_what_the_pages_do(stored):
     stops = stored.table("tastes/stops.csv").set_index("design")
     tastes = stops.loc["tastes, second and third equal"]
     assert tastes["wrong_like_these"] <= 0.05 + 2 * tastes["wrong_like_these_se"] < tastes["wrong_drift"]
+    assert tastes["wrong_panel_drift"] <= 0.05 + 2 * tastes["wrong_panel_drift_se"]
     crowds = stored.table("people/crowds.csv")
     assert (crowds["error/reported"] < 0.8 * crowds["error/alone"]).all()
     assert (crowds["covered/reported"] >= 0.93).all()

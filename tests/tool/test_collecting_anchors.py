@@ -32,15 +32,18 @@ def test_the_same_requests_are_asked_again_on_later_days_only(tmp_path):
     with serving() as server:
         assert collected(tmp_path, server.url).returncode == 0
         done = collected(tmp_path, server.url, "--anchors", 3)
-        assert "no anchor is due" in done.stdout and len(server.requests) == TOTAL
+        assert "no anchors are due" in done.stdout and len(server.requests) == TOTAL
         for week in (1, 2):
             a_week_later(tmp_path, 7 * week)
             dry = collected(tmp_path, server.url, "--anchors", 3, "--dry-run")
             assert "6 requests (anchors) are asked again, of 2 judges" in dry.stdout
             done = collected(tmp_path, server.url, "--anchors", 3)
-            assert "6 judgments written" in done.stdout and "no judge answers otherwise" in done.stdout
+            assert (
+                "6 judgments written" in done.stdout
+                and "no judge's answers to repeated requests changed" in done.stdout
+            )
             again = collected(tmp_path, server.url, "--anchors", 3)
-            assert "no anchor is due" in again.stdout and "0 judgments written" in again.stdout
+            assert "no anchors are due" in again.stdout and "0 judgments written" in again.stdout
     records = judgments(tmp_path)
     assert len(records) == TOTAL + 12
     often = Counter(map(request, records))
@@ -69,8 +72,8 @@ def test_a_judge_that_changed_is_named_and_the_others_are_not(tmp_path):
         turned["on"] = True
         done = collected(tmp_path, None, "--anchors", 20, judges=judges)
     assert done.returncode == 0, done.stderr
-    said = [line for line in (done.stdout + done.stderr).splitlines() if "answers otherwise than it did" in line]
-    assert len(said) == 1 and "judge 'changing'" in said[0] and "20 of 20 requests" in said[0]
+    said = [line for line in (done.stdout + done.stderr).splitlines() if "no longer answers as it did" in line]
+    assert len(said) == 1 and "Judge changing" in said[0] and "20 of 20 repeated requests" in said[0]
 
 
 def test_anchors_are_asked_before_rounds_and_are_no_evidence_for_a_goal(tmp_path):

@@ -221,7 +221,7 @@ def test_a_baseline_is_handed_on_by_the_doctor(tmp_path):
 def test_the_example_panel_and_the_default_prompt_are_settings():
     panel = read_settings(Panel, ROOT / "examples/panel.yaml")
     assert [judge.sent for judge in panel.judges] == ["my-org/large-model", "my-org/small-model"]
-    assert Prompt().model_dump() == PAIRWISE | {"system": None, "criteria": {}}
+    assert Prompt().model_dump() == PAIRWISE | {"system": None, "criteria": {}, "scale": 3}
     assert (panel.by_name["small"].prompt_price, panel.by_name["small"].completion_price) == (None, None)
     assert panel.by_name["small"].api_key_env == "OPENAI_API_KEY"
 

@@ -57,7 +57,7 @@ def test_where_a_judge_stands_at_zero_the_shrunk_fit_is_the_one_to_trust():
     table = drawn(900, (1.5, 1.0, -0.8))
     ranking = rank(table)
     (said,) = which(ranking)
-    assert said == "Trust the scores shown, not the exact fit: in that the answers of j2 count for nothing."
+    assert said == "Trust the scores shown, not the exact fit, in which the answers of j2 count for nothing."
     assert said in verdict(ranking).warnings
     assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "silent"
     (other,) = which(rank(table, solver="newton"))

@@ -38,9 +38,9 @@ GOOD = {"m.jsonl": records("xy:aab", "yx:abb"), "q.jsonl": QUESTIONS, "p.yaml": 
 
 # fault, what the command is told, and what it says
 USAGE = [
-    ("no file", "rank", "Missing argument 'FILE'"),
-    ("an unknown option", "rank m.jsonl --sovler adam", "No such option: --sovler"),
-    ("an unknown command", "rang m.jsonl", "No such command 'rang'"),
+    ("no file", "rank", "missing argument 'FILE'"),
+    ("an unknown option", "rank m.jsonl --sovler adam", "no option --sovler; did you mean --solver"),
+    ("an unknown command", "rang m.jsonl", "no such command 'rang'; did you mean 'rank'"),
     ("an unknown member", "rank m.jsonl --model elo", "'elo' is not one of 'btl', 'judge_aware'"),
     ("an unknown solver", "rank m.jsonl --solver simplex", "'simplex' is not one of"),
     ("an unknown form", "rank m.jsonl --format xml", "'xml' is not one of"),

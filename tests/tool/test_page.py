@@ -284,6 +284,40 @@ def test_on_paper_it_is_black_on_white_without_controls(opened, written):
     assert not page.locator("#matrix").is_visible()
 
 
+def test_the_first_sheet_is_the_first_screen_and_what_is_open_follows_it(chromium, tmp_path):
+    """Of 20 models, all of the first screen is on one sheet of A4; folded parts are printed if they are open."""
+    sheet = {"width": 703, "height": 1032}  # CSS pixels between margins of 12 mm
+    rng, score = np.random.default_rng(0), np.linspace(1.2, -1.2, 20)
+    i, j = np.array([rng.permutation(20)[:2] for _ in range(2500)]).T
+    judge, question = rng.integers(10, size=2500), rng.integers(500, size=2500)
+    won = rng.random(2500) < 1 / (1 + np.exp(score[j] - score[i]))
+    columns = {"model_a": i, "model_b": j, "judge": judge, "question": question}
+    frame = pd.DataFrame(
+        {name: pd.Series(values).map("a-name-of-{:02d}".format) for name, values in columns.items()}
+    )
+    frame = frame.assign(winner=np.where(won, "a", "b"), category=np.where(question % 2 == 0, "code", "prose"))
+    path = rank(frame).write(tmp_path / "twenty")
+    page = chromium.new_page(viewport=sheet)
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-complete]", state="attached")
+    page.emulate_media(media="print")
+    assert page.locator("#picture tbody tr[id]").count() == 20
+    last = page.locator(".source").bounding_box()
+    assert last["y"] + last["height"] <= sheet["height"]
+    assert page.evaluate("getComputedStyle(document.querySelector('.rest')).breakBefore") == "page"
+    for name in ("#verdicts", "#collect", "#notes", "#by-category"):
+        assert page.locator(name).is_visible(), name
+    panels = page.locator("#by-category [role=tabpanel]")
+    assert [one.is_visible() for one in panels.all()] == [True, True]
+    assert not page.locator("#board").is_visible(), "a heading without anything below it"
+    assert page.locator("details > summary:visible").count() == 0
+    widths = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert widths[0] <= widths[1]
+    page.evaluate("document.querySelector('#board details').open = true")
+    assert page.locator("#leaderboard").is_visible()
+    page.close()
+
+
 def test_without_scripts_the_tables_are_there_and_nothing_that_would_do_nothing(chromium, written, ranking):
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -26,6 +26,7 @@ from judgerank.model.members import MODELS
 from judgerank.model.simulate import generator
 from judgerank.order import pairs as ranks
 from judgerank.plots import own
+from judgerank.plots.looks import in_style
 from judgerank.ranking.page import to_html
 from judgerank.ranking.studies.convergence import on_fit
 from judgerank.ranking.studies.few_comparisons import on_few
@@ -460,7 +461,8 @@ def fitted(mine) -> Fit:
 
 def test_the_figure_has_no_label_on_another_or_off_the_page(fitted):
     board = standings.leaderboard(fitted, 0.95)
-    assert not boxes_overlap(own.standings(board, "t"))
+    with in_style():
+        assert not boxes_overlap(own.standings(board, "t"))
 
 
 def test_many_models_are_cut_to_the_first_in_the_figure():

@@ -122,7 +122,8 @@ def test_probabilities_are_those_of_a_question_drawn_at_random(ranking, found):
 @pytest.mark.parametrize("model", ["position_aware_ties", "judge_aware_ties"])
 def test_the_information_of_a_comparison_is_that_of_its_marginal_law(frame, model):
     fitted = fit_questions(judgments_of(frame), model=model)
-    eta, gamma, nu, h = np.array([0.7, -1.1]), np.array([1.3, 0.4]), np.array([0.5, 1.0]), 1e-4
+    eta, gamma, judge, h = np.array([0.7, -1.1]), np.array([1.3, 0.4]), np.array([0, 1]), 1e-4
+    nu = fitted._values.nu[judge]
 
     def law(move=0.0, by_tie=0.0):
         at = fitted.effects.law(eta + move, gamma, nu * np.exp(by_tie))
@@ -130,9 +131,9 @@ def test_the_information_of_a_comparison_is_that_of_its_marginal_law(frame, mode
 
     slopes = np.array([(law(h) - law(-h)) / (2 * h), (law(0, h) - law(0, -h)) / (2 * h)])
     information = np.einsum("aot,bot,ot->tab", slopes, slopes, 1 / law())
-    half = half_information(fitted, eta, gamma, nu)
+    half = half_information(fitted, eta, gamma, judge)
     assert_allclose(half @ half.transpose(0, 2, 1), information, atol=1e-7)
-    plain = half_information(replace(fitted, effects=None), eta, gamma, nu)
+    plain = half_information(replace(fitted, effects=None), eta, gamma, judge)
     assert (half[:, 0] ** 2).sum() < (plain[:, 0] ** 2).sum()  # what a question adds is noise to a new comparison
 
 

@@ -128,8 +128,8 @@ def _look(
 ) -> tuple[Order | None, dict[str, float]]:
     """The order of the models at a look, counted from one, and what is noted of it."""
     order, by_question = kept.order(result)
-    if goal.like_these and order is not None and goal.reached(order, look, kept.asked, alpha):
-        order = of_judges_like_these(kept.raw, model, order)
+    if order is not None and goal.kind in ("top", "all") and goal.reached(order, look, kept.asked, alpha):
+        order = allowing_for_tastes(kept.raw, model, order, goal.like_these)
     done = order is not None and goal.reached(order, look, kept.asked, alpha)
     still = None if order is None else _still_open(goal, order, look, alpha)
     row = {"look": look, "comparisons": kept.asked, "cost": kept.cost, "reached": done}
@@ -196,15 +196,17 @@ class Kept:
         return replace(each[-1], error=np.max([order.error for order in each], axis=0)), several
 
 
-def of_judges_like_these(comparisons: Comparisons, model: str, order: Order) -> Order | None:
-    """The same with errors that allow for the judges' own tastes, each the larger of both.
+def allowing_for_tastes(comparisons: Comparisons, model: str, order: Order, like_these: bool) -> Order | None:
+    """The same with tastes, for judges like these or for this panel; each error is the larger of both.
 
-    None where tastes cannot be fitted: then nothing is sure about other judges.
+    A fit without tastes weighs what judges think by who was asked about which pair. Where tastes cannot be fitted,
+    nothing is sure about other judges (None), and for this panel the order stays as it is.
     """
     try:
-        with_tastes = next(iter(orders(fit(comparisons, model, blocks=[TASTE]))))
+        found = fit(comparisons, model, blocks=[TASTE])
+        with_tastes = next(iter(orders(found if like_these else found.for_this_panel())))
     except (JudgerankError, StopIteration):
-        return None
+        return None if like_these else order
     place = {name: number for number, name in enumerate(with_tastes.models)}
     if len(place) != len(order.models):
         return None

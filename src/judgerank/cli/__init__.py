@@ -1,4 +1,4 @@
-"""The command `judgerank`: rank, gate, trust, place, diff, people, plan, collect, doctor."""
+"""The command `judgerank`: commands by task, and what it says without one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,24 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.commands import Commands
+from judgerank.cli.commands import JSON, TASKS, Commands
 from judgerank.cli.terminal import prepare, say
+
+FIRST = """\
+judgerank ranks language models from pairwise judgments, and says how sure the ranking is. Try it:
+
+  judgerank example                  # write judgments.csv, simulated judgments to play with
+  judgerank doctor judgments.csv     # what does a file support, and what is wrong with it?
+  judgerank rank judgments.csv       # who leads, and how surely? A page and tables in rankings/
+
+Which command for which task:
+"""
+LAST = "judgerank COMMAND --help explains a command, judgerank --help lists all of them."
 
 app = typer.Typer(
     name="judgerank",
     cls=Commands,
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -28,12 +39,19 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def judgerank(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Rank language models from pairwise comparisons by a panel of judges.
 
-    Start with doctor: it says what a file of judgments supports, and which command to run next.
+    Start with example, which writes a file to play with, or with doctor on a file of your own.
     """
-    prepare()
+    prepare(ctx.meta.get(JSON, False))
+    if ctx.invoked_subcommand is None:
+        say(FIRST)
+        width = max(map(len, TASKS)) + 2
+        for task, names in TASKS.items():
+            say(f"  {task:<{width}}{', '.join(names)}")
+        say(f"\n{LAST}")

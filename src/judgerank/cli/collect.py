@@ -1,4 +1,4 @@
-"""`judgerank collect`: from questions and answers to judgments."""
+"""`judgerank collect`: from questions and answers to judgments. Its options; `collect_run` does what they say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.options import QuestionsArgument
+from judgerank.cli.options import FILE, OUTPUT, JsonOption, QuestionsArgument
 from judgerank.cli.terminal import say
 from judgerank.cli.values import between, finite, named
 from judgerank.data.errors import ConfigError
@@ -18,6 +18,7 @@ from judgerank.writing.extras import needed
 
 KEYS = ("question_id", "question", "model", "answer", "reference")
 POSITIVE = between(0, float("inf"))
+DRAWN, REQUESTS = "What is asked", "Requests"
 
 
 class Again(StrEnum):
@@ -47,52 +48,6 @@ def collect(
             "VARIABLE'. Can be given several times.",
         ),
     ] = None,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="File of judgments; what is there is not asked again."),
-    ] = Path("judgments.jsonl"),
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=NAME",
-            help=f"Name of a column, if it is not {', '.join(KEYS)}. Can be given several times.",
-        ),
-    ] = None,
-    answers: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column with a list of answers; by default a row is one answer."),
-    ] = None,
-    comparisons: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Comparisons to ask, the first of a fixed random order; by default all there are."
-        ),
-    ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="How often every judge is asked the same.")] = 1,
-    anchors: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Requests of each judge to ask again, if they were answered on an earlier day: to see whether "
-            "judges change.",
-        ),
-    ] = 0,
-    order: Annotated[Order, typer.Option(help="Order of the two answers: one at random, or both.")] = Order.random,
-    seed: Annotated[int, typer.Option(min=0, help="Decides what is drawn and which answer comes first.")] = 2026,
-    again: Annotated[
-        Again | None,
-        typer.Option(help="Ask once more where a reply could not be read, or refused."),
-    ] = None,
-    pilot: Annotated[int, typer.Option(min=0, help="Requests to each judge before the rest; 0 for none.")] = 8,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            metavar="GOAL",
-            help="Ask by rounds what tells most for its cost, until GOAL: 'top 3 separated', 'all separated', "
-            "'width 0.3' or '5000 comparisons'.",
-        ),
-    ] = None,
-    pilot_only: Annotated[bool, typer.Option("--pilot-only", help="Stop after the pilot.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask nothing; say what it would take.")] = False,
     budget: Annotated[
         float | None,
@@ -101,40 +56,138 @@ def collect(
             help="What may be spent over all runs into the file, in the currency of the prices.",
         ),
     ] = None,
-    concurrent: Annotated[int, typer.Option(min=1, help="Requests at a time, of all judges.")] = 8,
+    prompt: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=DRAWN,
+            help="YAML file with text ({question}, {first}, {second}, and if wanted {reference}, {criterion}), "
+            "system, criteria, temperature and max_tokens.",
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=DRAWN,
+            metavar="GOAL",
+            help="Ask by rounds what tells most for its cost, until GOAL: 'top 3 separated', 'all separated', "
+            "'width 0.3' or '5000 comparisons'.",
+        ),
+    ] = None,
+    comparisons: Annotated[
+        int | None,
+        typer.Option(
+            rich_help_panel=DRAWN,
+            min=1,
+            help="Comparisons to ask, the first of a fixed random order; by default all there are.",
+        ),
+    ] = None,
+    repeats: Annotated[
+        int, typer.Option(rich_help_panel=DRAWN, min=1, help="How often every judge is asked the same.")
+    ] = 1,
+    anchors: Annotated[
+        int,
+        typer.Option(
+            rich_help_panel=DRAWN,
+            min=0,
+            help="Requests of each judge to ask again, if they were answered on an earlier day: to see whether "
+            "judges change.",
+        ),
+    ] = 0,
+    order: Annotated[
+        Order, typer.Option(rich_help_panel=DRAWN, help="Order of the two answers: one at random, or both.")
+    ] = Order.random,
+    again: Annotated[
+        Again | None,
+        typer.Option(rich_help_panel=DRAWN, help="Ask once more where a reply could not be read, or refused."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(rich_help_panel=DRAWN, min=0, help="Decides what is drawn and which answer comes first.")
+    ] = 2026,
+    pilot: Annotated[
+        int,
+        typer.Option(rich_help_panel=REQUESTS, min=0, help="Requests to each judge before the rest; 0 for none."),
+    ] = 8,
+    pilot_only: Annotated[
+        bool, typer.Option("--pilot-only", rich_help_panel=REQUESTS, help="Stop after the pilot.")
+    ] = False,
+    concurrent: Annotated[
+        int, typer.Option(rich_help_panel=REQUESTS, min=1, help="Requests at a time, of all judges.")
+    ] = 8,
     per_minute: Annotated[
-        float, typer.Option(min=0, callback=finite, help="Requests a minute, of all judges; 0 for no limit.")
+        float,
+        typer.Option(
+            rich_help_panel=REQUESTS,
+            min=0,
+            callback=finite,
+            help="Requests a minute, of all judges; 0 for no limit.",
+        ),
     ] = 120.0,
-    attempts: Annotated[int, typer.Option(min=1, help="Attempts at one judgment, where another may help.")] = 6,
     patience: Annotated[
         str,
         typer.Option(
+            rich_help_panel=REQUESTS,
             metavar="TIME",
             help="How long a judge may give no answer before it is given up: 90s, 30m, 2h.",
         ),
     ] = "30m",
+    attempts: Annotated[
+        int,
+        typer.Option(rich_help_panel=REQUESTS, min=1, help="Attempts at one judgment, where another may help."),
+    ] = 6,
+    timeout: Annotated[
+        float, typer.Option(rich_help_panel=REQUESTS, callback=POSITIVE, help="Seconds that a reply may take.")
+    ] = 120.0,
     first_wait: Annotated[
         float,
-        typer.Option(callback=POSITIVE, help="Seconds before a second attempt, twice as long each time."),
+        typer.Option(
+            rich_help_panel=REQUESTS,
+            callback=POSITIVE,
+            help="Seconds before a second attempt, twice as long each time.",
+        ),
     ] = 1.0,
-    timeout: Annotated[float, typer.Option(callback=POSITIVE, help="Seconds that a reply may take.")] = 120.0,
-    poll: Annotated[float, typer.Option(callback=POSITIVE, help="Seconds between two looks at a batch.")] = 60.0,
+    poll: Annotated[
+        float,
+        typer.Option(rich_help_panel=REQUESTS, callback=POSITIVE, help="Seconds between two looks at a batch."),
+    ] = 60.0,
     allow_env_url: Annotated[
         bool,
         typer.Option(
-            "--allow-env-url", help="Ask at addresses that environment variables name (OPENAI_BASE_URL)."
+            "--allow-env-url",
+            rich_help_panel=REQUESTS,
+            help="Ask at addresses that environment variables name (OPENAI_BASE_URL).",
         ),
     ] = False,
     moved: Annotated[
-        bool, typer.Option("--moved", help="The judges in the file of judgments are the same at new addresses.")
-    ] = False,
-    prompt: Annotated[
-        Path | None,
+        bool,
         typer.Option(
-            help="YAML file with text ({question}, {first}, {second}, and if wanted {reference}, {criterion}), "
-            "system, criteria, temperature and max_tokens."
+            "--moved",
+            rich_help_panel=REQUESTS,
+            help="The judges in the file of judgments are the same at new addresses.",
+        ),
+    ] = False,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=FILE,
+            metavar="KEY=NAME",
+            help=f"Name of a column, if it is not {', '.join(KEYS)}. Can be given several times.",
         ),
     ] = None,
+    answers: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=FILE,
+            metavar="COLUMN",
+            help="Column with a list of answers; by default a row is one answer.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", rich_help_panel=OUTPUT, help="File of judgments; what is there is not asked again."
+        ),
+    ] = Path("judgments.jsonl"),
+    json: JsonOption = False,
 ) -> None:
     """Ask LLM judges which of two answers is better.
 
@@ -148,20 +201,15 @@ def collect(
         )
     say(f"reading {listed(questions)}")  # before what takes seconds to load
     try:
-        from judgerank.collecting.checking import checked, read_settings
-        from judgerank.collecting.panel_files import read_panel
-        from judgerank.collecting.run import collect as run
-        from judgerank.collecting.settings import Collection, Prompt
+        from judgerank.cli import collect_run
     except ModuleNotFoundError as error:
         told = f"collecting takes {needed('collect')}: there is no {error.name}"
         raise ConfigError(told) from None
     settings = {
         "questions": questions,
-        "panel": read_panel(judges, judge or []),
         "output": output,
         "columns": named(column, KEYS),
         "answers": answers,
-        "prompt": read_settings(Prompt, prompt) if prompt else Prompt(),
         "comparisons": comparisons,
         "repeats": repeats,
         "anchors": anchors,
@@ -181,7 +229,9 @@ def collect(
         "allow_env_url": allow_env_url,
         "moved": moved,
     }
-    run(checked(Collection, settings), dry_run, pilot_only)
+    asked = collect_run.asked(settings, (judges, judge or []), prompt, dry_run, pilot_only)
+    if json:
+        collect_run.print_json(asked, dry_run)
 
 
 def seconds(text: str) -> float:

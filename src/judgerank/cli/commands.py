@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import traceback
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from judgerank.cli.terminal import say
+from judgerank.cli.terminal import say, say_json
 from judgerank.data.errors import JudgerankError
 from judgerank.data.listing import shortened
 
 DEFECT = 70  # an error of the program's own (sysexits.h)
+WRONG_USAGE = 2  # a command line that cannot be meant
 INTERRUPTED = 130  # what a shell gives for Ctrl-C
 BROKEN_INPUT = {"gate": 3}  # exit code of a command in which 1 means something else
+TASKS = {  # commands by what they are for, in the order in which most people need them
+    "Rank your models": ("example", "doctor", "rank", "trust"),
+    "Decide on a change": ("gate",),
+    "Follow a leaderboard": ("place", "diff"),
+    "Collect judgments": ("plan", "collect"),
+    "Ask people": ("vote", "people"),
+}
 COMMANDS = {  # module of each command, and its line in the list; a module is loaded when its command runs
+    "example": ("example", "Write a file of simulated judgments to play with, and say what to run next."),
     "doctor": (
         "doctor",
         "Say how files of judgments are read, what they support, what is wrong, and which command to run next.",
@@ -28,14 +39,14 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
         "rank",
         "Rank models: scores and ranks with intervals, the judges, pairs separated, what to collect next.",
     ),
-    "gate": (
-        "gate",
-        "Decide whether a candidate may replace a baseline: ship, block, or how many more questions.",
-    ),
     "trust": (
         "trust",
         "Say what would change a ranking: the fewest judgments, questions or judges found, and how many judges "
         "count.",
+    ),
+    "gate": (
+        "gate",
+        "Decide whether a candidate may replace a baseline: ship, block, or how many more questions.",
     ),
     "place": (
         "boards",
@@ -45,18 +56,28 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
         "boards",
         "Say what moved between two boards, whether by more than noise, and whether judges or questions changed.",
     ),
-    "people": (
-        "people",
-        "Put scores on the human scale by a few human votes; say whether panel and people agree.",
-    ),
     "plan": ("plan", "Plan: how many comparisons, questions and judges a wanted precision takes."),
+    "collect": ("collect", "Ask LLM judges which of two answers is better."),
     "vote": (
         "vote",
         "Write a page on which people vote blind: two answers, no names, keyboard or phone, no network.",
     ),
-    "collect": ("collect", "Ask LLM judges which of two answers is better."),
+    "people": (
+        "people",
+        "Put scores on the human scale by a few human votes; say whether panel and people agree.",
+    ),
 }
+TASK_OF = {name: task for task, names in TASKS.items() for name in names}
+CHOICE = re.compile(r"'([^']*)' is not one of (.+)")  # in typer's words and in ours
+REWORDED = {  # of typer's messages
+    "Value error, ": "",
+    "Input should be a valid number, unable to parse string as a number": "expected a number",
+    "Input should be a valid integer, unable to parse string as an integer": "expected a whole number",
+    ". Did you mean": "; did you mean",
+}
+HELP = {"-h", "--help"}
 LONGEST = 1500  # characters of a sentence
+JSON = "judgerank.json"  # where the context keeps whether --json is on the command line
 TRACEBACK = "JUDGERANK_TRACEBACK"  # environment variable: 1 lets errors through as Python shows them
 
 
@@ -84,7 +105,9 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1]) if self._listing else self._command(cmd_name)
+        if self._listing:
+            return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1], rich_help_panel=TASK_OF[cmd_name])
+        return self._command(cmd_name)
 
     def _command(self, name: str) -> Any:
         if name not in self._loaded:
@@ -96,22 +119,74 @@ class Commands(TyperGroup):
         super().format_help(ctx, formatter)
         self._listing = False
 
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except Exception as error:
+            if not is_slip(error):
+                raise
+            return _end(str(info_name), None, slip(error, str(info_name)), WRONG_USAGE, "--json" in args)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[JSON] = "--json" in args
+        if HELP & set(args) and not ctx.resilient_parsing:  # before typer loads what it checks values by
+            name, known = args[0], args[0] in COMMANDS
+            if known or name in HELP:
+                about = typer.Context(self._command(name), info_name=name, parent=ctx) if known else ctx
+                typer.echo(about.get_help())
+                raise typer.Exit
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             said, code = "interrupted; what was finished is kept", INTERRUPTED
         except Exception as error:
-            # typer's own have an exit code, and of a broken pipe there is nobody left to tell
-            typers = hasattr(error, "exit_code") or isinstance(error, typer.Abort)
-            if typers or getattr(error, "errno", None) == errno.EPIPE or os.environ.get(TRACEBACK) == "1":
-                if hasattr(error, "exit_code") and not isinstance(error, typer.Exit):  # a slip on the command line
-                    error.exit_code = BROKEN_INPUT.get(ctx.invoked_subcommand, error.exit_code)
-                raise
-            said, code = ending(error)
-            code = BROKEN_INPUT.get(ctx.invoked_subcommand, 1) if code == 1 else code
-        say(f"{ctx.command_path} {ctx.invoked_subcommand}: {said}", err=True)
-        raise typer.Exit(code)
+            said, code = self._ending(ctx, error)
+        return _end(ctx.command_path, ctx.invoked_subcommand, said, code, ctx.meta[JSON])
+
+    def _ending(self, ctx: Any, error: Exception) -> tuple[str, int]:
+        """What to say of an error, and the exit code; raises it if it is for typer, or a user wants to see it."""
+        name = ctx.invoked_subcommand
+        if is_slip(error):
+            path = f"{ctx.command_path} {name}" if name in COMMANDS else ctx.command_path
+            return slip(error, path), BROKEN_INPUT.get(str(name), WRONG_USAGE)
+        # of a broken pipe there is nobody left to tell
+        is_typers = isinstance(error, typer.Exit | typer.Abort) or getattr(error, "errno", None) == errno.EPIPE
+        if is_typers or os.environ.get(TRACEBACK) == "1":
+            raise error
+        said, code = ending(error)
+        return said, BROKEN_INPUT.get(name, 1) if code == 1 else code
+
+
+def _end(path: str, command: str | None, said: str, code: int, json: bool) -> NoReturn:
+    """Say in one sentence why a command ends, and end it; with ``--json`` as a document, too."""
+    known = command if command in COMMANDS else None
+    if json:
+        say_json(known or "judgerank", {"error": said, "exit_code": code})
+    say(f"{path} {known}: {said}" if known else f"{path}: {said}", err=True)
+    raise typer.Exit(code)
+
+
+def is_slip(error: Exception) -> bool:
+    """Whether an error is typer's, for what is wrong with the command line."""
+    return hasattr(error, "format_message")
+
+
+def slip(error: Any, path: str) -> str:
+    """One sentence for a slip on the command line: what is wrong, what is near, where all of it is listed."""
+    said = " ".join(error.format_message().split()).removeprefix("Invalid value: ").rstrip(".")
+    for typers, ours in REWORDED.items():
+        said = said.replace(typers, ours)
+    near = getattr(error, "possibilities", None)
+    if near is not None:
+        said = f"there is no option {error.option_name}"
+    elif choice := CHOICE.search(said):
+        near = get_close_matches(choice[1], re.findall(r"'([^']+)'", choice[2]), 1)
+    if near:
+        said += f"; did you mean {next(iter(near))}?"
+    return f"{said[:1].lower()}{said[1:]} ({path} --help explains)"
 
 
 def loaded(name: str, module: str) -> Any:

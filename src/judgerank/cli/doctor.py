@@ -1,4 +1,4 @@
-"""`judgerank doctor`: what a file of judgments supports."""
+"""`judgerank doctor`: what a file of judgments supports. Its options; `doctor_run` does what they say."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from judgerank.cli.options import (
     EncodingOption,
     FilesArgument,
     FormatOption,
+    JsonOption,
     NamesOption,
     WinnerValuesOption,
-    columns_of,
+    how_read,
     words_of,
 )
-from judgerank.cli.terminal import say
-from judgerank.ranking.examination import examine
 
 
 def doctor(
     files: FilesArgument,
-    format: FormatOption = None,
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
+    format: FormatOption = None,
     baseline: BaselineOption = None,
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
+    json: JsonOption = False,
 ) -> None:
     """Say how files of judgments are read, what they support, what is wrong, and which command to run next.
 
     The exit code is 0 if they can be ranked, and 1 if not.
     """
+    from judgerank.cli import doctor_run
+
     files, words = words_of(winner_values, files)
-    read = columns_of(column), words, baseline, encoding, names.value, copies.value
-    for topic, said in examine(files, format and format.value, *read):
-        say(f"{topic + ':':<12}{said}")
+    doctor_run.examined(files, how_read(column, words, format, baseline, encoding, names, copies), json)

@@ -18,6 +18,7 @@ from judgerank.cli.options import (
     FilesArgument,
     ForceOption,
     FormatOption,
+    JsonOption,
     NamesOption,
     WinnerValuesOption,
     columns_of,
@@ -142,9 +143,7 @@ def gate(
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
-    json: Annotated[
-        bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the verdict as JSON.")
-    ] = False,
+    json: JsonOption = False,
     json_file: Annotated[
         Path | None, typer.Option(rich_help_panel=OUTPUT, help="File for the verdict as JSON.")
     ] = None,

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from judgerank.cli.terminal import say, say_wrapped
+from judgerank.cli.terminal import say_json, say_wrapped
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted
 from judgerank.gating.answer_pairs import paired, texts_of
@@ -20,7 +20,7 @@ from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.judged import Judged, judged
 from judgerank.gating.outputs import contents, tell_github
 from judgerank.gating.rule import Rule
-from judgerank.gating.verdict_text import as_json, lines, sentence
+from judgerank.gating.verdict_text import as_dict, lines, sentence
 from judgerank.reading.files import label_of, paths_of, plain
 from judgerank.reading.read import read_judgments
 from judgerank.writing.extras import needed
@@ -94,7 +94,7 @@ def told(found: Gate, outputs: Outputs, places: Places, json: bool) -> None:
     """Write and print the verdict."""
     outputs.write(contents(found, places.json, places.junit, places.markdown, places.page))
     if json:
-        say(as_json(found).rstrip())
+        say_json("gate", as_dict(found))
     else:
         say_wrapped([sentence(found)], bold=True, colour=COLOURS[found.verdict])
         say_wrapped(lines(found))

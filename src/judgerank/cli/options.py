@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,8 +17,8 @@ Form = StrEnum("Form", {name: name for name in FORMS})  # type: ignore[misc]  # 
 Names = StrEnum("Names", {name: name for name in NAMES})  # type: ignore[misc]  # likewise
 Copies = StrEnum("Copies", {name: name for name in COPIES})  # type: ignore[misc]  # likewise
 ASK_NAMES, ASK_COPIES = Names("ask"), Copies("ask")
-# groups of options in the help of a command, after those that have none
-FILE, MODEL, UNCERTAINTY, OUTPUT = "File", "Model", "Uncertainty", "Output"
+# groups of options in the help of a command, in the order in which it takes them
+FILE, MODEL, UNCERTAINTY, PAGE, OUTPUT = "File", "Model", "Uncertainty", "Page", "Output"
 
 
 def columns_of(pairs: Iterable[str] | None) -> dict[str, str | None]:
@@ -54,6 +54,27 @@ def words_of(pairs: Iterable[str] | None, files: Iterable[Path]) -> tuple[list[P
             said = f"{pair!r} is not KEY=VALUE with one of {', '.join(MEANINGS)} as VALUE."
             raise typer.BadParameter(said, param_hint="'--winner-values'")
     return files, dict(pair.rsplit("=", 1) for pair in given)  # arena-hard's words have the sign in them
+
+
+def how_read(
+    column: Iterable[str] | None,
+    words: dict[str, str],
+    format: Form | None,
+    baseline: str | None,
+    encoding: str | None,
+    names: Names,
+    copies: Copies,
+) -> dict[str, Any]:
+    """How files of judgments are read, as keyword arguments of `judgerank.reading.read.read_judgments`."""
+    return {
+        "form": format and format.value,
+        "columns": columns_of(column),
+        "winner_values": words,
+        "baseline": baseline,
+        "encoding": encoding,
+        "names": names.value,
+        "copies": copies.value,
+    }
 
 
 def _is_meaning(pair: str) -> bool:
@@ -159,5 +180,13 @@ LevelOption = Annotated[
     float,
     typer.Option(
         "--level", rich_help_panel=UNCERTAINTY, callback=between(0, 1), help="Confidence level of the intervals."
+    ),
+]
+JsonOption = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        rich_help_panel=OUTPUT,
+        help="Print one JSON document, also on failure; everything else goes to standard error.",
     ),
 ]

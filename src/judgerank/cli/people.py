@@ -1,4 +1,7 @@
-"""`judgerank people`: a few human votes as the anchor of a panel's many."""
+"""`judgerank people`: a few human votes as the anchor of a panel's many.
+
+Its options; `people_run` does what they say.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import typer
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
+    OUTPUT,
     BaselineOption,
     ColumnOption,
     CopiesOption,
@@ -17,19 +21,14 @@ from judgerank.cli.options import (
     FilesArgument,
     ForceOption,
     FormatOption,
+    JsonOption,
     LevelOption,
     NamesOption,
     RawOption,
     WinnerValuesOption,
-    columns_of,
+    how_read,
     words_of,
 )
-from judgerank.cli.terminal import say
-from judgerank.people.report import people_report
-from judgerank.reading.files import paths_of, plain
-from judgerank.reading.read import read_judgments
-from judgerank.writing.spreadsheets import csv_of
-from judgerank.writing.targets import Outputs
 
 
 def people(
@@ -42,31 +41,25 @@ def people(
             "(--column human=NAME).",
         ),
     ] = None,
-    format: FormatOption = None,
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
+    format: FormatOption = None,
     baseline: BaselineOption = None,
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
     level: LevelOption = 0.95,
     next_: Annotated[
-        Path | None, typer.Option("--next", help="File for the items to show to people next, as CSV.")
+        Path | None,
+        typer.Option("--next", rich_help_panel=OUTPUT, help="File for the items to show to people next, as CSV."),
     ] = None,
+    json: JsonOption = False,
     force: ForceOption = False,
     raw: RawOption = False,
 ) -> None:
     """Put scores on the human scale by a few human votes; say whether panel and people agree."""
+    from judgerank.cli import people_run
+
     files, words = words_of(winner_values, files)
-    paths = paths_of(files)
-    outputs = Outputs(plain(paths), force)
-    if next_ is not None:
-        outputs.file(next_)  # before anything is computed
-    read = columns_of(column), words, baseline, encoding, names.value, copies.value
-    judgments = read_judgments(paths, format and format.value, *read)
-    report = people_report(judgments, human or (), level)
-    if next_ is not None:
-        outputs.write({next_: csv_of(report.next, raw=raw).encode()})
-    say(str(report))
-    if next_ is not None:
-        say(f"\nthe items: {next_}")
+    read = how_read(column, words, format, baseline, encoding, names, copies)
+    people_run.anchored(files, read, human or [], level, people_run.NextItems(next_, force, raw), json)

@@ -20,8 +20,7 @@ from judgerank.collecting.task_order import place
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.frames import OUTCOMES
-from judgerank.data.listing import counted
-from judgerank.trust.asked_again import COLUMNS, asked_again
+from judgerank.trust.asked_again import COLUMNS, asked_again, changed
 
 APART = timedelta(hours=20)
 LEVEL = 0.99  # of the test after each run, which may be one of many
@@ -118,9 +117,5 @@ def changes(records: Iterable[Record]) -> pd.DataFrame:
 
 def told(found: pd.DataFrame) -> Iterator[str]:
     """A sentence on each judge that changed."""
-    for row in found[found["p_holm"] <= 1 - LEVEL].to_dict("records"):
-        yield (
-            f"judge {row['judge']!r} answers otherwise than it did: its last answer differs from its first to "
-            f"{row['changed']} of {counted(row['requests'], 'request')} asked again, which is not its usual noise "
-            "(p < .01): leave it out, or ask it everything anew under another name"
-        )
+    for sentence in changed(found, LEVEL):
+        yield f"{sentence} Leave it out, or ask it everything anew under another name."

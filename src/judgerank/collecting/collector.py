@@ -239,7 +239,7 @@ class Collector:
         try:
             answer = await reply
             tokens = self._bounds.tokens(judge, self.prompt, self.messages(task))
-            record = record_of(self.asked(task), answer, tokens) | (
+            record = record_of(self.asked(task), answer, tokens, self.prompt.scale == 5) | (
                 batch or {"seconds": round(time.monotonic() - start, 3)}
             )
             paid = recorded_cost(judge, record)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from judgerank.collecting.checking import Settings
-from judgerank.collecting.wording import PAIRWISE
+from judgerank.collecting.wording import GRADED, PAIRWISE
 
 Name = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -24,6 +24,9 @@ class Prompt(Settings):
         A message that goes before, in the system's role.
     criteria : dict of str to str
         Names of criteria and what stands for {criterion}; each is asked alone and makes judgments of its own.
+    scale : {3, 5}
+        With five levels the judge says how much better an answer is, as [[A>>B]]. Without a text of its own the
+        prompt asks for that.
     """
 
     name: Name = PAIRWISE["name"]
@@ -32,6 +35,20 @@ class Prompt(Settings):
     text: Name = PAIRWISE["text"]
     system: Name | None = None
     criteria: dict[Name, Name] = Field(default_factory=dict)
+    scale: Literal[3, 5] = 3
+
+    @model_validator(mode="before")
+    @classmethod
+    def _asks_for_the_scale(cls, told: Any) -> Any:
+        if isinstance(told, dict) and told.get("scale") == 5 and "text" not in told:
+            return {"name": "pairwise, five levels", **told, "text": GRADED}
+        return told
+
+    @model_validator(mode="after")
+    def _says_the_scale(self) -> Self:
+        if self.scale == 5 and ">>" not in self.text:
+            raise ValueError("with scale 5 the text must ask for [[A>>B]], [[A>B]], [[A=B]], [[B>A]] or [[B>>A]]")
+        return self
 
     @model_validator(mode="after")
     def _with_a_place(self) -> Self:

@@ -86,6 +86,15 @@ def parse(reply: str) -> Verdict:
     return verdicts[0][0], confidences[-1] if confidences else stated
 
 
+def strength(reply: str) -> int | None:
+    """2 if a reply finds an answer much better, as in [[A>>B]], 1 if it finds one better, None if neither."""
+    if parse(reply)[0] not in ("a", "b"):
+        return None
+    lines = _ends(_without_thoughts(reply)[0])
+    signs = {match["sign"] for line in lines for match in _ARENA.finditer(_plain(line)) if match["sign"]}
+    return 2 if signs and signs <= {">>", "<<"} else 1
+
+
 def _without_thoughts(reply: str) -> tuple[str, bool]:
     """The reply after the thoughts it opens with, and whether its first line is part of the answer.
 

@@ -45,7 +45,7 @@ VERSIONED = ("judgerank", "numpy", "pandas", "litellm")
 
 def collect(
     settings: Collection, dry_run: bool = False, pilot_only: bool = False, questions: Questions | None = None
-) -> None:
+) -> list[Study]:
     """Ask for every judgment that is not in the file yet, and say how it goes.
 
     Parameters
@@ -60,6 +60,11 @@ def collect(
         Questions and answers, such as `read_questions` makes of a table in memory; by default those that the
         settings name.
 
+    Returns
+    -------
+    list of Study
+        What was wanted, for each file of judgments.
+
     Raises
     ------
     ConfigError
@@ -71,10 +76,10 @@ def collect(
         If a judge was stopped; the others were asked all the same, and what was answered is kept.
     """
     with Secrets(keys_there_are(settings.panel.judges)).out_of_logs():
-        _collect(settings, dry_run, pilot_only, questions)
+        return _collect(settings, dry_run, pilot_only, questions)
 
 
-def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Questions | None) -> None:
+def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Questions | None) -> list[Study]:
     questions = given or read_questions(settings.questions, settings.columns, settings.answers)
     require_references(settings.prompt, questions)
     judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
@@ -93,7 +98,7 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Quest
             asked = [*tasks, *tell_anchors(study, study.anchors(Ledger(study.settings.output).records))]
             show(study, asked, None)
             preview(study, asked)
-        return
+        return studies
     record = {"settings": settings.model_dump(mode="json"), "versions": versions(VERSIONED)}
     record |= {"addresses": where(judges)}
     refuse_a_written_key(judges, record)
@@ -119,6 +124,7 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Quest
             outputs.write({path: (json.dumps(record, indent=2) + "\n").encode()})
     if stopped:
         raise EndpointError("; ".join(f"judge {name!r} was stopped: {why}" for name, why in stopped.items()))
+    return studies
 
 
 def _is_record(path: Path) -> bool:

@@ -50,7 +50,7 @@ def tell_anchors(study: Study, anchors: list[Task]) -> list[Task]:
         several = len({task.judge for task in anchors})
         log.info("%d requests (anchors) are asked again, of %s", len(anchors), counted(several, "judge"))
     elif study.settings.anchors:
-        log.info("no anchor is due: none was answered on an earlier day and not today")
+        log.info("no anchors are due: a request is asked again a day after its last answer")
     return anchors
 
 
@@ -186,7 +186,7 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
         for sentence in of_changes(found):
             log.warning("warning: %s", sentence)
         if not any(of_changes(found)):
-            log.info("asked the same again, no judge answers otherwise than it did, beyond its usual noise")
+            log.info("no judge's answers to repeated requests changed beyond its usual noise")
     for sentence in substituted([*collector.ledger.records, *collector.written]):
         log.warning("warning: %s", sentence)
     for name in sorted(collector.short_of_money):

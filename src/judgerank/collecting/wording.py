@@ -39,3 +39,11 @@ The confidence is a number from 0.00 to 1.00 with two decimals.
 Example: b, 0.75
 """,
 }
+GRADED = (
+    PAIRWISE["text"].partition("Reply with one line")[0]
+    + """\
+Reply with one line and nothing else, which says how much better an answer is:
+[[A>>B]] if A's answer is much better, [[A>B]] if it is better, [[A=B]] if neither is,
+[[B>A]] if B's answer is better, [[B>>A]] if it is much better.
+"""
+)

@@ -19,8 +19,8 @@ def merged(rows: Rows) -> tuple[IntArray, dict[str, FloatArray]] | None:
     row : int array, shape (kinds,)
         Any one of the rows of each kind.
     columns : dict of str to float array, shape (kinds,)
-        ``outcome`` (the mean), ``count`` and, if there is one, ``tied``. None in place of both if the rows are
-        merged already.
+        ``outcome`` (the mean), ``count`` and, if there are any, ``tied`` and ``strong``. None in place of both if
+        the rows are merged already.
     """
     key = _keys(rows)
     if np.all(key[1:] > key[:-1]):
@@ -42,6 +42,8 @@ def merged(rows: Rows) -> tuple[IntArray, dict[str, FloatArray]] | None:
     if rows.tied is not None:
         tied = np.add.reduceat((rows.tied * rows.count)[order], start) / count
         columns["tied"] = np.minimum(tied, 2 * np.minimum(outcome, 1 - outcome))  # rounding, again
+    if rows.strong is not None:
+        columns["strong"] = np.add.reduceat((rows.strong * rows.count[:, None])[order], start) / count[:, None]
     return start if isinstance(order, slice) else order[start], columns
 
 

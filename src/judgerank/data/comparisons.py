@@ -42,6 +42,9 @@ class Comparisons(Shown):
     tied : float array, shape (T,), optional
         Share of the row's comparisons that are ties. Lost when raw rows are aggregated, unless asked for by
         `with_ties`.
+    strong : float array, shape (T, 2), optional
+        Shares of the row's comparisons that find the first model *much* better, and the second; wins among others.
+        Members that make no use of it leave it out.
     ordered : bool
         Whether `first` was shown first; if nobody was shown an order, no member with positions is fitted.
     dropped : mapping of str to int
@@ -67,6 +70,7 @@ class Comparisons(Shown):
     tied: FloatArray | None = None
     ordered: bool = True
     columns: csr_array | None = None
+    strong: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.count is None:
@@ -128,6 +132,7 @@ class Comparisons(Shown):
             own = getattr(self, name)
             columns[name] = None if own is None else np.r_[own, getattr(read, name)]
         dropped = {reason: self.dropped.get(reason, 0) + many for reason, many in read.dropped.items()}
+        columns["strong"] = None  # of the further ones it is not known
         return replace(self, **columns, columns=None, dropped={**self.dropped, **dropped})
 
     @property
@@ -155,6 +160,24 @@ class Comparisons(Shown):
         if self.tied is None:
             raise DataError("this takes comparisons that keep track of ties, and these do not")
         return self.tied
+
+    @property
+    def known_strength(self) -> FloatArray:
+        """`strong`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If nothing says how strong the answers are.
+        """
+        if self.strong is None:
+            raise DataError("this takes comparisons that say how strong each answer is, and these do not")
+        return self.strong
+
+    @cached_property
+    def response(self) -> FloatArray:
+        """Mean outcome as the likelihood takes it, shape (T,): beyond a win, 3/2 and -1/2, where much better."""
+        return self.outcome if self.strong is None else self.outcome + (self.strong[:, 0] - self.strong[:, 1]) / 2
 
     def to_frame(self) -> pd.DataFrame:
         """Raw comparisons as a table that `from_frame` reads back.
@@ -187,7 +210,7 @@ class Comparisons(Shown):
 
     def _rows(self, keep: AnyArray, **changed: Any) -> Comparisons:
         """The rows under a mask or at indices, with `changed` columns in place of their own."""
-        for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied", "columns"):
+        for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied", "columns", "strong"):
             if name not in changed and getattr(self, name) is not None:
                 changed[name] = getattr(self, name)[keep]
         return replace(self, **changed)
@@ -205,7 +228,7 @@ class Comparisons(Shown):
 
     def __getstate__(self) -> dict[str, object]:
         """Without what can be computed again: small to send, and the same whether it was computed or not."""
-        return {name: value for name, value in vars(self).items() if name != "_pooled"}
+        return {name: value for name, value in vars(self).items() if name not in ("_pooled", "response")}
 
     def pool_judges(self) -> Comparisons:
         """Forget who judged: the data of the unweighted Bradley-Terry-Luce model, aggregated."""
@@ -215,7 +238,7 @@ class Comparisons(Shown):
     def _pooled(self) -> Comparisons:
         one = np.broadcast_to(np.int32(0), len(self))
         return replace(
-            self, judges=(POOLED_JUDGE,), judge=one, covariate=None, tied=None, columns=None
+            self, judges=(POOLED_JUDGE,), judge=one, covariate=None, tied=None, columns=None, strong=None
         ).aggregate()
 
     def take(self, rows: IntArray) -> Comparisons:

@@ -9,6 +9,8 @@ from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.data.frames import Rows, refuse_itself
 
+ROUNDING = 1e-12  # by which sums of shares may exceed what they are part of
+
 
 def checked(rows: Rows) -> dict[str, AnyArray]:
     """The columns of rows of comparisons by name, as arrays of their types.
@@ -37,7 +39,19 @@ def checked(rows: Rows) -> dict[str, AnyArray]:
     if rows.tied is not None:
         most = 2 * np.minimum(found["outcome"], 1 - found["outcome"]) + np.finfo(float).eps
         found["tied"] = numbers("tied", rows.tied, size, 0.0, most, "shares that the outcomes allow")
+    if rows.strong is not None:
+        found["strong"] = strengths(rows.strong, found["outcome"], found.get("tied"))
     return {**index, **found}
+
+
+def strengths(values: FloatArray, outcome: FloatArray, tied: FloatArray | None) -> FloatArray:
+    """Shares of strong answers, shape (T, 2), which no more than the wins of either model can be."""
+    column = np.asarray(values, float)
+    half = 0.0 if tied is None else tied / 2
+    most = np.stack([outcome - half, 1 - outcome - half], axis=1) + ROUNDING
+    if column.shape != most.shape or not (np.all(column >= 0) and np.all(column <= most)):
+        raise DataError(f"column 'strong' must hold {len(outcome)} pairs of shares that the outcomes allow")
+    return column
 
 
 def places(name: str, values: IntArray, size: int, below: int) -> NDArray[np.int32]:

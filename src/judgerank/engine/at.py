@@ -1,8 +1,8 @@
 """Rows at a point: their law, and what derivatives are made of.
 
-    eta = g q + o,   g = exp(w),   nu = exp(t)
+    eta = g q + o,   g = exp(w),   nu = exp(t),   tau_1 = h
 
-Every block adds to one of q, w, o and t, by its role. So a block's derivative is that of eta or log nu by role,
+Every block adds to one of q, w, o, t and h, by its role. So a block's derivative is that of eta, t or h by role,
 times its column, and no member of the family is named here.
 """
 
@@ -37,12 +37,13 @@ class At:
     column : list of float array or None
         What multiplies the parameters of every judge block.
     further : BlockColumns or None
-    residual, tie_residual
-        Of the outcome, and of ties, counted.
+    outcome, residual
+        The mean outcome, or the response where strength is an outcome; its residual, counted.
     """
 
     def __init__(self, rows: Listed | Table, model: Model, at: Parameters, gamma: Values):
         self.rows, self.model = rows, model
+        self.outcome = rows.response if model.has(Role.STRONG) and rows.response is not None else rows.outcome
         self.column = [getattr(rows, block.column) if block.column else None for block in model.blocks]
         self.further = rows.further(model.roles) if model.further and isinstance(rows, Listed) else None
         self.d = self._with(Role.QUALITY, rows.differences(at.scores), at)
@@ -50,21 +51,30 @@ class At:
         g = None if gamma is None else rows.spread(gamma)
         self.g = g if self.shape is None else times(self.shape, g)
         self.signal = self.d if self.g is None else self.g * self.d
-        eta, log_tie = self.signal, None
+        eta, log_tie, log_strong = self.signal, None, None
         for block, values, column in zip(model.blocks, at.judges, self.column, strict=True):
             if block.role is Role.OFFSET:
                 eta = eta + times(rows.spread(values), column)
             elif block.role is Role.TIE:
                 log_tie = times(rows.spread(values), column)
+            elif block.role is Role.STRONG:
+                log_strong = times(rows.spread(values), column)
         if log_tie is not None:
             log_tie = self._with(Role.TIE, log_tie, at)
-        self.log_nu = log_tie
+        if log_strong is not None:
+            log_strong = self._with(Role.STRONG, log_strong, at)
+        self.log_nu, self.log_strong = log_tie, log_strong
         self.nu = None if log_tie is None else exp(log_tie)
         self.eta = self._with(Role.OFFSET, eta, at)
 
     @cached_property
     def law(self) -> Law:
-        return Law(self.eta, self.nu)
+        return Law(self.eta, self.nu, self.log_strong)
+
+    @property
+    def log_likelihood(self) -> FloatArray:
+        """Per comparison."""
+        return self.law.log_likelihood(self.outcome, self.rows.tied, self.rows.strong)
 
     def _with(self, role: Role, values: FloatArray, at: Parameters) -> FloatArray:
         """With what the further blocks of a role add."""
@@ -84,23 +94,34 @@ class At:
         return None if exponent is None else exp(exponent)
 
     def factors(self, role: Role) -> tuple[Values, ...]:
-        """Derivative of the predictor, or of log nu, in a parameter of this role, but for its column."""
+        """Derivative of the predictor, or of a threshold, in a parameter of this role, but for its column."""
         if role is Role.WEIGHT:
             return self.g, self.d
         return (self.g,) if role is Role.QUALITY else ()
 
     def first(self, role: Role) -> tuple[FloatArray, tuple[Values, ...]]:
         """Derivative of the log-likelihood in a parameter of this role, but for its column: these multiplied."""
-        return self.tie_residual if role is Role.TIE else self.residual, self.factors(role)
+        return self.residual_of(role), self.factors(role)
+
+    def residual_of(self, role: Role) -> FloatArray:
+        """Counted residual of what a parameter of this role is known by: the outcome, ties or strong answers."""
+        if not role.is_threshold:
+            return self.residual
+        return self._tie_residual if role is Role.TIE else self._strong_residual
 
     @cached_property
     def residual(self) -> FloatArray:
-        return self.rows.count * (self.rows.outcome - self.law.mean)
+        return self.rows.count * (self.outcome - self.law.mean)
 
     @cached_property
-    def tie_residual(self) -> FloatArray:
+    def _tie_residual(self) -> FloatArray:
         assert self.rows.tied is not None
         return self.rows.count * (self.rows.tied - self.law.tie)
+
+    @cached_property
+    def _strong_residual(self) -> FloatArray:
+        assert self.rows.strong is not None
+        return self.rows.count * (self.rows.strong - self.law.strong)
 
 
 class Second:
@@ -128,20 +149,28 @@ class Second:
         return self.straight - self._here.residual if self._observed else self.straight
 
     @cached_property
-    def _shared(self) -> FloatArray:
+    def _with_ties(self) -> FloatArray:
         return self._here.rows.count * self._here.law.with_ties
 
     @cached_property
-    def _ties(self) -> FloatArray:
-        tie = self._here.law.tie
-        return self._here.rows.count * tie * (1.0 - tie)
+    def _with_strong(self) -> FloatArray:
+        return self._here.rows.count * self._here.law.with_strong
+
+    def _of_thresholds(self, one: Role, other: Role) -> FloatArray:
+        count, law = self._here.rows.count, self._here.law
+        if one is not other:
+            return -count * law.tie * law.strong
+        share = law.tie if one is Role.TIE else law.strong
+        return count * share * (1.0 - share)
 
     def of(self, one: Role, other: Role) -> tuple[FloatArray, tuple[Values, ...]]:
         """That of two parameters of these roles, but for their columns: the product of these."""
         factors = self._here.factors
-        if Role.TIE in (one, other):
-            values = self._ties if one is other else self._shared
-            return values, factors(other if one is Role.TIE else one)
+        if one.is_threshold and other.is_threshold:
+            return self._of_thresholds(one, other), ()
+        if one.is_threshold or other.is_threshold:
+            shared = self._with_ties if Role.TIE in (one, other) else self._with_strong
+            return shared, factors(min(one, other))
         if {one, other} == {Role.WEIGHT}:
             return self._curved, factors(Role.WEIGHT)
         if {one, other} == {Role.WEIGHT, Role.QUALITY}:
@@ -182,5 +211,5 @@ def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = sl
 
 def by_judge(cells: Comparisons, model: Model, at: Parameters) -> FloatArray:
     """Log-likelihood of every judge's comparisons, shape (K,)."""
-    rows = cells.count * row_by_row(cells, model, at).law.log_likelihood(cells.outcome, cells.tied)
+    rows = cells.count * row_by_row(cells, model, at).log_likelihood
     return np.asarray(np.bincount(cells.judge, rows, len(cells.judges)), float)

@@ -9,6 +9,7 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import in_parts
+from judgerank.engine.levels import LEAST_SHARE, offsets_of_three_sizes
 from judgerank.engine.solution import ROUNDING
 from judgerank.engine.sums import Curvature, Evaluation, evaluate, first_shown_share, judged, net_wins, tied_share
 from judgerank.model.block import Role
@@ -17,7 +18,6 @@ from judgerank.model.members import Model, Parameters
 SHARPEST = 10.0  # discrimination that a climb starts from
 LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that is none
 NEGLIGIBLE = 1e-9  # slope at zero that counts as none, over the largest that so many comparisons could have
-LEAST_SHARE = 1e-9  # of an answer that a judge never gives
 FLAT = 1e-6  # curvature along a judge's discrimination and slope, over that across, that counts as none
 SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
 Bound = tuple[float | FloatArray, float | FloatArray]  # least and largest slope, of all judges or by judge
@@ -64,6 +64,8 @@ def offsets_at_zero(cells: Comparisons, model: Model) -> np.ndarray:
 
     Large where a judge knows one answer only; log nu_k is minus infinity where a judge never ties.
     """
+    if model.has(Role.STRONG):
+        return offsets_of_three_sizes(cells, model)
     if not model.has(Role.OFFSET, Role.TIE):
         return np.zeros((0, len(cells.judges)))
     share = first_shown_share(cells)
@@ -97,7 +99,7 @@ def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | 
     """
     n, k = len(cells.models), len(cells.judges)
     chance = -cells.n_comparisons * np.log(2.0)
-    if model.has(Role.OFFSET, Role.TIE):
+    if model.has(Role.OFFSET, Role.TIE, Role.STRONG):
         zero = replace(at, judges=at.judges.copy())
         zero.judges[0] = -np.inf
         zero.judges[model.offsets] = offsets_at_zero(cells, model)
@@ -204,8 +206,10 @@ def best_from_zero(
     least, largest = (min(max(float(edge), -reach), reach) for edge in bound)
     slopes = np.unique(np.linspace(least, largest, SLOPES_TRIED))
     shape = np.exp(np.outer(slopes, z))
-    rise = shape @ (n * (cells.outcome[rows] - share) * d)
-    curvature = shape**2 @ (n * d**2 * share * (1 - share))
+    rise = shape @ (n * (cells.response[rows] - share) * d)
+    # the variance of a response, which is one at most, is not that of its mean
+    variance = share * (1 - share) if cells.strong is None else 1.0
+    curvature = shape**2 @ (n * d**2 * variance)
     gain = np.divide(rise**2, curvature, out=np.zeros_like(rise), where=(rise > least_rise) & (curvature > 0))
     best = int(np.argmax(gain))
     return (np.log(rise[best] / curvature[best]), slopes[best]) if rise[best] > least_rise else (-np.inf, 0.0)

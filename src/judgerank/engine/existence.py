@@ -17,17 +17,17 @@ from scipy.sparse import block_diag, coo_array, csr_array, eye_array, hstack, vs
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import row_by_row
+from judgerank.engine.at import At, row_by_row
 from judgerank.engine.information import SINGULAR, information
+from judgerank.engine.levels import GIVEN, RISE, THRESHOLDS, contests, shares, users
 from judgerank.engine.penalty import flat
 from judgerank.engine.solution import ROUNDING
 from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.block import Role
+from judgerank.model.limits import movable
 from judgerank.model.members import Model, Parameters
 
-GIVEN = 1e-9  # share of an answer above which it was given
 CERTAIN = 0.5  # change of log-odds that is surely below one; the rest is for rounding
-RISE = 1e-6  # of a program whose variables lie within one: a direction that rises at all rises by far more
 MANY = 2_000  # forms beyond which any rising direction will do: the steepest takes a matrix of all their products
 
 
@@ -65,7 +65,7 @@ def near_maximum(
         With the expected information at the point, if it is known.
     """
     here = here or evaluate(cells, model, at, "expected", at_zero=False)
-    free = np.isfinite(at.judges) if free is None else free & np.isfinite(at.judges)
+    free = movable(model, at) if free is None else free & movable(model, at)
     free[model.weights] = False
     linear = np.not_equal(model.roles, Role.WEIGHT) & (True if free_common is None else free_common)
     n, of_judges = len(cells.models), int(free.sum())
@@ -85,10 +85,17 @@ def near_maximum(
     judges[model.offsets], common[np.not_equal(model.roles, Role.WEIGHT)] = 0.0, 0.0
     judges[free], common[linear] = step[n : n + of_judges], step[n + of_judges :]
     moved = row_by_row(cells, model, Parameters(step[:n], judges, common))
-    turned = np.abs(moved.eta)
-    if moved.log_nu is not None:  # against either win
-        turned = np.maximum(turned, np.abs(moved.log_nu) + turned / 2)
-    return bool(turned.max() <= CERTAIN)
+    return bool(_turned(moved).max() <= CERTAIN)
+
+
+def _turned(moved: At) -> FloatArray:
+    """Largest change of the log-odds of two levels that a direction makes, by row."""
+    lead = np.abs(moved.eta)
+    if moved.log_strong is None:
+        return lead if moved.log_nu is None else np.maximum(lead, np.abs(moved.log_nu) + lead / 2)
+    ends = [lead / 2, -lead / 2, moved.log_strong + lead, moved.log_strong - lead]
+    ends += [] if moved.log_nu is None else [moved.log_nu]
+    return np.asarray(np.max(ends, axis=0) - np.min(ends, axis=0))
 
 
 def _steepest_exponent(cells: Comparisons, model: Model, at: Parameters) -> float:
@@ -147,7 +154,8 @@ def _with_the_others(cells: Comparisons, model: Model, held: BoolArray) -> csr_a
     """What moves, by what is free to: judges held move as the mean of the others does; shape (D, D)."""
     parts: list[Any] = [np.eye(len(cells.models))]
     for block in model.blocks[model.offsets]:
-        others = ~held & _tie_at_all(cells) if block.role is Role.TIE else ~held
+        size = next((size for size, role in THRESHOLDS.items() if role is block.role), None)
+        others = ~held if size is None else ~held & users(cells, model)[size]
         part = np.diag((~held).astype(float))
         part[held] = others / max(1, others.sum())
         parts.append(part)
@@ -170,11 +178,6 @@ def _steepest(forms: csr_array, other: FloatArray) -> FloatArray:
     return np.asarray(direction / np.abs(direction).max(), float)
 
 
-def _tie_at_all(cells: Comparisons) -> BoolArray:
-    """Judges who do; the propensity of others is zero. Shape (K,)."""
-    return np.asarray(np.bincount(cells.judge, cells.known_ties, len(cells.judges)) > GIVEN)
-
-
 def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolArray | None) -> csr_array:
     """Linear forms that must not be negative along a direction: observed outcome against every other one."""
     n, k, size = len(cells.models), len(cells.judges), len(cells)
@@ -189,27 +192,41 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
         g = np.exp(at.judges[0])[cells.judge]
     of_models = coo_array((np.r_[g, -g], (np.r_[rows, rows], np.r_[cells.first, cells.second])), (size, n))
     of_judge = coo_array((ones, (rows, cells.judge)), (size, k))
-    nothing = csr_array((size, k))
-    ahead, tie = [of_models], [csr_array((size, n))]
-    for block in model.blocks[model.offsets]:
-        ahead.append(nothing if block.role is Role.TIE else of_judge)
-        tie.append(of_judge if block.role is Role.TIE else nothing)
-    if cells.columns is not None and model.further:
-        factor = {Role.QUALITY: g, Role.OFFSET: ones, Role.WEIGHT: np.zeros(size), Role.TIE: np.zeros(size)}
-        by_column = np.array(model.roles)[cells.columns.indices]
-        row = np.repeat(rows, np.diff(cells.columns.indptr))
-        weights = np.select([by_column == role for role in factor], [values[row] for values in factor.values()])
-        ahead.append(_with_data(cells.columns, cells.columns.data * weights))
-        tie.append(_with_data(cells.columns, cells.columns.data * (by_column == Role.TIE)))
-    lead, level = csr_array(hstack(ahead)), csr_array(hstack(tie))
-    tied = cells.known_ties if model.has(Role.TIE) else np.zeros(size)
-    first, second = cells.outcome - tied / 2 > GIVEN, 1 - cells.outcome - tied / 2 > GIVEN
-    if not model.has(Role.TIE):
-        return vstack([lead[first], -lead[second]]).tocsr()
-    known, drawn = _tie_at_all(cells)[cells.judge], tied > GIVEN
-    forms = [lead[first], -lead[second], (level - lead / 2)[drawn], (level + lead / 2)[drawn]]
-    forms += [(lead / 2 - level)[first & known], (-lead / 2 - level)[second & known]]
+    lead = csr_array(hstack([of_models, *_by_role(model, of_judge, {Role.OFFSET}), *_columns(cells, model, g)]))
+    none, of = csr_array((size, n)), shares(cells, model)
+    thresholds = {
+        level: csr_array(hstack([none, *_by_role(model, of_judge, {role}), *_columns(cells, model, g, role)]))
+        for level, role in THRESHOLDS.items()
+        if model.has(role)
+    }
+    used = {level: known[cells.judge] for level, known in users(cells, model).items()}
+    forms = []
+    for given, other in contests(of):
+        there = (of[given] > GIVEN) & used[abs(other)]
+        form = (given - other) * lead[there]
+        for level, sign in ((abs(given), 1), (abs(other), -1)):
+            if level in thresholds and abs(given) != abs(other):
+                form = form + sign * thresholds[level][there]
+        forms.append(form)
     return vstack(forms).tocsr()
+
+
+def _by_role(model: Model, of_judge: Any, roles: set[Role]) -> list[Any]:
+    """Columns of the blocks of judges that are no weights, none of those in other roles."""
+    nothing = csr_array(of_judge.shape)
+    return [of_judge if block.role in roles else nothing for block in model.blocks[model.offsets]]
+
+
+def _columns(cells: Comparisons, model: Model, g: FloatArray, role: Role | None = None) -> list[csr_array]:
+    """Columns of the further blocks: by what they add to the predictor, or to a threshold."""
+    if cells.columns is None or not model.further:
+        return []
+    by_column = np.array(model.roles)[cells.columns.indices]
+    if role is not None:
+        return [_with_data(cells.columns, cells.columns.data * (by_column == role))]
+    row = np.repeat(np.arange(len(cells)), np.diff(cells.columns.indptr))
+    weights = np.select([by_column == Role.QUALITY, by_column == Role.OFFSET], [g[row], np.ones(len(row))])
+    return [_with_data(cells.columns, cells.columns.data * weights)]
 
 
 def _with_data(matrix: csr_array, data: FloatArray) -> csr_array:

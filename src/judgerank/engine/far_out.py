@@ -23,9 +23,9 @@ from judgerank.model.members import Model, Parameters
 
 ALONE, TOGETHER = 3.0, 5.0  # times that the counts of one judge are taken, and those of each of two
 FEW = 8  # judges up to which all pairs of them are tried
-DECIDES = 10.0  # log-odds of a typical pair under a judge who is far out
-BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 100.0}
-BARRIER, STEPS, TURNS = 0.03, 5, 6  # weight; steps in turn, after which starts that rise no longer are left alone
+DECIDES = 6.0  # log-odds of a typical pair under a judge who is far out
+BOX = {"scores": 6.0, "log_discrimination": 9.0, "position": 1000.0}
+BARRIER, STEPS, TURNS = 0.03, 5, 12  # weight; steps in turn, after which starts that rise no longer are left alone
 AT_ONCE = 100_000  # rows times starts
 
 

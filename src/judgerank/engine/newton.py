@@ -21,6 +21,7 @@ from judgerank.engine.solution import (
     unerring_judges,
 )
 from judgerank.engine.sums import Evaluation
+from judgerank.model.limits import never_weak
 from judgerank.model.members import Model, Parameters
 
 STANDSTILL, MOST_POLISHES = 1e-10, 5  # relative change of the parameters that counts as none; steps to get there
@@ -169,7 +170,7 @@ def _line_search(
     """
 
     def try_at(size: float) -> tuple[Parameters, Evaluation]:
-        there = moved(at, step, size, model.offsets).normalised()
+        there = moved(at, step, size, model.offsets, never_weak(model, at)).normalised()
         if model.weights_vary:
             there.judges[1] = np.where(there.in_play, np.clip(there.judges[1], *bound), 0.0)
         return there, look(cells, model, there, bound)
@@ -179,5 +180,5 @@ def _line_search(
         lambda there: there[1].log_likelihood,
         here.log_likelihood,
         rise_along(here, step),
-        largest_size(model, step),
+        largest_size(model, at, step),
     )[1]

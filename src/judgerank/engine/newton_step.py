@@ -16,6 +16,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.engine.closure import Bound, look
 from judgerank.engine.sums import Evaluation
 from judgerank.model.block import Role
+from judgerank.model.limits import movable
 from judgerank.model.members import Model, Parameters
 
 # relative change of a discrimination, a slope or a tie propensity in one step (see `moved`)
@@ -93,8 +94,10 @@ def _own_information(
     own = here.judge_information[play] + damping * mean * np.eye(len(at.judges))
     for b in range(own.shape[-1])[model.weights]:
         own[moves_offsets_alone[play], b, b] = mean
-    if model.has(Role.TIE):
-        own[np.isinf(at.judges[-1, play]), -1, -1] = mean  # judges who never tie
+    if model.has(Role.TIE, Role.STRONG):
+        still = ~movable(model, at)[:, play]
+        for b in range(own.shape[-1])[model.offsets]:
+            own[still[b], b, b] = mean  # of a level that the judge never uses
     # judges that rise in log gamma: minus the second derivative there is smaller by the gradient
     rise = np.where(decides(at)[0, play], here.judge_gradient[0, play], 0.0)
     own[:, 0, 0] -= np.clip(rise, 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
@@ -138,27 +141,40 @@ def decides(at: Parameters) -> BoolArray:
     return found
 
 
-def moved(at: Parameters, step: Parameters, size: float, offsets: slice = slice(0)) -> Parameters:
+def moved(
+    at: Parameters, step: Parameters, size: float, offsets: slice = slice(0), still: BoolArray | None = None
+) -> Parameters:
     """The point `size` steps away; judges at zero stay there.
 
     The first judge row of `step` is relative to gamma and moves gamma itself, but for the rise of a judge who
     decides most pairs: that adds to log gamma, along which the log-likelihood is then closer to a parabola, and
-    takes b and log nu, the rows `offsets`, with it: where gamma runs off, their ratios to it stay.
+    takes b and log nu, the rows `offsets`, with it: where gamma runs off, their ratios to it stay. Those of judges
+    who are `still`, shape (K,), stay as they are.
     """
     judges = at.judges + size * step.judges
     rising = (step.judges[:1] > 0) & decides(at)
     judges[:1][~rising] = at.judges[:1][~rising] + np.log1p(size * step.judges[:1][~rising])
     if len(judges[offsets]):
         taken = rising & np.isfinite(at.judges[offsets])  # no log nu for a judge who never ties
+        if still is not None:
+            taken &= ~still
         rise = np.broadcast_to(step.judges[0], taken.shape)[taken]
         offset, to_offset = at.judges[offsets][taken], step.judges[offsets][taken]
         judges[offsets][taken] = np.exp(size * rise) * (offset + size * (to_offset - offset * rise))
     return Parameters(at.scores + size * step.scores, judges)
 
 
-def largest_size(model: Model, step: Parameters) -> float:
-    """How much of a step may be taken at once, at most all of it."""
-    relative = step.judges[[row for row, block in enumerate(model.blocks) if block.role is not Role.OFFSET]]
+def largest_size(model: Model, at: Parameters, step: Parameters) -> float:
+    """How much of a step may be taken at once, at most all of it.
+
+    A threshold of strong answers runs off with the discrimination as far as that goes: it moves by its own size.
+    """
+    units = [
+        np.maximum(1.0, np.abs(own)) if block.role is Role.STRONG else 1.0
+        for block, own in zip(model.blocks, at.judges, strict=True)
+    ]
+    chosen = [row for row, block in enumerate(model.blocks) if block.role is not Role.OFFSET]
+    relative = np.array([step.judges[row] / units[row] for row in chosen])
     rising = relative.max(initial=0.0) / LARGEST_RISE
     falling = -relative.min(initial=0.0) / LARGEST_FALL
     return float(1.0 / max(1.0, rising, falling))

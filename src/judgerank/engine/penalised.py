@@ -47,7 +47,7 @@ class Penalised:
 
     Attributes
     ----------
-    scores, log_discrimination, slope, position, log_tie : float, optional
+    scores, log_discrimination, slope, position, log_tie, log_strong : float, optional
         Standard deviations tau of the blocks; by marginal likelihood where they are not given.
     tolerance : float
         Largest gradient component of the penalised log-likelihood, over its size.
@@ -60,11 +60,12 @@ class Penalised:
     slope: float | None = None
     position: float | None = None
     log_tie: float | None = None
+    log_strong: float | None = None
     tolerance: float = 1e-10
     max_iterations: int = 500
 
     def __post_init__(self) -> None:
-        blocks = ("scores", "log_discrimination", "slope", "position", "log_tie")
+        blocks = ("scores", "log_discrimination", "slope", "position", "log_tie", "log_strong")
         require_tolerance(self.tolerance)
         require_positive(self, "max_iterations")
         require_positive(self, *(name for name in blocks if getattr(self, name) is not None))

@@ -46,8 +46,10 @@ class Listed:
         row = self._of_cell * self._n
         self._with_first, self._with_second = row + ends[0], row + ends[1]
         self.outcome, self.count = cells.outcome[rows], cells.count[rows]
+        self.response = None if cells.strong is None else cells.response[rows]
         self.covariate = None if cells.covariate is None else cells.covariate[rows]
         self.tied = None if cells.tied is None else cells.tied[rows]
+        self.strong = None if cells.strong is None else cells.strong[rows].sum(axis=1)
         self._columns = None if cells.columns is None else cells.columns[rows]
         self._further: dict[tuple[Role, ...], BlockColumns] = {}
 
@@ -107,10 +109,13 @@ class Table:
         outcome: FloatArray,
         count: FloatArray,
         tied: FloatArray | None,
+        strong: FloatArray | None,
+        response: FloatArray | None,
     ) -> None:
         self._n = n
         self._i, self._j, self._pair = first, second, first * self._n + second
         self.outcome, self.count, self.tied = outcome, count, tied
+        self.strong, self.response = strong, response
 
     def differences(self, scores: FloatArray) -> FloatArray:
         return (scores.take(self._i) - scores.take(self._j))[None, :]
@@ -189,11 +194,13 @@ def _kept(cells: Comparisons, size: int) -> list[Listed | Table]:
 
     outcome, count = table(cells.outcome), table(cells.count)
     tied = None if cells.tied is None else table(cells.tied)
+    strong = None if cells.strong is None else table(cells.strong.sum(axis=1))
+    response = None if cells.strong is None else table(cells.response)
     step = max(1, size // k)
     tables: list[Listed | Table] = []
     for start in range(0, len(pairs), step):
         part = slice(start, start + step)
         first, second = np.divmod(pairs[part], n)
-        ties = None if tied is None else tied[:, part].copy()
-        tables.append(Table(n, first, second, outcome[:, part].copy(), count[:, part].copy(), ties))
+        levels = (None if shares is None else shares[:, part].copy() for shares in (tied, strong, response))
+        tables.append(Table(n, first, second, outcome[:, part].copy(), count[:, part].copy(), *levels))
     return tables

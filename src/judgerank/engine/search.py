@@ -92,7 +92,7 @@ def _highest(
         return followed(cells, model, starts, up, *ends)
 
     ends = more(ends, worth_climbing(cells, model, rough))
-    if model.has(Role.TIE):  # rough climbs take ties as half wins, and miss what ties alone lead to
+    if model.has(Role.TIE, Role.STRONG):  # rough climbs take ties as half wins, and miss what ties alone lead to
         ends = more(ends, without_each(cells, model, highest(ends, unweighted).parameters))
     for _ in range(ROUNDS * model.weights_vary):
         best = highest(ends, unweighted)
@@ -228,7 +228,8 @@ def worth_climbing(
             rankings.append(place)
     near = np.flatnonzero(ends.heights >= ends.heights[0] - within)
     chosen = [ends.parameters[place] for place in sorted(list(dict.fromkeys([*rankings, *near]))[:most])]
-    offsets = offsets_at_zero(cells, model)[-1:] if model.has(Role.TIE) else np.zeros((0, len(cells.judges)))
+    thresholds = [block.role.is_threshold for block in model.blocks[model.offsets]]
+    offsets = offsets_at_zero(cells, model)[np.array(thresholds, bool)]
     return [Parameters(end.scores, np.concatenate([end.judges, offsets])) for end in chosen]
 
 

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.existence import rising_direction
-from judgerank.engine.solution import EQUAL
+from judgerank.engine.levels import EQUAL
 from judgerank.model.block import Role
 from judgerank.model.members import Model
 
@@ -34,7 +34,7 @@ def separable_judges(cells: Comparisons, model: Model) -> IntArray:
     model : Model
         With free discriminations.
     """
-    if model.has(Role.TIE):  # margins of its own between answers: two parameters, so a linear program
+    if model.has(Role.TIE, Role.STRONG):  # margins of its own between answers: two parameters, so a linear program
         return np.array([k for k in range(len(cells.judges)) if _rises(cells, model, k)], np.intp)
     first_won, second_won = cells.outcome > EQUAL, cells.outcome < 1 - EQUAL
     above = np.r_[cells.first[first_won], cells.second[second_won]]

@@ -11,12 +11,13 @@ import numpy as np
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine.at import CHUNK
+from judgerank.engine.levels import EQUAL
+from judgerank.engine.ordered_levels import ordered_judges
 from judgerank.engine.sums import Evaluation
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 LARGEST_LOG_ODDS = 2e2  # of a typical pair under one judge; beyond it that judge's gamma counts as unbounded
-EQUAL = 1e-8  # scores closer than this, relative to their range, count as equal: fits are exact to about 1e-10
 ROUNDING = 1e-13  # relative error of a log-likelihood summed in double precision
 LARGEST_TOLERANCE = 1e-5  # relative gradient beyond which no point may be called a maximum
 
@@ -125,6 +126,8 @@ def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[i
     """
     if not model.judge_blocks:
         return ()
+    if model.has(Role.STRONG):
+        return ordered_judges(cells, model, at)
     if model.has(Role.TIE):
         return _separated_with_ties(cells, model, at)
     if model.has(Role.OFFSET):

@@ -30,8 +30,9 @@ class Rows:
 
     def __init__(self, cells: Comparisons, model: Model):
         self.n, self.k = n, k = len(cells.models), len(cells.judges)
-        # ties are half wins here: near enough to tell basins apart
-        self.blocks = tuple(block for block in model.judge_blocks if block != "log_tie")
+        # ties are half wins here, and all wins alike: near enough to tell basins apart
+        thresholds = {block.name for block in model.blocks if block.role.is_threshold}
+        self.blocks = tuple(block for block in model.judge_blocks if block not in thresholds)
         first, second, judge = (column.astype(np.intp) for column in (cells.first, cells.second, cells.judge))
         self.cells, self.count, self.wins = cells, cells.count, cells.count * cells.outcome
         if len(self.blocks) == 1:

@@ -15,6 +15,7 @@ from judgerank.engine.block_columns import BlockColumns
 from judgerank.engine.rows import KEPT, Listed, Table, laid_out
 from judgerank.model.block import Role
 from judgerank.model.law import Law
+from judgerank.model.limits import never_weak
 from judgerank.model.members import Model, Parameters
 
 Curvature = Literal["expected", "observed"]
@@ -95,7 +96,7 @@ class _Sums:
     def add(self, rows: Listed | Table) -> None:
         """Add some of the comparisons."""
         here = At(rows, self.model, self.at, self.gamma)
-        self.log_likelihood += float(np.vdot(rows.count, here.law.log_likelihood(rows.outcome, rows.tied)))
+        self.log_likelihood += float(np.vdot(rows.count, here.log_likelihood))
         self.top_gradient[: self.n] += rows.by_model(here.residual, here.g)
         for row in self.free:
             values, factors = here.first(self.model.blocks[row].role)
@@ -113,11 +114,11 @@ class _Sums:
         if not self.asks_at_zero:
             return
         if self.p and self.model.has(Role.WEIGHT):
-            at_zero = Law(here.eta - here.signal, here.nu).mean
-            self.slope_at_zero += rows.by_judge(rows.count * (rows.outcome - at_zero), here.d, here.shape)
+            at_zero = Law(here.eta - here.signal, here.nu, here.log_strong).mean
+            self.slope_at_zero += rows.by_judge(rows.count * (here.outcome - at_zero), here.d, here.shape)
         elif here.shape is not None and not self.p:
             share = rows.spread(self.share_at_zero)
-            self.slope_at_zero += rows.by_judge(rows.count * (rows.outcome - share), here.d, here.shape)
+            self.slope_at_zero += rows.by_judge(rows.count * (here.outcome - share), here.d, here.shape)
 
     def _add_curvature(self, here: At) -> None:
         rows, blocks = here.rows, self.model.blocks
@@ -155,8 +156,15 @@ class _Sums:
 
     def evaluation(self) -> Evaluation:
         first = (self.log_likelihood, self.top_gradient, self.judge_gradient)
+        held = never_weak(self.model, self.at)
+        if held.any():
+            row = self.model.row("log_strong")
+            self.judge_gradient[row, held] = 0.0
         if not self.curvature:
             return Evaluation(*first)
+        if held.any():  # a parameter that does not move tells nothing
+            self.own[row, :, held] = self.own[:, row, held] = 0.0
+            self.cross[row, held] = self.cross_further[row, held] = 0.0
         laplacian = -(self.pairs + self.pairs.T)
         np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
         top, cross = laplacian, self.cross
@@ -169,7 +177,7 @@ class _Sums:
 
 @remembered
 def net_wins(cells: Comparisons, of_position: bool = False) -> np.ndarray:
-    """Wins of every model by judge over those at zero discrimination, shape (K, N).
+    """Wins (or responses) of every model by judge over those at zero discrimination, shape (K, N).
 
     Those are a half of its comparisons, or, with `of_position`, as many as the judge gives to that position.
     """
@@ -179,7 +187,7 @@ def net_wins(cells: Comparisons, of_position: bool = False) -> np.ndarray:
     for start in range(0, len(cells), KEPT):  # a sum over all cells at once takes as much as they do
         part = slice(start, start + KEPT)
         judge = cells.judge[part].astype(np.intp)
-        net = cells.count[part] * (cells.outcome[part] - at_zero[judge])
+        net = cells.count[part] * (cells.response[part] - at_zero[judge])
         wins += np.bincount(judge * n + cells.first[part], net, k * n)
         wins -= np.bincount(judge * n + cells.second[part], net, k * n)
     return wins.reshape(k, n)
@@ -192,8 +200,8 @@ def judged(cells: Comparisons) -> FloatArray:
 
 
 def first_shown_share(cells: Comparisons) -> FloatArray:
-    """Share of each judge's comparisons won by the model shown first, shape (K,)."""
-    first = np.bincount(cells.judge, cells.count * cells.outcome, len(cells.judges))
+    """Share of each judge's comparisons won by the model shown first, or mean response, shape (K,)."""
+    first = np.bincount(cells.judge, cells.count * cells.response, len(cells.judges))
     return first / np.maximum(judged(cells), np.finfo(float).tiny)
 
 

@@ -46,7 +46,7 @@ def _refuse(cells: Comparisons, model: Model, direction: FloatArray | None) -> N
 def require_maximum_in_play(result: Fitted) -> None:
     """Scores must be bounded by the judges in play alone: those at zero say nothing of them."""
     shrunk = result.solution.alone is not None
-    if result.model.has(Role.OFFSET, Role.TIE) and (shrunk or result.status is not Status.UNBOUNDED):
+    if result.model.has(Role.OFFSET, Role.TIE, Role.STRONG) and (shrunk or result.status is not Status.UNBOUNDED):
         places = np.flatnonzero(result.solution.parameters.in_play)
         if len(places):
             chosen = result.comparisons.with_judges([result.comparisons.judges[k] for k in places])

@@ -12,7 +12,7 @@ from judgerank.data.arrays import BoolArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine import penalised
-from judgerank.engine.existence import GIVEN
+from judgerank.engine.levels import GIVEN
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.fits.certified import require_blocks, require_bounded

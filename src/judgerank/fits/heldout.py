@@ -114,7 +114,7 @@ def _by_question(fitted: Fitted, c: Comparisons, number: IntArray, many: int) ->
         return fine.values(at, sigma, many)
     total = np.zeros(many)
     for rows, here in in_parts(c, model, at):
-        values = c.count[rows] * here.law.log_likelihood(c.outcome[rows], None if c.tied is None else c.tied[rows])
+        values = c.count[rows] * here.log_likelihood
         total += np.bincount(number[rows], values, many)
     return total
 

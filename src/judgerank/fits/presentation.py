@@ -107,11 +107,15 @@ def figure(fitted: Fitted, level: float) -> Figure:
         If the extra ``plot`` is not installed.
     """
     try:
+        from judgerank.plots.looks import in_style
         from judgerank.plots.own import standings
     except ImportError as error:
         told = f"a figure takes {needed('plot')}: there is no {error.name}"
         raise ConfigError(told) from None
-    return standings(leaderboard(fitted, level), f"{fitted.model.name}, {_percent(level)} intervals")
+    with in_style():
+        drawn = standings(leaderboard(fitted, level), f"{fitted.model.name}, {_percent(level)} intervals")
+        drawn.draw_without_rendering()  # ticks take their style when they are first drawn
+    return drawn
 
 
 def _percent(level: float) -> str:

@@ -14,6 +14,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
+from judgerank.inference.shares import wilson
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.law import Law
 from judgerank.model.needs import Need
@@ -73,14 +74,6 @@ def _chances(fitted: Uncertainty, records: pd.DataFrame) -> FloatArray:
     return Law(gamma[judge].to_numpy() * lead + b[judge].to_numpy(), None).mean
 
 
-def wilson(successes: int, trials: int, level: float) -> tuple[float, float]:
-    """Wilson's interval of a share."""
-    from scipy.stats import binomtest  # loads slowly
-
-    ends = binomtest(successes, trials).proportion_ci(level, method="wilson")
-    return float(ends.low), float(ends.high)
-
-
 def same_judges(fitted: Uncertainty, judgments: Judgments, level: float) -> dict[str, str]:
     """For each judge that answers as another does, the first of them in the fit's order.
 
@@ -94,8 +87,7 @@ def same_judges(fitted: Uncertainty, judgments: Judgments, level: float) -> dict
     pairs = pairs[pairs["excess"] >= EXCESS]
     judges = list(fitted.comparisons.judges)
     place = pd.Index(judges)
-    alike = (pairs["agreement"] * pairs["shared"]).round().astype(int)
-    low = np.array([wilson(k, n, level)[0] for k, n in zip(alike, pairs["shared"], strict=True)])
+    low = np.array([wilson(p, n, level)[0] for p, n in zip(pairs["agreement"], pairs["shared"], strict=True)])
     sure = low - pairs["expected"].to_numpy() > SURE * (1 - pairs["expected"].to_numpy())
     one, other = (place.get_indexer(pd.Index(pairs[name][sure])) for name in ("judge_1", "judge_2"))
     graph = coo_array((np.ones(len(one)), (one, other)), shape=(len(judges), len(judges)))
@@ -168,5 +160,8 @@ def with_one_vote(
     tied = mean(c.known_ties)
     outcome = np.clip(mean(c.outcome), tied / 2, 1 - tied / 2)  # rounding
     count = np.where(merged, 1.0, c.count)[kept]
-    rows = c._rows(kept, judge=judge[kept], outcome=outcome, tied=tied, count=count, judges=judges)
+    changed = {"judge": judge[kept], "outcome": outcome, "tied": tied, "count": count, "judges": judges}
+    if c.strong is not None:
+        changed["strong"] = np.stack([mean(side) for side in c.strong.T], axis=1)
+    rows = c._rows(kept, **changed)
     return rows, question[kept]

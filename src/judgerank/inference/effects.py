@@ -10,9 +10,11 @@ import numpy as np
 from scipy.special import chdtrc
 
 from judgerank.data.arrays import FloatArray
-from judgerank.model.law import Law
+from judgerank.model.law import OUTCOMES, Law, share_preferred
 from judgerank.model.members import Parameters
 
+# outcome, tie and strong answer of the five levels
+OF_LEVELS = np.stack([OUTCOMES, [0, 0, 1, 0, 0], [1, 0, 0, 0, 1]], axis=1)
 STEP, REACH = 0.09, 5.5  # between nodes and of them, in standard deviations: the trapezoidal rule
 
 
@@ -28,6 +30,8 @@ class Averaged(NamedTuple):
         of the tie in the predictor too.
     tie_by_log_tie : float array
         Derivative of the tie's probability in the logarithm of its propensity.
+    levels : float array, optional
+        As of `Law`, where strength is an outcome.
     """
 
     mean: FloatArray
@@ -35,6 +39,12 @@ class Averaged(NamedTuple):
     by_eta: FloatArray
     by_log_tie: FloatArray
     tie_by_log_tie: FloatArray
+    levels: FloatArray | None = None
+
+    @property
+    def share(self) -> FloatArray:
+        """Probability that the first model is preferred, a tie being half."""
+        return self.mean if self.levels is None else share_preferred(self.levels)
 
 
 @dataclass(frozen=True)
@@ -73,13 +83,39 @@ class QuestionEffects:
         statistic = 2 * (self.log_likelihood - self.log_likelihood_without)
         return statistic, 0.5 * float(chdtrc(1, statistic)) if statistic > 0 else 1.0
 
-    def law(self, eta: FloatArray, scale: FloatArray, nu: FloatArray | None) -> Averaged:
+    def law(
+        self, eta: FloatArray, scale: FloatArray, nu: FloatArray | None, log_strong: FloatArray | None = None
+    ) -> Averaged:
         """Law on a question drawn at random, for predictors and discriminations of one shape."""
-        nodes, weights = normal_nodes()
-        spread = np.sqrt(2.0) * self.sigma * np.asarray(scale)[..., None] * nodes
-        law = Law(np.asarray(eta)[..., None] + spread, None if nu is None else np.asarray(nu)[..., None])
+        law, weights = _at_nodes(eta, scale, nu, log_strong, self.sigma)
         parts = law.mean, law.tie, law.variance, law.with_ties, law.tie * (1 - law.tie)
-        return Averaged(*(part @ weights if part.ndim else part for part in parts))
+        found = Averaged(*(part @ weights if part.ndim else part for part in parts))
+        if log_strong is None:
+            return found
+        return found._replace(levels=np.einsum("...zl,z->...l", law.levels, weights))
+
+
+def covariances(
+    eta: FloatArray, scale: FloatArray, nu: FloatArray | None, log_strong: FloatArray, sigma: float
+) -> tuple[FloatArray, FloatArray]:
+    """Covariance of an outcome, a tie and a strong answer, whole and given the question, shape (C, 3, 3) each."""
+    law, weights = _at_nodes(eta, scale, nu, log_strong, sigma)
+    levels = np.einsum("czl,z->cl", law.levels, weights)
+    squares = np.einsum("cl,li,lj->cij", levels, OF_LEVELS, OF_LEVELS)
+    means = law.levels @ OF_LEVELS
+    mean = levels @ OF_LEVELS
+    given = squares - np.einsum("czi,czj,z->cij", means, means, weights)
+    return squares - mean[:, :, None] * mean[:, None, :], given
+
+
+def _at_nodes(
+    eta: FloatArray, scale: FloatArray, nu: FloatArray | None, log_strong: FloatArray | None, sigma: float
+) -> tuple[Law, FloatArray]:
+    """The law at nodes of the question's effect, on a last axis, and their weights."""
+    nodes, weights = normal_nodes()
+    spread = np.sqrt(2.0) * sigma * np.asarray(scale)[..., None] * nodes
+    thresholds = (None if own is None else np.asarray(own)[..., None] for own in (nu, log_strong))
+    return Law(np.asarray(eta)[..., None] + spread, *thresholds), weights
 
 
 @lru_cache(maxsize=1)

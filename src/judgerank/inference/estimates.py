@@ -14,6 +14,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.solvers import Settings
 from judgerank.inference.effects import QuestionEffects
+from judgerank.model.limits import propensities
 from judgerank.model.members import JudgeValues, Model
 
 
@@ -97,8 +98,18 @@ class Estimates:
     @property
     def tie(self) -> pd.Series:
         """Tie propensities nu by judge; NaN unless the model frees them."""
-        nu = self._values.nu
-        return self._by_judge(np.full(len(self.comparisons.judges), np.nan) if nu is None else nu, "tie")
+        return self._propensities(self._values.nu, "tie")
+
+    @property
+    def strong(self) -> pd.Series:
+        """Propensities to say much better by judge, infinite for who says nothing less; NaN unless freed."""
+        log_strong = self._values.log_strong
+        return self._propensities(None if log_strong is None else np.exp(log_strong), "strong")
+
+    def _propensities(self, values: FloatArray | None, name: str) -> pd.Series:
+        if values is None:
+            return self._by_judge(np.full(len(self.comparisons.judges), np.nan), name)
+        return self._by_judge(propensities(self.model, self.solution.parameters, values), name)
 
     @property
     def _values(self) -> JudgeValues:

@@ -12,6 +12,7 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.inference.criteria import Criteria
 from judgerank.inference.wald import wald
+from judgerank.model.limits import propensities
 
 FURTHEST = 50.0  # of an interval's end from the estimate, in its logarithm: of a judge all but at zero
 
@@ -75,6 +76,8 @@ class Intervals(Criteria):
         parts = [("score", models, at.scores, False, [str(self.status)] * len(models))]
         for block, values in zip(self.model.blocks, at.judges, strict=True):
             estimate = np.exp(values) if block.logarithmic else values
+            if block.role.is_threshold:
+                estimate = propensities(self.model, at, estimate)
             parts.append((block.shown, judges, estimate, block.logarithmic, status))
         for further in self.model.further:
             values = at.common[self.model.place(further.name)]

@@ -33,7 +33,7 @@ class Predictions(Estimates):
         DataError
             If a model or a judge is not among those fitted, or a covariate is needed and missing.
         """
-        return self._law_of(comparisons).mean
+        return self._law_of(comparisons).share
 
     def tie_probability(self, comparisons: Comparisons) -> FloatArray:
         """P(tie) for rows of comparisons of the same models by the same judges, shape (T,).
@@ -46,6 +46,19 @@ class Predictions(Estimates):
         if not self.model.has(Role.TIE):
             raise DataError(f"model {self.model.name!r} does not have ties for an outcome")
         return self._law_of(comparisons).tie
+
+    def level_probabilities(self, comparisons: Comparisons) -> FloatArray:
+        """P(each level) for rows of comparisons, shape (T, 5), from much better for the second model to the first.
+
+        Raises
+        ------
+        DataError
+            As for `probability`, and if the model does not have strength for an outcome.
+        """
+        levels = self._law_of(comparisons).levels
+        if not self.model.has(Role.STRONG) or levels is None:
+            raise DataError(f"model {self.model.name!r} does not have the strength of an answer for an outcome")
+        return levels
 
     def predict(
         self,
@@ -86,7 +99,7 @@ class Predictions(Estimates):
         except ValueError:
             raise DataError("first, second, judge and covariate must be as many, or single ones") from None
         law = self._law(i, j, k, z)
-        first_preferred = (law.mean - law.tie / 2).mean(axis=-1)
+        first_preferred = (law.share - law.tie / 2).mean(axis=-1)
         return float(first_preferred) if first_preferred.ndim == 0 else first_preferred
 
     def win_probability(self, difference: FloatArray, judges: FloatArray | None = None) -> FloatArray:
@@ -103,8 +116,8 @@ class Predictions(Estimates):
             Probability of each judge to be drawn, all alike by default.
         """
         d = np.asarray(difference, float)[..., None]
-        gamma, _, b, nu = self._values
-        first, second = (self._at(gamma * lead + b, gamma, nu).mean for lead in (d, -d))
+        gamma, _, b, nu, log_strong = self._values
+        first, second = (self._at(gamma * lead + b, gamma, nu, log_strong).share for lead in (d, -d))
         return np.asarray(np.average(first + 1 - second, axis=-1, weights=judges) / 2)
 
     def _law_of(self, comparisons: Comparisons) -> Law | Averaged:
@@ -133,7 +146,7 @@ class Predictions(Estimates):
         """Law of outcomes, for places among those fitted; without columns further blocks add nothing."""
         at, values = self.solution.parameters, self._values
         gamma, position = values.gamma[judge], values.position[judge]
-        nu = None if values.nu is None else values.nu[judge]
+        nu, strong = (None if own is None else own[judge] for own in (values.nu, values.log_strong))
         if self.model.weights_vary and z is not None:
             gamma = gamma * np.exp(values.slope[judge] * z)
         difference = at.scores[first] - at.scores[second]
@@ -141,13 +154,16 @@ class Predictions(Estimates):
             forms = {role: columns @ np.where(np.equal(self.model.roles, role), at.common, 0.0) for role in Role}
             gamma, difference = gamma * np.exp(forms[Role.WEIGHT]), difference + forms[Role.QUALITY]
             position, nu = position + forms[Role.OFFSET], None if nu is None else nu * np.exp(forms[Role.TIE])
-        return self._at(gamma * difference + position, gamma, nu)
+            strong = None if strong is None else strong + forms[Role.STRONG]
+        return self._at(gamma * difference + position, gamma, nu, strong)
 
-    def _at(self, eta: FloatArray, gamma: FloatArray, nu: FloatArray | None) -> Law | Averaged:
+    def _at(
+        self, eta: FloatArray, gamma: FloatArray, nu: FloatArray | None, log_strong: FloatArray | None
+    ) -> Law | Averaged:
         """Law of outcomes at predictors, on a question drawn at random where questions have effects."""
         if self.effects is None or self.effects.sigma == 0:
-            return Law(eta, nu)
-        return self.effects.law(eta, gamma, nu)
+            return Law(eta, nu, log_strong)
+        return self.effects.law(eta, gamma, nu, log_strong)
 
 
 def places(names: Names, known: tuple[str, ...]) -> NDArray[np.intp]:

@@ -9,8 +9,9 @@ from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import row_by_row
+from judgerank.engine.at import Second, row_by_row
 from judgerank.model.block import Role
+from judgerank.model.limits import never_weak
 from judgerank.model.members import Model, Parameters
 
 
@@ -33,18 +34,22 @@ class Residuals:
         pooled = not model.judge_blocks
         k = np.zeros(len(cells), np.intp) if pooled else cells.judge.astype(np.intp)
         here = row_by_row(cells, model, at)
-        law, n = here.law, cells.count
+        law, n, second = here.law, cells.count, Second(here, observed=False)
         offsets: list[tuple[FloatArray, FloatArray]] = []
         own: list[tuple[FloatArray, ...]] = []
         variance, residual = n * law.variance, here.residual
+        # beside a level that has no chance, the other thresholds are known from each other alone
+        still, thresholds = never_weak(model, at)[cells.judge], model.blocks[model.offsets]
         for block in model.blocks[model.offsets]:
             if block.role is Role.OFFSET:
                 own.append((variance,))
                 offsets.append((variance, residual))
             else:
-                shared = n * law.with_ties
-                own.append((*(shared for _ in offsets), n * law.tie * (1 - law.tie)))
-                offsets.append((shared, here.tie_residual))
+                moves = np.where(still & (block.role is Role.STRONG), 0.0, 1.0)
+                shared = moves * n * (law.with_ties if block.role is Role.TIE else law.with_strong)
+                known = [second.of(other.role, block.role)[0] for other in thresholds[: len(offsets) + 1]]
+                own.append(tuple(moves * values for values in known))
+                offsets.append((shared, moves * here.residual_of(block.role)))
         signal = here.signal
         if model.further:  # what they add is taken as it is
             signal = here.rows.differences(at.scores) * (1.0 if here.g is None else here.g)

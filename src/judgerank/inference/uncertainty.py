@@ -26,6 +26,7 @@ from judgerank.inference.residuals import residuals_by_cluster
 from judgerank.inference.wald import cluster_gradients, for_few_clusters
 from judgerank.inference.whose import degrees_of_tastes, panel_means
 from judgerank.model.block import Role
+from judgerank.model.limits import movable
 
 MOST_PARAMETERS = 3_000  # of which a covariance is kept: its inverse takes seconds, and time grows as their cube
 
@@ -62,11 +63,12 @@ class Uncertainty(Predictions):
         in_play = self.solution.parameters.in_play
         weighed = in_play & self.model.weighs_judges
         masks = []
-        for block, values in zip(self.model.blocks, self.solution.parameters.judges, strict=True):
+        moves = movable(self.model, self.solution.parameters)
+        for block, own in zip(self.model.blocks, moves, strict=True):
             if block.role is Role.WEIGHT:
                 masks.append(weighed if block.column is None else in_play & ~self._slope_held)
             else:
-                masks.append(np.isfinite(values))  # a judge who never ties has none
+                masks.append(own)  # a judge who never ties has none
         return np.array(masks, bool).reshape(-1, len(in_play))
 
     @property

@@ -1,9 +1,10 @@
 """A parameter block as one record: the columns of its parameters, where they enter the model, what holds them.
 
-    eta = g q + o,   g = exp(w),   nu = exp(t)
+    eta = g q + o,   g = exp(w),   nu = exp(t),   tau_1 = h
 
-q is the difference of the two answers' qualities, w the judge's log discrimination, o what is added besides, and t
-the log propensity to tie. Each of the four is a sum of blocks, a block being columns times parameters. The members
+q is the difference of the two answers' qualities, w the judge's log discrimination, o what is added besides, t the
+log propensity to tie and h that to say *much better*, the thresholds of the levels (`judgerank.model.law`). Each
+of the five is a sum of blocks, a block being columns times parameters. The members
 of the family (`judgerank.model.members`) are blocks too: scores in q, log discriminations and slopes in w,
 positions in o.
 """
@@ -33,6 +34,12 @@ class Role(IntEnum):
     WEIGHT = 1
     OFFSET = 2
     TIE = 3
+    STRONG = 4
+
+    @property
+    def is_threshold(self) -> bool:
+        """Whether it says how readily a level is used, and nothing of which model is better."""
+        return self >= Role.TIE
 
 
 @dataclass(frozen=True)

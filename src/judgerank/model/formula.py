@@ -9,6 +9,9 @@ from judgerank.model.needs import Need
 
 TIES = "odds of first, second, tie e^(eta/2) : e^(-eta/2) : nu_k (Davidson, 1970), eta = "
 
+FIVE = "odds of much better, better, tie, worse, much worse kappa_k e^eta : e^(eta/2) : nu_k : e^(-eta/2) : "
+FIVE += "kappa_k e^(-eta) (Agresti, 1992), eta = "
+
 
 def formula(model: Model) -> str:
     """How a member predicts an answer, with a word on each parameter of a judge."""
@@ -17,8 +20,10 @@ def formula(model: Model) -> str:
     said = [block.meaning for block in free if block.meaning and not has_columns]
     whose = ["the judge's", *["its"] * len(said)]
     meanings = " and ".join(text.format(whose=word) for text, word in zip(said, whose, strict=False))
-    if model.uses(Need.TIES):
-        return TIES + ", ".join([eta, *([meanings] if meanings else [])])
+    if model.uses(Need.TIES) or model.uses(Need.STRENGTH):
+        levels = FIVE if model.uses(Need.STRENGTH) else TIES
+        levels = levels if model.uses(Need.TIES) else levels.replace(" tie,", "").replace(" nu_k :", "")
+        return levels + ", ".join([eta, *([meanings] if meanings else [])])
     given = ["first preferred" if model.uses(Need.ORDER) else "i beats j"]
     given += ["judge k"] if free else []
     given += ["length z"] if has_columns else []

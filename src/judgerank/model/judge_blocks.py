@@ -92,5 +92,15 @@ JUDGE_BLOCKS = {
             "log nu_k",
             needs=Need.TIES,
         ),
+        JudgeBlock(
+            "log_strong",
+            Role.STRONG,
+            None,
+            "strong",
+            "propensities to say much better, as odds between equals against better",
+            "propensity to say much better: odds between equals against better",
+            "log kappa_k",
+            needs=Need.STRENGTH,
+        ),
     )
 }

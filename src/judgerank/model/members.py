@@ -8,7 +8,8 @@ position-aware members add b, a judge's leaning towards the model shown first. A
 
 Ties are half a win for either model, unless their propensity nu_k is free too. Then they are an outcome of their
 own (Davidson, 1970): the first model, the second, and a tie have odds e^{eta/2} : e^{-eta/2} : nu_k, which is the
-above where nu_k is zero.
+above where nu_k is zero. Where the propensity kappa_k to say *much better* is free, that is an outcome for either
+model, with odds kappa_k e^{eta} : kappa_k e^{-eta} beside them (`judgerank.model.law`).
 """
 
 from __future__ import annotations
@@ -80,6 +81,8 @@ class Model:
         """What the model needs and the comparisons do not have; None if they have it all."""
         if self.uses(Need.ORDER) and not comparisons.ordered:
             return "an order of presentation"
+        if self.uses(Need.STRENGTH) and comparisons.strong is None:
+            return "strength (how much better an answer is)"
         absent = (
             block.column for block in self.blocks if block.column and getattr(comparisons, block.column) is None
         )
@@ -97,6 +100,8 @@ class Model:
             comparisons = comparisons.with_ties()
         elif comparisons.tied is not None:
             comparisons = replace(comparisons, tied=None)
+        if comparisons.strong is not None and not self.has(Role.STRONG):
+            comparisons = replace(comparisons, strong=None)
         if comparisons.covariate is None or any(block.column == "covariate" for block in self.blocks):
             return comparisons
         return replace(comparisons, covariate=None)  # rows that differ in it alone merge
@@ -162,7 +167,7 @@ class Model:
             blocks, fixed = (), False
         name = f"{self.name}_without_position" if self.has_position else f"{self.name}_position"
         found = Model(name, blocks, fixed)
-        return next((one for one in MEMBERS if replace(one, name=name) == found), found)
+        return next((one for one in NAMED.values() if replace(one, name=name) == found), found)
 
     @property
     def offsets(self) -> slice:
@@ -208,19 +213,21 @@ class Model:
         rows = dict(zip(self.judge_blocks, at.judges, strict=True))
         gamma = exp(at.judges[0]) if self.n_scale else np.ones(size)
         nu = exp(rows["log_tie"]) if self.has_ties else None
-        return JudgeValues(gamma, rows.get("slope", np.zeros(size)), rows.get("position", np.zeros(size)), nu)
+        slope, position = (rows.get(name, np.zeros(size)) for name in ("slope", "position"))
+        return JudgeValues(gamma, slope, position, nu, rows.get("log_strong"))
 
 
 class JudgeValues(NamedTuple):
-    """Discrimination, its slope, position and tie propensity of every judge, each of shape (K,).
+    """Discrimination, its slope, position, tie and log strong propensity of every judge, each of shape (K,).
 
-    The propensity is None where ties are no outcome.
+    The propensities are None where these are no outcome.
     """
 
     gamma: FloatArray
     slope: FloatArray
     position: FloatArray
     nu: FloatArray | None
+    log_strong: FloatArray | None = None
 
 
 BTL = Model("btl", ())
@@ -237,6 +244,12 @@ MEMBERS = (
     *(BTL_TIES, JUDGE_AWARE_TIES, POSITION_AWARE_TIES),
 )
 MODELS = {model.name: model for model in MEMBERS}
+GRADED_MEMBERS = (
+    Model("btl_graded", ("log_discrimination", "log_tie", "log_strong"), fixed_scale=True),
+    Model("judge_aware_graded", ("log_discrimination", "log_tie", "log_strong")),
+    Model("position_aware_graded", ("log_discrimination", "position", "log_tie", "log_strong")),
+)  # for comparisons that say how strong each answer is
+NAMED = {**MODELS, **{model.name: model for model in GRADED_MEMBERS}}
 
 
 @dataclass(frozen=True)
@@ -248,7 +261,7 @@ class Parameters:
     scores : float array, shape (N,)
     judges : float array, shape (B, K)
         One row per block that every judge has. A judge at zero discrimination has log-discrimination minus
-        infinity, and one who never ties log-propensity minus infinity.
+        infinity, and one who never ties log-propensity minus infinity (`judgerank.model.limits` has the others).
     common : float array, shape (P,)
         Of the further blocks.
     """

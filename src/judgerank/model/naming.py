@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
-from pkgutil import iter_modules
 from types import ModuleType
 
 from judgerank.data.comparisons import Comparisons
@@ -16,12 +15,8 @@ from judgerank.data.errors import ConfigError, DataError, JudgerankError
 from judgerank.data.modules import from_file, is_file, object_of
 from judgerank.model import kinds
 from judgerank.model.block import Block
-from judgerank.model.members import MEMBERS, MODELS, Model
-
-
-def known() -> list[str]:
-    """Names of the blocks that come with the library."""
-    return sorted(module.name for module in iter_modules(kinds.__path__))
+from judgerank.model.kinds import known
+from judgerank.model.members import NAMED, Model
 
 
 def named(specification: str) -> tuple[Block, ...]:
@@ -78,7 +73,7 @@ def member(name: str | Model) -> Model:
     Parameters
     ----------
     name : str or Model
-        A name in `members.MODELS`, a file that defines ``MEMBER`` (``my_member.py``) or another name
+        A name in `members.NAMED`, a file that defines ``MEMBER`` (``my_member.py``) or another name
         (``my_member.py:OTHER``), or a member itself.
 
     Raises
@@ -88,12 +83,12 @@ def member(name: str | Model) -> Model:
     """
     found: object = name
     if isinstance(name, str):
-        found = object_of(name, "MEMBER", "a model") if is_file(name) else MODELS.get(name)
+        found = object_of(name, "MEMBER", "a model") if is_file(name) else NAMED.get(name)
         if found is None:
-            raise ConfigError(f"there is no model {name!r} (known: {', '.join(MODELS)}; or a file NAME.py)")
+            raise ConfigError(f"there is no model {name!r} (known: {', '.join(NAMED)}; or a file NAME.py)")
     if not isinstance(found, Model):
         raise ConfigError(f"{name} is a {type(found).__name__}, not a Model (judgerank.model.members)")
-    usual = MODELS.get(found.name)
+    usual = NAMED.get(found.name)
     if usual is not None and usual != found.alone:
         raise ConfigError(f"model {found.name!r} of {name} has the name of another model: rename it")
     return found.alone
@@ -112,7 +107,7 @@ def get_model(name: str | Model, cells: Comparisons) -> Model:
     found = member(name)
     missing = found.missing(cells)
     if missing is not None:
-        others = ", ".join(one.name for one in MEMBERS if one.missing(cells) is None)
+        others = ", ".join(one.name for one in NAMED.values() if one.missing(cells) is None)
         raise DataError(
             f"model {found.name!r} needs {missing}, and the comparisons have none (models that do without: "
             f"{others})"

@@ -14,6 +14,7 @@ class Need(StrEnum):
 
     LENGTH = "length"
     TIES = "ties"
+    STRENGTH = "strength"
     ORDER = "order of presentation"
 
 
@@ -23,6 +24,10 @@ def unmet(needs: Collection[Need], comparisons: Comparisons) -> str:
         return "there are no lengths"
     if Need.TIES in needs and not comparisons.known_ties.any():
         return "there are no ties"
+    if Need.STRENGTH in needs and comparisons.strong is None:
+        return "no answer says how much better it finds a model"
+    if Need.STRENGTH in needs and not comparisons.known_strength.any():
+        return "no answer finds a model much better"
     if Need.ORDER in needs and positions_are_imitated(comparisons):
         return "the order of presentation follows the models"
     return ""

@@ -69,7 +69,7 @@ class _Nodes:
             height, information = np.zeros(k), np.zeros(k)
             for rows, here in in_parts(self.cells, self.model, Parameters(self.at.scores, judges, self.at.common)):
                 judge, count = self.cells.judge[rows], here.rows.count
-                height += np.bincount(judge, count * here.law.log_likelihood(here.rows.outcome, here.rows.tied), k)
+                height += np.bincount(judge, count * here.log_likelihood, k)
                 information += np.bincount(judge, product(count * here.law.variance, here.g, here.g), k)
             heights.append(height)
             told.append(information)

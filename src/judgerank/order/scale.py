@@ -226,6 +226,8 @@ def _of_weights(cells: Comparisons, model: Model, at: Parameters, away: FloatArr
         }
         if model.has(Role.TIE):
             by_role[Role.TIE] = counted * law.variance_with_ties
+        if model.has(Role.STRONG):
+            by_role[Role.STRONG] = counted * law.variance_with_strong
         step = by_role[Role.QUALITY]
         found[:n] += np.bincount(c.first[rows], step, n) - np.bincount(c.second[rows], step, n)
         for number, (block, column) in enumerate(zip(model.blocks, here.column, strict=True)):

@@ -187,7 +187,7 @@ class Panel:
 
     def probability(self, i: IntArray, j: IntArray, k: IntArray) -> FloatArray:
         """P(first preferred) for i shown before j by judge k."""
-        gamma, _, position, _ = self.model.of_judges(self.at)
+        gamma, _, position = self.model.of_judges(self.at)[:3]
         return expit(gamma[k] * (self.at.scores[i] - self.at.scores[j]) + position[k])
 
     @cached_property

@@ -186,16 +186,27 @@ def plan_table(
 
 
 def by_judges(
-    precisions: Precisions, wanted: Mapping[str, float], make: Callable[[float], int], at: Mapping[str, Any]
+    precisions: Precisions,
+    wanted: Mapping[str, float],
+    make: Callable[[float], int],
+    at: Mapping[str, Any],
+    progress: Callable[[float, float], None] | None = None,
 ) -> pd.DataFrame:
     """Comparisons at which a goal is expected to be met over sub-panels, and their quartiles over sub-panels.
 
-    ``n_judges, n_panels, goal, wanted, comparisons, q25, q75``; parameters as of `comparisons_needed`.
+    ``n_judges, n_panels, goal, wanted, comparisons, q25, q75``; parameters as of `comparisons_needed`. Once for
+    each panel and goal `progress` is called, with how many are done, and how many there are.
     """
-    rows = []
+    rows, done = [], 0
+    total = len(wanted) * sum(len(of_size) for of_size in precisions.values())
     for n_judges, of_size in precisions.items():
         for goal, value in wanted.items():
-            alone = [precision.needed(goal, value, [one], **at) for one in of_size]
+            alone = []
+            for one in of_size:
+                alone.append(precision.needed(goal, value, [one], **at))
+                done += 1
+                if progress is not None:
+                    progress(done, total)
             sizes = [precision.needed(goal, value, of_size, **at), *np.quantile(alone, [0.25, 0.75])]
             row = {"n_judges": n_judges, "n_panels": len(of_size), "goal": goal, "wanted": value}
             rows.append(row | dict(zip(("comparisons", "q25", "q75"), map(make, sizes), strict=True)))

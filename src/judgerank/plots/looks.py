@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import matplotlib
 import textalloc
+from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from judgerank.data.arrays import ObjectArray
-
-if TYPE_CHECKING:  # newer than the oldest release that will do
-    from matplotlib.typing import RcKeyType
 
 COLUMN, PAGE = 3.25, 6.75  # widths of the paper's column and page, in inches
 REFERENCES = {
@@ -24,7 +22,7 @@ REFERENCES = {
     "human": "human Elo",
     "truth": "the surrogate's truth",
 }
-STYLE: dict[RcKeyType, Any] = {
+STYLE: dict[str, Any] = {
     "font.size": 7,
     "axes.titlesize": 8,
     "axes.labelsize": 7.5,
@@ -43,6 +41,11 @@ STYLE: dict[RcKeyType, Any] = {
     "pdf.fonttype": 42,
     "svg.hashsalt": "judgerank",
 }
+
+
+def in_style() -> AbstractContextManager[None]:
+    """The project's style over matplotlib's defaults; the user's own settings come back afterwards."""
+    return style.context(["default", STYLE])
 
 
 def short(judge: str) -> str:
@@ -66,11 +69,10 @@ def short(judge: str) -> str:
 def canvas(
     width: float, height: float, rows: int = 1, columns: int = 1, **options: Any
 ) -> tuple[Figure, ObjectArray]:
-    """A figure in the project's style, with its axes as a flat array.
+    """A figure with its axes as a flat array, for use within `in_style`.
 
     It is not one of pyplot's, so that drawing opens no window and leaves a notebook's backend alone.
     """
-    matplotlib.rcParams.update(STYLE)
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, squeeze=False, **options).ravel()

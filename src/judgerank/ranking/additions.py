@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -60,9 +60,12 @@ class Additions:
     each_judge : bool, optional
         Whether the page also has the ranking without each of the judges. By default it has if that is quick
         (`judgerank.ranking.views.is_quick`).
+    progress : callable, optional
+        Called while other rankings are drawn, with how many are done, and how many there are.
     """
 
     facts: pd.DataFrame | None = None
     changelog: Changelog | None = None
     texts: Texts | None = None
     each_judge: bool | None = None
+    progress: Callable[[float, float], None] | None = None

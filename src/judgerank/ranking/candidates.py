@@ -9,6 +9,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.fits.result import Fit
+from judgerank.inference.effects import covariances
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Role
@@ -17,7 +18,7 @@ from judgerank.model.needs import Need
 
 CAUTION = 0.95  # level of the interval of a discrimination within which a judge is taken at its worst
 AT_ONCE = 100_000  # candidates looked at at a time
-ROLES = (Role.WEIGHT, Role.OFFSET, Role.TIE)  # each has at most one block of judges without a column
+ROLES = (Role.WEIGHT, Role.OFFSET, Role.TIE, Role.STRONG)  # each has at most one such block without a column
 SLACK = 1e-9  # relative, by which a bound may fall short by rounding
 
 
@@ -30,7 +31,8 @@ class Outcomes:
     index : int array, shape (C, 2 + B)
         Parameters.
     root : float array, shape (C, 2 + B, R)
-        X for one comparison in those, zero in what is held; R is two with ties for an outcome, else one.
+        X for one comparison in those, zero in what is held; R is two with ties for an outcome, three with strong
+        answers besides, else one.
     caution : float array, shape (C,)
         Least information over that judge's interval of the discrimination, relative to that at the estimate.
     """
@@ -120,26 +122,28 @@ class Candidates:
         """What the outcomes of some candidates, shape (3, C), depend on."""
         result, (i, j, k) = self.result, who
         g, d = self._gamma[k], self._scores[i] - self._scores[j]
-        b, nu = result.position.to_numpy()[k], result.tie.to_numpy()[k]
-        half = half_information(result, g * d + b, g, nu)
+        b = result.position.to_numpy()[k]
+        half = half_information(result, g * d + b, g, k)
         nothing = np.zeros_like(d)
-        by_role = {  # derivatives of the predictor and of the log tie propensity
-            Role.WEIGHT: (g * d, nothing),
-            Role.OFFSET: (nothing + 1, nothing),
-            Role.TIE: (nothing, nothing + 1),
+        rest = (nothing,) * (half.shape[1] - 1)
+        by_role = {  # derivatives of the predictor and of the thresholds
+            Role.WEIGHT: (g * d, *rest),
+            Role.OFFSET: (nothing + 1, *rest),
+            Role.TIE: (nothing, nothing + 1, *rest[1:]),
+            Role.STRONG: (*rest, nothing + 1),
         }
-        index, gradient = [i, j], [(g, nothing), (-g, nothing)]
+        index, gradient = [i, j], [(g, *rest), (-g, *rest)]
         for row, block in enumerate(result.model.blocks):
             index.append(self._place[row, k])
-            own = (nothing, nothing) if block.column else by_role[block.role]  # at mean zero
+            own = (nothing, *rest) if block.column else by_role[block.role]  # at mean zero
             gradient.append(result.free[row, k] * np.array(own))
         root = np.einsum("adt,tdr->tar", np.array(gradient), half)
         told = []
         for end in (0.0, -1.0, 1.0):  # of the interval of log gamma: at the estimate, and at its ends
             at = g * np.exp(np.clip(end * normal_quantile(CAUTION) * self._known[k], -FURTHEST, FURTHEST))
-            told.append(at**2 * (half_information(result, at * d + b, at, nu)[:, 0] ** 2).sum(axis=1))
+            told.append(at**2 * (half_information(result, at * d + b, at, k)[:, 0] ** 2).sum(axis=1))
         caution = np.min(told, axis=0) / np.maximum(told[0], np.finfo(float).tiny)
-        root = root if result.model.uses(Need.TIES) else root[..., :1]
+        root = root if result.model.has(Role.TIE, Role.STRONG) else root[..., :1]
         return Outcomes(np.array(index).T, root, caution)
 
     def best(self, v: FloatArray, c: FloatArray, size: int, pair: tuple[int, int]) -> IntArray:
@@ -174,8 +178,9 @@ class Candidates:
     def _above(self, top: float, w: FloatArray, size: int) -> IntArray:
         """All candidates whose fall may be that high or higher, in their order; w = V c; shape (3, C).
 
-        A fall is at most X'w w'X <= n m (h^2 + e^2), m the largest trace of the covariance of an outcome and a
-        tie; h = g (x_i - x_j) + w_b and e = w_nu those parts of G'w, and x = w_s + s w_alpha.
+        A fall is at most X'w w'X <= n m (h^2 + e^2), m the largest trace of the covariance of an outcome, a tie
+        and a strong answer; h = g (x_i - x_j) + w_b and e, of the thresholds, those parts of G'w, and
+        x = w_s + s w_alpha.
         """
         free = self.result.free
         by_role = {
@@ -183,12 +188,13 @@ class Candidates:
             for row, block in enumerate(self.result.model.blocks)
             if not block.column
         }
-        most = 0.5 if self.result.model.uses(Need.TIES) else 0.25
+        most = 0.5 if self.result.model.has(Role.TIE) else 0.25
+        most += self.result.model.has(Role.STRONG)  # an outcome's variance is then up to one
         found, n = [], len(self._scores)
         for k in self.judges:
-            alpha, b, nu = (by_role[role][k] if role in by_role else 0.0 for role in ROLES)
+            alpha, b, tie, strong = (by_role[role][k] if role in by_role else 0.0 for role in ROLES)
             x = w[:n] + self._scores * alpha
-            least = np.sqrt(max((1 - SLACK) * top / (size * most) - nu**2, 0.0)) - abs(b)
+            least = np.sqrt(max((1 - SLACK) * top / (size * most) - tie**2 - strong**2, 0.0)) - abs(b)
             i, j = _apart(x, least / self._gamma[k])
             found.append(np.array([np.minimum(i, j), np.maximum(i, j), np.full(len(i), k)]))
         who = np.concatenate(found, axis=1)
@@ -204,19 +210,26 @@ def _apart(x: FloatArray, gap: float) -> tuple[IntArray, IntArray]:
     return np.repeat(order, many), order[lower]
 
 
-def half_information(fitted: Fit, eta: FloatArray, gamma: FloatArray, nu: FloatArray) -> FloatArray:
-    """H with H H' the information of one comparison on its predictor and its log tie propensity, shape (C, 2, 2).
+def half_information(fitted: Fit, eta: FloatArray, gamma: FloatArray, judge: IntArray) -> FloatArray:
+    """H with H H' the information of one comparison on its predictor and its thresholds, shape (C, R, R).
 
-    That is the covariance C of an outcome and a tie (zero if ties are half a win). Where questions have effects it
-    is C V^-1 C of a comparison alone on its question, with C the mean covariance given the effect and V the whole.
+    R is two, or three with strong answers. That is the covariance C of an outcome and a tie (zero if ties are half
+    a win), and of a strong answer. Where questions have effects it is C V^-1 C of a comparison alone on its
+    question, with C the mean covariance given the effect and V the whole.
 
     Parameters
     ----------
     fitted : Fit
-    eta, gamma, nu : float array, shape (C,)
-        Predictors, and the discrimination and tie propensity of the judge asked.
+    eta, gamma : float array, shape (C,)
+        Predictors, and the discrimination of the judge asked.
+    judge : int array, shape (C,)
+        Who that is.
     """
-    tied = nu if fitted.model.uses(Need.TIES) else None
+    values = fitted._values
+    tied, strong = (None if own is None else own[judge] for own in (values.nu, values.log_strong))
+    if strong is not None:
+        spread = 0.0 if fitted.effects is None else fitted.effects.sigma
+        return _half_of_three(*covariances(eta, gamma, tied, strong, spread))
     if fitted.effects is None:
         law = Law(eta, tied)
         return _half(law.variance, law.with_ties, law.tie * (1 - law.tie))
@@ -237,3 +250,11 @@ def _half(of_outcome: FloatArray, shared: FloatArray, of_tie: FloatArray) -> Flo
     half[:, 1, 0] = shared / np.maximum(half[:, 0, 0], np.finfo(float).tiny)
     half[:, 1, 1] = np.sqrt(np.maximum(of_tie - half[:, 1, 0] ** 2, 0.0))
     return half
+
+
+def _half_of_three(whole: FloatArray, inner: FloatArray) -> FloatArray:
+    """H with H H' = C V^-1 C, for V the whole covariance and C the inner one, both of shape (C, 3, 3)."""
+    values, vectors = np.linalg.eigh(whole)  # who never uses a level makes it singular
+    kept = values > SLACK * values[:, -1:]
+    roots = np.where(kept, np.maximum(values, np.finfo(float).tiny) ** -0.5, 0.0)
+    return np.asarray(inner @ (vectors * roots[:, None, :]), float)

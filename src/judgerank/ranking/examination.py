@@ -14,7 +14,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed, shortened
-from judgerank.model.members import MODELS, Model
+from judgerank.model.members import GRADED_MEMBERS, MODELS, Model
 from judgerank.model.needs import Need
 from judgerank.ranking.choices import EXACT, SHRUNK, Settings
 from judgerank.ranking.components import links_between, never_compared, parts_of
@@ -29,10 +29,12 @@ from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
 from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.doubled import require_copies
 from judgerank.reading.layouts.names import require_names
+from judgerank.reading.layouts.strength import BOTH_BAD
 from judgerank.reading.layouts.table import ASK
 from judgerank.reading.layouts.words import meanings
 from judgerank.reading.read import judgments_from
 
+RUN_NEXT = "run next"  # what the last sentence is about
 CATEGORIES = ("category", "criterion")  # names of their column
 Found = Iterator[tuple[str, str]]  # what it is about, and a sentence
 
@@ -105,6 +107,13 @@ def on_answers(judgments: Judgments) -> Found:
         + (", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"),
     )
     yield "ties", _ties(won["tie"] / c.n_comparisons, judgments.ordered)
+    if c.strong is not None:
+        much = float(c.count @ c.strong.sum(axis=1)) / max(won["first"] + won["second"], 1.0)
+        members = _graded(judgments.ordered)
+        yield "strength", f"{much:.0%} of wins are much better; they count as other wins unless model={members}"
+    if BOTH_BAD in frame:
+        many = int(frame[BOTH_BAD].fillna(False).sum())
+        yield "both bad", f"{many} of the ties; `judgerank rank` counts them by model and question"
     n = len(c.models)
     shown = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
     yield "models", _counted(c.models, shown)
@@ -131,6 +140,10 @@ def _possible(ordered: bool) -> list[Model]:
 def _ties(share: float, ordered: bool) -> str:
     members = ", ".join(member.name for member in _possible(ordered) if member.uses(Need.TIES))
     return f"{share:.0%} of what was read, half a win for either (an outcome of their own with model={members})"
+
+
+def _graded(ordered: bool) -> str:
+    return ", ".join(member.name for member in GRADED_MEMBERS if ordered or not member.uses(Need.ORDER))
 
 
 def _categories(frame: pd.DataFrame) -> str:
@@ -184,7 +197,7 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
         for said in on_fit(fitted):
             yield "fit", said
     if len(refused) < len(parts) or any(_shrinks(part, name) for part in parts):
-        yield "run next", command
+        yield RUN_NEXT, command
         return
     raise refused[0]
 

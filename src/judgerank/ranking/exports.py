@@ -15,7 +15,6 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from tabulate import tabulate
 
@@ -23,8 +22,8 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.inference.wald import normal_quantile
 from judgerank.ranking.record import Record
 from judgerank.ranking.shared_results import archive
-from judgerank.writing.atomic import STORED_FORMAT
 from judgerank.writing.extras import needed
+from judgerank.writing.json_records import records
 from judgerank.writing.spreadsheets import csv_of
 
 ELO_POINTS = 400 / math.log(10)  # of a score in log-odds: odds of ten to one are 400 points apart
@@ -56,11 +55,11 @@ def _parquet(table: pd.DataFrame) -> bytes:
 
 
 def _json(table: pd.DataFrame) -> bytes:
-    return (json.dumps(_records(table), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (json.dumps(records(table), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def _json_lines(table: pd.DataFrame) -> bytes:
-    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False) for record in _records(table))
+    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False) for record in records(table))
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -95,20 +94,6 @@ RAW: Mapping[str, Callable[[pd.DataFrame], bytes]] = {
     "csv": partial(_csv, raw=True),
     "tsv": partial(_tsv, raw=True),
 }
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, object]]:
-    """Rows of what JSON has: numbers as CSV has them, None for those that are missing or infinite."""
-    columns = {str(name): [_value(cell) for cell in table[name]] for name in table}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _value(cell: object) -> object:
-    if isinstance(cell, float | np.floating):
-        return float(STORED_FORMAT % cell) if np.isfinite(cell) else None
-    if isinstance(cell, np.generic):
-        return cell.item()
-    return None if cell is pd.NA else cell
 
 
 def _shown(table: pd.DataFrame) -> list[list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 
@@ -13,7 +13,7 @@ from judgerank.ranking.choices import Settings
 from judgerank.ranking.components import across, parts_of, together
 from judgerank.ranking.default_member import default_member
 from judgerank.ranking.described import component_of
-from judgerank.ranking.studies import CLOSING, OF_COMPONENT, OPENING, found_in, found_in_component, unlisted
+from judgerank.ranking.studies import CLOSING, COSTS, OF_COMPONENT, OPENING, found_in, found_in_component, unlisted
 from judgerank.ranking.study import Component, Finding, Ranked
 
 
@@ -44,8 +44,14 @@ def ranked_set(judgments: Judgments, settings: Settings) -> Ranked:
     return Ranked(judgments, settings, chosen, reason, tuple(parts), tuple(components), tuple(refused))
 
 
-def findings(ranked: Ranked) -> Finding:
+def findings(ranked: Ranked, progress: Callable[[float, float], None] | None = None) -> Finding:
     """Ask every study, in the order of `studies`, and join what they find.
+
+    Parameters
+    ----------
+    ranked : Ranked
+    progress : callable, optional
+        Called after each study with the work that is done, and all of it (`studies.COSTS`).
 
     Raises
     ------
@@ -53,12 +59,26 @@ def findings(ranked: Ranked) -> Finding:
         If two studies return a table of the same name, or one returns no finding.
     """
     others = unlisted()
-    opening = _joined(found_in(ranked, OPENING))
-    each = [_joined(found_in_component(one, (*OF_COMPONENT, *others))) for one in ranked.components]
-    closing = _joined(found_in(ranked, (*CLOSING, *others)))
-    within = _together(ranked, each)
-    remarks = [*opening.remarks, *within.remarks, *closing.remarks]
-    return Finding(remarks, _joined([within, opening, closing]).tables)
+    within, last = (*OF_COMPONENT, *others), (*CLOSING, *others)
+    tell = _teller([*OPENING, *within * len(ranked.components), *last], progress)
+    opening = _joined(found_in(ranked, OPENING, tell))
+    each = [_joined(found_in_component(one, within, tell)) for one in ranked.components]
+    closing = _joined(found_in(ranked, last, tell))
+    joined = _together(ranked, each)
+    remarks = [*opening.remarks, *joined.remarks, *closing.remarks]
+    return Finding(remarks, _joined([joined, opening, closing]).tables)
+
+
+def _teller(names: Sequence[str], progress: Callable[[float, float], None] | None) -> Callable[[str], None]:
+    """What is called with the name of each study that is done, and says how far all of them are."""
+    total, done = sum(COSTS.get(name, 1.0) for name in names), [0.0]
+
+    def tell(name: str) -> None:
+        done[0] += COSTS.get(name, 1.0)
+        if progress is not None:
+            progress(done[0], total)
+
+    return tell
 
 
 def _joined(found: Sequence[Finding]) -> Finding:

@@ -7,6 +7,7 @@ from judgerank.ranking.studies.next_comparisons import CHANCE
 
 HEADS = {"low": "from", "high": "to", "rank_low": "best rank", "rank_high": "worst rank", "judge_model": "judge"}
 HEADS |= {"p_holm": "p (Holm)", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
+HEADS |= {"both_bad": "both bad"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width afterwards"}
 HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "worse": "worse by"}
 HEADS |= {"win_rate": "win rate", "score_without": "score unadjusted", "rank_without": "rank unadjusted"}
@@ -58,3 +59,7 @@ ABOUT = {
 }
 HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
 OTHERS = {"fitness": "Goodness of fit", "repeats": "Requests asked more than once"}
+OTHERS |= {
+    "failures": "How often both answers are bad, by model",
+    "failed_questions": "Questions on which both answers are bad most often",
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -205,9 +205,11 @@ def rank(
     )
 
 
-def ranked(judgments: Judgments, settings: Settings) -> Ranking:
+def ranked(
+    judgments: Judgments, settings: Settings, progress: Callable[[float, float], None] | None = None
+) -> Ranking:
     """Every component of the comparison graph ranked by itself; `rank` says what is raised."""
     every = ranked_set(judgments, settings)
-    found = findings(every)
+    found = findings(every, progress)
     remarks = [*judgments.remarks, *found.remarks]
     return Ranking(judgments, settings, [one.shown for one in every.components], remarks, dict(found.tables))

@@ -5,7 +5,7 @@ Each is fitted and drawn exactly as the ranking itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,14 +47,20 @@ class View:
     picture: Picture
 
 
-def views(ranking: Record, each_judge: bool | None = None) -> list[View]:
-    """Every other ranking that can be fitted; none of several components."""
+def views(
+    ranking: Record, each_judge: bool | None = None, progress: Callable[[float, float], None] | None = None
+) -> list[View]:
+    """Every other ranking that can be fitted; none of several components.
+
+    `progress` is called before each of them with how many are done, and how many there are.
+    """
     if len(ranking.fits) != 1:
         return []
     found = []
-    for kind, name, judgments, settings in _asked(
-        ranking, is_quick(ranking) if each_judge is None else each_judge
-    ):
+    asked = list(_asked(ranking, is_quick(ranking) if each_judge is None else each_judge))
+    for number, (kind, name, judgments, settings) in enumerate(asked):
+        if progress is not None:
+            progress(number, len(asked))
         try:
             part = parts_of(judgments)[0]
             fitted = component_of(part, ranking.fitted.model.alone, settings)

@@ -20,6 +20,7 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "category": ("category", ("category", "criterion")),
     "reply": ("reply", ("reply", "raw")),
     "human": ("human", ("human",)),
+    "strength": ("strength", ("strength",)),
     "time": ("asked_at", ("asked_at", "answered_at", "created_at", "timestamp", "tstamp")),
     "count": ("count", ()),
     "model": ("model", ("model", "model_name", "model_id", "system")),

@@ -23,6 +23,7 @@ from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.doubled import require_copies, without_copies
 from judgerank.reading.layouts.names import require_names, with_answers
 from judgerank.reading.layouts.recognised import on_reading, winner_written
+from judgerank.reading.layouts.strength import STRENGTH, shares_of
 from judgerank.reading.layouts.swaps import shown_as_told
 from judgerank.reading.layouts.table import ASK, ONE_JUDGE, require_models
 from judgerank.reading.layouts.unordered import by_name, won_lost
@@ -59,7 +60,8 @@ def read_judgments(
     columns : mapping of str to str, optional
         Names of the file's columns where they are not the usual ones: ``model_a`` (shown first), ``model_b``,
         ``winner``, and, if there are any, ``judge``, ``question``, ``length``, ``category``, ``reply`` (what the
-        judge wrote) and ``human`` (whether a person judged). ``model`` and ``score`` are of tables of scores.
+        judge wrote), ``human`` (whether a person judged) and ``strength`` (1 or better, 2 or much better).
+        ``model`` and ``score`` are of tables of scores.
         ``count`` names a column that says how many like judgments a record stands for; null counts every record
         once. Unless it is there (or ``"ask"``), a column that looks like one is refused, since either
         reading could be meant. ``swapped`` names one that is true where model_b was shown first though the winner
@@ -212,6 +214,8 @@ def comparisons_of(frame: pd.DataFrame, ordered: bool = True, silent: bool = Fal
     if "outcome" in frame:
         shares = pd.to_numeric(frame["outcome"][parsed]).to_numpy(float)
         comparisons = replace(comparisons, outcome=np.where(np.isnan(shares), comparisons.outcome, shares))
+    if STRENGTH in frame and "outcome" not in frame:
+        comparisons = replace(comparisons, strong=shares_of(frame)[parsed])
     if "length" in frame:
         comparisons = replace(comparisons, covariate=standardised_log(finite(frame["length"], parsed)))
     return comparisons if ordered else replace(comparisons, ordered=False)

@@ -15,11 +15,14 @@ Young, 1993). With two answers to each request the first says nothing, and the t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.listing import counted, p_of
 from judgerank.model.simulate import generator
 from judgerank.order.pairs import holm
 
@@ -62,6 +65,16 @@ def asked_again(comparisons: Comparisons, question: IntArray, time: AnyArray | N
     found = pd.DataFrame(rows, columns=list(COLUMNS[:-1]))
     found[COLUMNS[-1]] = holm(found["p_value"].to_numpy()) if rows else np.zeros(0)
     return found.sort_values("p_value", kind="stable", ignore_index=True)
+
+
+def changed(found: pd.DataFrame, level: float) -> Iterator[str]:
+    """A sentence on each judge of `asked_again` that changed."""
+    for row in found[found["p_holm"] <= 1 - level].to_dict("records"):
+        yield (
+            f"Judge {row['judge']} no longer answers as it did: to {row['changed']} of "
+            f"{counted(row['requests'], 'repeated request')}, its last answer differs from its first, more than "
+            f"its usual noise explains (p {p_of(float(row['p_holm']))}, permutation test with Holm's correction)."
+        )
 
 
 def requests_of(comparisons: Comparisons, question: IntArray) -> IntArray:

@@ -194,6 +194,8 @@ def _jacobian(here: At, rows: Comparisons, fitted: Fit) -> csr_array:
     by_role = {Role.QUALITY: times(variance, here.g), Role.WEIGHT: variance * here.signal, Role.OFFSET: variance}
     if model.has(Role.TIE):
         by_role[Role.TIE] = rows.count * here.law.with_ties
+    if model.has(Role.STRONG):
+        by_role[Role.STRONG] = rows.count * here.law.with_strong
     places, values = [rows.first, rows.second], [by_role[Role.QUALITY], -by_role[Role.QUALITY]]
     for number, (block, column) in enumerate(zip(model.blocks, here.column, strict=True)):
         places.append(n + number * k + rows.judge)

@@ -58,8 +58,8 @@ class Influence:
         by_judge = v[n:].reshape(len(self._model.blocks), len(cells.judges))
         for block, own, column in zip(self._model.blocks, by_judge, here.column, strict=True):
             moved = product(own[cells.judge], column, *here.factors(block.role))
-            if block.role is Role.TIE:
-                effect += here.tie_residual * moved
+            if block.role.is_threshold:
+                effect += here.residual_of(block.role) * moved
             else:
                 slope = slope + moved
         effect += here.residual * slope

@@ -16,6 +16,8 @@ import numpy as np
 from scipy.special import expit
 
 from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.model.draw_levels import levels_at
+from judgerank.model.law import OUTCOMES, Law
 from judgerank.model.simulate import generator
 from judgerank.trust.flipped_residuals import FlippedResiduals
 
@@ -38,6 +40,8 @@ class Design:
     eta, gamma, lead, variance, count, tied : float array, shape (T,)
         Predictor, discrimination, the part of the predictor that is of the models, variance, number of answers,
         share of ties of the judge.
+    nu, log_strong : float array, shape (T,), optional
+        Thresholds of the levels, where ties and strength are outcomes.
     """
 
     question: IntArray
@@ -52,6 +56,8 @@ class Design:
     count: FloatArray
     tied: FloatArray
     mean: FloatArray
+    nu: FloatArray | None = None
+    log_strong: FloatArray | None = None
 
     @classmethod
     def of(cls, flips: FlippedResiduals) -> Design:
@@ -74,6 +80,8 @@ class Design:
             rows.count,
             share,
             here.law.mean,
+            here.nu,
+            here.log_strong,
         )
 
     def slopes(self, residual: FloatArray) -> FloatArray:
@@ -104,11 +112,18 @@ class Design:
             if sd > 0:
                 e = sd * rng.standard_normal((now, answers))
                 eta = wider + self.gamma * (e[:, self.first] - e[:, self.second])
-            p, chance = expit(eta), rng.random((now, len(wider)))
+            yield self.count * (self._answers(eta, rng.random((now, len(wider)))) - self.mean)
+
+    def _answers(self, eta: FloatArray, chance: FloatArray) -> FloatArray:
+        """Outcomes at predictors by uniform draws, of the shape of these."""
+        if self.nu is None and self.log_strong is None:
+            p = expit(eta)
             # a tie has the judge's share, so that the expected answer is p all the same
             tied = np.minimum(self.tied, 2 * np.minimum(p, 1 - p))
-            won = np.where(chance < p - tied / 2, 1.0, np.where(chance < p + tied / 2, 0.5, 0.0))
-            yield self.count * (won - self.mean)
+            return np.where(chance < p - tied / 2, 1.0, np.where(chance < p + tied / 2, 0.5, 0.0))
+        law = Law(np.broadcast_to(eta, chance.shape), self.nu, self.log_strong)
+        outcomes: FloatArray = OUTCOMES[1:-1] if self.log_strong is None else OUTCOMES
+        return outcomes[levels_at(law.levels, chance)]
 
 
 def spread_of_answers(design: Design, residual: FloatArray, rng: np.random.Generator) -> float:

@@ -62,7 +62,12 @@ class Whole:
         tied = (
             None if cells.tied is None else np.bincount(cell, left * rows.known_ties, many)[there] / count[there]
         )
-        return replace(cells.take(there), count=count[there], outcome=wins[there] / count[there], tied=tied)
+        strong = None
+        if cells.strong is not None:
+            sides = [np.bincount(cell, left * side, many)[there] for side in rows.known_strength.T]
+            strong = np.stack(sides, axis=1) / count[there][:, None]
+        changed = {"count": count[there], "outcome": wins[there] / count[there], "tied": tied, "strong": strong}
+        return replace(cells.take(there), **changed)
 
 
 @dataclass(frozen=True, eq=False)

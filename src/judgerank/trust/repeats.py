@@ -16,13 +16,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import betaincinv
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import IntArray
 from judgerank.data.changed_answers import changed_answers
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import shortened
 from judgerank.engine.at import row_by_row
 from judgerank.fits.result import Fit
+from judgerank.inference.shares import ratio_by_cluster
 from judgerank.inference.wald import normal_quantile
 from judgerank.trust.asked_again import requests_of
 
@@ -128,13 +129,13 @@ def repeats_of(fitted: Fit, rows: Comparisons, question: IntArray, level: float 
 def _row(name: str, sums: pd.DataFrame, level: float) -> dict[str, object]:
     """Flip rate and noise of some requests, with intervals."""
     questions = sums.groupby("question")[["pairs", "differ", "between", "whole"]].sum()
-    rate, error = _ratio(questions["differ"].to_numpy(), questions["pairs"].to_numpy())
+    rate, error = ratio_by_cluster(questions["differ"].to_numpy(), questions["pairs"].to_numpy())
     requests = len(sums)
     effective = min(rate * (1 - rate) / error**2, requests) if error > 0 else float(min(len(questions), requests))
     tail, hits = (1 - level) / 2, rate * effective
     low = float(betaincinv(hits, effective - hits + 1, tail)) if hits > 0 else 0.0
     high = float(betaincinv(hits + 1, effective - hits, 1 - tail)) if hits < effective else 1.0
-    rho, spread = _ratio(questions["between"].to_numpy(), questions["whole"].to_numpy())
+    rho, spread = ratio_by_cluster(questions["between"].to_numpy(), questions["whole"].to_numpy())
     reach = normal_quantile(level, max(1.0, len(questions) - 1.0)) * spread if len(questions) > 1 else np.inf
     ends = np.clip([1 - rho - reach, 1 - rho + reach], 0.0, 1.0)
     rho = float(np.clip(rho, 0.0, 1.0))
@@ -143,13 +144,3 @@ def _row(name: str, sums: pd.DataFrame, level: float) -> dict[str, object]:
     answers = float(sums["size"].sum())
     values = (name, requests, int(answers), rate, low, high, 1 - rho, *ends.tolist(), worth, pays)
     return dict(zip(COLUMNS, values, strict=True))
-
-
-def _ratio(above: FloatArray, below: FloatArray) -> tuple[float, float]:
-    """A ratio of sums over questions, and its standard error; zero over zero is one."""
-    total = float(below.sum())
-    if not total > 0:
-        return 1.0, 0.0
-    ratio, many = float(above.sum()) / total, len(above)
-    left = above - ratio * below
-    return ratio, float(np.sqrt((left**2).sum() * many / max(many - 1, 1))) / total

@@ -125,10 +125,14 @@ def many_judges_large_t(results: Results) -> Decided:
 
 @claim
 def many_judges_small_t(results: Results) -> Decided:
+    """Up to the largest K at which several samples have an estimate: one alone has no error."""
     told, lower = [], 0
-    for method in ("judge_aware", "btl"):
-        cells = _own(results, IN_HOUSE, "spearman", method)
-        means, errors = cells["mean"].iloc[:, 0], cells["standard_error"].iloc[:, 0]
+    by_method = {method: _own(results, IN_HOUSE, "spearman", method) for method in ("judge_aware", "btl")}
+    known = np.all([cells["standard_error"].iloc[:, 0].notna() for cells in by_method.values()], axis=0)
+    if known.sum() < 2:
+        raise Missing("fewer than two numbers of judges have several samples with an estimate")
+    for method, cells in by_method.items():
+        means, errors = cells["mean"].iloc[known, 0], cells["standard_error"].iloc[known, 0]
         change, error = means.iloc[-1] - means.iloc[0], np.hypot(errors.iloc[-1], errors.iloc[0])
         lower += change < -2 * error
         told.append(f"{method} {means.iloc[0]:.3f} to {means.iloc[-1]:.3f} (error of the change {error:.3f})")

@@ -25,6 +25,7 @@ from replication.auditing.shown_beyond import (
 from replication.auditing.shown_defaults import accuracy_table, simulated_table, trouble_table
 from replication.auditing.shown_figures import figures_page
 from replication.auditing.shown_fitness import few_table, fit_table, fitted_sets_table
+from replication.auditing.shown_graded import confidence_table, graded_table
 from replication.auditing.shown_numbers import with_numbers
 from replication.auditing.shown_panel import (
     blocks_table,
@@ -129,6 +130,8 @@ BLOCKS = {
     "fit": fit_table,
     "fitted sets": fitted_sets_table,
     "fragility": fragility_table,
+    "graded": graded_table,
+    "stated confidence": confidence_table,
     "items": items_table,
     "members": members_table,
     "methods": methods_table,

@@ -8,6 +8,7 @@ from replication.plots.data import pair_heatmap, prompt
 from replication.plots.defaults import defaults
 from replication.plots.fitness import fitness
 from replication.plots.gate import gate
+from replication.plots.graded_levels import strength, use_of_confidence
 from replication.plots.judges import (
     answers,
     character,
@@ -77,9 +78,11 @@ __all__ = [
     "soft",
     "sparsity",
     "stopping_path",
+    "strength",
     "tastes",
     "tie_handling",
     "uncertainty",
+    "use_of_confidence",
     "validity",
     "verdicts",
     "weak_share",

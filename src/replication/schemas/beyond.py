@@ -79,6 +79,15 @@ class Soft(Section, Replicated):
 
 
 @dataclass
+class Graded(RealData, Replicated):
+    """Answers that say how strong they are."""
+
+    replications: int = at_least(2)
+    few: int = at_least(2)
+    draws: int = at_least(2)
+
+
+@dataclass
 class Adaptive(RealData, Replicated):
     """Judgments collected by rounds, simulated and played back."""
 

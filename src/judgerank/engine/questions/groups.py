@@ -42,9 +42,11 @@ class Group:
         The models among those of the question, from 0 to m - 1.
     judge : int array, shape (T,)
     count, outcome, tied : float array, shape (T,)
-        As those of `Comparisons`.
+        As those of `Comparisons`, the outcome being their response.
     columns : sparse float array, shape (T, P), optional
         Of further blocks.
+    strong : float array, shape (T,), optional
+        Share that is much better for either model.
     """
 
     size: int
@@ -60,6 +62,7 @@ class Group:
     outcome: FloatArray
     tied: FloatArray
     columns: csr_array | None = None
+    strong: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.number)
@@ -135,7 +138,8 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
     key, representative, row = np.unique(key, return_index=True, return_inverse=True)
     count = np.asarray(np.bincount(row, c.count), float)
     tied = np.zeros(len(c)) if c.tied is None else c.tied
-    outcome, tied = (np.bincount(row, c.count * values) / count for values in (c.outcome, tied))
+    much = np.zeros(len(c)) if c.strong is None else c.strong.sum(axis=1)
+    outcome, tied, much = (np.bincount(row, c.count * values) / count for values in (c.response, tied, much))
     number, first, second, judge = (values[representative] for values in (number, c.first, c.second, c.judge))
     # models of each question, and the place of each among them
     ends, place = np.unique(np.r_[number * n + first, number * n + second], return_inverse=True)
@@ -160,7 +164,6 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
         models = first[rows], second[rows], among[one][rows], among[other][rows]
         n_alike, mean, ties = count[rows], outcome[rows], tied[rows]
         columns = None if c.columns is None else c.columns[representative[rows]]
-        groups.append(
-            Group(size, by_rule, asked[of_group], at, *models, judge[rows], n_alike, mean, ties, columns)
-        )
+        kept = Group(size, by_rule, asked[of_group], at, *models, judge[rows], n_alike, mean, ties, columns)
+        groups.append(kept if c.strong is None else replace(kept, strong=much[rows]))
     return groups

@@ -19,7 +19,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.engine.questions.groups import Group
-from judgerank.engine.questions.point import Parts, Point, third_cumulant, variance_by_log_nu
+from judgerank.engine.questions.point import Parts, Point
 from judgerank.model.law import Law
 
 STEPS = 100
@@ -55,8 +55,8 @@ class Mode:
     def _seen(self, deviates: FloatArray) -> tuple[Law, FloatArray]:
         g, at = self.group, self.at
         eta = at.gamma * (at.difference + at.sigma * g.difference(deviates)) + at.position
-        law = Law(eta, at.nu)
-        of_rows = g.by_question(g.count * law.log_likelihood(g.outcome, g.tied))
+        law = Law(eta, at.nu, at.log_strong)
+        of_rows = g.by_question(g.count * law.log_likelihood(g.outcome, g.tied, g.strong))
         return law, of_rows - 0.5 * (deviates**2).sum(axis=1)
 
     def _settle(self, deviates: FloatArray, law: Law, height: FloatArray) -> None:
@@ -98,13 +98,17 @@ def look(group: Group, at: Point, start: FloatArray | None = None) -> tuple[Part
     value = mode.height - 0.5 * np.linalg.slogdet(mode.curvature)[1]
     q, i, j = group.question, group.first_place, group.second_place
     apart = inverse[q, i, i] + inverse[q, j, j] - 2 * inverse[q, i, j]  # x_t' H^-1 x_t
-    curved = -0.5 * scale**2 * apart * n * third_cumulant(law.mean, law.tie)
+    curved = -0.5 * scale**2 * apart * n * law.skewness
     pull = group.difference(np.einsum("qij,qj->qi", inverse, group.by_model(curved * scale)))
     by_eta = mode.residual + curved - mode.weight * scale * pull
     # u scales with gamma, in the gradient at the mode and in the curvature too
     by_scale = mode.residual * pull - mode.weight * scale * apart
     by_deviate = at.sigma * (by_eta * group.difference(mode.deviates) + by_scale)
-    by_tie = -0.5 * scale**2 * apart * variance_by_log_nu(law.mean, law.tie) - scale * pull * law.with_ties
+    by_tie = -0.5 * scale**2 * apart * law.variance_with_ties - scale * pull * law.with_ties
     by_log_nu = n * (group.tied - law.tie + by_tie)
     by_log_sigma = float(at.gamma @ by_deviate)
-    return Parts(value, by_eta, by_eta * at.difference + by_deviate, by_log_nu, by_log_sigma), mode.deviates
+    by_gamma, by_log_strong = by_eta * at.difference + by_deviate, None
+    if group.strong is not None:
+        by_much = -0.5 * scale**2 * apart * law.variance_with_strong - scale * pull * law.with_strong
+        by_log_strong = n * (group.strong - law.strong + by_much)
+    return Parts(value, by_eta, by_gamma, by_log_nu, by_log_sigma, by_log_strong), mode.deviates

@@ -22,6 +22,8 @@ class Point:
         d, that of the scores.
     gamma, position, nu : float array, shape (T,)
         The judge's discrimination, position and tie propensity.
+    log_strong : float array, shape (T,), optional
+        Its log propensity to say much better, where that is an outcome.
     sigma : float
     shape : float array, shape (T,), or float
         What the row's discrimination is for a judge of discrimination one.
@@ -33,6 +35,7 @@ class Point:
     nu: FloatArray
     sigma: float
     shape: FloatArray | float = 1.0
+    log_strong: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Parts:
         Derivatives of the sum in what is added to the row's predictor, in its discrimination, and in the logarithm
         of its tie propensity.
     by_log_sigma : float
+    by_log_strong : float array, shape (T,), optional
+        Likewise in the log propensity to say much better.
     """
 
     value: FloatArray
@@ -53,6 +58,7 @@ class Parts:
     by_gamma: FloatArray
     by_log_nu: FloatArray
     by_log_sigma: float
+    by_log_strong: FloatArray | None = None
 
 
 def at_rows(group: Group, model: Model, at: Parameters, sigma: float) -> Point:
@@ -60,6 +66,7 @@ def at_rows(group: Group, model: Model, at: Parameters, sigma: float) -> Point:
     judges = model.of_judges(at)
     nu = np.zeros_like(judges.gamma) if judges.nu is None else judges.nu
     gamma, position, nu = (values[group.judge] for values in (judges.gamma, judges.position, nu))
+    strong = None if judges.log_strong is None else judges.log_strong[group.judge]
     difference = at.scores[group.first] - at.scores[group.second]
     shape: FloatArray | float = 1.0
     if group.columns is not None:
@@ -67,22 +74,5 @@ def at_rows(group: Group, model: Model, at: Parameters, sigma: float) -> Point:
         difference, position = difference + forms[Role.QUALITY], position + forms[Role.OFFSET]
         shape = np.exp(forms[Role.WEIGHT])
         gamma, nu = gamma * shape, nu * np.exp(forms[Role.TIE])
-    return Point(difference, gamma, position, nu, sigma, shape)
-
-
-def third_cumulant(mean: FloatArray, tie: FloatArray) -> FloatArray:
-    """Of an outcome in {1, 1/2, 0}; the second derivative of its mean in the predictor.
-
-    With T = y - 1/2, E T = m, E T^2 = (1 - p_0) / 4 and E T^3 = m / 4.
-    """
-    m = mean - 0.5
-    return m / 4 - 3 * m * (1 - tie) / 4 + 2 * m * m * m
-
-
-def variance_by_log_nu(mean: FloatArray, tie: FloatArray) -> FloatArray:
-    """Derivative of the variance of an outcome in the logarithm of the tie propensity.
-
-    The variance is (1 - p_0) / 4 - m^2, dp_0 = p_0 (1 - p_0) and dm = -m p_0.
-    """
-    m = mean - 0.5
-    return np.asarray(tie * (2 * m**2 - (1 - tie) / 4))
+        strong = None if strong is None else strong + forms[Role.STRONG]
+    return Point(difference, gamma, position, nu, sigma, shape, strong)

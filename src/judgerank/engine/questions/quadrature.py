@@ -6,7 +6,8 @@ basis of the zero-sum vectors and z standard normal in m - 1 dimensions: one for
 The rule is the trapezoidal one, with weights proportional to the normal density at z = 0, -/+ h, -/+ 2 h, ... It
 beats Gauss and Hermite's here, whose nodes go far out: its error falls as exp(-2 pi d / h), d being the distance
 of the integrand's next pole from the real line (Trefethen and Weideman, 2014, theorem 5.1). A judge's law has its
-poles at least pi i from the real line, so that d = pi / (sqrt(2) sigma gamma) of the sharpest judge.
+poles at least pi i from the real line, so that d = pi / (sqrt(2) sigma gamma) of the sharpest judge. With five
+levels the polynomial in e^{eta/2} is of degree four, and they are at least pi i / 2 away.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def wanted(group: Group, gamma: FloatArray, sigma: float, digits: float) -> Floa
     gamma : float array, shape (K,)
     sigma, digits : float
     """
-    sharpest = np.maximum.reduceat(gamma[group.judge], group.starts)
+    sharpest = np.maximum.reduceat(gamma[group.judge], group.starts) * (1.0 if group.strong is None else 2.0)
     pole = np.pi / np.maximum(np.sqrt(2) * sigma * sharpest, np.finfo(float).tiny)
     pole = np.minimum(pole, np.pi)  # beyond it the normal density is what limits
     bound = 2 * np.pi * pole / (digits + pole**2 / 2)
@@ -63,7 +64,7 @@ def look(group: Group, at: Point, step: float) -> Parts:
     """A group's marginal log-likelihoods with their derivatives, which are those of the rule itself."""
     deviates, weights = rule(step, group.size)
     value = np.empty(len(group))
-    by_row = np.empty((3, len(group.judge)))
+    by_row = np.empty((4, len(group.judge)))
     by_log_sigma = 0.0
     ends = np.r_[group.starts, len(group.judge)]
     many = max(1, CHUNK // len(weights))
@@ -73,9 +74,10 @@ def look(group: Group, at: Point, step: float) -> Parts:
         starts = ends[one:other] - ends[one]
         apart = at.sigma * (deviates[group.first_place[rows]] - deviates[group.second_place[rows]])
         eta = at.gamma[rows, None] * (at.difference[rows, None] + apart) + at.position[rows, None]
-        law = Law(eta, at.nu[rows, None])
+        law = Law(eta, at.nu[rows, None], None if at.log_strong is None else at.log_strong[rows, None])
         n, y, tied = group.count[rows, None], group.outcome[rows, None], group.tied[rows, None]
-        logs = np.add.reduceat(n * law.log_likelihood(y, tied), starts, axis=0) + weights
+        much = None if group.strong is None else group.strong[rows, None]
+        logs = np.add.reduceat(n * law.log_likelihood(y, tied, much), starts, axis=0) + weights
         highest = logs.max(axis=1, keepdims=True)
         share = np.exp(logs - highest)
         total = share.sum(axis=1, keepdims=True)
@@ -86,8 +88,10 @@ def look(group: Group, at: Point, step: float) -> Parts:
         by_deviate = np.einsum("tz,tz->t", residual, apart)
         by_row[1, rows] = at.difference[rows] * by_row[0, rows] + by_deviate
         by_row[2, rows] = (n * tied)[:, 0] - np.einsum("tz,tz->t", behind, law.tie)  # what is behind adds up to n
+        if much is not None:
+            by_row[3, rows] = (n * much)[:, 0] - np.einsum("tz,tz->t", behind, law.strong)
         by_log_sigma += float(at.gamma[rows] @ by_deviate)
-    return Parts(value, by_row[0], by_row[1], by_row[2], by_log_sigma)
+    return Parts(value, by_row[0], by_row[1], by_row[2], by_log_sigma, None if group.strong is None else by_row[3])
 
 
 def sampled(group: Group, at: Point, rng: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:

@@ -11,12 +11,12 @@ from judgerank.data.arrays import AnyArray
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, p_of
 from judgerank.ranking.study import Component, Finding
-from judgerank.trust.asked_again import asked_again
+from judgerank.trust.asked_again import asked_again, changed
 from judgerank.trust.drift import drift
 
 TIME = "asked_at"  # the column that says when each was answered
 DAY = pd.Timedelta("1D")
-ADVICE = "Scores mix both. Rank the earlier and the later answers apart, or leave the judge out."
+ADVICE = "Scores mix both. Rank the earlier and the later answers separately, or leave the judge out."
 
 
 def of_component(component: Component) -> Finding:
@@ -54,26 +54,21 @@ def _are_apart(time: AnyArray) -> bool:
 
 
 def _of_halves(found: pd.DataFrame, level: float) -> Iterator[str]:
-    changed = found.loc[found["p_holm"] <= 1 - level, "judge"]
-    if len(changed):
+    judges = found.loc[found["p_holm"] <= 1 - level, "judge"]
+    if len(judges):
         p = p_of(float(found["p_holm"].iloc[0]))
         yield (
-            f"Answers changed with time: {listed(list(changed))} answered otherwise in the later half than in the "
-            f"earlier one (Holm's p {p}). {ADVICE}"
+            f"Answers changed with time: {listed(list(judges))} answered differently in the later half than in "
+            f"the earlier one (Holm's p {p}). {ADVICE}"
         )
     elif len(found):
         yield "No judge's answers changed with time (each judge's earlier half against the later)."
 
 
 def _of_requests(found: pd.DataFrame, level: float) -> Iterator[str]:
-    changed = found[found["p_holm"] <= 1 - level]
-    for row in changed.to_dict("records"):
-        yield (
-            f"Asked the same again, {row['judge']} answers otherwise than it did: its last answer differs from "
-            f"its first to {row['changed']} of {counted(row['requests'], 'request')}, and the changes are not its "
-            f"usual noise (Holm's p {p_of(float(row['p_holm']))}, permutation test). {ADVICE}"
-        )
-    if not len(changed):
-        requests = counted(int(found["requests"].sum()), "request")
-        said = "no judge's answers changed beyond its usual noise"
-        yield f"Asked the same again later, {said} ({requests}, permutation test)."
+    said = list(changed(found, level))
+    yield from (f"{sentence} {ADVICE}" for sentence in said)
+    if not said:
+        requests = counted(int(found["requests"].sum()), "repeated request")
+        said_of_all = "No judge's answers to repeated requests changed beyond its usual noise"
+        yield f"{said_of_all} ({requests}, permutation test)."

@@ -57,7 +57,7 @@ def on_trust(exact: Fit) -> list[str]:
     trouble = _trouble(exact)
     if not trouble:
         return []
-    said = f"{WHICH_FIT}Trust the scores shown, not the exact fit: in that {trouble}."
+    said = f"{WHICH_FIT}Trust the scores shown, not the exact fit, in which {trouble}."
     if 2 * len(exact.judges_at_zero) >= len(exact.comparisons.judges):
         said += (
             " They are half of the panel or more: were the others the contrary ones, this ranking would be the "

@@ -107,7 +107,7 @@ def _information(fitted: Fit, c: Comparisons) -> FloatArray:
     if c.covariate is not None:
         g = g * np.exp(fitted.slope.to_numpy()[k] * c.covariate)
     eta = g * (s[c.first] - s[c.second]) + fitted.position.to_numpy()[k]
-    half = half_information(fitted, eta, g, fitted.tie.to_numpy()[k])
+    half = half_information(fitted, eta, g, k)
     return np.asarray(g**2 * (half[:, 0] ** 2).sum(axis=1))
 
 

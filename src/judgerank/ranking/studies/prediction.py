@@ -1,7 +1,8 @@
 """How well each member of the family predicts what it has not seen, beside the one that ranks.
 
 All members predict the same three outcomes, a tie among them (`crossvalidation.three_outcomes`), of whole
-questions that were left out. Which member ranks does not follow from it: `default_member` says why.
+questions that were left out; a member for graded answers gives a win the chances of both its strengths. Which
+member ranks does not follow from it: `default_member` says why.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from judgerank.engine.solution import Status
 from judgerank.fits.crossvalidation import losses_with_ties
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.model.members import MODELS, Model
+from judgerank.model.members import GRADED_MEMBERS, MEMBERS, NAMED, Model
 from judgerank.model.needs import Need, unmet
 from judgerank.model.simulate import generator
+from judgerank.ranking.choices import EXACT
 from judgerank.ranking.study import Finding, Ranked
 
 FOLDS = 5
@@ -87,8 +89,10 @@ def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tup
     """
     sample = sample_of(judgments)
     rows, losses = [], {}
-    tried: dict[str, tuple[Model, Fit | None]] = {member.name: (member, None) for member in MODELS.values()}
-    if ranking is not None and ranking.solution.spread is not None and ranking.model.name in MODELS:
+    tried: dict[str, tuple[Model, Fit | None]] = {
+        member.name: (member, None) for member in compared_members(judgments)
+    }
+    if ranking is not None and ranking.solution.spread is not None and ranking.model.name in NAMED:
         used = f"{ranking.model.name}{WITH_SHRINKAGE}"
         tried = {used: (ranking.model, ranking), **tried}
     for name, (member, shrunk) in tried.items():
@@ -112,6 +116,11 @@ def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tup
             table.loc[place, ["log_loss", "log_loss_error"]] = mean_of(losses[name], weight)
             table.loc[place, ["worse", "worse_error"]] = mean_of(losses[name] - losses[best], weight)
     return table, _told(table, used, sample.told)
+
+
+def compared_members(judgments: Judgments) -> tuple[Model, ...]:
+    """The members, those for graded answers among them where the answers are graded."""
+    return MEMBERS + (GRADED_MEMBERS if judgments.comparisons.strong is not None else ())
 
 
 def mean_of(total: FloatArray, weight: FloatArray) -> tuple[float, float]:
@@ -227,4 +236,7 @@ def _told(table: pd.DataFrame, used: str, over: str) -> list[str]:
             f"{used} predicts held-out comparisons best of {len(known)} statistical models; next is {other} "
             f"{details}."
         ]
+    if used == f"{other}{WITH_SHRINKAGE}":
+        better = f"The exact fit of {other} predicts held-out comparisons better than the shrunk one"
+        return [f"{better} {details}. To use it: --solver {EXACT}."]
     return [f"{other} predicts held-out comparisons better than {used} {details}. To use it: --model {other}."]

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import DataError
+from judgerank.reading.layouts import strength
 from judgerank.reading.layouts.table import Layout, Table, found, known_as, records, require_models, values
 from judgerank.reading.layouts.words import SWAPPED, answers
 
@@ -70,7 +71,9 @@ def _arena_hard(table: Table) -> pd.DataFrame:
     baseline, model = frame["model_a"].tolist(), frame["model_b"].tolist()
     one = answers([pair[0] for pair in both], baseline, model, words, "score of game 1")
     other = answers([pair[1] for pair in both], model, baseline, words, "score of game 2")
-    return _in_both_orders(frame, one, other)
+    frames = _in_both_orders(frame, one, other)
+    # record by record, the first game before the second
+    return strength.kept(frames, [verdict for pair in both for verdict in pair])
 
 
 def _lacks_baseline(table: Table) -> bool:
@@ -118,7 +121,8 @@ ARENA_HARD = Layout(
     ("model", "judge", "games"),
     _arena_hard,
     lambda table: _used(table, AGAINST, ("games",)),
-    remark="Each record is two games, one in each order; >> counts as >.",
+    remark="Each record is two games, one in each order; >> is a win, and its strength is kept "
+    "(--model position_aware_graded uses it).",
     lacks_baseline=_lacks_baseline,
     known=AGAINST,
 )

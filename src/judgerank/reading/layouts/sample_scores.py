@@ -17,11 +17,13 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import DataError
+from judgerank.reading.layouts import strength
 from judgerank.reading.layouts.table import Layout, Table, values
 from judgerank.reading.layouts.words import number
 
 SCORES = ("model", "question", "item", "judge", "score")  # an item is what two scores must share to be compared
 CATEGORY = "category"  # beside these, where a table has one
+GAPS = "gaps"  # likewise, where gaps between scores are strength
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # inspect_ai: correct, partial, incorrect, no answer
 GRADES |= {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 LOWER_IS_BETTER = {
@@ -83,6 +85,7 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     value = scores.pivot(index=key, columns="model", values="score").astype(float)
     parts = [_pair(value, there, a, b) for a, b in combinations(models, 2)]
     frame = pd.concat(parts, ignore_index=True)
+    frame = (strength.by_gaps(frame) if GAPS in scores else frame).drop(columns="gap")
     if frame.empty:
         raise DataError(
             "no sample has scores of two models: logs are of the same task and samples if they can be compared"
@@ -103,7 +106,7 @@ def _pair(value: pd.DataFrame, there: pd.DataFrame, a: str, b: str) -> pd.DataFr
     letters = np.select([gap > 0, gap < 0], ["a", "b"], "c").astype(object)
     letters[np.isnan(gap)] = None
     question, judge = (rows.index.get_level_values(name) for name in ("question", "judge"))
-    columns = {"model_a": a, "model_b": b, "judge_model": judge, "judge_preferred_model": letters}
+    columns = {"model_a": a, "model_b": b, "judge_model": judge, "judge_preferred_model": letters, "gap": gap}
     if CATEGORY in rows.index.names:
         columns[CATEGORY] = pd.Index(
             [name or None for name in rows.index.get_level_values(CATEGORY)], dtype=object

@@ -19,7 +19,7 @@ import pandas as pd
 from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
 from judgerank.reading.accepted import COLUMNS
-from judgerank.reading.layouts.sample_scores import LOWER_IS_BETTER, SCORES
+from judgerank.reading.layouts.sample_scores import GAPS, LOWER_IS_BETTER, SCORES
 from judgerank.reading.layouts.table import OF_SCORES, ONE_JUDGE, Known, Layout, Table, found, values
 from judgerank.reading.layouts.words import number
 
@@ -31,6 +31,7 @@ OF_A_MODEL: Known = {
     "question": ASKED,
     "judge": JUDGES,
     "category": COLUMNS["category"][1],
+    "strength": (),
 }
 OF_A_RANKING: Known = {"score": ("ranking",), "question": ASKED, "judge": JUDGES}
 TASKS = ("task", "dataset", "benchmark")  # whose questions may have the same ids
@@ -57,6 +58,12 @@ def _table(table: Table) -> pd.DataFrame:
     signed = [None if one is None else one * turn for one, turn in zip(score, sign, strict=True)]
     rows = zip(model, _questions(table, columns["question"]), _items(table), judge, signed, strict=True)
     frame = pd.DataFrame(list(rows), columns=list(SCORES))
+    if columns.get("strength", columns["score"]) != columns["score"]:
+        raise DataError(
+            f"the strength of comparisons made of scores is the gap between these (--column "
+            f"strength={columns['score']} takes it)"
+        )
+    frame = frame.assign(**{GAPS: True}) if "strength" in columns else frame
     return frame.assign(category=read["category"]) if "category" in read else frame
 
 

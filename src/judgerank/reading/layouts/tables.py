@@ -14,6 +14,7 @@ import pandas as pd
 from judgerank.data.errors import DataError
 from judgerank.data.frames import UNPARSED
 from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.layouts import strength
 from judgerank.reading.layouts.table import (
     COUNTS,
     Known,
@@ -43,6 +44,7 @@ FEWEST_JUDGES = 2  # one column of answers could be anything: it is told as the 
 def _flat(table: Table) -> pd.DataFrame:
     frame = records(table, OURS, NEEDED)
     said = frame["judge_preferred_model"]
+    frame = strength.kept(frame, said)
     frame["judge_preferred_model"] = _letters(table, frame, said)
     if not table.said.get("winner"):
         _refuse_contradictions(table, frame)
@@ -92,6 +94,7 @@ def _used(table: Table, known: Known = OURS, needed: tuple[str, ...] = NEEDED) -
 
 def _sides(table: Table) -> pd.DataFrame:
     frame = records(table, SIDES, NEEDED)
+    frame = strength.kept(frame, frame["judge_preferred_model"])
     first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
     spoken = everyday(frame["judge_preferred_model"], [*first, *second])
     words = {**spoken, "left": "a", "right": "b", "tie": "c", **table.words}

@@ -1,0 +1,59 @@
+"""Beyond the paper: answers that say how strong they are, on simulated judges and with real confidence.
+
+python experiments/beyond/graded.py [replications=400] ...
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank.data.judgments import Judgments
+from replication import plots
+from replication.config import ROOT, main
+from replication.graded_answers import ANSWERED, answered, answered_once
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.stated_confidence import by_judge, carried, carried_by_few, has_confidence
+from replication.tables import Table
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    cells = {name: {"how": asdict(how), "level": cfg.level} for name, how in ANSWERED.items()}
+    repeats = dict.fromkeys(cells, cfg.replications)
+    study = Study("graded", answered_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study.run(cfg.parallel)
+    rows = {False: [], True: []}
+    for name, how in ANSWERED.items():
+        rows[how.equal] += answered(pd.DataFrame(study.records(name)), name)
+    tables = {
+        "strength": Table(pd.DataFrame(rows[False]), "Answers with their strength, simulated", 3),
+        "equal": Table(pd.DataFrame(rows[True]), "Equal models said to differ, simulated", 3),
+    }
+    sets = [one for one in data.values() if has_confidence(one)]
+    if sets:
+        losses = [row for one in sets for row in carried(one, cfg.seed)]
+        tables["confidence"] = Table(pd.DataFrame(losses), "Held-out log-loss with confidence as strength", 4)
+        few = [row for one in sets for row in carried_by_few(one, cfg.few, cfg.draws, cfg.seed)]
+        tables["few"] = Table(pd.DataFrame(few), "The same, fitted to few judgments", 4)
+        judges = pd.concat([by_judge(one) for one in sets], ignore_index=True)
+        tables["judges"] = Table(judges, "How each judge uses its confidence", 3)
+    return tables
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    figures = {"strength": plots.strength(tables["strength"], f"Answers with their strength, simulated{suffix}")}
+    if "judges" in tables:
+        figures["judges"] = plots.use_of_confidence(tables["judges"], f"Use of confidence by judge{suffix}")
+    return figures
+
+
+@main("graded")
+def run(cfg: DictConfig) -> None:
+    run_section("graded", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

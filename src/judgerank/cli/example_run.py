@@ -1,0 +1,104 @@
+"""What `judgerank example` does: judgments simulated by the model that `judgerank rank` fits."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from collections.abc import Iterator
+from math import exp
+from pathlib import Path
+from random import Random
+
+from judgerank.cli.terminal import say, say_json
+from judgerank.data.errors import ConfigError
+from judgerank.writing.targets import Outputs
+
+SEED = 2026
+SCORES = {"maple": 0.85, "oak": 0.8, "willow": 0.2, "cedar": -0.1, "hazel": -0.7, "thorn": -1.1}
+JUDGES = {  # discrimination, and position bias in log-odds
+    "judge-large": (1.9, 0.1),
+    "judge-medium": (1.3, 0.3),
+    "judge-small": (0.8, 0.0),
+    "judge-first": (1.0, 1.5),
+    "judge-random": (0.0, 0.0),
+}
+CATEGORIES = ("coding", "reasoning", "writing")
+LIKES_CODING = ("willow", 0.5)  # who is better than its score there, and by how much
+QUESTIONS, PAIRS = 150, 2  # questions, and pairs compared on each
+QUALITY = 0.5  # standard deviation of an answer around its model's score, the same for all judges
+TIES = 0.1  # share of judgments
+FORMS = (".csv", ".jsonl")
+Record = dict[str, str]
+
+
+def judgments() -> Iterator[Record]:
+    """One record for each question, pair and judge, in an order of presentation drawn for each."""
+    draw = Random(SEED)
+    for number in range(1, QUESTIONS + 1):
+        category = CATEGORIES[number % len(CATEGORIES)]
+        quality = {name: score + QUALITY * _normal(draw) for name, score in SCORES.items()}
+        if category == CATEGORIES[0]:
+            quality[LIKES_CODING[0]] += LIKES_CODING[1]
+        names = _shuffled(draw)
+        for one, other in zip(names[:PAIRS], names[PAIRS : 2 * PAIRS], strict=True):
+            for judge, (discrimination, position) in JUDGES.items():
+                first, second = (one, other) if draw.random() < 0.5 else (other, one)
+                lead = discrimination * (quality[first] - quality[second]) + position
+                wins = draw.random() < 1 / (1 + exp(-lead))
+                winner = "tie" if draw.random() < TIES else "model_a" if wins else "model_b"
+                about = {"question_id": f"simulated-{number:03d}", "category": category}
+                yield {**about, "model_a": first, "model_b": second, "judge": judge, "winner": winner}
+
+
+def _normal(draw: Random) -> float:
+    """About a standard normal, of sums alone, so that it is the same on every machine."""
+    return sum(draw.random() for _ in range(12)) - 6
+
+
+def _shuffled(draw: Random) -> list[str]:
+    """The models in an order at random."""
+    keys = {name: draw.random() for name in SCORES}
+    return sorted(keys, key=keys.__getitem__)
+
+
+def content(form: str) -> bytes:
+    """The file, as CSV or JSON Lines."""
+    records = list(judgments())
+    if form == FORMS[1]:
+        return "".join(f"{json.dumps(record)}\n" for record in records).encode()
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return text.getvalue().encode()
+
+
+def written(path: Path, force: bool, as_json: bool) -> None:
+    """Write the file, and say what it is and what to run next.
+
+    Raises
+    ------
+    ConfigError
+        If there is a file of that name, or its name ends in no form that is written.
+    """
+    form = path.suffix.lower()
+    if form not in FORMS:
+        raise ConfigError(f"{path.name}: an example is CSV or JSON Lines (end its name in {' or '.join(FORMS)})")
+    if path.exists() and not force:
+        raise ConfigError(f"{path} is there already, and would be replaced (name another file, or use --force)")
+    outputs = Outputs((), force)
+    outputs.file(path)
+    outputs.write({path: content(form)})
+    models, judges = len(SCORES), len(JUDGES)
+    size, named = QUESTIONS * PAIRS * judges, shlex.quote(str(path))
+    commands = [f"judgerank doctor {named}", f"judgerank rank {named}"]
+    if as_json:
+        counts = {"judgments": size, "models": models, "judges": judges, "questions": QUESTIONS}
+        say_json("example", {"simulated": True, **counts, "run_next": commands, "files": {"judgments": path}})
+        return
+    say(f"{path}: {size:,} simulated judgments of {models} models by {judges} judges on {QUESTIONS} questions.")
+    say("judge-first favours the answer shown first, and judge-random answers at random.")
+    say(f"Next: {commands[0]}   # what does the file support?")
+    say(f"      {commands[1]}     # who leads, and how surely?")

@@ -1,0 +1,59 @@
+"""What `judgerank people` does, apart from its options, so that its help loads nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from judgerank.cli.documents import number, records
+from judgerank.cli.terminal import say, say_json
+from judgerank.people.next_items import next_pairs
+from judgerank.people.report import PeopleReport, people_report
+from judgerank.reading.files import paths_of, plain
+from judgerank.reading.read import read_judgments
+from judgerank.writing.spreadsheets import csv_of
+from judgerank.writing.targets import Outputs
+
+
+class NextItems(NamedTuple):
+    """Where the items to show to people next go, if anywhere, and how."""
+
+    path: Path | None
+    force: bool
+    raw: bool
+
+
+def anchored(
+    files: list[Path], read: Mapping[str, Any], human: list[str], level: float, items: NextItems, json: bool
+) -> None:
+    """Report on files; `read` is what `read_judgments` is told."""
+    paths = paths_of(files)
+    outputs = Outputs(plain(paths), items.force)
+    if items.path is not None:
+        outputs.file(items.path)  # before anything is computed
+    report = people_report(read_judgments(paths, **read), human, level)
+    if items.path is not None:
+        outputs.write({items.path: csv_of(report.next, raw=items.raw).encode()})
+    if json:
+        say_json("people", _document(report, items.path))
+        return
+    say(str(report))
+    if items.path is not None:
+        say(f"\nthe items: {items.path}")
+
+
+def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
+    return {
+        "score": "toward_panel" if report.people is report.toward_panel else "helped",
+        "level": report.level,
+        "disagree": bool(report.disagree),
+        "chi_squared": number(report.statistic),
+        "degrees_of_freedom": report.degrees_of_freedom,
+        "p_value": number(report.p_value),
+        "log_loss": {name: number(value) for name, value in report.losses.items()},
+        "notes": report.remarks,
+        "scores": records(report.table),
+        "next_pairs": records(next_pairs(report.next)),
+        "files": {"next": path},
+    }

@@ -1,0 +1,167 @@
+"""What `judgerank plan` does, apart from its options, so that its help loads nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import typer
+
+from judgerank.cli.documents import records
+from judgerank.cli.terminal import Progress, say, say_json
+from judgerank.data.errors import ConfigError
+from judgerank.planning.assumed_panels import assumed
+from judgerank.planning.panels import Panel
+from judgerank.planning.plans import (
+    DRAWS,
+    WANTED,
+    asked_as,
+    by_judges,
+    difference_told,
+    fitted_panel,
+    pair_of,
+    panels_by_size,
+    plan_table,
+    questions_like,
+    to_make,
+)
+from judgerank.planning.precision import precision_of, require_reasonable
+from judgerank.planning.questions import INDEPENDENT, Questions
+from judgerank.ranking.fits import fitted_member
+from judgerank.reading.read import read_judgments
+from judgerank.trust.repeats import Repeats, repeats_of
+
+
+class Assumption(NamedTuple):
+    """What is said of an assumed panel; what is not said is much like the one fitted to Chatbot Arena."""
+
+    models: int | None
+    judges: int | None
+    sigma_scores: float | None
+    sigma_discrimination: float | None
+
+
+USUAL = Assumption(20, 10, 0.85, 1.1)
+
+
+class Basis(NamedTuple):
+    """What is planned for: a panel, questions as they were asked, and repeats, if there are any."""
+
+    panel: Panel
+    questions: Questions
+    seen: Repeats | None
+
+
+class Design(NamedTuple):
+    """What is asked: of questions, where it is not as found; how often the same; and how repeats correlate."""
+
+    questions: Mapping[str, Any]
+    repeats: int
+    correlation: float | None
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, with what it takes to make another for panels of fewer judges."""
+
+    basis: Basis
+    questions: Questions
+    make: Callable[[float], int]
+    at: Mapping[str, Any]
+    table: pd.DataFrame
+
+
+def assumed_panel(said: Assumption) -> Basis:
+    """A panel without a file, its questions with nothing in common."""
+    given = {name: value for name, value in said._asdict().items() if value is not None}
+    models, judges, scores, log_discrimination = USUAL._replace(**given)
+    assert models and judges and scores is not None and log_discrimination is not None
+    return Basis(assumed(models, judges, scores, log_discrimination), INDEPENDENT, None)
+
+
+def fitted_to(
+    files: list[Path],
+    read: Mapping[str, Any],
+    chosen: tuple[str | None, str],
+    level: float,
+    said: Assumption,
+) -> Basis:
+    """The panel fitted to files by a model and a solver; nothing may be said of an assumed one."""
+    given = [name for name, value in said._asdict().items() if value is not None]
+    if given:
+        raise typer.BadParameter(f"{', '.join(given)}: the file decides that.")
+    model, solver = chosen
+    judgments = read_judgments(files, **read)
+    panel, fitted = fitted_panel(judgments, partial(fitted_member, judgments.comparisons, solver=solver), model)
+    found = questions_like(panel, fitted, judgments)
+    named = "question_id" in judgments.frame
+    seen = repeats_of(fitted, judgments.comparisons, judgments.question, level) if named else None
+    return Basis(panel, found, seen)
+
+
+def planned(
+    basis: Basis, design: Design, goals: Mapping[str, float], pair: tuple[str, str] | None, level: float
+) -> Planned:
+    """The comparisons that each goal takes."""
+    panel, seen = basis.panel, basis.seen
+    questions = asked_as(basis.questions, panel, design.questions, design.repeats)
+    at = {"level": level, "pair": pair_of(panel, pair)}
+    rho = design.correlation if design.correlation is not None else seen.correlation if seen is not None else 0.0
+    make = partial(to_make, questions, repeats=design.repeats, correlation=rho)
+    return Planned(basis, questions, make, at, plan_table(panel, questions, goals, make, at))
+
+
+def by_size(found: Planned, goals: Mapping[str, float], sizes: list[int], seed: int) -> pd.DataFrame:
+    """The same for random panels of fewer judges."""
+    panels = panels_by_size(found.basis.panel, sizes, DRAWS, seed)
+    precisions = {many: [precision_of(one, found.questions) for one in some] for many, some in panels.items()}
+    return by_judges(precisions, goals, found.make, found.at, Progress("planning for smaller panels"))
+
+
+def told(found: Planned, smaller: pd.DataFrame | None, level: float, json: bool) -> None:
+    """Print a plan."""
+    panel, seen = found.basis.panel, found.basis.seen
+    first, second = panel.pairs[found.at["pair"]]
+    notes = [] if panel.doubt is None else [difference_told(panel, found.at["pair"], level)]
+    if seen is not None:
+        notes.append(" ".join(seen.sentences()))
+    if json:
+        document = {
+            "models": len(panel.models),
+            "judges": len(panel.judges),
+            "pair": [first, second],
+            "notes": notes,
+            "plan": records(found.table),
+        }
+        say_json("plan", {**document, "by_judges": None if smaller is None else records(smaller)})
+        return
+    say(f"{len(panel.models)} models, {len(panel.judges)} judges; the pair is {first} and {second}")
+    for note in notes:
+        say(note)
+    _show(found.table)
+    if smaller is not None:
+        say("By number of judges: expected of random panels of so many, and quartiles of such panels")
+        _show(smaller)
+
+
+def goals_of(pairs: Iterable[str] | None) -> Mapping[str, float]:
+    """What is wanted, by goal; a moderate value of each where nothing is."""
+    goals = {}
+    for pair in pairs or ():
+        goal, _, wanted = pair.partition("=")
+        try:
+            goals[goal] = float(wanted)
+            require_reasonable(goal, goals[goal])
+        except ConfigError as error:
+            raise typer.BadParameter(f"{error}.", param_hint="'--want'") from None
+        except ValueError:
+            raise typer.BadParameter(f"{pair!r} is not GOAL=NUMBER.", param_hint="'--want'") from None
+    return goals or WANTED
+
+
+def _show(table: pd.DataFrame) -> None:
+    say(table.to_string(index=False, float_format="{:g}".format))

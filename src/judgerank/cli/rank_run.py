@@ -1,0 +1,189 @@
+"""What `judgerank rank` does, apart from its options, so that its help loads nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from judgerank.boards.changelog import changelog_of
+from judgerank.boards.reported import about_of
+from judgerank.cli.documents import records, sized
+from judgerank.cli.terminal import Progress, say, say_json, say_wrapped
+from judgerank.collecting.answer_sources import read_questions
+from judgerank.data.errors import ConfigError
+from judgerank.fits import loading
+from judgerank.fits.result import Fit
+from judgerank.fits.storing import content, is_saved
+from judgerank.ranking.additions import Additions, Texts
+from judgerank.ranking.card import card as draw_card
+from judgerank.ranking.card import require_card, sentence
+from judgerank.ranking.choices import Settings
+from judgerank.ranking.exports import Export, contents, export_of
+from judgerank.ranking.model_facts import read_facts
+from judgerank.ranking.ranking import Ranking, ranked
+from judgerank.ranking.verdict import verdict
+from judgerank.ranking.writing import SECTION
+from judgerank.reading.files import paths_of, place_of, plain, title_of
+from judgerank.reading.read import read_judgments
+from judgerank.writing.targets import Outputs
+
+
+@dataclass(frozen=True)
+class Places:
+    """What a ranking is written to; None or empty where it is not."""
+
+    output: Path | None
+    export: tuple[str, ...]
+    save: Path | None
+    notes: Mapping[str, str]
+    card: Path | None
+    force: bool
+    raw: bool
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What the page shows besides the ranking, by where it comes from."""
+
+    models: Path | None
+    since: Path | None
+    answers: str | None
+    each_judge: bool | None
+
+    @property
+    def files(self) -> list[Path | str]:
+        """The files."""
+        return [path for path in (self.models, self.since, self.answers) if path is not None]
+
+    def of(self, ranking: Ranking, old: Fit | None) -> Additions:
+        """Read it all.
+
+        Raises
+        ------
+        JudgerankError
+            If a file cannot be read, or the board has too few models in common with the ranking.
+        """
+        facts = None if self.models is None else read_facts(self.models, ranking.tables["leaderboard"]["model"])
+        log = None
+        if old is not None and self.since is not None:
+            log = changelog_of(old, ranking.fitted, self.since.name, ranking.settings.level)
+        texts = None
+        if self.answers is not None:
+            read = read_questions(self.answers, {})
+            texts = Texts(read.text, read.answers)
+        return Additions(facts, log, texts, self.each_judge, Progress("drawing the page"))
+
+
+@dataclass(frozen=True)
+class Written:
+    """A ranking that was written, and where."""
+
+    ranking: Ranking
+    page: Path
+    exports: list[Export]
+    places: Places
+
+    def print(self, verbose: bool) -> None:
+        """The verdict first, then the leaderboard, then where everything is."""
+        read = self.ranking.judgments.remarks
+        headline, *lines = verdict(self.ranking).lines()
+        say_wrapped([headline], bold=True)
+        notes = self.ranking.remarks[len(read) :]
+        say_wrapped([*lines, *(f"Read: {remark}" for remark in read)])
+        say_wrapped(f"Note: {remark}" for remark in notes if verbose)
+        say("\n" + self.ranking.board_text())
+        if notes and not verbose:
+            say(f"{len(notes)} {'notes' if len(notes) > 1 else 'note'} on the page; --verbose prints them.")
+        for one in self.exports:
+            say(f"{one.table}: {one.path}")
+        if self.places.card is not None:
+            say(f"the card: {self.places.card}\nto paste: {sentence(self.ranking)}")
+        say(f"the page: {self.page}")
+        if self.places.save is not None:
+            say(f"the fit: {self.places.save}")
+
+    def print_json(self) -> None:
+        """The same as one document."""
+        ranking, said = self.ranking, verdict(self.ranking)
+        read = ranking.judgments.remarks
+        tables, large = sized(ranking.tables)
+        files = {"page": self.page, "fit": self.places.save, "card": self.places.card}
+        found = {
+            "title": ranking.title,
+            "model": ranking.fitted.model.name,
+            "solver": ranking.settings.solver,
+            "level": ranking.settings.level,
+            "headline": said.headline,
+            "lead": said.lead,
+            "change": said.change,
+            "next": said.next,
+            "warnings": said.warnings,
+            "read": read,
+            "notes": ranking.remarks[len(read) :],
+            "leaderboard": records(ranking.tables["leaderboard"]),
+            "tables": {name: table for name, table in tables.items() if name != "leaderboard"},
+            "only_in_folder": large,
+            "files": {**files, "exports": [one.path for one in self.exports]},
+        }
+        say_json("rank", found)
+
+
+def ranked_into(
+    files: list[Path], read: Mapping[str, Any], chosen: Mapping[str, Any], places: Places, beside: Beside
+) -> Written:
+    """Rank files and write what was asked for: all of it, or nothing.
+
+    Parameters
+    ----------
+    files : list of Path
+    read : mapping
+        What `read_judgments` is told.
+    chosen : mapping
+        What `Settings` is told.
+    places : Places
+    beside : Beside
+    """
+    settings, paths = Settings(**chosen), paths_of(files)
+    exports = [_export(said) for said in places.export]
+    target = places.output or Path("rankings", title_of(paths))
+    outputs = _outputs(paths, target, settings, exports, places, beside)
+    old = None if beside.since is None else loading.load(beside.since)  # before anything is computed
+    judgments = read_judgments(paths, **read)
+    ranking = ranked(judgments, settings, Progress("ranking"))
+    further = contents(ranking, exports, places.raw)
+    if places.save is not None:
+        further[places.save] = content(ranking.fitted, about_of(judgments, places.notes))
+    if places.card is not None:
+        further[places.card] = draw_card(ranking, places.card)
+    additions = beside.of(ranking, old)
+    with outputs.writing(further):
+        page = ranking.write(target, force=places.force, raw=places.raw, additions=additions)
+    return Written(ranking, page, exports, places)
+
+
+def _outputs(
+    paths: list[Path], target: Path, settings: Settings, exports: list[Export], places: Places, beside: Beside
+) -> Outputs:
+    """What will be written, none of which is an input, nor anybody else's."""
+    programs = [name for name in (said.partition(":")[0] for said in settings.blocks) if name.endswith(".py")]
+    outputs = Outputs([*plain(paths), *programs, *beside.files], places.force)
+    outputs.folder(target, SECTION, place_of(paths))
+    for one in exports:
+        outputs.file(one.path)
+    if places.save is not None:
+        outputs.file(places.save, is_saved)
+    if places.card is not None:
+        require_card(places.card)
+        outputs.file(places.card)
+    return outputs
+
+
+def _export(said: str) -> Export:
+    try:
+        return export_of(said)
+    except ConfigError as error:
+        raise typer.BadParameter(f"{error}.", param_hint="'--export'") from None

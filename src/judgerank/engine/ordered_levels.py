@@ -1,0 +1,65 @@
+"""Judges whose graded answers some thresholds of their own explain without an exception, given the scores.
+
+Their likelihood rises without end as discrimination, position and thresholds grow together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.engine.levels import EQUAL, GIVEN, RISE, THRESHOLDS, contests, shares, users
+from judgerank.model.block import Role
+from judgerank.model.members import Model, Parameters
+
+
+def ordered_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
+    """Places of those judges.
+
+    With the discrimination a number times which the differences of scores enter, positions and thresholds, every
+    level that was given must be at least as likely as every other one that the judge uses.
+    """
+    d = at.scores.take(cells.first) - at.scores.take(cells.second)
+    d = np.where(np.abs(d) <= EQUAL * np.ptp(at.scores), 0.0, d) / max(np.abs(d).max(), np.finfo(float).tiny)
+    of, used = shares(cells, model), users(cells, model)
+    found = []
+    for k in range(len(cells.judges)):
+        rows = np.flatnonzero(cells.judge == k)
+        moves = model.weighs_judges and bool(at.in_play[k])
+        forms = _forms(d[rows], {level: share[rows] for level, share in of.items()}, used, model, k, moves)
+        if _rises(forms):
+            found.append(k)
+    return tuple(found)
+
+
+def _forms(
+    d: FloatArray,
+    of: dict[float, FloatArray],
+    used: dict[float, BoolArray],
+    model: Model,
+    k: int,
+    moves: bool,
+) -> FloatArray:
+    """Given levels against others, with a column for discrimination, position and each threshold."""
+    sizes = [size for size, role in THRESHOLDS.items() if model.has(role)]
+    lead = np.stack([d * moves, np.full(len(d), float(model.has(Role.OFFSET)))], axis=1)
+    forms = []
+    for given, other in contests(of):
+        rows = of[given] > GIVEN
+        if used[abs(other)][k] and rows.any():
+            own = [(abs(given) == size) - float(abs(other) == size) for size in sizes]
+            forms.append(np.hstack([(given - other) * lead[rows], np.tile(own, (int(rows.sum()), 1))]))
+    return np.concatenate(forms) if forms else np.zeros((0, 2 + len(sizes)))
+
+
+def _rises(forms: FloatArray) -> bool:
+    """Whether some direction with a discrimination that does not fall lowers no form and raises some."""
+    from scipy.optimize import linprog  # loads slowly, and few models need it
+
+    forms = np.unique(forms, axis=0)
+    if not len(forms):
+        return False
+    bounds = [(0.0, 1.0), *[(-1.0, 1.0)] * (forms.shape[1] - 1)]
+    found = linprog(-forms.sum(axis=0), A_ub=-forms, b_ub=np.zeros(len(forms)), bounds=bounds, method="highs")
+    return bool(-found.fun > RISE)

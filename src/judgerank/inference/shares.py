@@ -1,0 +1,34 @@
+"""Shares of answers that may depend on each other within clusters: their errors, and intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from judgerank.data.arrays import FloatArray
+from judgerank.inference.wald import normal_quantile
+
+
+def ratio_by_cluster(above: FloatArray, below: FloatArray) -> tuple[float, float]:
+    """A ratio of sums over clusters, and its standard error; zero over zero is one.
+
+    Parameters
+    ----------
+    above, below : float array, shape (Q,)
+        Sums of every cluster.
+    """
+    total = float(below.sum())
+    if not total > 0:
+        return 1.0, 0.0
+    ratio, many = float(above.sum()) / total, len(above)
+    left = above - ratio * below
+    return ratio, float(np.sqrt((left**2).sum() * many / max(many - 1, 1))) / total
+
+
+def wilson(share: float, many: float, level: float) -> tuple[float, float]:
+    """Interval of a share of so many independent trials, a whole number or not (Wilson, 1927)."""
+    if many <= 0:
+        return 0.0, 1.0
+    z = normal_quantile(level)
+    middle = (share + z**2 / (2 * many)) / (1 + z**2 / many)
+    reach = z / (1 + z**2 / many) * np.sqrt(share * (1 - share) / many + z**2 / (4 * many**2))
+    return max(0.0, float(middle - reach)), min(1.0, float(middle + reach))

@@ -1,0 +1,141 @@
+"""How strong answers are: kept when files are read, ranked when asked for, refused when unreadable."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgerank import fit, rank, read
+from judgerank.data.errors import DataError
+from judgerank.data.judgments import Judgments
+from judgerank.model.draw_levels import draw_graded
+from judgerank.model.members import GRADED_MEMBERS, JudgeValues
+from judgerank.reading.layouts.strength import shares_of
+from tests.tool.command import judgerank
+
+VERDICTS = np.array(["B>>A", "B>A", "A=B", "A>B", "A>>B"])
+MODEL = "position_aware_graded"
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    rng, size = np.random.default_rng(5), 600
+    ends = np.array([rng.permutation(4)[:2] for _ in range(size)]).T
+    k = 3
+    values = JudgeValues(np.ones(k), np.zeros(k), np.array([0.3, 0, 0]), np.full(k, 0.5), np.array([-1.0, 0, 0.5]))
+    return draw_graded(rng, np.linspace(-1, 1, 4), values, np.array([*ends, rng.integers(k, size=size)]))
+
+
+@pytest.fixture(scope="module")
+def table(drawn):
+    c, level = drawn, np.round(2 * drawn.response + 1).astype(int)
+    ends = {"model_a": np.array(c.models)[c.first], "model_b": np.array(c.models)[c.second]}
+    judge = {"judge": np.array(c.judges)[c.judge], "question": [f"q{row // 5}" for row in range(len(level))]}
+    return pd.DataFrame(ends | judge | {"winner": VERDICTS[level]})
+
+
+def test_verdicts_a_column_and_cells_hold_the_same(drawn, table):
+    expected = fit(drawn, MODEL)
+    letters = {">": "a", "<": "b", "=": "c"}
+    sign = [letters["=" if "=" in text else ">" if text[0] == "A" else "<"] for text in table["winner"]]
+    degree = np.where(table["winner"].str.contains(">>"), "much better", "better")
+    in_words = table.assign(winner=sign, strength=degree)
+    in_numbers = in_words.assign(strength=np.where(degree == "better", 1, 2)).rename(
+        columns={"strength": "margin"}
+    )
+    sources = [
+        read(table),
+        read(in_words),
+        read(in_numbers, columns={"strength": "margin"}),
+        Judgments.of(drawn.aggregate()),
+    ]
+    for source in sources:
+        found = fit(source, MODEL)
+        assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
+        np.testing.assert_allclose(found.scores, expected.scores, atol=1e-8)
+
+
+def test_a_file_without_strong_verdicts_has_no_strength(table):
+    plain = table.assign(winner=table["winner"].str.replace(">>", ">"))
+    assert read(plain).comparisons.strong is None
+    assert "strength" not in read(plain).frame
+    with pytest.raises(DataError, match="needs strength"):
+        fit(read(plain), MODEL)
+
+
+def test_arena_hard_keeps_strength_game_by_game(table):
+    games = [
+        {
+            "model": b,
+            "baseline": a,
+            "judge": "j",
+            "question_id": str(row),
+            "games": [{"score": one}, {"score": two}],
+        }
+        for row, (a, b, one, two) in enumerate(
+            zip(table["model_a"], table["model_b"], table["winner"], table["winner"][::-1], strict=True)
+        )
+    ]
+    c = read(games).comparisons
+    much = table["winner"].str.contains(">>").to_numpy()
+    np.testing.assert_array_equal(c.strong.sum(axis=1), np.stack([much, much[::-1]], axis=1).ravel())
+
+
+def test_swapped_records_keep_whose_win_it_is(table):
+    plain, told = (
+        read(table).comparisons,
+        read(table.assign(swapped=True), columns={"swapped": "swapped"}).comparisons,
+    )
+    np.testing.assert_array_equal(plain.strong[:, ::-1], told.strong)
+    np.testing.assert_array_equal(plain.first, told.second)
+
+
+@pytest.mark.parametrize("value", ["dunno", None, 3, 1.5])
+def test_a_winner_without_a_known_strength_is_named(table, value):
+    frame = table.assign(winner="a", strength=1).astype({"strength": object})
+    frame.loc[7, "strength"] = value
+    with pytest.raises(
+        DataError, match=r"record 8 has .* as its strength; expected 1 or better, 2 or much better"
+    ):
+        read(frame)
+    assert read(frame, columns={"strength": None}).comparisons.strong is None
+
+
+def test_a_tie_or_an_unread_answer_needs_no_strength():
+    frame = pd.DataFrame({"judge_preferred_model": ["c", "unknown", "b"], "strength": [None, None, "much better"]})
+    np.testing.assert_array_equal(shares_of(frame), [[0, 0], [0, 0], [0, 1]])
+
+
+def test_gaps_between_scores_are_strength_when_asked_by_each_judges_own_median():
+    scores = {"kind": [9, 8, 7, 9], "harsh": [9, 5, 3, 8]}
+    rows = [
+        {"question_id": f"q{q}", "model": model, "judge": judge, "score": score}
+        for judge, own in scores.items()
+        for q, first in enumerate(own)
+        for model, score in (("a", first), ("b", 6))
+    ]
+    frame = pd.DataFrame([*rows, {"question_id": "q9", "model": "a", "judge": "kind", "score": 6}])
+    frame.loc[len(frame)] = ["q9", "b", "kind", 6]
+    assert read(frame).comparisons.strong is None
+    c = read(frame, columns={"strength": "score"}).comparisons
+    assert c.models[c.first[0]] == "a"
+    found = {c.judges[k]: c.strong[c.judge == k].tolist() for k in range(2)}
+    # gaps of 3, 2, 1, 3 and none; and of 3, -1, -3, 2
+    assert found["kind"] == [[1, 0], [0, 0], [0, 0], [1, 0], [0, 0]]
+    assert found["harsh"] == [[1, 0], [0, 0], [0, 1], [0, 0]]
+    with pytest.raises(DataError, match="--column strength=score takes it"):
+        read(frame.assign(other=1), columns={"strength": "other"})
+
+
+def test_the_command_ranks_by_strength_when_asked_and_compares_it_always(table, tmp_path):
+    table.to_csv(tmp_path / "v.csv", index=False)
+    done = judgerank("rank", tmp_path / "v.csv", "--model", MODEL, "--output", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    found = pd.read_csv(tmp_path / "out" / "leaderboard.csv")
+    assert found["model"].tolist() == ["m3", "m2", "m1", "m0"]
+    told = judgerank("doctor", tmp_path / "v.csv").stdout
+    wins = table["winner"] != "A=B"
+    share = table["winner"].str.contains(">>").sum() / wins.sum()
+    assert f"{share:.0%} of wins are much better" in told and MODEL in told
+    members = rank(read(table)).tables["members"]
+    assert {member.name for member in GRADED_MEMBERS} <= set(members["member"])
+    assert members.loc[members["member"] == MODEL, "log_loss"].notna().all()
