@@ -201,7 +201,8 @@ class Collector:
                 return False
             held = self.most(task)
             await self.budget.hold(held)
-            await self.take(task, held, self._reply(task))
+            with self.ledger.charges.on_their_way(held):
+                await self.take(task, held, self._reply(task))
             return True
 
     async def _reply(self, task: Task) -> Reply:
@@ -249,10 +250,20 @@ class Collector:
             self.breakers[task.judge].failure(error.kind, error.said)
             if isinstance(error, AttemptFailed) and error.paid:  # or may have been
                 actual = held
-                self.breakers[task.judge].unpriced += 1
+                self.without_answer(task.judge, held)
+            raise
+        except asyncio.CancelledError:
+            if batch is None:  # which goes on, and whose money stays set aside
+                actual = held
+                self.without_answer(task.judge, held)
             raise
         finally:
             await self.budget.settle(held, actual)
+
+    def without_answer(self, name: str, amount: float) -> None:
+        """Count an attempt that ended without an answer and may have been charged."""
+        self.ledger.charges.add(amount)
+        self.breakers[name].unpriced += 1
 
     @property
     def raised(self) -> list[str]:

@@ -30,6 +30,7 @@ from judgerank.collecting.tasks import Task
 log = logging.getLogger("judgerank")
 SHOWN = 60  # characters of each text of a request
 SOON = timedelta(days=90)  # before a model's end, which is then worth a word
+NO_KEY = "(no key)"  # a word that is none stands in its place
 KEYS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")  # headers that carry a key
 
 
@@ -59,7 +60,7 @@ async def _preview(study: Study, judges: Mapping[str, Judge], first: Mapping[str
             sent = messages(prompt, study.questions, first[name], judge)
             try:
                 made = await client.prepared(judge, sent)
-                log.info("first request to judge %r: %s", name, secrets.blanked(shown(made)))
+                log.info("first request to judge %r: %s", name, secrets.blanked(shown(made, name in known)))
             except (AttemptFailed, Refused) as error:
                 log.warning("warning: no request can be made to judge %r: %s", name, secrets.blanked(error.said))
             for sentence in [*told(name, client.refused[name]), *checks(judge, prompt, sent)]:
@@ -72,11 +73,11 @@ def _has_key(judge: Judge) -> bool:
     return judge.api_key_env is not None and bool(os.environ.get(judge.api_key_env))
 
 
-def shown(made: httpx.Request) -> str:
+def shown(made: httpx.Request, has_key: bool) -> str:
     """A request in a line for its address, one for its header with the key, and one for its body."""
     place = str(made.url.copy_with(query=None))
     keyed = [name for name in KEYS if name in made.headers]
-    header = f"\n  {keyed[0]}: {STANDS_FOR}" if keyed else ""
+    header = f"\n  {keyed[0]}: {STANDS_FOR if has_key else NO_KEY}" if keyed else ""
     return (
         f"{made.method} {place}{header}\n  {json.dumps(_shortened(json.loads(made.content)), ensure_ascii=False)}"
     )
