@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -135,24 +134,3 @@ def missing(tasks: Iterable[Task], records: Iterable[Record], both_orders: bool,
     """The tasks that no record answers; where one order is enough, in either."""
     done = answered(records, again)
     return [task for task in tasks if task not in done and (both_orders or task.turned not in done)]
-
-
-def substituted(records: Iterable[Record]) -> list[str]:
-    """Sentences on judges not answered by the model asked for, or by one that answered for others too."""
-    answered: dict[str, set[str]] = {}
-    differs: Counter[tuple[str, str, str]] = Counter()
-    for record in records:
-        name = record.get("model_answered")
-        if name:
-            answered.setdefault(name, set()).add(record["judge_model"])
-            if name != record["model_sent"].rpartition("/")[2] and name != record["model_sent"]:
-                differs[(record["judge_model"], record["model_sent"], name)] += 1
-    said = [
-        f"judge {judge!r} was sent as {sent!r} and answered as {name!r}, {count} times"
-        for (judge, sent, name), count in sorted(differs.items())
-    ]
-    return said + [
-        f"one model, {name!r}, answered for {len(judges)} judges: {', '.join(sorted(judges))}"
-        for name, judges in sorted(answered.items())
-        if len(judges) > 1
-    ]

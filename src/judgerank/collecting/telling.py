@@ -15,11 +15,11 @@ from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.collection import Study
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import estimated, expected_seconds, is_priced, spent_into
-from judgerank.collecting.identity import substituted
 from judgerank.collecting.ledger import Ledger, Record
 from judgerank.collecting.outcome import biased, duration, happened, money, piloted, several, unfetched
 from judgerank.collecting.refusals import told as refused
 from judgerank.collecting.settings import Judge
+from judgerank.collecting.substitution import substituted
 from judgerank.collecting.tasks import Task
 from judgerank.data.listing import counted
 
