@@ -131,7 +131,7 @@ def test_a_dry_run_counts_what_is_there_already(tmp_path):
         run(tmp_path, server.url, "--comparisons", 4)
         done = run(tmp_path, server.url, "--comparisons", 10, "--dry-run")
         assert "4 of the judgments are there already" in done.stdout
-        assert "at most 6 requests" in done.stdout
+        assert "at most 6 requests, estimated cost at most unknown (no price for: j1, j2)" in done.stdout
         assert len(server.requests) == 4
         changed = [{"judge": "j1", "reasoning_effort": "low"}, {"judge": "j2"}]
         refused = run(tmp_path, server.url, "--dry-run", judges=changed)

@@ -74,6 +74,8 @@ def unpriced(judges: Mapping[str, Judge], names: Iterable[str]) -> list[str]:
 def with_unknown(known: float, currency: str, unknown: Sequence[str]) -> str:
     """An amount, and whose costs are not in it."""
     known = 0.0 if math.isnan(known) else known
+    if unknown and not known:
+        return f"unknown (no price for: {several(unknown)})"
     beside = f", and an unknown amount for judges without a price: {several(unknown)}" if unknown else ""
     return f"{money(known, currency)}{beside}"
 
