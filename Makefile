@@ -109,7 +109,7 @@ rank: environment
 	$(BIN)/judgerank rank $(if $(DATA),'$(subst ','\'',$(DATA))') $(ARGS)
 
 docs: environment
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	$(BIN)/zensical build --strict
 
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \

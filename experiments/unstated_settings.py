@@ -113,7 +113,7 @@ def table_2_search(judgments: Judgments, whole: Fit, cfg: DictConfig) -> dict[st
 def turned_search(
     part: Comparisons, stopped: Fit, btl: Fit, reference: pd.Series, cfg: DictConfig
 ) -> pd.DataFrame:
-    """Table 2 by the stop found where the same comparisons are told of otherwise, so that sums round otherwise."""
+    """Table 2 by the stop found on the same comparisons in turned order, so that sums round otherwise."""
     settings, rows = replace(stopped.settings, max_iterations=stopped.solution.iterations), []
     for number in range(cfg.turned):
         other = turned(part, generator(cfg.seed, "unstated_settings", "turned", number))

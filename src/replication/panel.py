@@ -75,7 +75,7 @@ def integrals(found: Fit, draws: int, seed: int, name: str) -> tuple[float, floa
 def gains(found: Fit, members: Sequence[str], folds: int, seed: int, name: str) -> dict[str, float | str]:
     """Held-out log-loss per comparison without question effects, and how much less it is with them.
 
-    Those on questions with several comparisons are told apart; errors are over questions. By the first
+    Those on questions with several comparisons are separated; errors are over questions. By the first
     member that has a maximum on all folds; NaN if none has.
     """
     questions = int(found.question.max()) + 1

@@ -109,7 +109,7 @@ def stops(comparisons: Comparisons, settings: Adam, at: list[int]) -> Iterator[t
 
 
 def turned(comparisons: Comparisons, rng: np.random.Generator) -> Comparisons:
-    """The same comparisons, about half of them told of with the other model first: their sums round otherwise."""
+    """The same comparisons, about half of them written with the other model first: their sums round otherwise."""
     other, c = rng.random(len(comparisons)) < 0.5, comparisons
     first, second = np.where(other, [c.second, c.first], [c.first, c.second])
     return replace(c, first=first, second=second, outcome=np.where(other, 1.0 - c.outcome, c.outcome))

@@ -11,7 +11,7 @@ import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 import pytest
@@ -212,18 +212,34 @@ def test_the_recipe_for_a_section_works(tmp_path):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     """The documentation, built without a warning."""
-    pytest.importorskip("mkdocs")
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return folder
+    pytest.importorskip("zensical")
+    folder = tmp_path_factory.mktemp("documentation")  # a copy: the site and a cache are written beside it
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    (folder / "src").symlink_to(ROOT / "src")
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "site"
 
 
 def test_the_site_has_the_reference_and_every_page(site):
     assert (site / "reference/fit/index.html").is_file()
     assert "data/ → writing/ → reading/" in (site / "architecture/index.html").read_text()
+
+
+def test_links_within_the_site_lead_somewhere(site):
+    pages = sorted(site.rglob("*.html"))
+    missing = []
+    for page in pages:
+        if page.name == "404.html":
+            continue  # its links are from the root of wherever the site is served
+        for address in re.findall(r'<a [^>]*?href="([^"#?]+)', page.read_text()):
+            where = page.parent / unquote(address)
+            if not urlsplit(address).scheme and not (where.is_file() or (where / "index.html").is_file()):
+                missing.append((page.relative_to(site).as_posix(), address))
+    assert missing == []
+    assert len(pages) > 50
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -84,8 +84,7 @@ def test_the_lock_of_the_study_is_a_part_of_the_whole():
     assert not names & {
         "litellm",
         "playwright",
-        "mkdocs",
-        "mkdocs-material",
+        "zensical",
         "polars",
         "duckdb",
         "evaluatorq",

@@ -36,7 +36,7 @@ def test_the_date_is_one():
 
 def test_the_place_is_one():
     place = CITATION["repository-code"]
-    assert f"\n  repository: {place}\n" in (ROOT / "mkdocs.yml").read_text()
+    assert f"\n      repository: {place}\n" in (ROOT / "mkdocs.yml").read_text()
     assert json.loads((ROOT / "codemeta.json").read_text())["codeRepository"] == place
     related = json.loads((ROOT / ".zenodo.json").read_text())["related_identifiers"]
     assert [one["identifier"] for one in related if one["relation"] == "isIdenticalTo"] == [place]

@@ -1,5 +1,6 @@
 """Rankings of many models or judges: what is kept, left out and said."""
 
+import re
 import sys
 from html import unescape
 
@@ -13,7 +14,9 @@ from judgerank.engine import runaway
 from judgerank.inference import uncertainty
 from judgerank.ranking import kept
 from judgerank.ranking.candidates import Candidates
+from judgerank.ranking.ranking import MOST_ROWS
 from judgerank.ranking.studies.next_comparisons import next_comparisons
+from tests.tool.command import judgerank
 
 SCORES, GAMMA = np.linspace(1.5, -1.5, 12), (0.5, 1.0, 2.0)
 
@@ -45,6 +48,20 @@ def test_candidates_that_are_left_out_could_not_have_been_the_best(raw, member, 
     monkeypatch.setattr(Candidates, "_above", lambda self, top, w, size: above(self, -1.0, w, size))
     pd.testing.assert_frame_equal(next_comparisons(fitted, picks=6), plan)
     assert some < 0.6 * sum(looked)
+
+
+# the terminal
+
+
+def test_the_terminal_prints_the_first_models_and_counts_the_rest(simulated, tmp_path):
+    raw = simulated(5, np.linspace(2, -2, MOST_ROWS + 3), GAMMA, 3_000)
+    raw.to_frame().rename(columns={"judge_preferred_model": "winner"}).to_csv(tmp_path / "many.csv", index=False)
+    short = judgerank("rank", "many.csv", "-o", "out", cwd=tmp_path).stdout
+    full = judgerank("rank", "many.csv", "-o", "out", "--verbose", cwd=tmp_path).stdout
+    ranks = [re.findall(r"^ *(\d+) +\S+ +-?\d\.\d{3} ", said, re.MULTILINE) for said in (short, full)]
+    assert ranks == [[str(rank + 1) for rank in range(many)] for many in (MOST_ROWS, MOST_ROWS + 3)]
+    assert "and 3 more models on the page; --verbose prints them." in short
+    assert str(rank(tmp_path / "many.csv")).endswith("\n... and 3 more models")
 
 
 # tables

@@ -1,1 +1,1 @@
-"""Collecting by rounds: what to ask next for the most information a cost, and when enough is known to stop."""
+"""Adaptive collection: what to ask next for the most information per cost, and when to stop."""

@@ -1,4 +1,4 @@
-"""What a collection is for, and when that is reached: a rule that holds however often one looks.
+"""Goals of a collection, and the test that one is reached: valid however often one looks.
 
 The goal is a set of claims s_i > s_j about the models in their order. Look k tests each of them at
 

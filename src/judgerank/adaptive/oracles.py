@@ -1,4 +1,4 @@
-"""Whom a collection by rounds asks: simulated judges, or a data set that is played back."""
+"""Sources of answers for adaptive collection: simulated judges, or a recorded data set."""
 
 from __future__ import annotations
 

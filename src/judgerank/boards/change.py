@@ -1,4 +1,4 @@
-"""How far models moved between two boards, and a test of whether they moved.
+"""Changes of scores between two boards, and a test that nothing moved.
 
 The *change* is the difference of the reported scores, the new board on the scale of the old one. Each board's own
 fit gives the judges' discriminations and the standard error (Wald).

@@ -1,4 +1,4 @@
-"""Whether newcomers move the models of a board, by more than further judgments of the same kind would.
+"""Test whether newcomers move the models of a board by more than further judgments of the same kind would.
 
 With U the gradient of the new comparisons in the board's parameters and K their information, the newcomers' scores
 regressed out of both, a fit of all comparisons moves the board by about

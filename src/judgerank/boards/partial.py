@@ -1,4 +1,4 @@
-"""Judges who see a newcomer otherwise than the panel does, such as those of its own kin."""
+"""Judges who rate a newcomer differently from the panel, such as those of its own family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new model on an existing board: placed by its own comparisons, the board as it is.
+"""Place a new model on an existing board by its own comparisons, without refitting the board.
 
 With theta what was fitted before (scores of the board, parameters of the judges) and s the newcomers' scores, the
 new comparisons' likelihood is maximised in s alone. Its information A in s and C between s and theta carry the
@@ -137,7 +137,7 @@ def two_sided(z: FloatArray, degrees_of_freedom: float) -> FloatArray:
 
 
 def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = None) -> Anchored:
-    """Place the models that are not on a board by their comparisons, the board as it is.
+    """Place models that are not on a board by their comparisons, without refitting the board.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def place(
     level: LevelOption = 0.95,
     json: JsonOption = False,
 ) -> None:
-    """Place new models on a board by their own judgments, the board as it is, and say whether they move it."""
+    """Add new models to a saved board without refitting it, and test whether they would change it."""
     from judgerank.cli import boards_run
 
     files, words = words_of(winner_values, files)
@@ -53,11 +53,11 @@ def place(
 
 def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help=f"A board, {SAVED}.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Another one.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Another board, usually a newer one.")],
     level: LevelOption = 0.95,
     json: JsonOption = False,
 ) -> None:
-    """Say what moved between two boards, whether by more than noise, and whether judges or questions changed."""
+    """Compare two saved boards: which models moved by more than noise, and which judges and questions changed."""
     from judgerank.cli import boards_run
 
     boards_run.compared(old, new, level, json)

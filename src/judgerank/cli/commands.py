@@ -41,8 +41,7 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
     ),
     "trust": (
         "trust",
-        "Say what would change a ranking: the fewest judgments, questions or judges found, and how many judges "
-        "count.",
+        "Stress-test a ranking: the smallest sets of judgments, questions or judges whose removal changes it.",
     ),
     "gate": (
         "gate",
@@ -50,13 +49,13 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
     ),
     "place": (
         "boards",
-        "Place new models on a board by their own judgments, the board as it is, and say whether they move it.",
+        "Add new models to a saved board without refitting it, and test whether they would change it.",
     ),
     "diff": (
         "boards",
-        "Say what moved between two boards, whether by more than noise, and whether judges or questions changed.",
+        "Compare two saved boards: which models moved by more than noise, and which judges and questions changed.",
     ),
-    "plan": ("plan", "Plan: how many comparisons, questions and judges a wanted precision takes."),
+    "plan": ("plan", "Plan how many comparisons, questions and judges a wanted precision takes."),
     "collect": ("collect", "Ask LLM judges which of two answers is better."),
     "vote": (
         "vote",
@@ -64,7 +63,7 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
     ),
     "people": (
         "people",
-        "Put scores on the human scale by a few human votes; say whether panel and people agree.",
+        "Calibrate scores to a small set of human votes, and test whether the judges agree with people.",
     ),
 }
 TASK_OF = {name: task for task, names in TASKS.items() for name in names}

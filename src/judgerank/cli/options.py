@@ -84,7 +84,7 @@ def _is_meaning(pair: str) -> bool:
 
 FormatOption = Annotated[
     Form | None,
-    typer.Option("--format", rich_help_panel=FILE, help="Form of the file, if its name does not end in it."),
+    typer.Option("--format", rich_help_panel=FILE, help="File format, if the extension does not say."),
 ]
 ColumnOption = Annotated[
     list[str] | None,

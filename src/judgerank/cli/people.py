@@ -57,7 +57,7 @@ def people(
     force: ForceOption = False,
     raw: RawOption = False,
 ) -> None:
-    """Put scores on the human scale by a few human votes; say whether panel and people agree."""
+    """Calibrate scores to a small set of human votes, and test whether the judges agree with people."""
     from judgerank.cli import people_run
 
     files, words = words_of(winner_values, files)

@@ -53,7 +53,7 @@ def plan(
         tuple[str, str] | None,
         typer.Option(
             metavar="MODEL MODEL",
-            help="Of pair_power; by default the two best models of the file, or the pair of median difference.",
+            help="Pair for pair_power; by default the file's two best models, or the pair of median difference.",
         ),
     ] = None,
     by_judges: Annotated[
@@ -80,7 +80,10 @@ def plan(
     sigma_discrimination: Annotated[
         float | None,
         typer.Option(
-            rich_help_panel=ASSUMED, min=0, callback=finite, help="And of its log-discriminations (1.1)."
+            rich_help_panel=ASSUMED,
+            min=0,
+            callback=finite,
+            help="Standard deviation of its log-discriminations (1.1).",
         ),
     ] = None,
     question_sd: Annotated[
@@ -137,9 +140,9 @@ def plan(
     level: LevelOption = 0.95,
     json: JsonOption = False,
 ) -> None:
-    """Plan: how many comparisons, questions and judges a wanted precision takes.
+    """Plan how many comparisons, questions and judges a wanted precision takes.
 
-    The numbers are formulas of what a design is expected to tell; widths are those that a ranking states.
+    The numbers come from the expected information of a design; widths are those that a ranking prints.
     """
     from judgerank.cli import plan_run
 

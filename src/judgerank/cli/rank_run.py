@@ -15,6 +15,7 @@ from judgerank.cli.documents import records, sized
 from judgerank.cli.terminal import Progress, say, say_json, say_wrapped
 from judgerank.collecting.answer_sources import read_questions
 from judgerank.data.errors import ConfigError
+from judgerank.data.listing import counted
 from judgerank.fits import loading
 from judgerank.fits.result import Fit
 from judgerank.fits.storing import content, is_saved
@@ -24,7 +25,7 @@ from judgerank.ranking.card import require_card, sentence
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.exports import Export, contents, export_of
 from judgerank.ranking.model_facts import read_facts
-from judgerank.ranking.ranking import Ranking, ranked
+from judgerank.ranking.ranking import MOST_ROWS, Ranking, ranked
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.writing import SECTION
 from judgerank.reading.files import paths_of, place_of, plain, title_of
@@ -95,9 +96,11 @@ class Written:
         notes = self.ranking.remarks[len(read) :]
         say_wrapped([*lines, *(f"Read: {remark}" for remark in read)])
         say_wrapped(f"Note: {remark}" for remark in notes if verbose)
-        say("\n" + self.ranking.board_text())
-        if notes and not verbose:
-            say(f"{len(notes)} {'notes' if len(notes) > 1 else 'note'} on the page; --verbose prints them.")
+        say("\n" + self.ranking.board_text(None if verbose else MOST_ROWS))
+        more = len(self.ranking.tables["leaderboard"]) - MOST_ROWS
+        hidden = [counted(len(notes), "note")] * bool(notes) + [counted(more, "more model")] * (more > 0)
+        if hidden and not verbose:
+            say(f"{' and '.join(hidden)} on the page; --verbose prints them.")
         for one in self.exports:
             say(f"{one.table}: {one.path}")
         if self.places.card is not None:

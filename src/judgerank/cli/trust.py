@@ -1,4 +1,4 @@
-"""`judgerank trust`: what would change a ranking, and how many independent judges its panel is worth.
+"""`judgerank trust`: what would change a ranking, and how many independent judges its panel amounts to.
 
 Its options; `trust_run` does what they say.
 """
@@ -64,9 +64,10 @@ def trust(
     json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Say what would change a ranking: the fewest judgments, questions or judges found, and how many judges count.
+    """Stress-test a ranking: the smallest sets of judgments, questions or judges whose removal changes it.
 
-    Every set was confirmed by ranking without it.
+    Every set is confirmed by ranking without it. The command also says how many independent judges the panel
+    amounts to.
     """
     from judgerank.cli import trust_run
 

@@ -40,9 +40,9 @@ def vote(
             help="Column with a list of answers; by default a row is one answer.",
         ),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", rich_help_panel=OUTPUT, help="The page.")] = Path(
-        "vote.html"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", rich_help_panel=OUTPUT, help="HTML file to write.")
+    ] = Path("vote.html"),
     json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:

@@ -1,1 +1,1 @@
-"""Collecting judgments from LLM judges: what to ask, how, of whom, and keeping every answer (appendix E)."""
+"""Collect judgments from LLM judges and keep every answer (appendix E)."""

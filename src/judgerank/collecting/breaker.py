@@ -1,4 +1,4 @@
-"""When to stop asking a judge: it is dead, it refuses, or its replies cannot be read. The others go on."""
+"""When to give up on a judge: no answers, refusals, or unreadable replies. The other judges continue."""
 
 from __future__ import annotations
 

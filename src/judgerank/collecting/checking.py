@@ -1,4 +1,4 @@
-"""Settings from YAML files and from the command line: checked, and each fault told in one sentence."""
+"""Validate settings from YAML files and the command line; each fault is reported in one sentence."""
 
 from __future__ import annotations
 

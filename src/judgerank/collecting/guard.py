@@ -1,4 +1,4 @@
-"""While the client library prepares a request, nothing leaves this process but by the line of that request.
+"""Block network access while the client library prepares a request, except over that request's own connection.
 
 For some providers the library takes a client of its own instead of the one it is given, or fetches a token first:
 these would follow redirects, and go through any proxy, with the key.

@@ -1,4 +1,4 @@
-"""What makes one study of a file of judgments: prompts, texts and judges that stay what they were."""
+"""The identity of a study: prompts, texts and judges must stay the same within a file of judgments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""litellm, told to fetch and to print nothing; and its list of models."""
+"""litellm, configured to fetch and print nothing; and its list of models."""
 
 from __future__ import annotations
 

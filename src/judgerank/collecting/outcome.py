@@ -1,4 +1,4 @@
-"""What a collection has to tell, as tables and sentences."""
+"""Findings of a collection, as tables and sentences."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def piloted(records: Iterable[Record], judges: Mapping[str, Judge]) -> pd.DataFr
 
 
 def biased(pilot: pd.DataFrame) -> Iterator[str]:
-    """Sentences on judges whose pilot leans to one place more than chance lets an even judge."""
+    """Sentences on judges whose pilot shows position bias beyond chance."""
     from scipy.stats import binomtest  # loads slowly
 
     for row in pilot.to_dict("records"):

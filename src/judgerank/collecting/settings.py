@@ -1,4 +1,4 @@
-"""What collecting judgments is told: whom to ask, with what prompt, how often and how fast."""
+"""Settings of a collection: judges, prompt, repeats and speed."""
 
 from __future__ import annotations
 

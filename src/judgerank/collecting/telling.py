@@ -1,4 +1,4 @@
-"""What is said before a collection, after its pilot, and at its end."""
+"""Messages before a collection, after its pilot, and at its end."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Comparisons, judgments and what is known of them before any model is."""
+"""Comparisons and judgments, and what can be computed from them without a model."""

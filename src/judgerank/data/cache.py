@@ -1,4 +1,4 @@
-"""What is computed once for as long as some comparisons, or a fit, live."""
+"""Cache results on the comparisons or the fit that they were computed from."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Found = TypeVar("Found")
 
 
 def remembered(function: Callable[..., Found]) -> Callable[..., Found]:
-    """The same function of comparisons (or a fit) and hashable arguments, computed once for as long as these live.
+    """Cache a function of comparisons (or a fit) and hashable arguments, for as long as its first argument lives.
 
-    What it gives must not refer to them, and nobody may change it.
+    A result must not refer to that argument, and must be treated as read-only.
     """
     known: WeakKeyDictionary[Any, dict[tuple[Any, ...], Found]] = WeakKeyDictionary()
 

@@ -1,4 +1,4 @@
-"""When do comparisons determine every score? Components, and models that won or lost everything."""
+"""Whether comparisons determine every score: components, and models that won or lost everything."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def position_share(cells: Comparisons) -> float:
     """Share of the effect of a position that no scores could imitate, from 0 to 1.
 
     Leaning towards the model shown first adds one to every predictor; scores v add v_i - v_j. If the order of
-    presentation lets some v have v_i - v_j = 1 in every comparison, scores and positions cannot be told apart and
+    presentation lets some v have v_i - v_j = 1 in every comparison, scores and positions cannot be separated and
     the share is zero; in a balanced order it is one. It is one minus the R-squared of ones regressed on scores.
     """
     if not cells.ordered:

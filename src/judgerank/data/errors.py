@@ -1,4 +1,4 @@
-"""The named ways in which input, a configuration or a likelihood can be unusable.
+"""Exceptions for unusable input, configuration or likelihood.
 
 Every message is one sentence that names the record, model, judge, file or key at fault.
 """

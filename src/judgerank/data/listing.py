@@ -1,4 +1,4 @@
-"""Names and numbers in a sentence: the first few of many names, the start of a long one, a count, a p-value."""
+"""Format names and numbers in a sentence: long lists, long names, counts, p-values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How records show themselves where they are asked for: one line as text, a line and a table in a notebook."""
+"""Representations of results: one line as text, a line and a table in a notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every set of comparisons must be: labels that differ, and columns of one length with values in range."""
+"""Validate comparisons: distinct labels, and columns of equal length with values in range."""
 
 from __future__ import annotations
 

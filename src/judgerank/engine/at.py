@@ -1,4 +1,4 @@
-"""Rows at a point: their law, and what derivatives are made of.
+"""Rows at one point: the law of each, and the parts of its derivatives.
 
     eta = g q + o,   g = exp(w),   nu = exp(t),   tau_1 = h
 

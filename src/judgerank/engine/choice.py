@@ -1,4 +1,4 @@
-"""Which of several ends of a search is the answer, by a rule that does not hang on rounding."""
+"""Choose among the end points of a search by a rule that does not depend on rounding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIGITS = 6  # to which scores are compared when all else is equal
 def highest(ends: list[Solution], unweighted: np.ndarray) -> Solution:
     """The highest end, with the best other maximum among them.
 
-    Of ends of equal height one that was stopped counts last. The others are told apart by the inner product of
+    Of ends of equal height one that was stopped counts last. The others are ordered by the inner product of
     their scores with the unweighted ones, then by the scores themselves, in lexicographic order; the larger
     counts.
 

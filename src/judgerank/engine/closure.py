@@ -1,4 +1,4 @@
-"""The edges of the parameter space, gamma_k >= 0 and |beta_k| <= bound, and where a climb starts inside it."""
+"""The edges of the parameter space, gamma_k >= 0 and |beta_k| <= bound, and where a climb starts inside."""
 
 from __future__ import annotations
 

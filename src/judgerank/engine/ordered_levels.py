@@ -1,4 +1,4 @@
-"""Judges whose graded answers some thresholds of their own explain without an exception, given the scores.
+"""Judges whose graded answers their own thresholds explain without exception, given the scores.
 
 Their likelihood rises without end as discrimination, position and thresholds grow together.
 """

@@ -1,4 +1,4 @@
-"""Penalised maximum likelihood: every block shrunk toward the panel by as much as the data ask for. Always exists.
+"""Penalised maximum likelihood: each block is shrunk toward the panel as the data decide. It always exists.
 
 Zero-sum scores and log-discriminations, and the judges' further parameters about their mean, are normal with
 standard deviations tau, one for each block. Scores are so on the scale on which discriminations have the mean one:

@@ -1,4 +1,4 @@
-"""Comparisons laid out for one pass over them: what each row has to do with models and judges, and sums over rows.
+"""Comparisons laid out for one pass: indices of models and judges in each row, and sums over rows.
 
 Where judges have seen most of the pairs, rows stand in a table of judges by pairs, with a count of zero where a
 judge has not seen a pair: then what goes with the judge or with the pair is broadcast, and sums are products of

@@ -1,4 +1,4 @@
-"""Which judges can run off at all: those whose own votes some order of the models contradicts nowhere.
+"""Which judges can run off: those whose own votes agree with some order of the models without exception.
 
 A judge's discrimination grows without end only towards scores that none of its votes contradicts and some vote
 supports: its votes are quasi-separable (Albert and Anderson, 1984). Without positions, that is so exactly if some

@@ -1,4 +1,4 @@
-"""Other slopes that one judge might have: where the likelihood with lengths has maxima that rough climbs miss.
+"""Starts at other slopes of one judge: with lengths, the likelihood has maxima that rough climbs miss.
 
 Given the scores, the judges have nothing to do with each other, so that each one's likelihood over discrimination
 and slope can be looked at whole, on a grid. What is worth a try there may yet lie below a hill: a sharper slope

@@ -1,4 +1,4 @@
-"""What a solver hands back, and the ways it can have ended."""
+"""Result of a solver, and the ways it can end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the data leave open of the standard deviations that a penalised fit takes.
+"""Uncertainty of the standard deviations that a penalised fit uses.
 
 They are fitted to a handful of scores and judges, and a covariance that takes them for known is too small: most
 of all for what no comparison tells, such as differences between models that none connects, whose variance is the

@@ -1,4 +1,4 @@
-"""Many points at once: the likelihood at each of them, and how far what they predict is apart."""
+"""The likelihood at many points at once, and the distance between their predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts as solvers see them: shares of a total that hangs on models and judges, not on how often all was counted.
+"""Counts rescaled for solvers, so that results do not depend on how often all comparisons were counted.
 
 A likelihood of the same shares has the same maxima, or none, however large the counts. Solvers compare heights,
 gradients and weights with constants, so each is given the same numbers at every scale. A count over the total is

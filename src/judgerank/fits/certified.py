@@ -1,4 +1,4 @@
-"""Refusals of fits whose likelihood has no maximum, or whose blocks cannot be told apart."""
+"""Refusals of fits whose likelihood has no maximum, or whose blocks are not identified."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def require_blocks(fitted: Fitted) -> None:
     Raises
     ------
     NoMaximumError, NotIdentifiedError
-        Naming what runs off, or what cannot be told apart.
+        Naming what runs off, or what is not identified.
     """
     model, at, cells = fitted.model, fitted.solution.parameters, fitted.comparisons
     precision = penalty(model, at, fitted.solution.spread) if fitted.solution.spread else None

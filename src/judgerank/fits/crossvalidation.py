@@ -1,4 +1,4 @@
-"""How well members of the family predict comparisons they have not seen; folds are made of whole questions."""
+"""Cross-validation of members of the family; folds consist of whole questions."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def with_blocks(
     ConfigError
         If there are too many parameters.
     NoMaximumError, NotIdentifiedError
-        If something runs off to infinity, with the blocks or without, or blocks cannot be told apart.
+        If something runs off to infinity, with the blocks or without, or blocks are not identified.
     """
     model, cells = replace(without.model, further=further), comparisons.aggregate()
     many = len(cells.models) + without.solution.parameters.judges.size + len(model.roles)

@@ -1,4 +1,4 @@
-"""Judgments of any kind beside a fit: those given, or those that the fit holds."""
+"""Judgments to use with a fit: those given, or those that the fit holds."""
 
 from __future__ import annotations
 

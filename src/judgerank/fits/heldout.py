@@ -1,4 +1,4 @@
-"""How well whole questions are predicted that were not seen, by what is described and without it."""
+"""Held-out prediction of whole questions, with a description and without it."""
 
 from __future__ import annotations
 

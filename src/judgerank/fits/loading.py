@@ -1,4 +1,4 @@
-"""A fit read back from the file that `judgerank.fits.storing` wrote."""
+"""Load a fit from the file that `judgerank.fits.storing` wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fit with a quality of its own for every answer, shared by all judges of a question and integrated out."""
+"""A fit with question effects: a random quality for every answer, shared by its judges and integrated out."""
 
 from __future__ import annotations
 

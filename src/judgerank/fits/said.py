@@ -1,4 +1,4 @@
-"""What further blocks say and what they moved, in sentences."""
+"""Sentences on further blocks: their estimates, and how they change the ranking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges that answer as one: two names of one endpoint, say, which count twice for what is said once."""
+"""Judges with identical answers, such as two names of one endpoint, which count twice."""
 
 from __future__ import annotations
 

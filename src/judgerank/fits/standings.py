@@ -83,8 +83,9 @@ def win_rates(fitted: Uncertainty, at: pd.Series | None = None) -> FloatArray:
     """
     scores = pd.Series(scale_of(fitted).scores, fitted.scores.index)
     given = scores if at is None else at
-    others = {model: scores.drop(model).to_numpy() for model in given.index}
-    leads = [np.subtract(own, others[model], dtype=float) for model, own in given.items()]
+    places = scores.index.get_indexer(given.index)
+    others, own = scores.to_numpy(), given.to_numpy(float)
+    leads = [score - np.delete(others, place) for score, place in zip(own, places, strict=True)]
     return np.array([win_probability(fitted, lead).mean() for lead in leads])
 
 

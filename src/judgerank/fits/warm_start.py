@@ -1,4 +1,4 @@
-"""A fit of some comparisons as the beginning of a fit of more of them."""
+"""Warm start: begin a fit at a fit of fewer comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May the candidate ship? From judgments to a verdict and what to know of it."""
+"""May the candidate ship? From judgments to a verdict with its warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gate found: the verdict, and the tests of every criterion behind it."""
+"""Result of a gate: the verdict, and the tests of every criterion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ask a panel by rounds until the gate is decided, and no more than that takes."""
+"""Ask a panel by rounds, only until the gate is decided."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gate is to show, and how sure one must be."""
+"""Rule of a gate: the hypothesis, the margin, and the error rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A verdict as one HTML page: the reason, what to know of it, the questions behind it and the judges' words."""
+"""A verdict as one HTML page: the reason, the warnings, the questions behind it and the judges' words."""
 
 from __future__ import annotations
 

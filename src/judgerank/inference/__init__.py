@@ -1,1 +1,1 @@
-"""What a fit says of its parameters: estimates, and how sure they are."""
+"""Estimates of a fit and their uncertainty."""

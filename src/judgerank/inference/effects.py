@@ -1,4 +1,4 @@
-"""A quality of its own for every answer, as a fit remembers it: predictions are averages over it."""
+"""Question effects of a fit: predictions are averages over them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimates of a fitted member of the family, and how they ended."""
+"""Estimates of a fitted member of the family, and how its search ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fitted model predicts of comparisons."""
+"""Predictions of a fitted model for comparisons."""
 
 from __future__ import annotations
 

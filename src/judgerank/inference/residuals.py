@@ -1,4 +1,4 @@
-"""Residuals of comparisons at a fit, what the judges' offsets share with them, and their sums by cluster."""
+"""Residuals of comparisons at a fit, free of the judges' offsets, and their sums by cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a fit is: the covariance of its estimates, by the model's word or by clusters of the data."""
+"""Covariance of a fit's estimates: model-based, or clustered."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class Uncertainty(Predictions):
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
 
         The sandwich B M B of the observed information's inverse B and M = sum u u', u every cluster's gradient
-        (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Quantiles are Student's with Q - 1 degrees of
+        (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Intervals use Student's t with Q - 1 degrees of
         freedom. Where there is a penalty, its precision is part of the information and of M: the mean it shrinks
         toward is one more observation. Without it what no comparison tells would seem to be known exactly. Shrunk
         fits, which are for few comparisons, also allow for few clusters (`information.for_few_clusters`).

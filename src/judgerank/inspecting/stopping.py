@@ -1,4 +1,4 @@
-"""Early stopping for inspect_ai by the rule of `judgerank collect --until`: many looks, one level."""
+"""Early stopping for inspect_ai by the rule of `judgerank collect --until`: many looks share one error rate."""
 
 from __future__ import annotations
 

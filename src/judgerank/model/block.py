@@ -1,4 +1,4 @@
-"""A parameter block as one record: the columns of its parameters, where they enter the model, what holds them.
+"""A parameter block as one record: columns of its parameters, their place in the model, their constraints.
 
     eta = g q + o,   g = exp(w),   nu = exp(t),   tau_1 = h
 

@@ -1,4 +1,4 @@
-"""Parameters of judges that are at a limit, for want of a level that the judge uses: they do not move."""
+"""Parameters of judges that stay at a limit, since the judge never uses a level of answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What data must have for a parameter to be estimated."""
+"""Requirements on data for a parameter to be estimated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to make more certain by asking more: differences of scores, and not the scale that they are on.
+"""Goals of further comparisons: differences of scores, whatever their scale.
 
 Which of two models is better does not hang on the scale. So the aim is the scores on whatever scale they are known
 best: of all weights w with sum one, under which ds becomes ds + s w' dalpha, those whose scale s' ds / s's varies

@@ -1,4 +1,4 @@
-"""What is known of each judge of a shrunk fit, averaged over what is not.
+"""Judges' parameters of a shrunk fit, averaged over their uncertainty.
 
 A shrunk fit is the highest point of the scores and all judges' parameters together. Where judges have few votes,
 two things that hang on it are off. Scores come out too far apart, since every log-discrimination is at the top of

@@ -1,4 +1,4 @@
-"""The test of `judgerank.order.equality` where there are too many models to solve a system for every pair.
+"""The test of `judgerank.order.equality` for many models, without a system of equations for every pair.
 
 One pair of many hardly moves the judges' weights. So the N x N matrices are those of the weights that all pairs
 have together, G = A^-1 and T = A_s^-1 in

@@ -1,4 +1,4 @@
-"""What a fit says of the order of the models: every pair compared, and an interval for every rank at once.
+"""The order of the models in a fit: every pair tested, and joint intervals for all ranks.
 
 Scores and their differences are on the reported scale (`judgerank.order.scale`).
 

@@ -1,4 +1,4 @@
-"""The largest statistic of all pairs of models, were all scores equal: the quantile that holds for all at once."""
+"""Quantile of the largest statistic over all pairs of models if all scores are equal."""
 
 from __future__ import annotations
 

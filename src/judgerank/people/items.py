@@ -1,4 +1,4 @@
-"""Items, each a question with two models: what people said of it, and what the panel lets one expect."""
+"""Items, each a question with two models: people's votes, and the panel's prediction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which items to send to people next: where their answers would tell most of the scores.
+"""Which items to send to people next: those whose votes add most information on the scores.
 
 An answer to an item x moves the scores by about H^-1 x (y - lambda f), so its worth is the length of H^-1 x times
 the spread of y - lambda f, which is learned from the items that people were asked about: it is larger where the

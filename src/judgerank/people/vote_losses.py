@@ -1,4 +1,4 @@
-"""Which scores on the human scale to report: those that predict human votes better that they have not seen."""
+"""Which scores on the human scale to report: those that predict held-out human votes better."""
 
 from __future__ import annotations
 

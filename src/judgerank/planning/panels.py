@@ -1,4 +1,4 @@
-"""What a plan is made for: models and judges with their parameters, and who is asked how often."""
+"""Panels that plans are made for: models and judges with parameters, and how often each is asked."""
 
 from __future__ import annotations
 

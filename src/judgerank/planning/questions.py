@@ -1,4 +1,4 @@
-"""What comparisons of one question have in common, and what that costs: answers better or worse than their models.
+"""Dependence of comparisons of one question, and its cost: answers better or worse than their models.
 
 In a question q the answer of model i is better than the model usually is by a normal deviate of its own, for all
 judges alike. With e standard normal, a comparison of i and j by judge k has the latent outcome

@@ -1,4 +1,4 @@
-"""Rectangles and texts as a PNG."""
+"""Draw rectangles and texts as a PNG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bands: neighbours in rank of whom no two are separated."""
+"""Bands: groups of neighbours in rank without a significant difference between any two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons that could be collected next, and what each would tell of a contrast of the scores."""
+"""Comparisons that could be collected next, and how much information each adds on a contrast of scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which member of the family ranks judgments of one's own, unless one is named.
+"""The default model for ranking the user's judgments.
 
 The judge-aware likelihood can be higher where discriminations follow something other than quality that most judges
 share, such as a position: the ranking is then that of the habit. Members with a position are not led astray by it,

@@ -1,4 +1,4 @@
-"""What a file of judgments supports, in plain words."""
+"""Diagnosis of a file of judgments: what it supports, in plain words."""
 
 from __future__ import annotations
 

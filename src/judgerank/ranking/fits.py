@@ -1,4 +1,4 @@
-"""A member of the family fitted to judgments of one's own."""
+"""Fit a model of the family to the user's judgments."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from judgerank.data.judgments import Judgments
-from judgerank.data.listing import LONGEST, shortened
+from judgerank.data.listing import LONGEST, counted, shortened
 from judgerank.fits.presentation import MOST
 from judgerank.ranking import exports
 from judgerank.ranking.additions import Additions
@@ -23,6 +23,8 @@ from judgerank.ranking.writing import write
 from judgerank.reading.files import behind
 from judgerank.reading.read import Source, read_judgments
 from judgerank.writing.targets import Outputs
+
+MOST_ROWS = 20  # of the leaderboard as text: with more, the verdict above it is out of sight
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,14 +124,17 @@ class Ranking(Record):
     def __repr__(self) -> str:
         return f"<Ranking {shortened(self.title)}>"
 
-    def board_text(self) -> str:
-        """The leaderboard as text."""
-        board = self.tables["leaderboard"].astype(object).fillna("--")
-        return board.to_string(index=False, float_format="{:.3f}".format, max_colwidth=LONGEST)
+    def board_text(self, most: int | None = MOST_ROWS) -> str:
+        """The leaderboard as text: its first rows, so that the verdict above stays in sight; None for all."""
+        board = self.tables["leaderboard"]
+        shown = board.head(len(board) if most is None else most).astype(object).fillna("--")
+        return shown.to_string(index=False, float_format="{:.3f}".format, max_colwidth=LONGEST)
 
     def __str__(self) -> str:
         read = [f"Read: {remark}" for remark in self.judgments.remarks]
-        return "\n".join([*verdict(self).lines(), *read, "", self.board_text()])
+        more = len(self.tables["leaderboard"]) - MOST_ROWS
+        rest = [f"... and {counted(more, 'more model')}"] if more > 0 else []
+        return "\n".join([*verdict(self).lines(), *read, "", self.board_text(), *rest])
 
 
 def rank(

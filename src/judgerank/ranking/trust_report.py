@@ -1,4 +1,4 @@
-"""How far a ranking of one's own judgments can be trusted: what would change it, and what its panel is worth."""
+"""How far a ranking can be trusted: what would change it, and how much information its panel has."""
 
 from __future__ import annotations
 

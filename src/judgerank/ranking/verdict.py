@@ -118,10 +118,10 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if "separated" not in pairs or board["band"].isna().any():
         return "For confidence intervals, compare the models again until no judge is always of one mind."
     names = list(board["model"])
-    close = [(a, b) for a, b in pairwise(names) if not _separated(pairs, a, b)]
-    if not close:
+    close = next(((a, b) for a, b in pairwise(names) if not _separated(pairs, a, b)), None)
+    if close is None:
         return "Every model is significantly different from the next: this ranking needs no more data."
-    first, second = close[0]
+    first, second = close
     cost = cost_of_pair(ranking.fitted, first, second, ranking.settings.level, ranking.settings.few)
     total = ranking.judgments.comparisons.n_comparisons
     if cost is None or cost > TOO_DEAR * total:
@@ -169,7 +169,8 @@ def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
         found.append(f"The fit ended as {fitted.status}, not at a maximum.")
     doubtful = judges[judges["verdict"] != panel.TRUST]
     if len(doubtful):
-        found.append(f"{len(doubtful)} of {len(judges)} judges have a problem, listed under Judges.")
+        have = "has" if len(doubtful) == 1 else "have"
+        found.append(f"{len(doubtful)} of {len(judges)} judges {have} a problem, listed under Judges.")
     if 2 * (judges["verdict"] == panel.SILENT).sum() >= len(judges):
         found.append("At least half of the judges disagree with the ranking or ignore it.")
     share = judges["information"]

@@ -1,4 +1,4 @@
-"""What files of judgments may be, and what may be said of them: the words, without what reads the files."""
+"""Accepted file formats and reading options, without the code that reads files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file holds, with where it is from: bytes, and the text in them."""
+"""Contents of a file and where they come from: bytes, and the text in them."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def read_judgments(
         Naming the file, and the record or line (counted from 1), the column or the judge at fault.
     ConfigError
         If the form is not known, or the file's name does not tell it; if an answer is to mean something else;
-        if a baseline is told that is not wanted; if something is told of a source that cannot have it.
+        if a baseline is given that is not wanted; if an option does not apply to the source.
     """
     require_names(names)
     require_copies(copies)

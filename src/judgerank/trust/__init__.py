@@ -1,1 +1,1 @@
-"""How far a ranking can be trusted: what would change it, and how many judges its panel is worth."""
+"""How far a ranking can be trusted: what would change it, and how many independent judges its panel amounts to."""

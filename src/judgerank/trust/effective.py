@@ -1,4 +1,4 @@
-"""How many independent judges a panel is worth, what each judge adds, and what another one would.
+"""How many independent judges a panel amounts to, what each judge adds, and what another one would.
 
 Judges who see the same two answers err together. With a_k^2 the information of a comparison by judge k on a
 difference of scores and R the correlations of their residuals, a fit that weighs judges as if they erred apart

@@ -1,4 +1,4 @@
-"""What every judgment contributes to a difference of scores: one Newton step without it.
+"""Influence of each judgment on a difference of scores: one Newton step without it.
 
 With B the inverse of the observed information and u_t the gradient of judgment t, the estimates without t are
 about theta - B u_t, so that a difference c'theta falls by the effect c'B u_t of t (Cook, 1977; Broderick, Giordano

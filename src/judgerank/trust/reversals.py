@@ -1,4 +1,4 @@
-"""What is to be changed in a ranking: two models' order, or whether they are separated."""
+"""Changes of a ranking to look for: the order of two models, or whether they differ significantly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How judges err together: correlations of what a fit leaves unexplained, on items that two judges both answered.
+"""Correlated errors of judges: residual correlations on items that two judges both answered.
 
 An item is a question with two models. The residual of an answer is what it is above its probability, over its
 standard deviation, signed so that the same model gains whichever was shown first.

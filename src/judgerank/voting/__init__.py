@@ -1,1 +1,1 @@
-"""Human votes: a page on which people compare two answers without knowing whose they are."""
+"""Human votes: a page for blind comparison of two answers."""

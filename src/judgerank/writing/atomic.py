@@ -1,4 +1,4 @@
-"""All that is written and removed: nothing but what an earlier run wrote is ever replaced, and an input never.
+"""Atomic writes: only what an earlier run wrote is replaced, and never an input.
 
 What a command wrote into a folder is listed with digests in the sidecar it leaves there: ``run.json`` beside
 tables, ``figures.json`` beside figures, which may share a folder. A run prepares its files in a staging folder

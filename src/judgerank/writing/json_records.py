@@ -1,4 +1,4 @@
-"""Tables as records of what JSON has."""
+"""Convert tables to JSON records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What files say of what was written to a folder: sidecars, journals of interrupted runs, marks of single files.
+"""Sidecar files that record what was written to a folder, with journals of interrupted runs.
 
 They may have come with somebody else's folder, a clone or an archive, so they are believed only as far as the
 folder bears them out: a name is a relative path that stays inside, and a file is ours only while its digest is the

@@ -1,4 +1,4 @@
-"""Where a command is going to write: all places are checked before anything is computed, and again at the end."""
+"""Check where a command will write, before anything is computed and again at the end."""
 
 from __future__ import annotations
 

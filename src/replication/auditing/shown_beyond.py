@@ -100,10 +100,10 @@ def shrinkage_table(results: Results) -> str:
     counted = []
     for parameter, head in ERROR_HEADS.items():
         parts = (table[(table["parameter"] == parameter) & (table["draws"] == kind)] for kind in DRAW_KINDS)
-        better = [f"{(part['ratio'] > 1).sum()} of {len(part)}" for part in parts]
-        counted.append(f"{head}, at {better[0]} points of the grid and at {better[1]}")
-    told = f"Over one for {'; '.join(counted)} (the latter for the truth of the other sections)."
-    return f"{grid(rows, ['(N, K)', 'T', *ERROR_HEADS.values()])}\n\n{told}"
+        counted.append((head, *(f"{(part['ratio'] > 1).sum()} of {len(part)}" for part in parts)))
+    settings = grid(rows, ["(N, K)", "T", *ERROR_HEADS.values()])
+    better = grid(counted, ["settings where shrinkage is better", "new truths", "the truth of the other sections"])
+    return f"{settings}\n\n{better}"
 
 
 def uncertainty_table(results: Results) -> str:

@@ -1,4 +1,4 @@
-"""Two providers' forms of a batch: what is sent to begin one, and how to read what is said of it.
+"""Batch formats of two providers: how to submit a batch, and how to read its status and results.
 
 OpenAI takes a file of requests and gives files of results: https://platform.openai.com/docs/guides/batch.
 Anthropic takes and gives them directly: https://docs.anthropic.com/en/docs/build-with-claude/batch-processing.

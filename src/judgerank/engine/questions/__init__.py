@@ -1,1 +1,1 @@
-"""A quality of its own for every answer, shared by all judges of a question and integrated out."""
+"""Question effects: a random quality for every answer, shared by all judges of a question and integrated out."""

@@ -1,4 +1,4 @@
-"""Comparisons by question: those with as many models side by side, in arrays that one pass takes."""
+"""Comparisons grouped by question, with questions of equal numbers of models in one array."""
 
 from __future__ import annotations
 

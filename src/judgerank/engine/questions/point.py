@@ -1,4 +1,4 @@
-"""What one group of questions adds to the marginal likelihood, and how that changes with each row's predictor."""
+"""Contribution of one group of questions to the marginal likelihood, with derivatives by each row's predictor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Categories: models that are better at some kinds of questions, with what few comparisons say drawn toward zero.
+"""Categories: how much better or worse a model is in each category of questions, shrunk toward zero.
 
 A model's score in a category is its score plus a deviation; deviations are normal with one standard deviation.
 """

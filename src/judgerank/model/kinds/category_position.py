@@ -1,4 +1,4 @@
-"""Positions by category: judges who lean more toward the answer shown first on some kinds of questions."""
+"""Position bias by category: how much more a judge favours the answer shown first in some categories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How judges differ in what they prefer besides quality: of each judge, what it adds to the panel's style."""
+"""Style by judge: what each judge prefers besides quality, as a difference from the panel."""
 
 from __future__ import annotations
 

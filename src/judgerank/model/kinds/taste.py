@@ -1,4 +1,4 @@
-"""Tastes: how much more or less a judge likes each model than the panel's scores say, drawn toward zero.
+"""Tastes: how much more or less a judge likes each model than the panel's scores say, shrunk toward zero.
 
     eta = gamma_k (s_i - s_j) + b_k + t_ki - t_kj,    t_ki normal with mean zero and one standard deviation.
 

@@ -1,4 +1,4 @@
-"""The engine (DuckDB): how much memory it may take, where it spills, and what it says, in our words."""
+"""The engine (DuckDB): memory limit, where it spills, and its errors in our words."""
 
 from __future__ import annotations
 

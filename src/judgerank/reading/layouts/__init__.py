@@ -1,4 +1,4 @@
-"""Layouts of judgments, each with what tells it from the others and how it is read; one is recognised, or none.
+"""Layouts of judgments: how each is recognised by its columns, and how it is read.
 
 To add one: a module in this folder whose ``LAYOUTS`` holds it (docs/extend/layout.md).
 """

@@ -1,4 +1,4 @@
-"""Runs of JudgeArena and of evaluatorq: whose answers came from which order is told, in a way of its own in each.
+"""Runs of JudgeArena and of evaluatorq: each has its own way to say in which order answers were shown.
 
 JudgeArena's battles: ``battles.parquet`` of its Elo tasks (judgearena/battles.py and
 judgearena/benchmarks/elo/execution.py in https://github.com/OpenEuroLLM/JudgeArena). A reversed battle has its
