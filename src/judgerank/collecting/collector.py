@@ -249,21 +249,20 @@ class Collector:
         except (AttemptFailed, Refused) as error:
             self.breakers[task.judge].failure(error.kind, error.said)
             if isinstance(error, AttemptFailed) and error.paid:  # or may have been
-                actual = held
-                self.without_answer(task.judge, held)
+                actual = self.without_answer(task.judge, held)
             raise
         except asyncio.CancelledError:
             if batch is None:  # which goes on, and whose money stays set aside
-                actual = held
-                self.without_answer(task.judge, held)
+                actual = self.without_answer(task.judge, held)
             raise
         finally:
             await self.budget.settle(held, actual)
 
-    def without_answer(self, name: str, amount: float) -> None:
-        """Count an attempt that ended without an answer and may have been charged."""
+    def without_answer(self, name: str, amount: float) -> float:
+        """Count an attempt that ended without an answer and may have been charged; the amount."""
         self.ledger.charges.add(amount)
         self.breakers[name].unpriced += 1
+        return amount
 
     @property
     def raised(self) -> list[str]:
