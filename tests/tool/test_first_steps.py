@@ -71,6 +71,16 @@ def test_help_loads_nothing_but_what_draws_it(name):
     assert f"Usage: judgerank {name or '[OPTIONS]'}" in done.stdout
 
 
+def test_collect_says_its_first_word_before_it_loads_what_takes_seconds():
+    """After about 0.15 s of the processor; the client library alone takes three."""
+    code = "import sys; sys.argv = ['judgerank', 'collect', 'examples/answers.jsonl', '--judges', 'no.yaml']\n"
+    code += "from judgerank.cli import app, collect\n"
+    code += "heavy = {'numpy', 'pandas', 'scipy', 'yaml', 'litellm'}\n"
+    code += "collect.say = lambda text: print(text, sorted(heavy & set(sys.modules)))\napp()"
+    done = run_anew(["-c", code], ROOT, environment())
+    assert done.stdout.splitlines()[0] == "reading examples/answers.jsonl []", done.stdout + done.stderr
+
+
 def test_judgerank_alone_says_which_command_is_for_which_task():
     done = judgerank()
     assert done.returncode == 0

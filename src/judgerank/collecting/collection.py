@@ -10,6 +10,7 @@ from judgerank.adaptive.goals import Goal, read_goal
 from judgerank.collecting.anchors import due
 from judgerank.collecting.group_order import Groups
 from judgerank.collecting.identity import answered, missing
+from judgerank.collecting.images import askable
 from judgerank.collecting.ledger import Record
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.task_order import Plan
@@ -57,7 +58,8 @@ class Study:
         return due(size, records, pending, self.questions, self.judges, repeats, seed) if size else []
 
     def _unanswered(self, tasks: Sequence[Task], records: Iterable[Record]) -> list[Task]:
-        return missing(tasks, records, self._both, self.settings.again)
+        asked = askable(tasks, self.judges, self.questions)
+        return missing(asked, records, self._both, self.settings.again)
 
     def _answered(self, records: Iterable[Record]) -> Counter[str]:
         """How many requests of the whole plan are answered by each judge."""

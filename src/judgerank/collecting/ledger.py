@@ -13,6 +13,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from judgerank.collecting.charges import Charges
 from judgerank.collecting.tasks import Task
 from judgerank.data.errors import ConfigError, DataError
 
@@ -32,10 +33,12 @@ class Ledger:
         What earlier runs wrote.
     torn : int
         Bytes of a line that was cut off by a kill; they go with the first judgment.
+    charges : Charges
+        What attempts may have cost of which there is no judgment.
     """
 
     def __init__(self, path: Path):
-        self._path = path
+        self._path, self.charges = path, Charges(path)
         self._file: BufferedWriter | None = None
         self._lock = threading.Lock()
         content = path.read_bytes() if path.exists() else b""

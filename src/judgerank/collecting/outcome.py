@@ -12,6 +12,7 @@ from judgerank.collecting.breaker import Breaker
 from judgerank.collecting.costs import typical_costs
 from judgerank.collecting.ledger import UNKNOWN, Record, choice_of
 from judgerank.collecting.settings import Judge
+from judgerank.data.listing import counted
 
 NAMED = 5  # names in one sentence
 SURE = 0.01  # chance below which an even judge would prefer one place so often
@@ -85,8 +86,8 @@ def happened(breakers: Mapping[str, Breaker]) -> Iterator[str]:
     for name, breaker in breakers.items():
         for kind, count in sorted(breaker.failed.items()):
             said = f"; it says: {breaker.said[kind]}" if kind in breaker.said else ""
-            given_up = f", {breaker.given_up[kind]} requests given up" if breaker.given_up[kind] else ""
-            yield f"judge {name!r}: {count} attempts failed ({kind}){given_up}{said}"
+            given_up = f", {counted(breaker.given_up[kind], 'request')} given up" if breaker.given_up[kind] else ""
+            yield f"judge {name!r}: {counted(count, 'attempt')} failed ({kind}){given_up}{said}"
         if breaker.empty:
             yield (
                 f"judge {name!r}: {breaker.empty} replies are empty, their tokens went into thoughts "
@@ -97,9 +98,10 @@ def happened(breakers: Mapping[str, Breaker]) -> Iterator[str]:
         if breaker.untold:
             yield f"judge {name!r}: {breaker.untold} replies do not say what they used; each is counted at most"
         if breaker.unpriced:
+            attempts = counted(breaker.unpriced, "attempt")
             yield (
-                f"judge {name!r}: {breaker.unpriced} attempts ended without an answer and may have been charged; "
-                "each is counted at most"
+                f"judge {name!r}: {attempts} ended without an answer and may have been charged; each is counted "
+                "at most"
             )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from judgerank.collecting.images import content_of, mode_of
 from judgerank.collecting.ranked_replies import LETTERS
-from judgerank.collecting.settings import Prompt
+from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.data.errors import ConfigError
 from judgerank.reading.answers.found import Text
@@ -81,7 +83,7 @@ def for_criterion(prompt: Prompt, name: str) -> Prompt:
     return prompt.model_copy(update={"name": f"{prompt.name}, {name}", "text": text, "criteria": {}})
 
 
-def messages(prompt: Prompt, questions: Questions, task: Task) -> list[dict[str, str]]:
+def messages(prompt: Prompt, questions: Questions, task: Task, judge: Judge) -> list[dict[str, Any]]:
     """What a judge is sent for one comparison, or one ranking."""
     answers = [questions.answers[task.question_id][name] for name in task.shown]
     question = questions.text[task.question_id]
@@ -91,7 +93,8 @@ def messages(prompt: Prompt, questions: Questions, task: Task) -> list[dict[str,
     else:
         text = fill(prompt.text, question, answers[0], answers[1], reference)
     system = [{"role": "system", "content": prompt.system}] if prompt.system else []
-    return [*system, {"role": "user", "content": text}]
+    content = content_of(text, questions.images if mode_of(judge) == "send" else {})
+    return [*system, {"role": "user", "content": content}]
 
 
 def require_references(prompt: Prompt, questions: Questions) -> None:

@@ -57,6 +57,10 @@ class Judge(Settings):
         Ask for a reply in the form of JSON; one who refuses is asked in other ways, then without.
     logprobs : bool
         Keep the log-probabilities of the letters.
+    images : {"send", "name", "skip"}, optional
+        Show it images, or their names alone, or ask it nothing that shows one; by what its family sees by default.
+    image_tokens : int, optional
+        Tokens that an image takes at most; by its family by default.
     requests_per_minute, concurrent : optional
         At most, for this judge.
     prompt_price, completion_price : float, optional
@@ -81,6 +85,8 @@ class Judge(Settings):
     reasoning_budget: Count | None = None
     structured: bool = False
     logprobs: bool = False
+    images: Literal["send", "name", "skip"] | None = None
+    image_tokens: Count | None = None
     requests_per_minute: Pace | None = None
     concurrent: Count | None = None
     prompt_price: Price | None = None

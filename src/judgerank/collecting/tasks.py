@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from judgerank.reading.answers.found import Text
+from judgerank.reading.answers.media import Named
 
 
 @dataclass(frozen=True, order=True)
@@ -43,11 +44,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Questions:
-    """Texts of questions by id, of answers by question and model, and reference answers where there are some."""
+    """Texts of questions by id, of answers by question and model, reference answers where there are some.
+
+    Images are those that texts refer to, by their references.
+    """
 
     text: Mapping[str, Text]
     answers: Mapping[str, Mapping[str, Text]]
     reference: Mapping[str, Text] = field(default_factory=dict)
+    images: Mapping[str, Named] = field(default_factory=dict)
 
     @property
     def models(self) -> tuple[str, ...]:
