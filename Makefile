@@ -13,7 +13,8 @@
 # make verify      recompute the stored tables, or a sample of the replicated ones, and compare cell by cell
 # make kernels     the same small sections and the numerical tests under several BLAS kernels (ARGS=short=true)
 # make torture     kills, maxima, certificates and damaged files at random, by the thousand, counted
-# make bench       speed and memory as ratios measured in one run
+# make bench       speed and memory as ratios, held against the stored ones: ROWS=choix,commands measures some,
+#                  ARGS=store=true stores them
 # make collect     judgments from LLM judges: ARGS="answers.jsonl --judges panel.yaml", as judgerank collect
 # make rank        a leaderboard of your own models: DATA=my.jsonl, as judgerank rank
 # make plan        how many comparisons and judges a wanted precision takes, see conf/plan.yaml
@@ -25,8 +26,8 @@
 
 SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling \
             length_covariate mixed_judges sparsity subsampling_efficiency unstated_settings model_comparison \
-            uncertainty panel trust newcomers people gate soft graded method_comparison convergence_mse ci_coverage \
-            small_samples slot_bias validity adaptive plan scale fitness defaults tastes
+            uncertainty panel trust newcomers people gate soft graded rankings human_scale method_comparison \
+            convergence_mse ci_coverage small_samples slot_bias validity adaptive plan scale fitness defaults tastes
 PAPER    := $(filter $(notdir $(basename $(wildcard experiments/*.py))),$(SECTIONS))
 PYTHON   ?= python3
 BIN      := .venv/bin
@@ -99,7 +100,7 @@ lowest newest:
 	  --deselect tests/library/test_interface.py::test_the_package_is_typed $(ARGS)
 
 bench: environment
-	$(BIN)/python experiments/bench.py $(ARGS)
+	$(BIN)/python experiments/bench.py $(if $(ROWS),'rows=[$(ROWS)]') $(ARGS)
 
 collect: environment
 	$(BIN)/judgerank collect $(ARGS)

@@ -6,6 +6,7 @@ python experiments/screens.py        (takes Chromium: apt-get install chromium)
 import shutil
 import sys
 import tempfile
+from contextlib import chdir
 from pathlib import Path
 
 import pandas as pd
@@ -30,7 +31,8 @@ def run(target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         example = Path(folder) / "judgments.csv"
         example.write_bytes(content(example.suffix))
-        page = judgerank.rank(example).write(Path(folder) / "ranking")
+        with chdir(folder):  # the page names the file as from where it was ranked
+            page = judgerank.rank(example).write(Path(folder) / "ranking")
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         for name, (width, height, scheme) in SCREENS.items():
             shown = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)

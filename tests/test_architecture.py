@@ -63,6 +63,7 @@ LAYERS = [
 # imported by the function that needs it, and not before: loading it takes time, and no stored number depends on it
 WHEN_ASKED = {
     ("judgerank.cli.boards", "judgerank.cli.boards_run"),
+    ("judgerank.cli.cells", "judgerank.cli.cells_run"),
     ("judgerank.cli.collect", "judgerank.cli.collect_run"),
     ("judgerank.cli.doctor", "judgerank.cli.doctor_run"),
     ("judgerank.cli.example", "judgerank.cli.example_run"),
@@ -200,4 +201,4 @@ def test_the_study_imports_no_script_and_the_scripts_import_both():
 def test_a_file_name_has_one_meaning():
     """No two modules of the library have the same name, but a command and what it is called after."""
     names = Counter(path.name for path in (ROOT / "src" / "judgerank").rglob("*.py") if path.name != "__init__.py")
-    assert {name for name, count in names.items() if count > 1} <= {"gate.py"}
+    assert {name for name, count in names.items() if count > 1} <= {"cells.py", "gate.py"}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.gating.rule import Rule
     from judgerank.model.block import Block, Records
     from judgerank.order.pairs import pairwise, rank_intervals
-    from judgerank.people.report import people_report
+    from judgerank.people.report import on_human_board, people_report
     from judgerank.ranking.ranking import rank
     from judgerank.reading.large.cells import aggregate
     from judgerank.reading.read import read_judgments as read
@@ -57,7 +57,7 @@ _FROM = {
     "ranking.ranking": ["rank"],
     "gating.gate": ["gate"],
     "gating.rule": ["Rule"],
-    "people.report": ["people_report"],
+    "people.report": ["on_human_board", "people_report"],
     "order.pairs": ["pairwise", "rank_intervals"],
     "reading.read": ["read"],
     "fits.result": ["Fit"],
@@ -101,6 +101,7 @@ __all__ = [
     "fragility",
     "gate",
     "load",
+    "on_human_board",
     "pairwise",
     "people_report",
     "place",

@@ -8,6 +8,7 @@ import pytest
 
 from judgerank import Comparisons, compare, fit, load, place
 from judgerank.boards.placing import anchored
+from judgerank.boards.reported import difference_text
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.sums import evaluate
 from judgerank.fits.loading import about
@@ -251,3 +252,18 @@ def test_what_a_fit_is_about_is_kept_with_it(tmp_path):
     (tmp_path / "c.npz").write_text("nothing")
     with pytest.raises(DataError, match=r"c\.npz is not a fit"):
         about(tmp_path / "c.npz")
+
+
+@pytest.mark.parametrize("member", ["judge_aware_ties", "judge_aware_graded"])
+def test_boards_whose_scores_have_different_units_say_so(member):
+    """Ties as an outcome stretch scores: the same judgments, and differences that are no moves."""
+    rng = np.random.default_rng(5)
+    rows = drawn(rng, SCORES, 3000)
+    tied = rng.random(len(rows)) < 0.3
+    outcome = np.where(tied, 0.5, rows.outcome)
+    strong = np.where(rng.random(len(rows))[:, None] < 0.3, np.stack([outcome == 1, outcome == 0], axis=1), False)
+    rows = replace(rows, outcome=outcome, strong=strong.astype(float))
+    halves, ties = fit(rows, "judge_aware"), fit(rows, member)
+    said = " ".join(difference_text(compare(halves, ties), {}, {}))
+    assert compare(halves, ties).other_unit and "The scores are in different units" in said
+    assert not compare(halves, fit(rows, "btl")).other_unit

@@ -4,14 +4,14 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from judgerank.engine.block_columns import LONG, BlockColumns
 from judgerank.engine.rows import Listed, Table, laid_out
 from judgerank.engine.sums import evaluate
 from judgerank.model.block import Role
-from judgerank.model.members import MEMBERS, Parameters
+from judgerank.model.members import JUDGE_AWARE, MEMBERS, Parameters
 
 WITHOUT_SLOPE = [member for member in MEMBERS if not member.has_slope]
 
@@ -61,6 +61,21 @@ def test_rows_of_a_pair_add_up_the_same_wherever_they_stand(cells, member):
     for field in fields(one):
         same = [getattr(found, field.name) for found in (one, other)]
         assert_allclose(*same, rtol=1e-12, atol=1e-12, err_msg=field.name)
+
+
+def test_lists_of_many_rows_are_kept_up_to_a_number_and_give_the_same_bits(cells, monkeypatch):
+    at = Parameters(np.linspace(-1, 1, 4), np.zeros((1, 3)))
+    monkeypatch.setattr("judgerank.engine.rows.SMALL", 5)
+    monkeypatch.setattr("judgerank.engine.rows.MANY", 0)
+    found = []
+    for most in (len(cells), len(cells) - 1):
+        monkeypatch.setattr("judgerank.engine.rows.KEPT", most)
+        own = replace(cells)
+        assert (laid_out(own, 6) is laid_out(own, 6)) == (most == len(cells))
+        assert {type(part) for part in laid_out(own, 6)} == {Listed}
+        found.append(evaluate(own, JUDGE_AWARE, at, "observed"))
+    for field in fields(found[0]):
+        assert_array_equal(*(getattr(one, field.name) for one in found), err_msg=field.name)
 
 
 @pytest.mark.parametrize("rows", ["raw", "sparse", "unsorted"])

@@ -189,7 +189,7 @@ def test_what_cannot_be_done_is_said():
     frame = frame_of(rows, question, human)
     for broken, said in (
         (frame.drop(columns="question"), "name the column of questions"),
-        (frame.assign(human="no"), "no judgment is a person's"),
+        (frame.assign(human="no"), "no judgment is by a person"),
         (frame.assign(human="yes"), "there is no panel"),
         (frame.assign(human="perhaps"), "record 1 has 'perhaps' for human"),
     ):

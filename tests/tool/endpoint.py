@@ -185,7 +185,7 @@ def _prompt(body: dict) -> str:
 
 
 def _text(content: str | list[dict]) -> str:
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
 def _openai(text: str, reason: str, model: str, prompt: str, body: dict) -> dict:

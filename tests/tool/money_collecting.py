@@ -1,5 +1,6 @@
 """Simulated collections within a budget: what their servers charge, and what was allowed.
 
+Each is killed or interrupted at two random moments, and gone on with until it ends by itself.
 ``python -m tests.tool.money_collecting 1000`` runs so many, by the tokenizer that the client library has with it,
 and prints how many charged more than their budget, by kind of text.
 """
@@ -8,16 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import io
+import math
 import random
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
+from judgerank.collecting.charges import Charges
 from judgerank.collecting.collector import Collector
-from judgerank.collecting.costs import Budget, cost
+from judgerank.collecting.costs import Budget, cost, spent_into
+from judgerank.collecting.identity import missing
 from judgerank.collecting.request_errors import AttemptFailed
 from judgerank.collecting.requests import longest
 from judgerank.collecting.response import Reply
@@ -41,28 +46,45 @@ KINDS: dict[str, Callable[[random.Random], str]] = {
 
 
 class Kept:
-    """A file of judgments that is none."""
+    """Judgments in memory; beside them, what attempts without an answer may have cost is on disk."""
 
-    records: tuple = ()
+    def __init__(self, place: Path):
+        self.records, self._place, self.charges = [], place, Charges(place)
 
     def append(self, record: dict) -> None:
-        pass
+        self.records.append(record)
+
+    def opened(self) -> Kept:
+        """As the next run finds it."""
+        found = Kept(self._place)
+        found.records = list(self.records)
+        return found
 
 
 class Charging:
-    """Judges that answer after a while, now and then not at all, and charge for it as providers do."""
+    """Judges that answer after a while, now and then not at all, and charge for it as providers do.
 
-    def __init__(self, rng: random.Random, tokens: Callable[[str], int], settings: Collection):
-        self.refused, self.charged = defaultdict(set), 0.0
-        self._rng, self._tokens, self._prompt = rng, tokens, settings.prompt
+    After so many requests the run is gone, and those on their way are charged without anybody to read the answers.
+    """
+
+    def __init__(self, rng: random.Random, tokens: Callable[[str], int], settings: Collection, ends_at: float):
+        self.refused, self.charged, self.gone = defaultdict(set), 0.0, asyncio.Event()
+        self._rng, self._tokens, self._prompt, self._left = rng, tokens, settings.prompt, ends_at
 
     async def attempt(self, judge: Judge, messages: list[dict]) -> Reply:
+        if self.gone.is_set():
+            return await asyncio.Future()
+        self._left -= 1
+        if self._left < 0:
+            self.gone.set()
         for _ in range(self._rng.randint(1, 4)):
             await asyncio.sleep(0)
         asked = 11 + sum(4 + self._tokens(message["content"]) for message in messages)
         said = self._rng.randint(1, longest(judge, self._prompt))
         cached = self._rng.choice((0, 0, asked // 2))
         self.charged += cost(judge, asked, said, cached)
+        if self.gone.is_set():
+            return await asyncio.Future()
         if self._rng.random() < 0.05:
             raise AttemptFailed("timeout", paid=True)
         if self._rng.random() < 0.05:
@@ -95,13 +117,39 @@ def collected(seed: int, kind: str, tokens: Callable[[str], int]) -> tuple[float
         max_concurrent=rng.choice((1, 3, 8)),
     )
     tasks = Plan(questions, judges, 1, False, seed).first()
-    client = Charging(rng, tokens, settings)
     everything = sum(cost(judges[task.judge], 1500, 500) for task in tasks)
-    budget = Budget(everything * rng.uniform(0.05, 1.2))
-    collector = Collector(settings, judges, client, Kept(), questions, budget)
+    limit, charged = everything * rng.uniform(0.05, 1.2), 0.0
+    with TemporaryDirectory() as folder:
+        kept = Kept(Path(folder, "judgments"))
+        for ends_at in (*(rng.randint(0, len(tasks)) for _ in range(2)), math.inf):
+            client, budget = Charging(rng, tokens, settings, ends_at), Budget(limit)
+            budget.spent = spent_into(kept, judges)
+            collector = Collector(settings, judges, client, kept, questions, budget)
+            left = missing(tasks, kept.records, False, None)
+            asyncio.run(_run(collector, left, client, Path(folder), is_killed=rng.random() < 0.5))
+            charged += client.charged
+            kept = kept.opened()
+        return limit, charged, spent_into(kept, judges), len(kept.records)
+
+
+async def _run(collector: Collector, tasks: list, client: Charging, folder: Path, is_killed: bool) -> None:
+    """To its end, or until it is killed or interrupted."""
     with tqdm(file=io.StringIO()) as progress:
-        asyncio.run(collector.run(tasks, progress))
-    return budget.limit, client.charged, budget.spent, len(collector.written)
+        run, gone = asyncio.create_task(collector.run(tasks, progress)), asyncio.create_task(client.gone.wait())
+        await asyncio.wait([run, gone], return_when=asyncio.FIRST_COMPLETED)
+        for _ in range(9):  # the server answers what is on its way
+            await asyncio.sleep(0)
+        at_kill = {path: path.read_bytes() for path in folder.iterdir()}
+        run.cancel()
+        gone.cancel()
+        await asyncio.wait([run, gone])
+        assert run.cancelled() or run.exception() is None
+    collector.ledger.charges.end()
+    if is_killed and client.gone.is_set():  # nothing of what was done after it
+        for path in folder.iterdir():
+            path.unlink()
+        for path, content in at_kill.items():
+            path.write_bytes(content)
 
 
 def main(runs: int) -> None:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit
 
 import pandas as pd
 import pyarrow
 import pytest
+from jsonschema import Draft202012Validator
 
 from judgerank.collecting.answer_sources import read_questions
 from judgerank.collecting.platforms import is_platform, known_platforms, session
@@ -422,15 +423,16 @@ def phoenix(path: str, params: dict[str, str]) -> Answer:
     """As the clients' methods for datasets, examples, experiments and runs are answered."""
     if path == "/v1/datasets":
         return 200, {
-            "data": [{"id": "RGF0", "name": "cities"}] if params["name"] == "cities" else [],
+            "data": [{"id": "RGF0YXNldDoz", "name": "cities"}] if params["name"] == "cities" else [],
             "next_cursor": None,
         }
-    if path == "/v1/datasets/RGF0/experiments":
+    if path == "/v1/datasets/RGF0YXNldDoz/experiments":
         listed = [
-            {"id": f"e-{one}", "name": one, "dataset_id": "RGF0", "dataset_version_id": "v2"} for one in "ab"
+            {"id": f"e-{one}", "name": one, "dataset_id": "RGF0YXNldDoz", "dataset_version_id": "v2"}
+            for one in "ab"
         ]
         return 200, {"data": listed, "next_cursor": None}
-    if path == "/v1/datasets/RGF0/examples" and params == {"version_id": "v2"}:
+    if path == "/v1/datasets/RGF0YXNldDoz/examples" and params == {"version_id": "v2"}:
         example = {
             "id": "x1",
             "node_id": "n1",
@@ -438,7 +440,7 @@ def phoenix(path: str, params: dict[str, str]) -> Answer:
             "output": {"a": "Rome"},
             "metadata": {},
         }
-        return 200, {"data": {"dataset_id": "RGF0", "version_id": "v2", "examples": [example]}}
+        return 200, {"data": {"dataset_id": "RGF0YXNldDoz", "version_id": "v2", "examples": [example]}}
     if path.startswith("/v1/experiments/e-"):
         model, second = path.split("-")[1][0], "cursor" in params
         run = {
@@ -450,6 +452,75 @@ def phoenix(path: str, params: dict[str, str]) -> Answer:
     return 404, "not found"
 
 
+@pytest.fixture
+def phoenix_recorded(monkeypatch) -> Iterator[list]:
+    """What a real server of Phoenix answered (`record_platforms`)."""
+    recorded = json.loads((SAMPLES / "platforms" / "phoenix_20.26.1.json").read_text())
+    replies = {(urlsplit(one).path, *sorted(parse_qsl(urlsplit(one).query))): recorded[one] for one in recorded}
+
+    def answer(path: str, params: dict[str, str]) -> Answer:
+        asked = (path, *sorted(params.items()))
+        return (200, replies[asked]) if asked in replies else (404, "not found")
+
+    monkeypatch.setattr("judgerank.collecting.platforms.phoenix.PAGE", 2)  # as it was recorded
+    with platform(answer) as (address, seen):
+        monkeypatch.setenv("PHOENIX_COLLECTOR_ENDPOINT", address)
+        yield seen
+
+
+def test_what_a_real_server_of_phoenix_answered(phoenix_recorded, caplog):
+    read = read_questions("phoenix:recorded", {})
+    questions = ["What is the capital of France?", "What is the capital of Peru?", "Name a river in Peru."]
+    image = "Which colour is this?\n[image: image/png, sha256 "
+    assert [sum(text == asked for text in read.text.values()) for asked in questions] == [2, 2, 1]
+    assert sum(text.startswith(image) for text in read.text.values()) == 2
+    said = {
+        (text if isinstance(text, str) else "", model): answer
+        for name, text in read.text.items()
+        for model, answer in read.answers[name].items()
+    }
+    assert said[questions[0], "short"] == "Paris" and said[questions[0], "long"] == "It is Paris."
+    assert (questions[2], "long") not in said
+    assert set(read.reference.values()) == {"Paris", "Lima", "Ucayali", "red"}
+    assert "left out, because the model did not answer: long (2)" in caplog.text
+    assert sum("cursor" in params for _, params, _ in phoenix_recorded) == 4
+
+
+def test_a_data_set_that_phoenix_does_not_have_is_said_to_be_none(phoenix_recorded):
+    with pytest.raises(DataError, match="has no data set 'absent'"):
+        read_questions("phoenix:absent", {})
+
+
+def test_simulated_replies_of_langfuse_are_such_as_its_own_client_reads():
+    """By the schema of its package, in which no other names than those of the interface are allowed."""
+    schema = json.loads((SAMPLES / "platforms" / "langfuse_5.0.4.schema.json").read_text())
+    validator = Draft202012Validator(schema)
+    for cursor in ({}, {"cursor": "v1.next"}):
+        status, page = langfuse("/api/public/experiment-items", {"datasetId": "d1"} | cursor)
+        assert status == 200 and page["data"]
+        validator.validate(page)
+    page["data"][0] = page["data"][0] | {"datasetItemId": "x"}
+    assert not validator.is_valid(page)
+
+
+def test_an_experiment_of_langfuse_with_a_comma_in_its_name_is_not_asked_for_by_it(monkeypatch):
+    def answer(path: str, params: dict[str, str]) -> Answer:
+        if "experimentName" in params:  # which the server takes for a list
+            return 200, {"data": [], "meta": {}}
+        if path.endswith("/experiment-items"):
+            items = [langfuse_item(one, "i1", one) for one in ("gpt, long", "claude", "gpt")]
+            return 200, {"data": items, "meta": {}}
+        return langfuse(path, params)
+
+    with platform(answer) as (address, _):
+        monkeypatch.setenv("LANGFUSE_BASE_URL", address)
+        monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-0123456789")
+        monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk-lf-0123456789")
+        with pytest.raises(DataError, match="no question has answers of two models"):
+            read_questions("langfuse:my/set::gpt, long", {})
+        assert set(read_questions("langfuse:my/set", {}).answers["i1"]) == {"gpt, long", "claude", "gpt"}
+
+
 def test_experiments_of_phoenix(monkeypatch):
     with platform(phoenix) as (address, seen):
         monkeypatch.setenv("PHOENIX_COLLECTOR_ENDPOINT", address)
@@ -457,7 +528,7 @@ def test_experiments_of_phoenix(monkeypatch):
         read = read_questions("phoenix:cities", {})
         assert {header for *_, header in seen} == {None}
         monkeypatch.setenv("PHOENIX_API_KEY", "key-0123456789")
-        again = read_questions(["phoenix:RGF0::a", "phoenix:RGF0::e-b"], {})  # by id
+        again = read_questions(["phoenix:RGF0YXNldDoz::a", "phoenix:RGF0YXNldDoz::e-b"], {})  # by id
         assert seen[-1][2] == "Bearer key-0123456789"
         with pytest.raises(DataError, match="there is no experiment 'c' on a data set 'cities'"):
             read_questions("phoenix:cities::c", {})

@@ -18,6 +18,7 @@ from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
 from judgerank.collecting.run import piloting
 from judgerank.collecting.settings import Collection, Judge, Prompt
+from judgerank.collecting.substitution import is_the_same, substituted
 from judgerank.collecting.task_order import Plan
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
@@ -347,3 +348,41 @@ def test_thinking_and_the_provider_are_part_of_what_a_judge_is():
     )
     earlier = {key: value for key, value in record.items() if key not in ("provider", "thinking")}
     assert changed(judge.model_copy(update={"reasoning_budget": 2000}), earlier) is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "answered", "same"),
+    [
+        ("openai/gpt-5-mini", "gpt-5-mini-2025-08-07", True),
+        ("anthropic/claude-3-7-sonnet-latest", "claude-3-7-sonnet-20250219", True),
+        ("ollama_chat/llama3", "ollama_chat/llama3", True),
+        ("llama3", "ollama_chat/llama3", True),
+        ("meta-llama/Llama-3", "llama-3", True),
+        ("gemini/gemini-2.5-pro", "models/gemini-2.5-pro-001", True),
+        ("openai/gpt-5-mini", "gpt-5-nano-2025-08-07", False),
+        ("openai/gpt-5", "gpt-5-mini", False),
+        ("openai/gpt-4-0613", "gpt-4-turbo", False),
+        ("openai/gpt-4-0613", "gpt-4-1106", False),
+        ("openai/gpt-4.1", "gpt-4", False),
+        ("anthropic/claude-opus-4", "claude-opus-4-7", False),
+    ],
+)
+def test_a_version_of_the_model_asked_for_is_that_model(sent, answered, same):
+    record = {"judge_model": "j", "model_sent": sent, "model_answered": answered}
+    assert is_the_same(sent, answered) == same
+    assert bool(list(substituted([record, record]))) == (not same)
+
+
+def test_a_model_that_changed_on_the_way_is_told_with_its_day():
+    models = [("gpt-5-mini-2025-08-07", "2026-01-02"), ("gpt-5-mini-2026-02-01", "2026-03-04")]
+    records = [
+        {
+            "judge_model": "j",
+            "model_sent": "openai/gpt-5-mini",
+            "model_answered": name,
+            "asked_at": f"{day}T01:02:03",
+        }
+        for name, day in models
+    ]
+    told = "judge 'j' was not one model all the time: 'gpt-5-mini-2025-08-07' from 2026-01-02, then "
+    assert list(substituted(records)) == [told + "'gpt-5-mini-2026-02-01' from 2026-03-04"]

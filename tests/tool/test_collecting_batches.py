@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from judgerank.collecting.batches import providers as forms
+from judgerank.data.listing import counted
 from tests.forked import Forked
 from tests.tool.batch_endpoint import Batching, whole
 from tests.tool.collecting import KEY, TOTAL, Done, collected, judgments, rows, started
@@ -398,7 +399,8 @@ def test_requests_without_an_answer_are_counted_and_asked_the_next_time(tmp_path
             "anthropic": {"expired": "expired", "400": "invalid_request_error", "missing": "batch ended"},
         }[form]
         for kind, name in (names | {"broken": "unreadable body"}).items():
-            told = f"judge 'j1': {count[kind]} attempts failed ({name}), {count[kind]} requests given up"
+            several = counted(count[kind], "attempt"), counted(count[kind], "request")
+            told = f"judge 'j1': {several[0]} failed ({name}), {several[1]} given up"
             assert told in done.stdout
         assert "it says: not this one" in done.stdout
         assert len(judgments(tmp_path)) == PILOT + count[None]
@@ -471,8 +473,8 @@ def test_fewer_results_than_told_are_kept_and_the_others_asked_by_the_next_run(t
         done = run(tmp_path, server, form, "--attempts", 2, **prices)
         assert done.returncode == 0, done.stderr
         assert "judge 'j1': 2 attempts failed (fewer results)" in done.stdout
-        assert "judge 'j1': 1 attempts failed (no result), 1 requests given up" in done.stdout
-        assert "1 attempts ended without an answer and may have been charged" in done.stdout
+        assert "judge 'j1': 1 attempt failed (no result), 1 request given up" in done.stdout
+        assert "1 attempt ended without an answer and may have been charged" in done.stdout
         assert len(judgments(tmp_path)) == HALF - 1
         assert not (tmp_path / "judgments.jsonl.batches.json").exists()
         told = PILOT * 0.11 + (HALF - PILOT - 1) * 0.055
@@ -513,7 +515,7 @@ def test_a_step_that_fails_is_tried_again_and_nothing_is_submitted_twice(tmp_pat
         kind = {"broken": "unreadable body", "html": "unreadable body"}.get(fault, fault.split()[0])
         kind = "connection" if fault in ("cut", "gone", "lost") else kind
         lost = (step, fault) == ("create", "lost")  # it was submitted the first time, and found
-        assert f"judge 'j1': {1 if lost else 2} attempts failed ({kind})" in done.stdout
+        assert f"judge 'j1': {counted(1 if lost else 2, 'attempt')} failed ({kind})" in done.stdout
         further = step == "look" and fault != "lost"  # one at a batch that goes on still
         assert server.batching.steps[step] == (1 if lost else 3) + further
         assert len(server.batching.batches) == 1
@@ -541,7 +543,7 @@ def test_bodies_without_an_end_are_left(tmp_path, form, step, fault):
         done = run(tmp_path, server, form, "--timeout", 2, "--comparisons", PILOT + 2)
         assert done.returncode == 0, done.stderr
         kinds = ("timeout",) if fault == "drip" else ("timeout", "body too large")  # a busy machine may be late
-        assert any(f"judge 'j1': 1 attempts failed ({kind})" in done.stdout for kind in kinds)
+        assert any(f"judge 'j1': 1 attempt failed ({kind})" in done.stdout for kind in kinds)
         assert complete(tmp_path, server, PILOT + 2)
 
 

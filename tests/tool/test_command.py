@@ -18,7 +18,7 @@ from judgerank.collecting.settings import Collection, Panel, Prompt
 from judgerank.collecting.wording import PAIRWISE
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.planning.assumed_panels import assumed
-from judgerank.planning.plans import pair_of, panels_by_size
+from judgerank.planning.plans import panels_by_size
 from judgerank.planning.precision import needed, precision_of, whole
 from judgerank.ranking.examination import on_answers
 from judgerank.reading.read import judgments_of
@@ -85,14 +85,14 @@ def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
     assert told["file"] == ["jsonl, 18 records"]
     assert told["columns"] == ["model_a, model_b, winner, judge"]
     assert told["answers"][0].startswith(
-        "18 read: 9 for the model shown first, 8 for the second, 1 ties; not read"
+        "18 read: 9 for the model shown first, 8 for the second, 1 ties; left out as unreadable"
     )
     assert told["models"][0].startswith("3, with 12 comparisons each")
     assert told["judges"][0].startswith("2, with 9 comparisons each")
     assert told["questions"][0].startswith("no column")
     assert told["order"][0].startswith("Fitted with position bias (position_aware")
     assert told["connected"] == ["a chain of comparisons connects any two models"]
-    assert "found with model=position_aware, status" in told["maximum"][0]
+    assert "found with --model position_aware (" in told["maximum"][0]
     command = shlex.split(told["run next"][0])
     assert command == ["judgerank", "rank", "it's mine.txt", "--format", "jsonl"]
     again = judgerank(*command[1:], cwd=tmp_path)
@@ -120,9 +120,11 @@ def test_a_doctor_says_all_that_a_file_supports(tmp_path):
     bare, full = (lines(judgerank("doctor", tmp_path / name)) for name in ("m.jsonl", "m.json"))
     for topic in ("order", "ties", "questions", "judges", "lengths", "categories", "connected", "run next"):
         assert len(bare[topic]) == len(full[topic]) == 1, topic
-    assert bare["ties"][0].startswith("14% of what was read, half a win for either (an outcome of their own with")
-    assert bare["lengths"][0].startswith("no column, so that model=length, position_length is refused")
-    assert full["lengths"] == ["there, for model=length, position_length"]
+    assert bare["ties"][0].startswith(
+        "14% of the answers; each is half a win for either model (to model ties: --model"
+    )
+    assert bare["lengths"][0].startswith("no column; --model length or position_length needs one")
+    assert full["lengths"] == ["a column, for --model length or position_length"]
     assert full["questions"][0].startswith("7, 2.0 comparisons each")
     assert bare["categories"][0].startswith("no column")
 
@@ -137,7 +139,7 @@ def test_a_doctor_counts_the_records_of_categories(name, simulated):
 def test_the_members_that_a_doctor_says_are_refused_are(tmp_path):
     path = written(tmp_path / "m.jsonl", *ROWS)
     (said,) = lines(judgerank("doctor", path))["lengths"]
-    for member in said.split("model=")[1].split(" is refused")[0].split(", "):
+    for member in said.split("--model ")[1].split(" needs one")[0].split(" or "):
         with pytest.raises(DataError, match="needs a column of lengths"):
             rank(path, model=member)
 
@@ -162,9 +164,8 @@ def test_the_plan_of_an_assumed_panel_is_the_formula(tmp_path):
     assert done.returncode == 0, done.stderr
     panel = assumed(6, 3, 0.85, 1.1)
     expected = whole(needed("score_width", 0.3, [precision_of(panel)]))
-    first, second = panel.pairs[pair_of(panel)]
     told = done.stdout.splitlines()
-    assert told[0] == f"6 models, 3 judges; the pair is {first} and {second}"
+    assert told[0] == "An assumed panel: 6 models and 3 judges."
     assert told[2].split() == ["score_width", "0.3", str(expected), str(expected)]
     of_two = [precision_of(one) for one in panels_by_size(panel, [2], 50, 2026)[2]]
     assert told[5].split()[:5] == ["2", "3", "score_width", "0.3", str(whole(needed("score_width", 0.3, of_two)))]

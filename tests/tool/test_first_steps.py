@@ -17,8 +17,10 @@ from judgerank.engine.solvers import SOLVERS
 from judgerank.model.members import NAMED
 from judgerank.planning.precision import GOALS
 from judgerank.ranking.choices import CLUSTERS
-from judgerank.ranking.exports import FORMS, TABLES
+from judgerank.ranking.exports import FORMS, RAW, TABLES
 from judgerank.ranking.model_facts import FACTS
+from judgerank.reading.cells_in_sql import QUOTES, TABLE
+from judgerank.reading.file_formats import READERS
 from replication.config import ROOT
 from tests.forked import run_anew
 from tests.tool.command import environment, judgerank
@@ -53,6 +55,8 @@ def test_names_that_help_lists_are_those_of_the_library():
     assert offered.EXPORT_TABLES == TABLES
     assert tuple(FACTS) == offered.FACTS
     assert offered.GOALS == GOALS
+    assert (tuple(QUOTES), TABLE) == (offered.DIALECTS, offered.CELL_TABLE)
+    assert set(offered.CELL_FORMS) == set(RAW) & set(READERS)
     assert tuple(COLUMNS) == offered.ANSWER_COLUMNS
 
 
@@ -65,6 +69,16 @@ def test_help_loads_nothing_but_what_draws_it(name):
     done = run_anew(["-c", code], ROOT, environment())
     assert done.stdout.rstrip().endswith("[]"), done.stdout + done.stderr
     assert f"Usage: judgerank {name or '[OPTIONS]'}" in done.stdout
+
+
+def test_collect_says_its_first_word_before_it_loads_what_takes_seconds():
+    """After about 0.15 s of the processor; the client library alone takes three."""
+    code = "import sys; sys.argv = ['judgerank', 'collect', 'examples/answers.jsonl', '--judges', 'no.yaml']\n"
+    code += "from judgerank.cli import app, collect\n"
+    code += "heavy = {'numpy', 'pandas', 'scipy', 'yaml', 'litellm'}\n"
+    code += "collect.say = lambda text: print(text, sorted(heavy & set(sys.modules)))\napp()"
+    done = run_anew(["-c", code], ROOT, environment())
+    assert done.stdout.splitlines()[0] == "reading examples/answers.jsonl []", done.stdout + done.stderr
 
 
 def test_judgerank_alone_says_which_command_is_for_which_task():

@@ -18,6 +18,7 @@ RUNS = {
     "doctor": ("doctor judgments.csv", "doctor none.csv", 1),
     "rank": ("rank judgments.csv --save new.npz --card c.svg", "rank judgments.csv --level 2", 2),
     "trust": ("trust judgments.csv --most 2 --output sets", "trust broken.csv", 1),
+    "cells": ("cells judgments.csv -o cells.csv", "cells judgments.csv -o cells.xlsx", 2),
     "gate": ("gate judgments.csv --baseline oak --candidate maple", "gate judgments.csv", 3),
     "place": ("place board.npz november.csv december.csv", "place judgments.csv judgments.csv", 1),
     "diff": ("diff board.npz board.npz", "diff board.npz none.npz", 1),
@@ -63,6 +64,16 @@ def test_the_document_is_all_of_standard_output_and_has_the_keys_of_the_page(nam
     found = json.loads(done.stdout)
     assert found["command"] == name
     assert set(found) - {"command"} == keys_on_page(name)
+
+
+def test_a_human_board_has_a_document_of_its_own(folder):
+    table = pd.read_csv(folder / "judgments.csv")
+    known = sorted({*table["model_a"], *table["model_b"]})[1:]
+    elo = pd.Series(range(1000, 1000 + 10 * len(known), 10), known, name="elo")
+    elo.rename_axis("model").to_csv(folder / "human.csv")
+    done = judgerank("people", "judgments.csv", "--board", "human.csv", "--level", "0.5", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(done.stdout)) - {"command"} == keys_on_page("people --board")
 
 
 @pytest.mark.parametrize("name", RUNS)

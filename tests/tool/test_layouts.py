@@ -157,6 +157,22 @@ IN_INSPECT = {
     "samples": [{"id": 1, "scores": {"pairwise": {"metadata": {"judgerank": PANEL}}}}],
 }
 
+RANKED = [{"question": "q1", "judge": "j", "ranking": "x > y > z"}, {"question": "q2", "ranking": "z > {x, y}"}]
+RANKED = [record | {"judge": "j"} for record in RANKED]
+RANKS = [
+    {"question": question, "judge": "j", "model": model, "rank": place}
+    for question, ranking in (("q1", {"x": 1, "y": 2, "z": 3}), ("q2", {"z": 1, "x": None, "y": None}))
+    for model, place in ranking.items()
+]
+BESIDE = [
+    {"model_a": a, "model_b": b, "judge_pref": judge, "human_pref": human, "judge": "j", "instruction_id_hash": q}
+    for a, b, judge, human, q in (
+        ("x", "y", 0.0, 0.5, "q1"),
+        ("y", "z", 1.0, 0.0, "q2"),
+        ("x", "z", 1.0, None, "q3"),
+    )
+]
+
 # layout, records; then won by the first, by the second, ties and not read
 SAMPLES = {
     "the paper's columns": (RECORDS, 2, 1, 1, 2),
@@ -172,7 +188,15 @@ SAMPLES = {
     "judgments of a panel in a log of inspect_ai": ([IN_INSPECT], 1, 1, 1, 1),
     "JudgeArena's battles": (BATTLES, 3, 0, 1, 1),
     "JudgeArena's reports": ([REPORT], 2, 1, 2, 1),
+    "judges' preferences beside people's (Soft-Elo)": (BESIDE, 2, 2, 1, 0),
     "winners and losers (winner, loser)": (WON, 1, 1, 1, 0),
+    "rankings, best first": (RANKED, 3, 2, 2, 0),
+    "rankings, best first, with the order shown": ([one | {"shown": "z, y, x"} for one in RANKED], 2, 3, 2, 0),
+    "ranks, a row for each answer": (RANKS, 3, 2, 2, 0),
+    "ranks, a row for each answer, with the order shown": (
+        [record | {"place": " zyx".index(str(record["model"]))} for record in RANKS],
+        *(2, 3, 2, 0),
+    ),
 }
 PAIRS = (("winner_model", "loser_model"), ("chosen_model", "rejected_model"), ("chosen", "rejected"))
 SAMPLES |= {
@@ -218,6 +242,62 @@ def test_every_layout_has_a_sample_and_a_name_of_its_own():
     names = [layout.name for layout in LAYOUTS]
     assert len(set(names)) == len(names)
     assert {layout.name for layout in LAYOUTS if not layout.of_scores} == SAMPLES.keys()
+
+
+# judges and people beside each other
+
+
+def beside(judge: str, *preferences: tuple[float | None, float | None]) -> list[dict]:
+    """A judge's file of Soft-Elo's release: preference of the judge and of people, by battle."""
+    return [
+        {
+            "battle_id": f"arena-{judge}-{place:06d}",
+            "judge": judge,
+            "original_question_id_hash": "" if place else "h0",  # not of every battle
+            "instruction_id_hash": f"i{place}",
+            "model_a": "xyz"[place % 3],
+            "model_b": "xyz"[(place + 1) % 3],
+            "human_pref": human,
+            "judge_pref": own,
+            "scores_a": "{'clarity': 7.0}",
+            "scores_b": "{'clarity': 9.0}",
+        }
+        for place, (own, human) in enumerate(preferences)
+    ]
+
+
+def test_a_record_of_a_judge_beside_people_is_two_comparisons(tmp_path):
+    found = read(written(tmp_path, "csv", beside("j", (0.0, 1.0), (0.5, 0.5), (None, 0.0))))
+    assert rows(found) == [
+        ("x", "y", "j", 1.0),
+        ("y", "z", "j", 0.5),
+        ("x", "y", "people", 0.0),
+        ("y", "z", "people", 0.5),
+        ("z", "x", "people", 1.0),
+    ]
+    assert found.frame["human"].tolist() == ["no"] * 3 + ["yes"] * 3
+    assert found.frame["question_id"].tolist() == ["i0", "i1", "i2"] * 2  # every battle has one
+
+
+def test_human_votes_in_the_files_of_several_judges_count_once(tmp_path):
+    files = []
+    for judge, own in (("j", 0.0), ("k", 1.0)):
+        records = beside(judge, (own, 1.0), (own, 0.0), (own, 0.5))
+        # one battle twice in one file: two votes, in the file of either judge
+        (tmp_path / judge).mkdir()
+        files.append(written(tmp_path / judge, "csv", [*records, records[0] | {"battle_id": "again"}]))
+    found = read(files)
+    judge = np.array(found.comparisons.judges)[found.comparisons.judge]
+    assert {name: int((judge == name).sum()) for name in ("j", "k", "people")} == {"j": 4, "k": 4, "people": 4}
+    assert any("4 human votes are in several files" in remark for remark in found.remarks)
+
+
+@pytest.mark.parametrize("wrong", [{"judge_pref": 2.0}, {"human_pref": "a lot"}])
+def test_a_preference_that_is_none_is_named_with_its_record(wrong, tmp_path):
+    records = beside("j", (0.0, 1.0), (1.0, 1.0))
+    records[1] |= wrong
+    with pytest.raises(DataError, match=f"{next(iter(wrong))} of record 2 has"):
+        read(written(tmp_path, "jsonl", records))
 
 
 # two games in a record

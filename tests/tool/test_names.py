@@ -13,8 +13,8 @@ import pytest
 from judgerank.data.judgments import Judgments
 from judgerank.ranking.default_member import default_member
 from judgerank.ranking.ranking import rank
+from judgerank.reading.from_tables import judgments_from
 from judgerank.reading.layouts import LAYOUTS, Table
-from judgerank.reading.read import judgments_from
 
 MODELS, JUDGES, QUESTIONS = ("a1", "b2", "c3", "d4"), ("j1", "k2", "l3"), tuple(f"q{n:02}" for n in range(18))
 QUALITY = {"a1": 0.4, "b2": 1.1, "c3": -0.9, "d4": -0.2}
@@ -213,6 +213,12 @@ def battles(names):
     return [
         r | {"pref": pref[r["winner"]], "orientation": ("direct", "reversed")[n % 2]} for n, r in enumerate(told)
     ]
+
+
+@writes("judges' preferences beside people's (Soft-Elo)")
+def beside(names):
+    words = {"a": 0.0, "b": 1.0, "c": 0.5}
+    return flat(names, "model_a", "model_b", "judge_pref", "judge", "instruction_id_hash", words, human_pref=None)
 
 
 @writes("JudgeArena's reports")

@@ -152,7 +152,10 @@ def test_each_judge_gets_the_verdict_of_its_kind():
     assert judges["contrary"] == "against the ranking, or random"
     assert judges["j1"] == "fine"
     wrong = sum(problem != "fine" for problem in judges.values())
-    assert f"{wrong} of 8 judges have a problem, listed under Judges." in verdict(ranking).warnings
+    assert any(
+        f"{wrong} of 8 judges have a problem (see Judges on the page): " in one
+        for one in verdict(ranking).warnings
+    )
 
 
 def test_the_verdict_names_first_second_and_how_surely():
@@ -178,8 +181,12 @@ def test_the_verdict_names_first_second_and_how_surely():
 def test_the_verdict_worries_about_components_and_records_without_questions():
     one = panel_of([1.0, 1.0])
     other = one.assign(model_a="n" + one["model_a"], model_b="n" + one["model_b"])
-    told = " ".join(verdict(rank(pd.concat([one, other]).drop(columns="question"))).warnings)
+    said = verdict(rank(pd.concat([one, other]).drop(columns="question")))
+    told = " ".join(said.warnings)
     assert "2 groups of models that were never compared with each other" in told
+    assert said.headline == "No overall leader: two groups of models were never compared with each other"
+    assert said.lead.startswith("In the first group, ") and "for all its models" in said.lead
+    assert said.next.startswith("To rank all models together, compare ") and "needs no more data" not in said.next
     assert "No questions are named" in told
 
 
@@ -244,3 +251,31 @@ def test_a_table_without_a_maximum_has_no_shares():
     fitted = fit(judgments.comparisons, "judge_aware")
     unfinished = replace(fitted, solution=replace(fitted.solution, status=type(fitted.status).ITERATION_LIMIT))
     assert panel.information_share(unfinished).isna().all()
+
+
+def test_the_verdict_says_what_to_run_on_the_file_that_was_ranked(tmp_path, monkeypatch):
+    folder = tmp_path / "my files"
+    folder.mkdir()
+    panel_of([0.7], n_questions=60).to_csv(folder / "one.csv", index=False)
+    monkeypatch.chdir(folder)
+    said = verdict(rank("one.csv"))
+    assert said.change.endswith("See which: judgerank trust one.csv.")
+    assert "spread over the judges" not in said.next  # of one judge
+    monkeypatch.chdir(tmp_path)
+    assert verdict(rank("my files/one.csv")).change.endswith("See which: judgerank trust 'my files/one.csv'.")
+    assert verdict(rank(pd.read_csv("my files/one.csv"))).change.endswith("See which: judgerank trust FILE.")
+
+
+def test_a_file_of_ties_alone_ranks_all_models_as_equal():
+    tied = rank(panel_of([1.0, 1.0, 1.0], n_questions=50).assign(winner="tie"))  # a warning would be an error
+    assert not tied.tables["pairs"]["separated"].any()
+    assert verdict(tied).headline == "No clear leader among six models"
+    assert "-0.000" not in tied.board_text()
+
+
+def test_long_names_that_differ_at_their_ends_stay_different_in_the_terminal():
+    far = panel_of([1.0, 1.0])
+    named = far.assign(**{name: "vendor/models/" + "x" * 60 + far[name] for name in ("model_a", "model_b")})
+    text = rank(named).board_text()
+    assert all(f"...{'x' * 11}m{number} " in text for number in range(6))
+    assert max(map(len, text.splitlines())) < 120

@@ -198,6 +198,12 @@ def test_the_record_at_fault_is_named_in_its_file_far_from_the_start(tmp_path):
 NOT_FOR_AN_ENGINE = {
     "another layout": ("csv", "left,right,winner\nx,y,left\n", "LLMFAO.*use judgerank.read"),
     "a covariate": ("csv", text([[*ODD, 3]], [*HEADER, "length"]), "'length' becomes a covariate"),
+    "strength": ("csv", text([[*ODD, 2]], [*HEADER, "strength"]), "'strength' says how strong answers are"),
+    "strength in words": (
+        "csv",
+        "model_a,model_b,winner\nx,y,A>>B\ny,x,A>B\n",
+        "'winner' says how strong answers are, which no engine counts: use judgerank.read",
+    ),
     "two winners": ("csv", text([[*ODD, "a"]], [*HEADER, "winner"]), "column winner=NAME chooses one"),
     "a late judge": (
         "jsonl",

@@ -1,4 +1,4 @@
-"""Tables of scores, rankings, and pairs without an order become comparisons within question and judge."""
+"""Tables of scores, and pairs without an order become comparisons within question and judge."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def test_names_of_columns_may_be_told():
         found_in(own, model="llm", score="points", reply="who")
 
 
-def test_ranks_are_scores_of_which_less_is_better():
+def test_ranks_that_are_said_to_be_scores_are_scores_of_which_less_is_better():
     ranks = [record | {"score": -record["score"]} for record in GRADES if record["score"] is not None]
-    assert sorted(rows(found_in(renamed(ranks, score="rank")))) == EXPECTED
+    assert sorted(rows(found_in(renamed(ranks, score="rank"), score="rank"))) == EXPECTED
 
 
 def test_metrics_of_which_less_is_better_are_turned():
@@ -136,26 +136,6 @@ def test_fastchats_single_grades_are_read(tmp_path):
 def test_scores_that_are_unclear_are_refused(records, sentence):
     with pytest.raises(DataError, match=sentence):
         found_in(records)
-
-
-@pytest.mark.parametrize("lists", [["x", "z", "y"], "x > z > y", [["x"], ["z"], ["y"]]])
-def test_rankings_are_compared_two_by_two(lists):
-    found = found_in(
-        [
-            {"question": "q", "judge": "j", "ranking": lists},
-            {"question": "r", "judge": "j", "ranking": "x = z > y"},
-        ]
-    )
-    assert sorted(rows(found)) == [
-        ("x", "y", "j", 1.0),
-        ("x", "y", "j", 1.0),
-        ("x", "z", "j", 0.5),
-        ("x", "z", "j", 1.0),
-        ("y", "z", "j", 0.0),
-        ("y", "z", "j", 0.0),
-    ]
-    with pytest.raises(DataError, match="record 1 has 'x, y' as its ranking"):
-        found_in([{"ranking": "x, y"}])
 
 
 def test_winners_and_losers_have_no_order_and_may_tie():

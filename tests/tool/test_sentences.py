@@ -12,7 +12,7 @@ from judgerank.cli import app
 from judgerank.cli.commands import DEFECT, ending
 from judgerank.cli.terminal import plain
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.listing import listed, shortened
+from judgerank.data.listing import listed, percent, shortened
 from judgerank.model.naming import named
 from judgerank.reading.layouts import MOST_COLUMNS
 
@@ -85,6 +85,8 @@ def test_names_in_a_sentence_are_few_and_short():
     assert listed(["a", "b"]) == "a, b"
     assert listed(map(str, range(10))).endswith("7 and 2 more")
     assert len(shortened("y" * 1000)) == 80
+    assert shortened("vendor/model-2025-09-22-instruct-alpha", 20) == "vendor/mode...-alpha"
+    assert [percent(share) for share in (0.0056, 0.0956, 0.5)] == ["0.56%", "9.6%", "50%"]
 
 
 def test_a_file_of_a_block_that_fails_is_named(tmp_path):

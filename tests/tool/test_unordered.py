@@ -136,7 +136,7 @@ def test_scorers_that_agree_everywhere_give_true_errors_and_no_warnings(tmp_path
 
 
 def _with(frames):
-    from judgerank.reading.read import comparisons_of
+    from judgerank.reading.from_tables import comparisons_of
 
     frame = pd.concat(frames, ignore_index=True)
     return {"frame": frame, "comparisons": comparisons_of(frame, ordered=False)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from judgerank.boards.comparing import Difference, compare
+from judgerank.boards.reported import OTHER_UNIT
 from judgerank.data.listing import listed, p_of
 from judgerank.fits.result import Fit
 from judgerank.ranking.additions import Changelog
@@ -47,6 +48,8 @@ def _sentences(found: Difference) -> Iterator[str]:
     if found.members[0] != found.members[1]:
         before, now = found.members
         yield f"Fitted with {now} now and {before} then: scores may differ for that reason alone."
+    if found.other_unit:
+        yield OTHER_UNIT
     if found.relation == "same":
         yield "Both rankings use the same judgments."
         return

@@ -16,6 +16,7 @@ from judgerank.fits.given import require_fit
 from judgerank.fits.result import Fit
 from judgerank.fits.warm_start import contain
 from judgerank.inference.wald import require_level
+from judgerank.model.block import Role
 from judgerank.order.pairs import holm
 
 
@@ -38,6 +39,8 @@ class Difference(Shown):
     relation : str
         ``same``, ``more`` (the new one holds all comparisons of the old one), ``fewer``, or ``other``.
     level : float
+    other_unit : bool
+        Whether ties or strength are outcomes on one board alone, so that one unit of the scores differs.
     """
 
     moves: pd.DataFrame
@@ -47,6 +50,7 @@ class Difference(Shown):
     comparisons: tuple[float, float]
     relation: str
     level: float
+    other_unit: bool = False
 
     @property
     def moved(self) -> list[str]:
@@ -82,6 +86,8 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     ConfigError
         If the level is not between 0 and 1, or one is no fit.
     """
+    for fitted in (old, new):
+        fitted.comparisons.require_pairs("the change between two boards")
     require_level(level)
     require_fit(old)
     require_fit(new)
@@ -99,7 +105,14 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
         _apart(getattr(old.comparisons, x), getattr(new.comparisons, x)) for x in ("models", "judges")
     )
     sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
-    return Difference(moves, models, judges, (old.model.name, new.model.name), sizes, relation, level)
+    members = old.model.name, new.model.name
+    other_unit = _outcomes(old) != _outcomes(new)
+    return Difference(moves, models, judges, members, sizes, relation, level, other_unit)
+
+
+def _outcomes(fitted: Fit) -> tuple[bool, bool]:
+    """Whether ties are an outcome, and whether strength is."""
+    return fitted.model.has_ties, fitted.model.has(Role.STRONG)
 
 
 def _relation(old: Fit, new: Fit) -> str:

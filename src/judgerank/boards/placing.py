@@ -158,6 +158,8 @@ def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = N
     NoIntervalError
         If the board has no covariance.
     """
+    for one in (board.comparisons, comparisons):
+        one.require_pairs("placing models on a board")
     rows, newcomers, kept, left_out = _onto(board, comparisons)
     n, m = len(board.scores), len(newcomers)
     _require_bounds(board, rows, newcomers)

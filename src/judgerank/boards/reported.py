@@ -17,6 +17,10 @@ RELATIONS = {
     "fewer": "The old board has all comparisons of the new one and more: only those can move a model.",
     "other": "Neither board has all comparisons of the other.",
 }
+OTHER_UNIT = (
+    "The scores are in different units: ties or strength are outcomes on one board, and on the other ties count "
+    "half a win, which makes differences smaller. Fit both boards with the same --model."
+)
 
 
 def about_of(judgments: Judgments, notes: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -64,6 +68,8 @@ def difference_text(found: Difference, old: Mapping[str, Any], new: Mapping[str,
     yield f"{found.comparisons[0]:,.0f} and {found.comparisons[1]:,.0f} comparisons. {RELATIONS[found.relation]}"
     if found.members[0] != found.members[1]:
         yield f"- WARNING: another member of the family: {found.members[0]}, then {found.members[1]}."
+    if found.other_unit:
+        yield f"- WARNING: {OTHER_UNIT}"
     for kind, (gone, came) in (("models", found.models), ("judges", found.judges)):
         sides = [f"{word}: {listed(names)}" for word, names in (("gone", gone), ("new", came)) if names]
         yield f"- {kind.capitalize()} {'; '.join(sides) if sides else 'are the same'}."
@@ -89,7 +95,7 @@ def _kept(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
         if one is None or other is None:
             yield f"- {what}: not kept with {'both' if one is other else 'one'}."
         else:
-            yield f"- {what} are {'the same' if one == other else 'others'}."
+            yield f"- {what} are {'the same' if one == other else 'not the same'}."
     notes = [kept.get("notes", {}) for kept in (old, new)]
     for name in sorted({*notes[0], *notes[1]}):
         one, other = (kept.get(name, "not kept") for kept in notes)

@@ -60,8 +60,8 @@ def collect(
         Path | None,
         typer.Option(
             rich_help_panel=DRAWN,
-            help="YAML file with text ({question}, {first}, {second}, and if wanted {reference}, {criterion}), "
-            "system, criteria, temperature and max_tokens.",
+            help="YAML file with text ({question}, {first}, {second}, or with --k {question}, {answers}; and if "
+            "wanted {reference}, {criterion}), system, criteria, temperature and max_tokens.",
         ),
     ] = None,
     until: Annotated[
@@ -78,7 +78,8 @@ def collect(
         typer.Option(
             rich_help_panel=DRAWN,
             min=1,
-            help="Comparisons to ask, the first of a fixed random order; by default all there are.",
+            help="Comparisons, or with --k rankings, to ask: the first of a fixed random order. By default all "
+            "there are.",
         ),
     ] = None,
     repeats: Annotated[
@@ -93,8 +94,22 @@ def collect(
             "judges change.",
         ),
     ] = 0,
+    k: Annotated[
+        int,
+        typer.Option(
+            "--k",
+            rich_help_panel=DRAWN,
+            min=2,
+            max=26,
+            help="Answers in a request: 2 are compared, up to this many are ranked.",
+        ),
+    ] = 2,
     order: Annotated[
-        Order, typer.Option(rich_help_panel=DRAWN, help="Order of the two answers: one at random, or both.")
+        Order,
+        typer.Option(
+            rich_help_panel=DRAWN,
+            help="Order of the answers: one at random, or both (of more than two, also the reverse).",
+        ),
     ] = Order.random,
     again: Annotated[
         Again | None,
@@ -189,7 +204,7 @@ def collect(
     ] = Path("judgments.jsonl"),
     json: JsonOption = False,
 ) -> None:
-    """Ask LLM judges which of two answers is better.
+    """Ask LLM judges which of two answers is better, or to rank several.
 
     Keys come from the environment, are written nowhere, and go to the servers they are named for alone.
 
@@ -213,6 +228,7 @@ def collect(
         "comparisons": comparisons,
         "repeats": repeats,
         "anchors": anchors,
+        "k": k,
         "order": order.value,
         "seed": seed,
         "again": again.value if again else None,

@@ -9,7 +9,7 @@ from judgerank.cli.documents import number, records
 from judgerank.cli.terminal import say_json
 from judgerank.collecting.checking import checked, read_settings
 from judgerank.collecting.collection import Study
-from judgerank.collecting.costs import estimated, spent_before
+from judgerank.collecting.costs import estimated, spent_into
 from judgerank.collecting.ledger import Ledger
 from judgerank.collecting.panel_files import read_panel
 from judgerank.collecting.run import collect
@@ -43,7 +43,8 @@ def print_json(studies: list[Study], dry_run: bool) -> None:
 
 def _on_file(study: Study) -> dict[str, object]:
     settings = study.settings
-    there = Ledger(settings.output).records
+    ledger = Ledger(settings.output)
+    there = ledger.records
     left = study.missing(there)
     table = estimated(left, study.judges, study.questions, settings.prompt, there, settings.pilot)
     return {
@@ -51,6 +52,6 @@ def _on_file(study: Study) -> dict[str, object]:
         "wanted": len(study.tasks),
         "there": len(there),
         "left": len(left),
-        "spent": number(spent_before(there, study.judges)),
+        "spent": number(spent_into(ledger, study.judges)),
         "to_ask": records(table),
     }

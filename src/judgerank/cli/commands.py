@@ -23,7 +23,7 @@ WRONG_USAGE = 2  # a command line that cannot be meant
 INTERRUPTED = 130  # what a shell gives for Ctrl-C
 BROKEN_INPUT = {"gate": 3}  # exit code of a command in which 1 means something else
 TASKS = {  # commands by what they are for, in the order in which most people need them
-    "Rank your models": ("example", "doctor", "rank", "trust"),
+    "Rank your models": ("example", "doctor", "rank", "trust", "cells"),
     "Decide on a change": ("gate",),
     "Follow a leaderboard": ("place", "diff"),
     "Collect judgments": ("plan", "collect"),
@@ -42,6 +42,10 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
     "trust": (
         "trust",
         "Stress-test a ranking: the smallest sets of judgments, questions or judges whose removal changes it.",
+    ),
+    "cells": (
+        "cells",
+        "Count judgments that are alike: a small file in place of a large one, made here or by an SQL engine.",
     ),
     "gate": (
         "gate",

@@ -18,6 +18,9 @@ EXPORT_TABLES = (  # `judgerank.ranking.exports.TABLES`
     *("adjusted", "fitness", "repeats", "lmarena", "eee"),
 )
 FACTS = ("organisation", "licence", "price", "context", "link", "date")  # `judgerank.ranking.model_facts.FACTS`
+DIALECTS = ("duckdb", "spark", "bigquery", "postgres", "sqlite")  # `judgerank.reading.cells_in_sql.QUOTES`
+CELL_TABLE = "judgments"  # `judgerank.reading.cells_in_sql.TABLE`
+CELL_FORMS = ("csv", "tsv", "parquet", "json", "jsonl")  # of `judgerank.ranking.exports.RAW` and of files read
 GOALS = (  # `judgerank.planning.precision.GOALS`
     *("score_width", "score_width_worst", "standardised_width", "standardised_width_worst"),
     *("pair_power", "pairs_interval_excludes_zero", "separated"),

@@ -41,6 +41,14 @@ def people(
             "(--column human=NAME).",
         ),
     ] = None,
+    board: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="A published leaderboard of human votes (columns model and elo). Models that are not on it are "
+            "placed on its scale, from the judges' verdicts alone.",
+        ),
+    ] = None,
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
     format: FormatOption = None,
@@ -57,9 +65,13 @@ def people(
     force: ForceOption = False,
     raw: RawOption = False,
 ) -> None:
-    """Calibrate scores to a small set of human votes, and test whether the judges agree with people."""
+    """Calibrate scores to human votes or a human leaderboard, and test whether the judges agree with people."""
     from judgerank.cli import people_run
 
     files, words = words_of(winner_values, files)
     read = how_read(column, words, format, baseline, encoding, names, copies)
-    people_run.anchored(files, read, human or [], level, people_run.NextItems(next_, force, raw), json)
+    items = people_run.NextItems(next_, force, raw)
+    if board is not None:
+        people_run.placed(files, read, board, level, human or [], items, json)
+        return
+    people_run.anchored(files, read, human or [], level, items, json)

@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 
 from judgerank.cli.documents import number, records
 from judgerank.cli.terminal import say, say_json
+from judgerank.data.errors import ConfigError
+from judgerank.people.human_board import HumanBoard
+from judgerank.people.human_scale import HumanScale
 from judgerank.people.next_items import next_pairs
-from judgerank.people.report import PeopleReport, people_report
+from judgerank.people.report import PeopleReport, on_human_board, people_report
 from judgerank.reading.files import paths_of, plain
 from judgerank.reading.read import read_judgments
 from judgerank.writing.spreadsheets import csv_of
@@ -43,6 +46,39 @@ def anchored(
         say(f"\nthe items: {items.path}")
 
 
+def placed(
+    files: list[Path],
+    read: Mapping[str, Any],
+    board: Path,
+    level: float,
+    human: list[str],
+    items: NextItems,
+    json: bool,
+) -> None:
+    """Report on models that are not on a human leaderboard."""
+    if human or items.path is not None:
+        raise ConfigError("--board takes the place of human votes: leave out --human and --next")
+    given = HumanBoard.read(board)
+    found = on_human_board(read_judgments(paths_of(files), **read), given, level)
+    if json:
+        say_json("people", _places(found))
+        return
+    say(str(found))
+
+
+def _places(found: HumanScale) -> dict[str, object]:
+    return {
+        "level": found.level,
+        "informative": found.informative,
+        "p_value": number(found.p_value),
+        "error": number(found.error),
+        "error_of_mean": number(found.error_of_mean),
+        "newcomers": records(found.newcomers),
+        "known": records(found.known),
+        "unjudged": found.unjudged,
+    }
+
+
 def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
     return {
         "score": "toward_panel" if report.people is report.toward_panel else "helped",
@@ -54,6 +90,7 @@ def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
         "log_loss": {name: number(value) for name, value in report.losses.items()},
         "notes": report.remarks,
         "scores": records(report.table),
+        "newcomers": [] if report.newcomers is None else records(report.newcomers.newcomers),
         "next_pairs": records(next_pairs(report.next)),
         "files": {"next": path},
     }

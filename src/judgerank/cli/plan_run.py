@@ -14,6 +14,7 @@ import typer
 from judgerank.cli.documents import records
 from judgerank.cli.terminal import Progress, say, say_json
 from judgerank.data.errors import ConfigError
+from judgerank.data.listing import counted
 from judgerank.planning.assumed_panels import assumed
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import (
@@ -139,7 +140,10 @@ def told(found: Planned, smaller: pd.DataFrame | None, level: float, json: bool)
         }
         say_json("plan", {**document, "by_judges": None if smaller is None else records(smaller)})
         return
-    say(f"{len(panel.models)} models, {len(panel.judges)} judges; the pair is {first} and {second}")
+    assumed = "An assumed panel" if panel.doubt is None else "The panel of the file"
+    who = f"{counted(len(panel.models), 'model')} and {counted(len(panel.judges), 'judge')}"
+    pair = f" pair_power is for {first} against {second}." if "pair_power" in set(found.table["goal"]) else ""
+    say(f"{assumed}: {who}.{pair}")
     for note in notes:
         say(note)
     _show(found.table)

@@ -6,12 +6,14 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_object_dtype
 
 from judgerank.collecting.platforms import fetched, is_platform
 from judgerank.collecting.tasks import Questions
@@ -20,8 +22,9 @@ from judgerank.data.frames import question_name
 from judgerank.data.listing import listed
 from judgerank.reading.answers import FORMATS, answers_in, recognised_answers
 from judgerank.reading.answers.found import Found, Text
+from judgerank.reading.answers.media import Named, images_in, references
 from judgerank.reading.answers.text_folder import is_text_folder, texts_in
-from judgerank.reading.answers.transcripts import answered, are_messages, asked
+from judgerank.reading.answers.transcripts import answered, are_messages, are_parts, asked, text_of
 from judgerank.reading.contents import split
 from judgerank.reading.file_formats import form_of, opened
 from judgerank.reading.files import labels_of, named, paths_of
@@ -52,7 +55,8 @@ def read_questions(
     columns : mapping of str to str
         The names of ``question_id``, ``question``, ``model``, ``answer`` and ``reference`` (which may be missing),
         where they are others. In nested form without ids, questions are numbered by their rows. A question of
-        several turns is a list of texts, and so is each answer to it. A list of messages is shown as a transcript.
+        several turns is a list of texts, and so is each answer to it. A list of messages is shown as a transcript,
+        and a list of parts of a message, such as images, as their texts and references.
     answers : str, optional
         Column that holds a list of objects with ``model`` and ``answer``; else there is one row for each answer.
 
@@ -64,7 +68,7 @@ def read_questions(
         Naming the file and the record (counted from 1) at fault.
     """
     if _is_table(source):
-        return _questions([("", list(_rows(Table(frame_of(source)), columns, answers)))])
+        return _questions([_read("", Table(frame_of(source)), columns, answers, None)])
     return _questions([part for one in _several(source) for part in parts_of(one, columns, answers)])
 
 
@@ -90,23 +94,39 @@ def _is_table(source: object) -> TypeGuard[Tabular]:
     return not isinstance(source, str | Path) and is_tabular(source)
 
 
-def parts_of(source: str, columns: Columns, answers: str | None) -> Iterator[tuple[str, list[Found]]]:
-    """What each file of a source holds, with what the file is called."""
+@dataclass(frozen=True)
+class Part:
+    """What one file holds: what it is called, what was found in it, and images that its records name."""
+
+    label: str
+    found: list[Found]
+    images: list[Named]
+
+
+def _read(label: str, table: Table, columns: Columns, answers: str | None, folder: Path | None) -> Part:
+    cells = (value for _, column in table.frame.items() if is_object_dtype(column) for value in column)
+    images = [image for cell in cells for image in images_in(cell, folder)]
+    return Part(label, list(_rows(table, columns, answers)), images)
+
+
+def parts_of(source: str, columns: Columns, answers: str | None) -> Iterator[Part]:
+    """What each file of a source holds."""
     path = Path(source)
     if is_platform(source):
-        yield source, list(fetched(source))
+        found = list(fetched(source))
+        yield Part(source, found, [image for one in found for image in one.images])
     elif is_text_folder(path):
         with named(path.name):
-            yield path.name, list(texts_in(path))
+            yield Part(path.name, list(texts_in(path)), [])
     elif is_hub(source) or not _is_file(path):
         with named(path.name):
-            yield path.name, list(_rows(Table(load_rows(source).to_pandas(), label=source), columns, answers))
+            yield _read(path.name, Table(load_rows(source).to_pandas(), label=source), columns, answers, None)
     else:
         paths = paths_of(source)
         for one, label in zip(paths, labels_of(paths), strict=True):
             with named(label):
                 table = Table(opened(one, None).read(), path=one, label=label)
-                yield label, list(_rows(table, columns, answers))
+                yield _read(label, table, columns, answers, split(one)[0].parent)
 
 
 def _is_file(path: Path) -> bool:
@@ -160,6 +180,8 @@ def _text(number: int, value: Any, key: str) -> Text:
     """A text, the texts of several turns, or messages as a transcript."""
     if are_messages(value):
         return (asked if key == "question" else answered)(list(value))
+    if are_parts(value):
+        return text_of(list(value))
     parts = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
     if not parts or not all(isinstance(part, str) and part for part in parts):
         raise DataError(f"record {number} has {value!r} as {key}, not a text")
@@ -170,20 +192,20 @@ def _is_missing(value: object) -> bool:
     return value is None or value == "" or (isinstance(value, float) and np.isnan(value))
 
 
-def _questions(parts: Sequence[tuple[str, Iterable[Found]]]) -> Questions:
+def _questions(parts: Sequence[Part]) -> Questions:
     """All questions with at least one answer; a question's text may be in another file than the answers."""
     text: dict[str, Text] = {}
     reference: dict[str, Text] = {}
-    for label, found in parts:
-        with named(label) if label else nullcontext():
-            for one in found:
+    for part in parts:
+        with named(part.label) if part.label else nullcontext():
+            for one in part.found:
                 _agree(text, one.record, one.question_id, one.question, "text")
                 _agree(reference, one.record, one.question_id, one.reference, "reference")
     answers: dict[str, dict[str, Text]] = {}
     failed = Counter[str]()
-    for label, found in parts:
-        with named(label) if label else nullcontext():
-            for one in found:
+    for part in parts:
+        with named(part.label) if part.label else nullcontext():
+            for one in part.found:
                 if one.model is not None and one.answer is None:
                     failed[one.model] += 1
                 elif one.model is not None:
@@ -193,7 +215,11 @@ def _questions(parts: Sequence[tuple[str, Iterable[Found]]]) -> Questions:
         log.warning("left out, because the model did not answer: %s", listed(told))
     if not any(len(models) > 1 for models in answers.values()):
         raise DataError("no question has answers of two models: there is nothing to compare")
-    return Questions({name: text[name] for name in answers}, answers, _of(reference, answers))
+    known = {image.reference: image for part in parts for image in part.images}
+    texts = [text[name] for name in answers], *(each.values() for each in answers.values())
+    shown = references(one for each in texts for one in each) if known else ()
+    images = {name: known[name] for name in shown if name in known}
+    return Questions({name: text[name] for name in answers}, answers, _of(reference, answers), images)
 
 
 def _of(texts: Mapping[str, Text], names: Iterable[str]) -> dict[str, Text]:

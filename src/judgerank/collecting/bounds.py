@@ -8,7 +8,9 @@ every script. English takes about a quarter of that, Chinese or digits up to all
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from judgerank.collecting.images import tokens_of
 from judgerank.collecting.requests import longest
 from judgerank.collecting.settings import Judge, Prompt
 
@@ -24,7 +26,7 @@ class Bounds:
         self._more: dict[str, int] = {}
         self._longer: dict[str, float] = {}
 
-    def tokens(self, judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, str]]) -> tuple[float, float]:
+    def tokens(self, judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
         """Of the messages and of the reply."""
         if judge.is_local:
             return 0.0, 0.0
@@ -33,7 +35,7 @@ class Bounds:
         return float(asked), longest(judge, prompt) * self._longer.get(name, 1.0)
 
     def learn(
-        self, judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, str]], asked: int | None, said: int | None
+        self, judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, Any]], asked: int | None, said: int | None
     ) -> None:
         """Raise the bounds to what a request was told to have used."""
         name, most = judge.judge, longest(judge, prompt)
@@ -47,7 +49,14 @@ class Bounds:
         return [name for name in judges if self._more.get(name, 0) > 0 or self._longer.get(name, 1.0) > 1]
 
 
-def prompt_tokens(judge: Judge, sent: Sequence[Mapping[str, str]]) -> int:
+def prompt_tokens(judge: Judge, sent: Sequence[Mapping[str, Any]]) -> int:
     """Of messages, at most."""
-    content = sum(len(message["content"].encode(errors="surrogatepass")) + OF_A_MESSAGE for message in sent)
+    content = sum(OF_A_MESSAGE + _tokens(judge, message["content"]) for message in sent)
     return content + OF_A_REQUEST + (OF_A_SCHEMA if judge.structured else 0)
+
+
+def _tokens(judge: Judge, content: str | Sequence[Mapping[str, Any]]) -> int:
+    """Of a message's text, or of its texts and images."""
+    if isinstance(content, str):
+        return len(content.encode(errors="surrogatepass"))
+    return sum(_tokens(judge, part["text"]) if "text" in part else tokens_of(judge) for part in content)

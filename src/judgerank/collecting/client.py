@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 
 from judgerank.collecting.guard import guarded
+from judgerank.collecting.images import sendable
 from judgerank.collecting.keys import keys
 from judgerank.collecting.library import library
 from judgerank.collecting.line import LARGEST_BODY, Line, shortened
@@ -72,7 +73,7 @@ class Client:
         return library()
 
     async def attempt(
-        self, judge: Judge, messages: Sequence[Mapping[str, str]], http: httpx.AsyncClient | None = None
+        self, judge: Judge, messages: Sequence[Mapping[str, Any]], http: httpx.AsyncClient | None = None
     ) -> Reply:
         """Send one request, by another client than the network's if one is given.
 
@@ -111,7 +112,7 @@ class Client:
     async def _once(
         self,
         judge: Judge,
-        messages: Sequence[Mapping[str, str]],
+        messages: Sequence[Mapping[str, Any]],
         refused: Set[str],
         http: httpx.AsyncClient | None,
     ) -> tuple[Line, Reply | AttemptFailed | Refused]:
@@ -122,13 +123,13 @@ class Client:
             if http is None
             else Line(http, judge.address or None, params, self._secrets)
         )
-        handler = self._handler(line)
+        handler, sent = self._handler(line), [sendable(message) for message in messages]
         try:
             with guarded(line, handler):
                 async with asyncio.timeout(self.timeout):
                     answer = await self._litellm.acompletion(
                         **self._asked(judge, refused),
-                        messages=[dict(message) for message in messages],
+                        messages=sent,
                         api_key=self._keys.get(judge.judge) or NO_KEY,
                         client=handler,
                         timeout=self.timeout,
@@ -142,7 +143,7 @@ class Client:
                 raise asyncio.CancelledError from None
             return line, self._fault(judge, line, error)
 
-    async def prepared(self, judge: Judge, messages: Sequence[Mapping[str, str]]) -> httpx.Request:
+    async def prepared(self, judge: Judge, messages: Sequence[Mapping[str, Any]]) -> httpx.Request:
         """The request as it would be sent, in the provider's form and with the key.
 
         Raises
@@ -164,7 +165,7 @@ class Client:
                     raise
         return made[0]
 
-    async def read(self, judge: Judge, messages: Sequence[Mapping[str, str]], answer: httpx.Response) -> Reply:
+    async def read(self, judge: Judge, messages: Sequence[Mapping[str, Any]], answer: httpx.Response) -> Reply:
         """The reply in an answer that came another way, as `attempt` reads it."""
         came = httpx.MockTransport(lambda request: answer)
         async with httpx.AsyncClient(transport=came, trust_env=False) as nowhere:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from judgerank.adaptive.goals import Goal, read_goal
 from judgerank.collecting.anchors import due
+from judgerank.collecting.group_order import Groups
 from judgerank.collecting.identity import answered, missing
+from judgerank.collecting.images import askable
 from judgerank.collecting.ledger import Record
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.task_order import Plan
@@ -22,7 +24,7 @@ class Study:
     settings: Collection
     judges: Mapping[str, Judge]
     questions: Questions
-    plan: Plan
+    plan: Plan | Groups
     tasks: Sequence[Task]  # wanted in a file without any answers
 
     @property
@@ -56,15 +58,15 @@ class Study:
         return due(size, records, pending, self.questions, self.judges, repeats, seed) if size else []
 
     def _unanswered(self, tasks: Sequence[Task], records: Iterable[Record]) -> list[Task]:
-        return missing(tasks, records, self._both, self.settings.again)
+        asked = askable(tasks, self.judges, self.questions)
+        return missing(asked, records, self._both, self.settings.again)
 
     def _answered(self, records: Iterable[Record]) -> Counter[str]:
         """How many requests of the whole plan are answered by each judge."""
-        answers, repeats = self.questions.answers, self.settings.repeats
         found = {
-            task if self._both else min(task, task.turned)
+            task if self._both else task.in_any_order
             for task in answered(records, self.settings.again)
-            if {task.first, task.second} <= answers.get(task.question_id, {}).keys() and task.repeat < repeats
+            if self.questions.have(task) and task.repeat < self.settings.repeats
         }
         return Counter(task.judge for task in found)
 

@@ -16,7 +16,7 @@ from judgerank.collecting.breaker import Breaker
 from judgerank.collecting.client import Client
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
 from judgerank.collecting.identity import identified
-from judgerank.collecting.ledger import Ledger, Record
+from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of
 from judgerank.collecting.outcome import duration
 from judgerank.collecting.pace import Pace
 from judgerank.collecting.pause import Pause, Stopped, backoff
@@ -201,16 +201,17 @@ class Collector:
                 return False
             held = self.most(task)
             await self.budget.hold(held)
-            await self.take(task, held, self._reply(task))
+            with self.ledger.charges.on_their_way(held):
+                await self.take(task, held, self._reply(task))
             return True
 
     async def _reply(self, task: Task) -> Reply:
         shown = Shown(**self.questions.shown(task), messages=self.messages(task))
         return await self._respondents[task.judge].compare(shown)
 
-    def messages(self, task: Task) -> list[dict[str, str]]:
+    def messages(self, task: Task) -> list[dict[str, Any]]:
         """What the task's judge is sent."""
-        return messages(self.prompt, self.questions, task)
+        return messages(self.prompt, self.questions, task, self.judges[task.judge])
 
     def most(self, task: Task, batched: bool = False) -> float:
         """What a request may cost, live or in a batch; nothing that could be set aside without prices."""
@@ -248,11 +249,20 @@ class Collector:
         except (AttemptFailed, Refused) as error:
             self.breakers[task.judge].failure(error.kind, error.said)
             if isinstance(error, AttemptFailed) and error.paid:  # or may have been
-                actual = held
-                self.breakers[task.judge].unpriced += 1
+                actual = self.without_answer(task.judge, held)
+            raise
+        except asyncio.CancelledError:
+            if batch is None:  # which goes on, and whose money stays set aside
+                actual = self.without_answer(task.judge, held)
             raise
         finally:
             await self.budget.settle(held, actual)
+
+    def without_answer(self, name: str, amount: float) -> float:
+        """Count an attempt that ended without an answer and may have been charged; the amount."""
+        self.ledger.charges.add(amount)
+        self.breakers[name].unpriced += 1
+        return amount
 
     @property
     def raised(self) -> list[str]:
@@ -269,7 +279,7 @@ class Collector:
         self.ledger.append(record)
         self.written.append(record)
         self._bounds.learn(judge, self.prompt, self.messages(task), reply.prompt_tokens, reply.completion_tokens)
-        readable, refused = record["judge_preferred_model"] != "unknown", "refusal" in record
+        readable, refused = choice_of(record) != UNKNOWN, "refusal" in record
         empty = not record["raw"].strip() and record["finish_reason"] == "length"
         breaker.reply(readable, empty, refused and not readable)
         breaker.untold += "tokens_at_most" in record

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.collecting.bounds import Bounds
-from judgerank.collecting.ledger import Record, task_of
+from judgerank.collecting.ledger import Ledger, Record, task_of
 from judgerank.collecting.prompts import messages
 from judgerank.collecting.settings import Collection, Judge, Prompt
 from judgerank.collecting.tasks import Questions, Task
@@ -133,10 +133,9 @@ def learned(
     bounds = Bounds()
     for record in records:
         judge, task = judges.get(record["judge_model"]), task_of(record)
-        there = {task.first, task.second} <= questions.answers.get(task.question_id, {}).keys()
-        if judge is not None and not judge.is_local and there:
+        if judge is not None and not judge.is_local and questions.have(task):
             told = record.get("prompt_tokens"), record.get("completion_tokens")
-            bounds.learn(judge, prompt, messages(prompt, questions, task), *told)
+            bounds.learn(judge, prompt, messages(prompt, questions, task, judge), *told)
     return bounds
 
 
@@ -158,7 +157,7 @@ def estimated(
     priced, price = dict.fromkeys(judges, 0.0), dict.fromkeys(judges, 0.0)
     for task in tasks:
         judge = judges[task.judge]
-        sent = [] if judge.is_local else messages(prompt, questions, task)
+        sent = [] if judge.is_local else messages(prompt, questions, task, judge)
         most, batched = bounds.tokens(judge, prompt, sent), judge.batch and requests[task.judge] >= pilot
         requests[task.judge] += 1
         tokens[task.judge] += most
@@ -209,6 +208,11 @@ def expected_seconds(tasks: Iterable[Task], records: Iterable[Record], settings:
 def at_a_time(judge: Judge, settings: Collection) -> int:
     """How many requests to a judge may be on their way; a function is called by one thread unless it says more."""
     return judge.concurrent or (1 if judge.is_local else settings.max_concurrent)
+
+
+def spent_into(ledger: Ledger, judges: Mapping[str, Judge]) -> float:
+    """What a file of judgments has cost so far, attempts that ended without an answer among it."""
+    return spent_before(ledger.records, judges) + ledger.charges.without_answer
 
 
 def spent_before(records: Iterable[Record], judges: Mapping[str, Judge]) -> float:

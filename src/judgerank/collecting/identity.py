@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from judgerank.collecting.functions import code_digest
-from judgerank.collecting.ledger import Record, task_of
+from judgerank.collecting.images import digest_of, mode_of, shown_by
+from judgerank.collecting.ledger import UNKNOWN, Record, choice_of, task_of, what_was_asked
 from judgerank.collecting.settings import LENGTHS, Judge, Prompt
 from judgerank.collecting.tasks import Questions, Task
+from judgerank.reading.answers.media import Named
 
 
 def digest(prompt: Prompt) -> str:
@@ -22,19 +23,16 @@ def digest(prompt: Prompt) -> str:
 
 def identified(task: Task, judge: Judge, questions: Questions, prompt: Prompt) -> Record:
     """What is asked, as a record begins, and what identifies it."""
-    with_params = judge_digest(judge)
+    with_params, images = judge_digest(judge), _sent(task, questions, judge)
     return {
-        "question_id": task.question_id,
-        "model_a": task.first,
-        "model_b": task.second,
-        "judge_model": task.judge,
-        "repeat": task.repeat,
+        **what_was_asked(task, prompt.ranks),
         "model_sent": judge.sent,
         "address": judge.address,
         "provider": judge.form,
         **({"thinking": judge.reasoning_budget} if judge.reasoning_budget else {}),
         "prompt": digest(prompt),
-        "texts": texts_digest(task, questions, prompt),
+        "texts": texts_digest(task, questions, prompt, judge),
+        **({"images": [image.reference for image in images]} if images else {}),
         **({"asked_with": with_params} if with_params else {}),
         **({"human": True} if judge.is_person else {}),
     }
@@ -52,12 +50,20 @@ def judge_digest(judge: Judge) -> str:
     return _digest(form) if any(part is not None for part in form) else ""
 
 
-def texts_digest(task: Task, questions: Questions, prompt: Prompt) -> str:
-    """What identifies the texts that a task shows, in a few letters; the same for both orders."""
-    answers = questions.answers[task.question_id]
-    first, second = sorted((task.first, task.second))
+def texts_digest(task: Task, questions: Questions, prompt: Prompt, judge: Judge | None) -> str:
+    """What identifies the texts that a task shows, and images if the judge is sent them, in a few letters.
+
+    It is the same for all orders.
+    """
+    answers = [questions.answers[task.question_id][name] for name in sorted(task.shown)]
     reference = [questions.reference[task.question_id]] if "{reference}" in prompt.text else []
-    return _digest([questions.text[task.question_id], answers[first], answers[second], *reference])
+    images = [{"image": digest_of(image)} for image in _sent(task, questions, judge)]
+    return _digest([questions.text[task.question_id], *answers, *reference, *images])
+
+
+def _sent(task: Task, questions: Questions, judge: Judge | None) -> list[Named]:
+    """Images that a judge is sent with a task."""
+    return shown_by(task, questions) if judge is not None and mode_of(judge) == "send" else []
 
 
 def _digest(content: list[Any]) -> str:
@@ -78,7 +84,7 @@ def changed_since(
     names, would make one set of judgments of two. Records of versions that kept no address, or neither the
     provider nor the tokens for thoughts, are of any. With `moved`, the judges are the same at other addresses.
     """
-    asked = set(tasks) | {task.turned for task in tasks}
+    asked = {task.in_any_order for task in tasks}
     for number, record in enumerate(records, 1):
         task, judge = task_of(record), judges.get(record["judge_model"])
         if judge is not None and record.get("model_sent") != judge.sent:
@@ -97,9 +103,11 @@ def changed_since(
                 f"line {number} is of judge {task.judge!r} when it was asked at {was}, not at {judge.address} "
                 "(--moved if the same model is now there)"
             )
-        if task in asked and record.get("texts", "") != texts_digest(task, questions, prompt):
-            pair = f"{task.first!r} and {task.second!r}"
-            return f"line {number} is about other texts of question {task.question_id!r} by {pair}"
+        known = judge is not None or "images" not in record  # whether it is sent images: else nobody knows now
+        about = record.get("texts", "")
+        if task.in_any_order in asked and known and about != texts_digest(task, questions, prompt, judge):
+            what, whose = "texts or images" if questions.images else "texts", " and ".join(map(repr, task.shown))
+            return f"line {number} is about other {what} of question {task.question_id!r} by {whose}"
     return None
 
 
@@ -112,33 +120,15 @@ def answered(records: Iterable[Record], again: str | None = None) -> set[Task]:
 
     def counts(record: Record) -> bool:
         outcome = "refused" if record.get("refusal") else "unreadable"
-        return record.get("judge_preferred_model") != "unknown" or again != outcome
+        return choice_of(record) != UNKNOWN or again != outcome
 
     return {task_of(record) for record in records if counts(record)}
 
 
 def missing(tasks: Iterable[Task], records: Iterable[Record], both_orders: bool, again: str | None) -> list[Task]:
-    """The tasks that no record answers; where one order is enough, in either."""
-    done = answered(records, again)
-    return [task for task in tasks if task not in done and (both_orders or task.turned not in done)]
-
-
-def substituted(records: Iterable[Record]) -> list[str]:
-    """Sentences on judges not answered by the model asked for, or by one that answered for others too."""
-    answered: dict[str, set[str]] = {}
-    differs: Counter[tuple[str, str, str]] = Counter()
-    for record in records:
-        name = record.get("model_answered")
-        if name:
-            answered.setdefault(name, set()).add(record["judge_model"])
-            if name != record["model_sent"].rpartition("/")[2] and name != record["model_sent"]:
-                differs[(record["judge_model"], record["model_sent"], name)] += 1
-    said = [
-        f"judge {judge!r} was sent as {sent!r} and answered as {name!r}, {count} times"
-        for (judge, sent, name), count in sorted(differs.items())
-    ]
-    return said + [
-        f"one model, {name!r}, answered for {len(judges)} judges: {', '.join(sorted(judges))}"
-        for name, judges in sorted(answered.items())
-        if len(judges) > 1
-    ]
+    """The tasks that no record answers; where one order is enough, in any."""
+    if both_orders:
+        done = answered(records, again)
+        return [task for task in tasks if task not in done]
+    done = {task.in_any_order for task in answered(records, again)}
+    return [task for task in tasks if task.in_any_order not in done]

@@ -13,11 +13,14 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from judgerank.collecting.charges import Charges
 from judgerank.collecting.tasks import Task
 from judgerank.data.errors import ConfigError, DataError
 
 FIRST_KEY = b'{"question_id": '  # what every record begins with
-TASK = ("question_id", "model_a", "model_b", "judge_model", "repeat")  # keys that say what was asked
+TASK = ("question_id", "model_a", "model_b", "judge_model", "repeat")  # keys that say what was asked of a pair
+SHOWN, RANKING = "shown", "ranking"  # keys in place of two models: all in the order shown, and their ranking
+UNKNOWN = "unknown"  # what a reply that cannot be read chooses
 Record = dict[str, Any]  # one judgment, as JSON has it
 
 
@@ -30,10 +33,12 @@ class Ledger:
         What earlier runs wrote.
     torn : int
         Bytes of a line that was cut off by a kill; they go with the first judgment.
+    charges : Charges
+        What attempts may have cost of which there is no judgment.
     """
 
     def __init__(self, path: Path):
-        self._path = path
+        self._path, self.charges = path, Charges(path)
         self._file: BufferedWriter | None = None
         self._lock = threading.Lock()
         content = path.read_bytes() if path.exists() else b""
@@ -77,7 +82,39 @@ class Ledger:
 
 def task_of(record: Record) -> Task:
     """The request that a record answers."""
+    if SHOWN in record:
+        return Task.of(record["question_id"], record[SHOWN], record["judge_model"], record["repeat"])
     return Task(*(record[key] for key in TASK))
+
+
+def what_was_asked(task: Task, ranked: bool) -> Record:
+    """The first keys of a record, from which `task_of` makes the request again; `ranked` says how it was asked."""
+    models = {SHOWN: list(task.shown)} if ranked else {"model_a": task.first, "model_b": task.second}
+    return {"question_id": task.question_id, **models, "judge_model": task.judge, "repeat": task.repeat}
+
+
+def says_what_was_asked(record: Record) -> bool:
+    """Whether a record has the keys of a request."""
+    if SHOWN not in record:
+        return record.keys() >= set(TASK) and not any(isinstance(record[key], dict | list) for key in TASK)
+    shown, others = record[SHOWN], ("question_id", "judge_model", "repeat")
+    return (
+        isinstance(shown, list)
+        and len(shown) > 1
+        and all(isinstance(name, str) for name in shown)
+        and all(not isinstance(record.get(key, []), dict | list) for key in others)
+    )
+
+
+def choice_of(record: Record) -> str:
+    """The letter that a record chooses, of a ranking between the two answers shown first; or `UNKNOWN`."""
+    if SHOWN not in record:
+        return str(record.get("judge_preferred_model"))
+    if not record.get(RANKING):
+        return UNKNOWN
+    rank = {name: place for place, group in enumerate(record[RANKING]) for name in group}
+    first, second = (rank[name] for name in record[SHOWN][:2])
+    return "a" if first < second else "b" if second < first else "c"
 
 
 @contextmanager
@@ -135,7 +172,6 @@ def _record(path: Path, number: int, line: bytes) -> Record:
         record = json.loads(line)
     except ValueError:
         record = None
-    named = isinstance(record, dict) and record.keys() >= set(TASK)
-    if not named or any(isinstance(record[key], dict | list) for key in TASK):
+    if not isinstance(record, dict) or not says_what_was_asked(record):
         raise DataError(f"{path.name}: line {number} is not a judgment of an earlier run")
     return record

@@ -10,8 +10,9 @@ import pandas as pd
 from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.breaker import Breaker
 from judgerank.collecting.costs import typical_costs
-from judgerank.collecting.ledger import Record
+from judgerank.collecting.ledger import UNKNOWN, Record, choice_of
 from judgerank.collecting.settings import Judge
+from judgerank.data.listing import counted
 
 NAMED = 5  # names in one sentence
 SURE = 0.01  # chance below which an even judge would prefer one place so often
@@ -40,22 +41,21 @@ def duration(seconds: float) -> str:
 def piloted(records: Iterable[Record], judges: Mapping[str, Judge]) -> pd.DataFrame:
     """``judge, replies, readable, first, decided, tokens, seconds, cost`` by judge who replied.
 
-    Of the replies that decided, `first` preferred the answer shown first; tokens of a reply, seconds and cost are
-    means.
+    Of the replies that decided, `first` preferred the answer shown first to that shown second; tokens of a reply,
+    seconds and cost are means.
     """
-    frame = pd.DataFrame(
-        list(records),
-        columns=["judge_model", "judge_preferred_model", "completion_tokens", "seconds"],
-    )
+    records = list(records)
+    frame = pd.DataFrame(records, columns=["judge_model", "completion_tokens", "seconds"])
+    frame["choice"] = [choice_of(record) for record in records]
     costs = typical_costs(records, judges)
     rows = []
     for name, own in frame.groupby("judge_model", sort=True):
-        choice = own["judge_preferred_model"]
+        choice = own["choice"]
         rows.append(
             {
                 "judge": name,
                 "replies": len(own),
-                "readable": int((choice != "unknown").sum()),
+                "readable": int((choice != UNKNOWN).sum()),
                 "first": int((choice == "a").sum()),
                 "decided": int(choice.isin(["a", "b"]).sum()),
                 "tokens": own["completion_tokens"].mean(),
@@ -86,8 +86,8 @@ def happened(breakers: Mapping[str, Breaker]) -> Iterator[str]:
     for name, breaker in breakers.items():
         for kind, count in sorted(breaker.failed.items()):
             said = f"; it says: {breaker.said[kind]}" if kind in breaker.said else ""
-            given_up = f", {breaker.given_up[kind]} requests given up" if breaker.given_up[kind] else ""
-            yield f"judge {name!r}: {count} attempts failed ({kind}){given_up}{said}"
+            given_up = f", {counted(breaker.given_up[kind], 'request')} given up" if breaker.given_up[kind] else ""
+            yield f"judge {name!r}: {counted(count, 'attempt')} failed ({kind}){given_up}{said}"
         if breaker.empty:
             yield (
                 f"judge {name!r}: {breaker.empty} replies are empty, their tokens went into thoughts "
@@ -98,9 +98,10 @@ def happened(breakers: Mapping[str, Breaker]) -> Iterator[str]:
         if breaker.untold:
             yield f"judge {name!r}: {breaker.untold} replies do not say what they used; each is counted at most"
         if breaker.unpriced:
+            attempts = counted(breaker.unpriced, "attempt")
             yield (
-                f"judge {name!r}: {breaker.unpriced} attempts ended without an answer and may have been charged; "
-                "each is counted at most"
+                f"judge {name!r}: {attempts} ended without an answer and may have been charged; each is counted "
+                "at most"
             )
 
 

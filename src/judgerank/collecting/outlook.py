@@ -68,5 +68,5 @@ def told(found: Outlook, comparisons: float, left: float, each: float, currency:
     if math.isinf(more):
         return f"{claims}the end cannot be foreseen yet"
     price = f" for {more * each:.4f} {currency}" if each > 0 else ""
-    beyond = f", more than the {left:,.0f} that are left" if more > left else ""
-    return f"{claims}at most about {more:,.0f} judgments to go{price}{beyond}"
+    beyond = "" if more <= left else f", and {left:,.0f} are left" if left else ", and none is left"
+    return f"{claims}about {more:,.0f} more judgments{price}, as it looks now{beyond}"

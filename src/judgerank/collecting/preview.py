@@ -16,6 +16,7 @@ from judgerank.collecting.bounds import prompt_tokens
 from judgerank.collecting.client import Client
 from judgerank.collecting.collection import Study
 from judgerank.collecting.costs import is_priced
+from judgerank.collecting.images import mode_of, shown_by
 from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.library import listed
 from judgerank.collecting.prompts import messages
@@ -29,14 +30,22 @@ from judgerank.collecting.tasks import Task
 log = logging.getLogger("judgerank")
 SHOWN = 60  # characters of each text of a request
 SOON = timedelta(days=90)  # before a model's end, which is then worth a word
+NO_KEY = "(no key)"  # a word that is none stands in its place
 KEYS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")  # headers that carry a key
 
 
 def preview(study: Study, tasks: Sequence[Task]) -> None:
-    """Say what each judge's first request is, and what is wrong with it; nothing is sent."""
+    """Say what each judge's first request is, and what is wrong with it; nothing is sent.
+
+    Of a judge who is sent images it is the first that has one.
+    """
     first: dict[str, Task] = {}
     for task in tasks:
         first.setdefault(task.judge, task)
+    if study.questions.images:
+        for task in reversed(tasks):
+            if mode_of(study.judges[task.judge]) == "send" and shown_by(task, study.questions):
+                first[task.judge] = task
     judges = {name: judge for name, judge in study.judges.items() if not judge.is_local and name in first}
     if judges:
         asyncio.run(_preview(study, judges, first))
@@ -48,10 +57,10 @@ async def _preview(study: Study, judges: Mapping[str, Judge], first: Mapping[str
     client, secrets = Client(judges, prompt, 60.0, known), Secrets(keys_there_are(judges.values()))
     try:
         for name, judge in judges.items():
-            sent = messages(prompt, study.questions, first[name])
+            sent = messages(prompt, study.questions, first[name], judge)
             try:
                 made = await client.prepared(judge, sent)
-                log.info("first request to judge %r: %s", name, secrets.blanked(shown(made)))
+                log.info("first request to judge %r: %s", name, secrets.blanked(shown(made, name in known)))
             except (AttemptFailed, Refused) as error:
                 log.warning("warning: no request can be made to judge %r: %s", name, secrets.blanked(error.said))
             for sentence in [*told(name, client.refused[name]), *checks(judge, prompt, sent)]:
@@ -64,11 +73,11 @@ def _has_key(judge: Judge) -> bool:
     return judge.api_key_env is not None and bool(os.environ.get(judge.api_key_env))
 
 
-def shown(made: httpx.Request) -> str:
+def shown(made: httpx.Request, has_key: bool) -> str:
     """A request in a line for its address, one for its header with the key, and one for its body."""
     place = str(made.url.copy_with(query=None))
     keyed = [name for name in KEYS if name in made.headers]
-    header = f"\n  {keyed[0]}: {STANDS_FOR}" if keyed else ""
+    header = f"\n  {keyed[0]}: {STANDS_FOR if has_key else NO_KEY}" if keyed else ""
     return (
         f"{made.method} {place}{header}\n  {json.dumps(_shortened(json.loads(made.content)), ensure_ascii=False)}"
     )
@@ -85,7 +94,7 @@ def _shortened(content: Any) -> Any:
     return content
 
 
-def checks(judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, str]]) -> Iterator[str]:
+def checks(judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Sentences on what a judge's server would refuse, and on what is not known."""
     name, rule, asked = f"judge {judge.judge!r}", rule_of(judge), request(judge, prompt)
     if judge.api_key_env is not None and not _has_key(judge):

@@ -14,7 +14,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class Prompt(Settings):
-    """What a judge is asked, with {question}, {first} and {second} to be filled in.
+    """What a judge is asked, with {question}, {first} and {second}, or {answers}, to be filled in.
 
     Attributes
     ----------
@@ -43,6 +43,11 @@ class Prompt(Settings):
         if isinstance(told, dict) and told.get("scale") == 5 and "text" not in told:
             return {"name": "pairwise, five levels", **told, "text": GRADED}
         return told
+
+    @property
+    def ranks(self) -> bool:
+        """Whether it asks for a ranking of all answers that it shows."""
+        return "{answers}" in self.text
 
     @model_validator(mode="after")
     def _says_the_scale(self) -> Self:

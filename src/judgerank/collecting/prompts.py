@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from judgerank.collecting.settings import Prompt
+from judgerank.collecting.images import content_of, mode_of
+from judgerank.collecting.ranked_replies import LETTERS
+from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.data.errors import ConfigError
 from judgerank.reading.answers.found import Text
@@ -26,21 +30,38 @@ def fill(template: str, question: Text, first: Text, second: Text, reference: Te
         If the template lacks ``{question}``, ``{first}`` or ``{second}``, has other fields than these and
         ``{reference}``, or there is no reference to fill in.
     """
-    texts = {"question": question, "first": first, "second": second}
-    missing = [name for name in texts if f"{{{name}}}" not in template]
+    return _filled(template, {"question": question, "first": first, "second": second}, {}, reference)
+
+
+def fill_ranking(template: str, question: Text, answers: Sequence[Text], reference: Text | None = None) -> str:
+    """The prompt for a ranking of several answers: as `fill`, with all of them, by letters, at ``{answers}``.
+
+    Raises
+    ------
+    ConfigError
+    """
+    return _filled(template, {"question": question}, dict(zip(LETTERS, answers, strict=False)), reference)
+
+
+def _filled(template: str, texts: dict[str, Text], lettered: Mapping[str, Text], reference: Text | None) -> str:
+    missing = [name for name in (*texts, *(["answers"] if lettered else [])) if f"{{{name}}}" not in template]
     if missing:
         raise ConfigError(f"the prompt's text does not say where {{{missing[0]}}} goes")
     if reference is not None:
-        texts["reference"] = reference
+        texts = texts | {"reference": reference}
     runs = (
         len(run)
-        for text in ((template,), *map(_parts, texts.values()))
+        for text in ((template,), *map(_parts, (*texts.values(), *lettered.values())))
         for part in text
         for run in _FENCES.findall(part)
     )
     fence = "`" * max(SHORTEST_FENCE, 1 + max(runs, default=0))
+    fields = {name: _fenced(text, fence) for name, text in texts.items()}
+    if lettered:
+        each = (f"Model {letter} Response:\n{_fenced(text, fence)}" for letter, text in lettered.items())
+        fields["answers"] = "\n\n".join(each)
     try:
-        return template.format_map({name: _fenced(text, fence) for name, text in texts.items()})
+        return template.format_map(fields)
     except (KeyError, ValueError, IndexError, AttributeError) as error:
         raise ConfigError(f"the prompt's text has a field that nothing fills: {error}") from None
 
@@ -62,15 +83,18 @@ def for_criterion(prompt: Prompt, name: str) -> Prompt:
     return prompt.model_copy(update={"name": f"{prompt.name}, {name}", "text": text, "criteria": {}})
 
 
-def messages(prompt: Prompt, questions: Questions, task: Task) -> list[dict[str, str]]:
-    """What a judge is sent for one comparison."""
-    answers = questions.answers[task.question_id]
+def messages(prompt: Prompt, questions: Questions, task: Task, judge: Judge) -> list[dict[str, Any]]:
+    """What a judge is sent for one comparison, or one ranking."""
+    answers = [questions.answers[task.question_id][name] for name in task.shown]
+    question = questions.text[task.question_id]
     reference = questions.reference.get(task.question_id) if "{reference}" in prompt.text else None
-    text = fill(
-        prompt.text, questions.text[task.question_id], answers[task.first], answers[task.second], reference
-    )
+    if prompt.ranks:
+        text = fill_ranking(prompt.text, question, answers, reference)
+    else:
+        text = fill(prompt.text, question, answers[0], answers[1], reference)
     system = [{"role": "system", "content": prompt.system}] if prompt.system else []
-    return [*system, {"role": "user", "content": text}]
+    content = content_of(text, questions.images if mode_of(judge) == "send" else {})
+    return [*system, {"role": "user", "content": content}]
 
 
 def require_references(prompt: Prompt, questions: Questions) -> None:

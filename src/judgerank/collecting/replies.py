@@ -66,13 +66,13 @@ def parse(reply: str) -> Verdict:
     confidence : float or None
         From 0 to 1; none where there is none, or it is out of range.
     """
-    said, whole = _without_thoughts(reply)
+    said, whole = without_thoughts(reply)
     if not said:
         return UNCLEAR
     from_json = _of_json(said)
     if from_json is not None:
         return from_json
-    lines = _ends(said)
+    lines = ends(said)
     stated, lines = _stated_confidence(lines)
     if not lines:
         return UNCLEAR
@@ -90,12 +90,12 @@ def strength(reply: str) -> int | None:
     """2 if a reply finds an answer much better, as in [[A>>B]], 1 if it finds one better, None if neither."""
     if parse(reply)[0] not in ("a", "b"):
         return None
-    lines = _ends(_without_thoughts(reply)[0])
+    lines = ends(without_thoughts(reply)[0])
     signs = {match["sign"] for line in lines for match in _ARENA.finditer(_plain(line)) if match["sign"]}
     return 2 if signs and signs <= {">>", "<<"} else 1
 
 
-def _without_thoughts(reply: str) -> tuple[str, bool]:
+def without_thoughts(reply: str) -> tuple[str, bool]:
     """The reply after the thoughts it opens with, and whether its first line is part of the answer.
 
     A closing tag that nothing opened may end thoughts or be quoted, so that only the last line is safe to read.
@@ -109,7 +109,7 @@ def _without_thoughts(reply: str) -> tuple[str, bool]:
     return said, "</think" not in low and "<think" not in low
 
 
-def _ends(said: str) -> list[str]:
+def ends(said: str) -> list[str]:
     """The first and the last two lines with something on them, in order, each once."""
     first, _, rest = said.partition("\n")
     rest = rest.strip()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from judgerank.collecting.functions import NoAnswer, answered, function
 from judgerank.collecting.person import PERSON, vote
@@ -18,7 +18,7 @@ from judgerank.collecting.response import Reply
 from judgerank.collecting.settings import Judge
 from judgerank.reading.answers.found import Text
 
-Messages = Sequence[Mapping[str, str]]
+Messages = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)

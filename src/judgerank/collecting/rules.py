@@ -85,6 +85,55 @@ RULES = (
 PLAIN = Rule("other models", ANY, ANY)
 
 
+@dataclass(frozen=True)
+class Images:
+    """What one family does with images.
+
+    Attributes
+    ----------
+    provider, model : str
+        As of a `Rule`.
+    seen : bool
+    tokens : int
+        That one takes at most.
+    """
+
+    provider: str
+    model: str
+    seen: bool
+    tokens: int
+
+
+# tokens by the providers' pages on images; Claude's are 1.15 megapixels by 750, from Opus 4.7 on told as 4,784
+IMAGES = (
+    Images(
+        ANY, r"(o1-mini|o3-mini|gpt-3|gpt-4(-\d{4})?$|gpt-oss|text-|claude-(2|instant)|gemma-[12](?!\d))", False, 0
+    ),
+    Images(ANY, r"gpt-4o-mini", True, 2833 + 8 * 5667),  # 8 tiles of 512 pixels in 2,048 by 768
+    Images(ANY, r"(chatgpt-4o|gpt-4o|gpt-4\.[15]|gpt-4-turbo|o[134])", True, 3779),  # 1,536 patches by 2.46
+    Images(ANY, r"gpt-[5-9]", True, 12_000),  # 10,000 patches by 1.2
+    Images(ANY, r"claude-(opus-4-([7-9]|\d\d(?!\d))|[a-z]+-([5-9]|\d\d(?!\d)))", True, 4784),
+    Images(ANY, r"claude-", True, 1600),
+    Images("anthropic", ANY, True, 4784),
+    Images(ANY, r"gemini-([3-9])", True, 2240),  # at the highest resolution
+    Images(ANY, r"gemini-", True, 24 * 258),  # tiles
+    Images(
+        ANY,
+        r"(llava|pixtral|internvl|minicpm-v|qwen.*-?vl|llama-3\.2.*vision|llama-4|gemma-?3|grok-4)",
+        True,
+        16_384,
+    ),
+)
+UNKNOWN = Images(ANY, ANY, False, 16_384)  # Qwen-VL's most, the largest of the open models
+
+
+def images_for(provider: str, model: str) -> Images:
+    """What a model does with images, by names as `rule_for` has them."""
+    own = model.rpartition("/")[2].lower()
+    fits = (one for one in IMAGES if re.fullmatch(one.provider, provider) and re.match(one.model, own))
+    return next(fits, UNKNOWN)
+
+
 def rule_for(provider: str, model: str) -> Rule:
     """The first rule that fits.
 

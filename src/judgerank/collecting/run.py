@@ -19,8 +19,11 @@ from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.client import Client
 from judgerank.collecting.collection import Study
 from judgerank.collecting.collector import Collector, together
-from judgerank.collecting.costs import Budget, at_most, is_priced, learned, spent_before
+from judgerank.collecting.costs import Budget, at_most, is_priced, learned, spent_into
+from judgerank.collecting.group_order import planned
 from judgerank.collecting.identity import changed_since, digest
+from judgerank.collecting.images import askable, require_images
+from judgerank.collecting.images import told as of_images
 from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.ledger import Ledger, Record, opened
 from judgerank.collecting.preview import preview
@@ -28,9 +31,8 @@ from judgerank.collecting.prices import priced
 from judgerank.collecting.prompts import for_criterion, messages, require_references
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Collection, Judge
-from judgerank.collecting.task_order import Plan
 from judgerank.collecting.tasks import Questions, Task
-from judgerank.collecting.telling import show, tell, tell_anchors, tell_goal, tell_pilot
+from judgerank.collecting.telling import show, tell, tell_goal, tell_left, tell_pilot
 from judgerank.collecting.until import ask_until
 from judgerank.data.errors import ConfigError, EndpointError
 from judgerank.writing.atomic import versions
@@ -81,16 +83,21 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Quest
     questions = given or read_questions(settings.questions, settings.columns, settings.answers)
     require_references(settings.prompt, questions)
     judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
-    both = settings.order == "both"
-    plan = Plan(questions, judges, settings.repeats, both, settings.seed)
-    tasks = plan.first(settings.comparisons)
+    plan = planned(questions, judges, settings)
+    drawn = plan.first(settings.comparisons)
+    tasks = askable(drawn, judges, questions)
+    require_images(tasks, judges, questions)
+    for sentence in of_images(drawn, judges, questions):
+        log.warning("warning: %s", sentence)
     log.info("%d questions, %d models, %d requests in all", len(questions.text), len(questions.models), len(tasks))
     studies = [Study(one, judges, questions, plan, tasks) for one in by_criterion(settings)]
     require_goal(studies[0])
     if dry_run:
         for study in studies:
-            asked = [*tasks, *tell_anchors(study, study.anchors(Ledger(study.settings.output).records))]
-            show(study, asked, None)
+            ledger, pending = Ledger(study.settings.output), Pending(study.settings.output)
+            refuse_another_study(study, ledger, pending)
+            asked = [task for each in tell_left(study, ledger, pending) for task in each]
+            show(study, asked, ledger)
             preview(study, asked)
         return studies
     record = {"settings": settings.model_dump(mode="json"), "versions": versions(VERSIONED)}
@@ -110,7 +117,7 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Quest
         budget = Budget(settings.budget)
         for study, ledger, pending in files:
             refuse_another_study(study, ledger, pending)
-            budget.spent += spent_before(ledger.records, judges)
+            budget.spent += spent_into(ledger, judges)
             budget.parked += sum(set_aside(study, ledger, pending).values())
         stopped: dict[str, str] = {}
         for (study, ledger, pending), path in zip(files, records, strict=True):
@@ -174,13 +181,11 @@ def refuse_another_study(study: Study, ledger: Ledger, pending: Pending) -> None
 
     So do the batches whose answers are to go there.
     """
-    prompt, answers = study.settings.prompt, study.questions.answers
-    gone = [
-        task for task in pending.tasks if not {task.first, task.second} <= answers.get(task.question_id, {}).keys()
-    ]
+    prompt = study.settings.prompt
+    gone = [task for task in pending.tasks if not study.questions.have(task)]
     if gone:
         raise ConfigError(
-            f"{pending.path.name}: a batch on its way asks about {gone[0].first!r} and {gone[0].second!r} in "
+            f"{pending.path.name}: a batch on its way asks about {' and '.join(map(repr, gone[0].shown))} in "
             f"question {gone[0].question_id!r}, whose answers are no longer there"
         )
     files: list[tuple[str, list[Record], Sequence[Task]]] = [
@@ -203,7 +208,7 @@ def set_aside(study: Study, ledger: Ledger, pending: Pending) -> dict[Task, floa
         task: at_most(judges[task.judge], bounds.tokens(judges[task.judge], prompt, sent), batched=True)
         for task in pending.tasks
         if task.judge in judges and is_priced(judges[task.judge])
-        for sent in [messages(prompt, questions, task)]
+        for sent in [messages(prompt, questions, task, judges[task.judge])]
     }
 
 
@@ -212,17 +217,13 @@ def ask(study: Study, ledger: Ledger, pending: Pending, budget: Budget, pilot_on
     if ledger.torn:
         log.info("the last line was cut off by a kill: %d bytes dropped", ledger.torn)
     unanswered = study.missing(ledger.records)
-    left = study.missing([*ledger.records, *pending.requests])
-    there = len(study.tasks) - len(unanswered)
-    anchors = study.anchors(ledger.records, pending.tasks)
-    log.info("%s: %d of the judgments are there already", study.settings.output.name, there)
-    if pending.requests:
-        log.info("%d requests are in batches on their way", len(pending.requests))
-    show(study, [*left, *tell_anchors(study, anchors)], ledger)
+    left, anchors = tell_left(study, ledger, pending)
+    show(study, [*left, *anchors], ledger)
     collectors: list[Collector] = []
     try:
         asyncio.run(_ask(study, ledger, pending, budget, left, anchors, pilot_only, collectors))
     finally:
+        ledger.charges.end()
         for collector in collectors:
             tell(collector, len(unanswered) + len(anchors), pending)
     return {name: each.why for name, each in collectors[0].breakers.items() if each.why is not None}

@@ -14,6 +14,8 @@ from judgerank.collecting.functions import PYTHON, require_function
 from judgerank.collecting.inherited import inherited
 from judgerank.collecting.person import PERSON
 from judgerank.collecting.prompt_settings import Count, Name, Prompt
+from judgerank.collecting.ranked_replies import LETTERS
+from judgerank.collecting.ranking_settings import require_rankable, with_ranking_prompt
 from judgerank.collecting.storable import require_no_key, require_plain
 
 __all__ = ["LENGTHS", "Collection", "Judge", "Panel", "Prompt"]
@@ -55,6 +57,10 @@ class Judge(Settings):
         Ask for a reply in the form of JSON; one who refuses is asked in other ways, then without.
     logprobs : bool
         Keep the log-probabilities of the letters.
+    images : {"send", "name", "skip"}, optional
+        Show it images, or their names alone, or ask it nothing that shows one; by what its family sees by default.
+    image_tokens : int, optional
+        Tokens that an image takes at most; by its family by default.
     requests_per_minute, concurrent : optional
         At most, for this judge.
     prompt_price, completion_price : float, optional
@@ -79,6 +85,8 @@ class Judge(Settings):
     reasoning_budget: Count | None = None
     structured: bool = False
     logprobs: bool = False
+    images: Literal["send", "name", "skip"] | None = None
+    image_tokens: Count | None = None
     requests_per_minute: Pace | None = None
     concurrent: Count | None = None
     prompt_price: Price | None = None
@@ -231,8 +239,10 @@ class Collection(Settings):
         How many (question, pair, judge) of a fixed random order are asked, its first; all by default.
     repeats : int
         How often every judge is asked the same.
+    k : int
+        Answers in a request: two are compared, up to so many are ranked.
     order : {"random", "both"}
-        In which order two answers are shown.
+        In which order answers are shown.
     again : {"unreadable", "refused"}, optional
         Ask once more where a reply could not be read, or where the judge refused to judge.
     pilot : int
@@ -270,6 +280,7 @@ class Collection(Settings):
     comparisons: Count | None = None
     repeats: Count = 1
     anchors: Annotated[int, Field(ge=0)] = 0
+    k: Annotated[int, Field(ge=2, le=len(LETTERS))] = 2
     order: Literal["random", "both"] = "random"
     seed: Annotated[int, Field(ge=0)] = 2026
     again: Literal["unreadable", "refused"] | None = None
@@ -285,3 +296,10 @@ class Collection(Settings):
     poll: Annotated[float, Field(gt=0)] = 60.0
     allow_env_url: bool = False
     moved: bool = False
+
+    _asks_for_rankings = model_validator(mode="before")(with_ranking_prompt)
+
+    @model_validator(mode="after")
+    def _rankable(self) -> Self:
+        require_rankable(self.k, self.prompt, self.panel.judges, self.until, self.anchors)
+        return self

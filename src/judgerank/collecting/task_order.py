@@ -61,8 +61,7 @@ class Plan:
         ConfigError
             If there are fewer.
         """
-        if size is not None and not 1 <= size <= len(self):
-            raise ConfigError(f"{size} comparisons cannot be drawn from {len(self)}")
+        require_drawn(size, len(self), "comparisons")
         tasks: list[Task] = []
         pairs = {len(names): list(combinations(range(len(names)), 2)) for names in self._models}
         each = len(self._judges) * self._repeats
@@ -101,6 +100,17 @@ def _hashes_of_pairs(key: np.uint64, models: list[str]) -> Hashes:
     hashes = np.array([_hash("model", name) for name in models], np.uint64)
     first, second = np.triu_indices(len(models), 1)
     return _mixed(_mixed(hashes[first] ^ key) ^ hashes[second])
+
+
+def require_drawn(size: int | None, there: int, what: str) -> None:
+    """Refuse to draw more than there are.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if size is not None and not 1 <= size <= there:
+        raise ConfigError(f"{size} {what} cannot be drawn from {there}")
 
 
 def place(seed: int, *names: object) -> int:

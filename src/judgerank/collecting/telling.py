@@ -14,27 +14,31 @@ from judgerank.collecting.anchors import told as of_changes
 from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.collection import Study
 from judgerank.collecting.collector import Collector
-from judgerank.collecting.costs import estimated, expected_seconds, is_priced
-from judgerank.collecting.identity import substituted
-from judgerank.collecting.ledger import Ledger, Record
+from judgerank.collecting.costs import estimated, expected_seconds, is_priced, spent_into
+from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of
 from judgerank.collecting.outcome import biased, duration, happened, money, piloted, several, unfetched
 from judgerank.collecting.refusals import told as refused
 from judgerank.collecting.settings import Judge
+from judgerank.collecting.substitution import substituted
 from judgerank.collecting.tasks import Task
 from judgerank.data.listing import counted
 
 log = logging.getLogger("judgerank")
 
 
-def show(study: Study, tasks: Sequence[Task], ledger: Ledger | None) -> None:
+def show(study: Study, tasks: Sequence[Task], ledger: Ledger) -> None:
     """What the requests will take, at most and, where there are replies already, as expected."""
     settings, currency = study.settings, study.settings.panel.currency
-    records = ledger.records if ledger else []
+    records = ledger.records
     tell_addresses(study, records)
     table = estimated(tasks, study.judges, study.questions, settings.prompt, records, settings.pilot)
     log.info("%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
     total, unknown = table["at_most"].sum(), unpriced(study.judges, table.loc[table["requests"] > 0, "judge"])
     log.info("at most %d requests, estimated cost at most %s", len(tasks), with_unknown(total, currency, unknown))
+    left = math.inf if settings.budget is None else settings.budget - spent_into(ledger, study.judges)
+    if total > left:
+        told = "that may be more than the budget leaves (%s): the run ends before it would exceed it"
+        log.info(told, money(max(left, 0.0), currency))
     if study.goal is not None:
         log.info("that is for all of them; most goals are reached after a part")
     if records and tasks:
@@ -44,14 +48,22 @@ def show(study: Study, tasks: Sequence[Task], ledger: Ledger | None) -> None:
         log.info("as the replies so far: expected cost %s, expected time %s", expected, took)
 
 
-def tell_anchors(study: Study, anchors: list[Task]) -> list[Task]:
-    """Say how many requests are asked again; the requests."""
+def tell_left(study: Study, ledger: Ledger, pending: Pending) -> tuple[list[Task], list[Task]]:
+    """Say what the file holds; the requests that are left, and those that are asked again."""
+    there = len(study.tasks) - len(study.missing(ledger.records))
+    log.info("%s: %d of the judgments are there already", study.settings.output.name, there)
+    if pending.requests:
+        log.info("%d requests are in batches on their way", len(pending.requests))
+    if ledger.charges.without_answer > 0:
+        most = money(ledger.charges.without_answer, study.settings.panel.currency)
+        log.info("earlier attempts without an answer may have cost %s; that counts as spent", most)
+    anchors = study.anchors(ledger.records, pending.tasks)
     if anchors:
         several = len({task.judge for task in anchors})
         log.info("%d requests (anchors) are asked again, of %s", len(anchors), counted(several, "judge"))
     elif study.settings.anchors:
         log.info("no anchors are due: a request is asked again a day after its last answer")
-    return anchors
+    return study.missing([*ledger.records, *pending.requests]), anchors
 
 
 def unpriced(judges: Mapping[str, Judge], names: Iterable[str]) -> list[str]:
@@ -62,6 +74,8 @@ def unpriced(judges: Mapping[str, Judge], names: Iterable[str]) -> list[str]:
 def with_unknown(known: float, currency: str, unknown: Sequence[str]) -> str:
     """An amount, and whose costs are not in it."""
     known = 0.0 if math.isnan(known) else known
+    if unknown and not known:
+        return f"unknown (no price for: {several(unknown)})"
     beside = f", and an unknown amount for judges without a price: {several(unknown)}" if unknown else ""
     return f"{money(known, currency)}{beside}"
 
@@ -164,7 +178,7 @@ def tell_goal(found: Collected, goal: Goal, until: str, collector: Collector) ->
 def tell(collector: Collector, wanted: int, pending: Pending) -> None:
     """How it went."""
     budget, currency = collector.budget, collector.currency
-    read = [record for record in collector.written if record["judge_preferred_model"] != "unknown"]
+    read = [record for record in collector.written if choice_of(record) != UNKNOWN]
     unread = len(collector.written) - len(read)
     log.info("%d judgments written, and %d replies that cannot be read (kept, with their text)", len(read), unread)
     for sentence in happened(collector.breakers):
@@ -192,4 +206,5 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
     for name in sorted(collector.short_of_money):
         log.info("stopped: the next request to judge %r might exceed the budget", name)
     if collector.goes_by_plan and len(collector.written) < wanted:
-        log.info("%d requests have no answer yet; run it again to ask them", wanted - len(collector.written))
+        how = "run it again with a larger --budget" if collector.short_of_money else "run it again"
+        log.info("%d requests have no answer yet; %s to ask them", wanted - len(collector.written), how)

@@ -47,3 +47,23 @@ Reply with one line and nothing else, which says how much better an answer is:
 [[B>A]] if B's answer is better, [[B>>A]] if it is much better.
 """
 )
+# {answers} stands for all of them, each under its letter
+RANKED: Wording = {
+    "name": "ranking",
+    "temperature": PAIRWISE["temperature"],
+    "max_tokens": PAIRWISE["max_tokens"],
+    "text": """\
+Several assistants have each answered the question below. Rank their answers by how well they serve the person who
+asked. Weigh whether an answer is correct, helpful, honest, and does what was asked; do not be swayed by length,
+style or the order of the answers, and do not guess who wrote them.
+
+Question:
+{question}
+
+{answers}
+
+Reply with one line and nothing else: the letters of all answers from best to worst, with > between them.
+Write = instead of > only where neither of two answers is better.
+Example, of three answers: B > A = C
+""",
+}

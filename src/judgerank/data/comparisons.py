@@ -18,13 +18,15 @@ from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
 from judgerank.data.shown import Shown
+from judgerank.data.stages import Stages
+from judgerank.data.two_answers import Choices
 from judgerank.data.validation import checked
 
 POOLED_JUDGE = "all judges"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparisons(Shown):
+class Comparisons(Choices, Shown):
     """Rows of comparisons, raw or aggregated.
 
     Parameters
@@ -51,6 +53,8 @@ class Comparisons(Shown):
         Records left out when the rows were read, by reason.
     columns : sparse float array, shape (T, P), optional
         What further blocks of a model multiply their parameters with (`judgerank.model.block`).
+    stages : Stages, optional
+        Which rows are those of one choice among several answers; without it each is a choice between two.
 
     Raises
     ------
@@ -71,12 +75,15 @@ class Comparisons(Shown):
     ordered: bool = True
     columns: csr_array | None = None
     strong: FloatArray | None = None
+    stages: Stages | None = None
 
     def __post_init__(self) -> None:
         if self.count is None:
             object.__setattr__(self, "count", np.broadcast_to(1.0, len(self.first)))
         for name, column in checked(self).items():
             object.__setattr__(self, name, column)
+        if self.stages is not None:
+            self.stages.checked(self.first, self.second, self.judge)
 
     @classmethod
     def from_frame(
@@ -123,6 +130,7 @@ class Comparisons(Shown):
         DataError
             As `from_frame`, and if these have a covariate, and the further ones have none.
         """
+        self.require_pairs("adding records to comparisons")
         read = frames.parsed(frame, covariate, count)
         frames.refuse_silent([name for name in read.silent if name not in self.judges])
         if self.covariate is not None and read.covariate is None:
@@ -135,50 +143,6 @@ class Comparisons(Shown):
         columns["strong"] = None  # of the further ones it is not known
         return replace(self, **columns, columns=None, dropped={**self.dropped, **dropped})
 
-    @property
-    def known_covariate(self) -> FloatArray:
-        """`covariate`, for who cannot do without.
-
-        Raises
-        ------
-        DataError
-            If there is none.
-        """
-        if self.covariate is None:
-            raise DataError("this takes comparisons with a covariate, and these have none")
-        return self.covariate
-
-    @property
-    def known_ties(self) -> FloatArray:
-        """`tied`, for who cannot do without.
-
-        Raises
-        ------
-        DataError
-            If there is no track of ties (`with_ties` keeps it).
-        """
-        if self.tied is None:
-            raise DataError("this takes comparisons that keep track of ties, and these do not")
-        return self.tied
-
-    @property
-    def known_strength(self) -> FloatArray:
-        """`strong`, for who cannot do without.
-
-        Raises
-        ------
-        DataError
-            If nothing says how strong the answers are.
-        """
-        if self.strong is None:
-            raise DataError("this takes comparisons that say how strong each answer is, and these do not")
-        return self.strong
-
-    @cached_property
-    def response(self) -> FloatArray:
-        """Mean outcome as the likelihood takes it, shape (T,): beyond a win, 3/2 and -1/2, where much better."""
-        return self.outcome if self.strong is None else self.outcome + (self.strong[:, 0] - self.strong[:, 1]) / 2
-
     def to_frame(self) -> pd.DataFrame:
         """Raw comparisons as a table that `from_frame` reads back.
 
@@ -187,6 +151,7 @@ class Comparisons(Shown):
         DataError
             If the rows are aggregated, or an outcome is a weight between the two models, which no letter says.
         """
+        self.require_pairs("a table with one letter per record")
         self._require_raw()
         if not np.isin(self.outcome, list(OUTCOMES.values())).all():
             raise DataError("this needs whole answers, but some of these records are shares of a win")
@@ -209,10 +174,12 @@ class Comparisons(Shown):
         return len(self.first)
 
     def _rows(self, keep: AnyArray, **changed: Any) -> Comparisons:
-        """The rows under a mask or at indices, with `changed` columns in place of their own."""
+        """The rows under a mask or at indices, all judges kept, with `changed` columns in place of their own."""
         for name in ("first", "second", "judge", "outcome", "count", "covariate", "tied", "columns", "strong"):
             if name not in changed and getattr(self, name) is not None:
                 changed[name] = getattr(self, name)[keep]
+        if self.stages is not None:
+            changed.setdefault("stages", self.stages.take(keep))
         return replace(self, **changed)
 
     def aggregate(self) -> Comparisons:
@@ -221,8 +188,10 @@ class Comparisons(Shown):
         Returns
         -------
         Comparisons
-            Sorted by that key; counts n and mean outcomes. Itself if it is aggregated already.
+            Sorted by that key; counts n and mean outcomes. Itself if it is aggregated already, or of rankings.
         """
+        if self.stages is not None:
+            return self
         found = merged(self)
         return self if found is None else self._rows(found[0], **found[1])
 
@@ -270,6 +239,7 @@ class Comparisons(Shown):
         """
         if self.tied is not None:
             return self
+        self.require_pairs("a model with ties as an outcome")
         self._require_raw()
         return replace(self, tied=(self.outcome == OUTCOMES["c"]).astype(float))
 
@@ -283,6 +253,7 @@ class Comparisons(Shown):
         DataError
             If the rows are aggregated.
         """
+        self.require_pairs("leaving out ties")
         self._require_raw()
         return self.take(np.flatnonzero(self.outcome != OUTCOMES["c"]))
 

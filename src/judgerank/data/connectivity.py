@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import coo_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DisconnectedError, NoMaximumError
@@ -18,11 +18,21 @@ LARGE = 1_000  # models beyond which a matrix of all pairs is not decomposed
 Groups = tuple[tuple[str, ...], ...]
 
 
+@remembered
 def components(cells: Comparisons) -> Groups:
     """Connected components of the comparison graph, each a tuple of models (paper, section 5.1)."""
     n = len(cells.models)
-    edges = coo_array((np.ones(len(cells), np.int8), (cells.first, cells.second)), shape=(n, n))
+    first, second = shown_pairs(cells)
+    edges = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(n, n))
     return _named(cells, connected_components(edges, directed=False)[1])
+
+
+def shown_pairs(cells: Comparisons) -> tuple[IntArray, IntArray]:
+    """The model shown first and the one shown second of every two that were compared, each order once."""
+    n = len(cells.models)
+    pair = cells.first.astype(np.intp) * n + cells.second
+    there = np.flatnonzero(np.bincount(pair, minlength=n * n)) if n <= LARGE else np.unique(pair)
+    return there // n, there % n
 
 
 def split(comparisons: Comparisons) -> list[tuple[Comparisons, IntArray]]:
@@ -49,7 +59,7 @@ def runaway_models(cells: Comparisons) -> Groups:
     tie counts both ways); there are none exactly if that digraph is strongly connected.
     """
     n = len(cells.models)
-    won, lost = cells.outcome > 0, cells.outcome < 1
+    won, lost = cells.won > 0, cells.lost > 0
     winner = np.r_[cells.first[won], cells.second[lost]]
     loser = np.r_[cells.second[won], cells.first[lost]]
     digraph = coo_array((np.ones(len(winner), np.int8), (winner, loser)), shape=(n, n))
@@ -78,14 +88,20 @@ def position_share(cells: Comparisons) -> float:
     """
     if not cells.ordered:
         return 0.0
-    n = len(cells.models)
+    n, lead = len(cells.models), _lead(cells)
+    total = float(lead @ (lead / cells.count))
     if n > LARGE:
-        return max(0.0, 1.0 - _imitated_by_many(cells) / cells.n_comparisons)
+        return max(0.0, 1.0 - _imitated_by_many(cells) / total)
     pair = np.bincount(cells.first.astype(np.intp) * n + cells.second, cells.count, n * n).reshape(n, n)
     laplacian = np.diag((pair + pair.T).sum(axis=1)) - pair - pair.T
-    net = pair.sum(axis=1) - pair.sum(axis=0)
+    net = np.bincount(cells.first, lead, n) - np.bincount(cells.second, lead, n)
     imitated = float(net @ np.linalg.pinv(laplacian, hermitian=True) @ net)
-    return max(0.0, 1.0 - imitated / cells.n_comparisons)
+    return max(0.0, 1.0 - imitated / total)
+
+
+def _lead(cells: Comparisons) -> FloatArray:
+    """By how much a position changes the predictor of each row, one place by one, times its count; shape (T,)."""
+    return cells.count if cells.apart is None else cells.count * cells.apart
 
 
 def _imitated_by_many(cells: Comparisons) -> float:
@@ -95,7 +111,10 @@ def _imitated_by_many(cells: Comparisons) -> float:
     n, (i, j), w = len(cells.models), (cells.first, cells.second), cells.count
     place = (np.r_[i, j, i, j], np.r_[j, i, i, j])
     laplacian = coo_array((np.r_[-w, -w, w, w], place), (n, n)).tocsr()
-    net = np.bincount(i, w, n) - np.bincount(j, w, n)  # sums to zero in every component, so there is a solution
+    lead = _lead(cells)
+    net = np.bincount(i, lead, n) - np.bincount(
+        j, lead, n
+    )  # sums to zero in every component, so there is a solution
     own = np.maximum(laplacian.diagonal(), np.finfo(float).tiny)
     return float(net @ cg(laplacian, net, rtol=1e-8, maxiter=10 * n, M=diags_array(1 / own))[0])
 
@@ -112,14 +131,19 @@ def judges_of_one_length(cells: Comparisons) -> tuple[str, ...]:
 def positions_are_imitated(cells: Comparisons) -> bool:
     """Whether scores v with v_i - v_j = 1 in every comparison exist: exactly then the position share is zero.
 
-    Models then stand on steps, and every comparison shows one first that stands a step above the other.
+    Models then stand on steps, and every comparison shows one first that stands a step above the other; of several
+    answers, as many steps as places lie between them.
     """
-    step: dict[int, int] = {}
-    around: list[list[tuple[int, int]]] = [[] for _ in cells.models]
-    n = len(cells.models)
-    for i, j in zip(*np.divmod(np.unique(cells.first.astype(np.intp) * n + cells.second), n), strict=True):
-        around[i].append((j, -1))
-        around[j].append((i, 1))
+    step: dict[int, float] = {}
+    around: list[list[tuple[int, float]]] = [[] for _ in cells.models]
+    if cells.apart is None:
+        shown = [(i, j, 1.0) for i, j in zip(*shown_pairs(cells), strict=True)]
+    else:
+        told = np.unique(np.column_stack([cells.first, cells.second, cells.apart]), axis=0)
+        shown = [(int(i), int(j), places) for i, j, places in told.tolist()]
+    for i, j, places in shown:
+        around[i].append((j, -places))
+        around[j].append((i, places))
     for root in range(len(cells.models)):
         if root in step:
             continue

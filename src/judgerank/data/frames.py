@@ -206,7 +206,8 @@ def question_name(question: object) -> str:
 
 def question_keys(ids: Iterable[object]) -> UIntArray:
     """A hash of every question's id, all different, the same wherever the id stands, shape (Q,)."""
-    return np.asarray(pd.util.hash_array(np.array([question_name(one) for one in ids], object), categorize=False))
+    names = [one if type(one) is str else question_name(one) for one in ids]
+    return np.asarray(pd.util.hash_array(np.array(names, object), categorize=False))
 
 
 def numbered_questions(questions: pd.Series) -> tuple[IntArray, list[str]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from judgerank.data.arrays import IntArray, UIntArray
 from judgerank.data.comparisons import Comparisons
@@ -99,19 +100,30 @@ class Judgments(Shown):
         return self.frame["judge_preferred_model"].isin(list(OUTCOMES))
 
     @cached_property
+    def _asked(self) -> tuple[IntArray, NDArray[np.object_]]:
+        """Number of the question behind each comparison, and the ids by number."""
+        number, ids = pd.factorize(self.frame["question_id"][self.parsed], sort=True)
+        return number, np.asarray(ids, object)
+
+    @property
     def question(self) -> IntArray:
         """Number of the question behind each comparison, in the order of their ids; int array, shape (T,)."""
-        return pd.factorize(self.frame["question_id"][self.parsed], sort=True)[0]
+        return self._asked[0]
 
     @cached_property
     def question_keys(self) -> UIntArray:
         """Hash of the id of every question by its number, shape (Q,)."""
-        return question_keys(pd.factorize(self.frame["question_id"][self.parsed], sort=True)[1])
+        return question_keys(self._asked[1])
 
     @cached_property
     def question_ids(self) -> list[str]:
         """Ids of the questions, by the numbers in `question`."""
-        return [str(one) for one in pd.factorize(self.frame["question_id"][self.parsed], sort=True)[1]]
+        return [str(one) for one in self._asked[1]]
+
+    @cached_property
+    def n_questions(self) -> int:
+        """How many different questions the records have."""
+        return int(self.frame["question_id"].nunique())
 
     @cached_property
     def judges(self) -> pd.DataFrame:
@@ -119,13 +131,16 @@ class Judgments(Shown):
         answer = self.frame["judge_preferred_model"]
         answer = answer.where(answer.isin(list(OUTCOMES)))
         times = pd.to_numeric(self.frame["count"]) if "count" in self.frame else pd.Series(1, self.frame.index)
+        if "comparisons" in self.frame:  # of rankings (`judgerank.data.rankings`)
+            times = self.frame["comparisons"].fillna(times)
         judge = self.frame["judge_model"]
-        given = times.groupby([judge, answer]).sum().unstack(fill_value=0)
+        given = times.groupby([judge, answer], observed=True).sum().unstack(fill_value=0)
+        given = given.set_axis(given.index.tolist()).set_axis(given.columns.tolist(), axis=1)
         given = given.reindex(columns=["a", "b", "c"], fill_value=0)
         comparisons = given.sum(axis=1)
         table = pd.DataFrame({"dataset": self.name, "judge": given.index, "comparisons": comparisons.to_numpy()})
         table[["share_a", "share_b", "share_tie"]] = given.div(comparisons, axis=0).to_numpy()
-        table["unparsed"] = (times.groupby(judge).sum() - comparisons).to_numpy()
+        table["unparsed"] = (times.groupby(judge, observed=True).sum() - comparisons).to_numpy()
         return table
 
     def with_lengths(self) -> Comparisons:

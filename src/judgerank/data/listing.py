@@ -17,15 +17,22 @@ def listed(names: Iterable[str], many: int | None = None) -> str:
 
 
 def shortened(name: object, longest: int = LONGEST) -> str:
-    """A name on one line, cut where it is longer than a reader needs."""
+    """A name on one line, cut in the middle where it is longer than a reader needs: versions stand at the end."""
     text = str(name)
-    start = " ".join(text[: longest + 1].split())
-    return start if len(text) <= longest else f"{start[: longest - 3]}..."
+    if len(text) <= longest:
+        return " ".join(text.split())
+    end = " ".join(text[-(longest // 3) :].split())
+    return f"{' '.join(text[:longest].split())[: longest - 3 - len(end)]}...{end}"
 
 
 def counted(number: int, noun: str) -> str:
     """A number with its noun, in the plural where there is not one."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def percent(share: float) -> str:
+    """A share in percent, to as many digits as matter: 0.56%, 2.5%, 14%."""
+    return f"{share:.2%}" if share < 0.01 else f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
 
 
 def p_of(value: float) -> str:

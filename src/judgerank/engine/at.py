@@ -16,10 +16,13 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.elementary import exp
-from judgerank.engine.rows import Listed, Table
+from judgerank.engine.rows import Listed, Table, parts
 from judgerank.model.block import Role
+from judgerank.model.judge_blocks import JudgeBlock
 from judgerank.model.law import Law
 from judgerank.model.members import Model, Parameters
+from judgerank.model.needs import Need
+from judgerank.model.stage_law import StageLaw
 
 CHUNK = 1 << 14  # rows evaluated at a time: the temporaries stay in cache
 Values = FloatArray | None  # by row; None stands for one
@@ -44,7 +47,7 @@ class At:
     def __init__(self, rows: Listed | Table, model: Model, at: Parameters, gamma: Values):
         self.rows, self.model = rows, model
         self.outcome = rows.response if model.has(Role.STRONG) and rows.response is not None else rows.outcome
-        self.column = [getattr(rows, block.column) if block.column else None for block in model.blocks]
+        self.column = [_multiplier(rows, block) for block in model.blocks]
         self.further = rows.further(model.roles) if model.further and isinstance(rows, Listed) else None
         self.d = self._with(Role.QUALITY, rows.differences(at.scores), at)
         self.shape = self._shape(at)  # of g at unit gamma; None stands for one
@@ -68,8 +71,8 @@ class At:
         self.eta = self._with(Role.OFFSET, eta, at)
 
     @cached_property
-    def law(self) -> Law:
-        return Law(self.eta, self.nu, self.log_strong)
+    def law(self) -> Law | StageLaw:
+        return self.rows.law(self.eta, self.nu, self.log_strong)
 
     @property
     def log_likelihood(self) -> FloatArray:
@@ -178,6 +181,13 @@ class Second:
         return self.weight, factors(one) + factors(other)
 
 
+def _multiplier(rows: Listed | Table, block: JudgeBlock) -> Values:
+    """What multiplies a judge's parameter in every row; a position, by how many places the answers are apart."""
+    if block.needs is Need.ORDER:
+        return rows.apart
+    return getattr(rows, block.column) if block.column else None
+
+
 def times(values: FloatArray, factor: Values) -> FloatArray:
     return values if factor is None else values * factor
 
@@ -199,8 +209,7 @@ def row_by_row(cells: Comparisons, model: Model, at: Parameters, rows: slice = s
 
 def in_parts(cells: Comparisons, model: Model, at: Parameters) -> Iterator[tuple[slice, At]]:
     """All rows at a point, part by part."""
-    for start in range(0, len(cells), CHUNK):
-        rows = slice(start, start + CHUNK)
+    for rows in parts(cells, CHUNK):
         yield rows, row_by_row(cells, model, at, rows)
 
 

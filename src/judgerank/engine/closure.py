@@ -9,9 +9,20 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import in_parts
-from judgerank.engine.levels import LEAST_SHARE, offsets_of_three_sizes
+from judgerank.engine.levels import offsets_of_three_sizes
 from judgerank.engine.solution import ROUNDING
-from judgerank.engine.sums import Curvature, Evaluation, evaluate, first_shown_share, judged, net_wins, tied_share
+from judgerank.engine.sums import (
+    LEAST_SHARE,
+    Curvature,
+    Evaluation,
+    evaluate,
+    first_shown_share,
+    judged,
+    mean_at_zero,
+    net_wins,
+    position_at_zero,
+    tied_share,
+)
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
@@ -68,10 +79,9 @@ def offsets_at_zero(cells: Comparisons, model: Model) -> np.ndarray:
         return offsets_of_three_sizes(cells, model)
     if not model.has(Role.OFFSET, Role.TIE):
         return np.zeros((0, len(cells.judges)))
-    share = first_shown_share(cells)
     if not model.has(Role.TIE):
-        share = np.clip(share, LEAST_SHARE, 1 - LEAST_SHARE)
-        return (np.log(share) - np.log1p(-share))[None, :]
+        return position_at_zero(cells)[None, :]
+    share = first_shown_share(cells)
     tied = np.minimum(tied_share(cells), 1 - 2 * LEAST_SHARE)
     wins = np.array([share, 1 - share]) - tied / 2 if model.has(Role.OFFSET) else np.tile((1 - tied) / 2, (2, 1))
     first, second = np.log(np.maximum(wins, LEAST_SHARE))
@@ -153,12 +163,12 @@ def taken_back(
     # with a covariate, the slope at zero is positive at one beta_k and not at another
     asked = ~at.in_play & (model.weights_vary | (slopes_at_zero(cells, at, here) > least_rise))
     judges = at.judges.copy()
-    share = first_shown_share(cells) if model.has(Role.OFFSET) else np.full(len(cells.judges), 0.5)
+    share = mean_at_zero(cells) if model.has(Role.OFFSET) else np.broadcast_to(0.5, len(cells))
     least, largest = (
         np.broadcast_to(edge, len(cells.judges)) for edge in (bound if model.weights_vary else (0.0, 0.0))
     )
     for k in np.flatnonzero(asked).tolist():
-        start = best_from_zero(cells, at.scores, k, share[k], (least[k], largest[k]), least_rise)
+        start = best_from_zero(cells, at.scores, k, share, (least[k], largest[k]), least_rise)
         judges[model.weights, k] = start[model.weights]
     return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
 
@@ -192,14 +202,20 @@ def at_the_edge(
 
 
 def best_from_zero(
-    cells: Comparisons, scores: FloatArray, k: int, share: float, bound: tuple[float, float], least_rise: float
+    cells: Comparisons,
+    scores: FloatArray,
+    k: int,
+    share: FloatArray,
+    bound: tuple[float, float],
+    least_rise: float,
 ) -> tuple[float, float]:
     """Log-discrimination and slope from which a judge at zero can climb, or minus infinity and zero.
 
     Near zero the log-likelihood is gamma_k sum n (y - q) h d - gamma_k^2 sum n q (1 - q) (h d)^2 / 2 and a
-    constant, with h = e^{beta z} and q the probability of the first model at zero discrimination.
+    constant, with h = e^{beta z} and q the probability of the first model at zero discrimination, shape (T,).
     """
     rows = cells.judge == k
+    share = share[rows]
     d, n = (scores[cells.first] - scores[cells.second])[rows], cells.count[rows]
     z = np.zeros_like(d) if cells.covariate is None else cells.covariate[rows]
     reach = LARGEST_EXPONENT / max(np.abs(z).max(), np.finfo(float).eps)

@@ -135,19 +135,30 @@ def rising_direction(
     float array, shape (D,), or None
         Scores, then what judges add to the predictor or to ties, then further blocks; no entry beyond one in size.
     """
-    from scipy.optimize import linprog  # loads slowly, and few models need it
-
     forms = _forms(cells, model, at, held)
     moved = eye_array(forms.shape[1]) if held is None else _with_the_others(cells, model, held)
     if moving is not None:
         moved = csr_array(moved)[:, moving]
-    if forms.shape[0] == 0 or moved.shape[1] == 0:
-        return None
     forms = csr_array(forms @ moved)
+    found = _any_rising(forms)
+    return None if found is None else moved @ _steepest(forms, found)
+
+
+def can_rise(cells: Comparisons, model: Model) -> bool:
+    """Whether `rising_direction` finds one in these cells; it is not worked out which, which takes most time."""
+    return _any_rising(_forms(cells, model, None, None)) is not None
+
+
+def _any_rising(forms: csr_array) -> FloatArray | None:
+    """A direction, no entry beyond one in size, in which no form falls and some rise; None if there is none."""
+    from scipy.optimize import linprog  # loads slowly, and few models need it
+
+    if 0 in forms.shape:
+        return None
     rise = np.asarray(forms.sum(axis=0)).ravel()
     none = np.zeros(forms.shape[0])
     found = linprog(-rise, A_ub=-forms, b_ub=none, bounds=(-1.0, 1.0), method="highs")
-    return moved @ _steepest(forms, found.x) if -found.fun > RISE else None
+    return np.asarray(found.x, float) if -found.fun > RISE else None
 
 
 def _with_the_others(cells: Comparisons, model: Model, held: BoolArray) -> csr_array:
@@ -192,7 +203,8 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
         g = np.exp(at.judges[0])[cells.judge]
     of_models = coo_array((np.r_[g, -g], (np.r_[rows, rows], np.r_[cells.first, cells.second])), (size, n))
     of_judge = coo_array((ones, (rows, cells.judge)), (size, k))
-    lead = csr_array(hstack([of_models, *_by_role(model, of_judge, {Role.OFFSET}), *_columns(cells, model, g)]))
+    of_position = of_judge if cells.apart is None else coo_array((cells.apart, (rows, cells.judge)), (size, k))
+    lead = csr_array(hstack([of_models, *_by_role(model, of_position, {Role.OFFSET}), *_columns(cells, model, g)]))
     none, of = csr_array((size, n)), shares(cells, model)
     thresholds = {
         level: csr_array(hstack([none, *_by_role(model, of_judge, {role}), *_columns(cells, model, g, role)]))

@@ -12,7 +12,7 @@ import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.sums import first_shown_share, judged, tied_share
+from judgerank.engine.sums import LEAST_SHARE, first_shown_share, judged, tied_share
 from judgerank.model.block import Role
 from judgerank.model.limits import ALWAYS_STRONG
 from judgerank.model.members import Model
@@ -21,7 +21,6 @@ GIVEN = 1e-9  # share of an answer above which it was given
 EQUAL = 1e-8  # scores closer than this, relative to their range, count as equal: fits are exact to about 1e-10
 RISE = 1e-6  # of a program whose variables lie within one: a direction that rises at all rises by far more
 STEPS = 60  # halvings of the interval in which a position is sought
-LEAST_SHARE = 1e-9  # of an answer that a judge never gives
 THRESHOLDS = {0.0: Role.TIE, 1.0: Role.STRONG}  # that of better, |c| = 1/2, is zero
 
 
@@ -29,7 +28,7 @@ def shares(cells: Comparisons, model: Model) -> dict[float, FloatArray]:
     """Share of every level that a model has in each row, shape (T,) each."""
     tied = cells.known_ties if model.has(Role.TIE) else np.zeros(len(cells))
     strong = cells.known_strength.T if model.has(Role.STRONG) else np.zeros((2, 1))
-    first, second = cells.outcome - tied / 2 - strong[0], 1 - cells.outcome - tied / 2 - strong[1]
+    first, second = cells.won - tied / 2 - strong[0], cells.lost - tied / 2 - strong[1]
     found = {0.5: first, -0.5: second}
     if model.has(Role.TIE):
         found[0.0] = tied

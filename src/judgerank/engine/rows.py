@@ -8,7 +8,7 @@ they are weighted by, or multiplied with, may have one that broadcasts to it, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -20,8 +20,11 @@ from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.block_columns import LONG, BlockColumns, over_runs, starts_of_runs
 from judgerank.model.block import Role
+from judgerank.model.law import Law
+from judgerank.model.stage_law import StageLaw
 
-KEPT = 1 << 18  # rows up to which a layout is kept between passes, which takes 80 bytes a row
+SMALL = 1 << 18  # rows up to which they may stand in a table, and are summed over at once
+KEPT = 1 << 21  # rows up to which a layout is kept between passes, which takes 80 bytes a row
 FILLED, MANY = 0.4, 1_000  # share of a table's places with a comparison, and rows, from which it is quicker
 Numbers = TypeVar("Numbers", FloatArray, IntArray)
 
@@ -52,6 +55,13 @@ class Listed:
         self.strong = None if cells.strong is None else cells.strong[rows].sum(axis=1)
         self._columns = None if cells.columns is None else cells.columns[rows]
         self._further: dict[tuple[Role, ...], BlockColumns] = {}
+        stages = None if cells.stages is None else cells.stages.take(rows)
+        self.apart = None if stages is None else stages.apart
+        self._answers = None if stages is None else stages.alternatives
+
+    def law(self, eta: FloatArray, nu: FloatArray | None, log_strong: FloatArray | None = None) -> Law | StageLaw:
+        """Of the outcomes, given their predictors and propensities."""
+        return Law(eta, nu, log_strong) if self._answers is None else StageLaw(eta, self._answers)
 
     def further(self, roles: tuple[Role, ...]) -> BlockColumns:
         """Columns of the further blocks, by their roles."""
@@ -99,7 +109,8 @@ class Listed:
 class Table:
     """Some of the pairs in a table of judges by pairs; with the methods of `Listed`."""
 
-    covariate = None
+    covariate = apart = None
+    law = staticmethod(Law)
 
     def __init__(
         self,
@@ -166,13 +177,27 @@ def _sums(index: IntArray, values: FloatArray, size: int) -> FloatArray:
 
 def laid_out(cells: Comparisons, size: int) -> Iterable[Listed | Table]:
     """All rows in parts of about a size."""
-    if len(cells) <= KEPT:
-        return _kept(cells, size)
-    return (Listed(cells, slice(start, start + size)) for start in range(0, len(cells), size))
+    return _kept(cells, size) if len(cells) <= KEPT else _listed(cells, size)
+
+
+def _listed(cells: Comparisons, size: int) -> Iterator[Listed]:
+    return (Listed(cells, part) for part in parts(cells, size))
+
+
+def parts(cells: Comparisons, size: int) -> Iterator[slice]:
+    """Slices of about a size that hold all rows; no choice among several answers is cut."""
+    starts = np.arange(0, len(cells), size)
+    if cells.stages is not None:
+        first = cells.stages.first_rows
+        starts = np.unique(first[np.searchsorted(first, starts, side="right") - 1])
+    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(cells)], strict=True):
+        yield slice(start, end)
 
 
 @remembered
-def _kept(cells: Comparisons, size: int) -> list[Listed | Table]:
+def _kept(cells: Comparisons, size: int) -> Sequence[Listed | Table]:
+    if len(cells) > SMALL:
+        return list(_listed(cells, size))
     n, k = len(cells.models), len(cells.judges)
     pair = cells.first.astype(np.intp) * n + cells.second
     new = np.r_[True, pair[1:] != pair[:-1]]
@@ -181,10 +206,11 @@ def _kept(cells: Comparisons, size: int) -> list[Listed | Table]:
     if (
         cells.covariate is not None
         or cells.columns is not None
+        or cells.stages is not None
         or len(cells) < max(MANY, FILLED * k * len(pairs))
         or not in_order
     ):
-        return [Listed(cells, slice(start, start + size)) for start in range(0, len(cells), size)]
+        return list(_listed(cells, size))
     place = cells.judge * len(pairs) + (np.cumsum(new) - 1)
 
     def table(values: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.existence import rising_direction
+from judgerank.engine.existence import can_rise
 from judgerank.engine.levels import EQUAL
 from judgerank.model.block import Role
 from judgerank.model.members import Model
@@ -35,8 +35,9 @@ def separable_judges(cells: Comparisons, model: Model) -> IntArray:
         With free discriminations.
     """
     if model.has(Role.TIE, Role.STRONG):  # margins of its own between answers: two parameters, so a linear program
-        return np.array([k for k in range(len(cells.judges)) if _rises(cells, model, k)], np.intp)
-    first_won, second_won = cells.outcome > EQUAL, cells.outcome < 1 - EQUAL
+        alone = (cells.with_judges([name]) for name in cells.judges)
+        return np.flatnonzero([can_rise(own, model) for own in alone])
+    first_won, second_won = cells.won > EQUAL, cells.lost > EQUAL
     above = np.r_[cells.first[first_won], cells.second[second_won]]
     below = np.r_[cells.second[first_won], cells.first[second_won]]
     judge = np.r_[cells.judge[first_won], cells.judge[second_won]].astype(np.intp)
@@ -46,15 +47,11 @@ def separable_judges(cells: Comparisons, model: Model) -> IntArray:
     part = connected_components(graph, connection="strong")[1]
     found = np.bincount(judge, part[one] != part[other], k) > 0
     if model.has(Role.OFFSET):
-        margin = np.r_[np.ones(first_won.sum()), -np.ones(second_won.sum())]
+        places = np.ones(len(cells)) if cells.apart is None else cells.apart
+        margin = np.r_[places[first_won], -places[second_won]]
         for side in (margin, -margin):
             found |= _ordered_by_a_margin(judge, one, other, side, n, k)
     return np.flatnonzero(found)
-
-
-def _rises(cells: Comparisons, model: Model, k: int) -> bool:
-    own = cells.with_judges([cells.judges[k]])
-    return rising_direction(own, model) is not None
 
 
 def _ordered_by_a_margin(
@@ -67,7 +64,7 @@ def _ordered_by_a_margin(
     """
     order = np.argsort(other, kind="stable")
     judge, one, other, margin = judge[order], one[order], other[order], margin[order]
-    distance, found = np.zeros(n * k), np.zeros(k, bool)
+    distance, found, steepest = np.zeros(n * k), np.zeros(k, bool), np.abs(margin).max(initial=1.0)
     for _ in range(n * k):
         starts = np.flatnonzero(np.r_[True, other[1:] != other[:-1]])
         nearest = np.minimum.reduceat(distance[one] + margin, starts)
@@ -79,7 +76,7 @@ def _ordered_by_a_margin(
         slack = distance[one] + margin - distance[other]
         found[judge[settled & (slack > 0)]] = True
         distance[places[shorter]] = nearest[shorter]
-        endless = distance.reshape(k, n).min(axis=1) <= -n
+        endless = distance.reshape(k, n).min(axis=1) <= -n * steepest
         going = (changed & ~endless)[judge]
         if not going.any():
             return found

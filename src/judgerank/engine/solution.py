@@ -134,11 +134,12 @@ def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[i
         return _separated_by_a_margin(cells, at, not model.weighs_judges)
     slack = EQUAL * np.ptp(at.scores)
     errs, decides = np.zeros((2, len(cells.judges)), bool)
+    won, lost = cells.won, cells.lost
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)
         d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
         apart = np.abs(d) > slack  # between equal scores there is nothing to agree with
-        against = np.where(d > 0, cells.outcome[rows] < 1, cells.outcome[rows] > 0) & apart
+        against = np.where(d > 0, lost[rows] > 0, won[rows] > 0) & apart
         errs[cells.judge[rows][against]] = True
         decides[cells.judge[rows][apart]] = True
         if errs.all():
@@ -152,11 +153,13 @@ def _separated_by_a_margin(cells: Comparisons, at: Parameters, alike: bool) -> t
     Where judges are `alike` in discrimination, those who only ever vote for one position.
     """
     least, largest = np.full(len(cells.judges), np.inf), np.full(len(cells.judges), -np.inf)
-    slack = EQUAL * np.ptp(at.scores)
+    slack, (first, second) = EQUAL * np.ptp(at.scores), (cells.won, cells.lost)
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)
         d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
-        won, lost = cells.outcome[rows] > 0, cells.outcome[rows] < 1
+        if cells.apart is not None:
+            d /= cells.apart[rows]
+        won, lost = first[rows] > 0, second[rows] > 0
         np.minimum.at(least, cells.judge[rows][won], d[won])
         np.maximum.at(largest, cells.judge[rows][lost], d[lost])
     one_sided = np.isinf(least) | np.isinf(largest)

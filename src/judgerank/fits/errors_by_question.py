@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.result import Fit
 
+MOST_QUESTIONS = 200_000  # that errors are computed from; of more, so many at random stand for all
+
+
+def number_of(question: IntArray) -> int:
+    """How many different questions there are."""
+    return int(np.count_nonzero(np.bincount(question)))
+
 
 def enough(fitted: Fit, question: IntArray) -> bool:
     """Whether there are enough questions for errors by question: the sandwich's rank is below their number."""
-    return len(set(question)) > fitted.n_parameters
+    return number_of(question) > fitted.n_parameters
 
 
 def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray) -> Fit:
     """The fit with errors by question, or, where there are too few questions, with sign flips for tests of pairs.
+
+    Of more than `MOST_QUESTIONS`, that many stand for all (`inference.uncertainty.Uncertainty.clustered`).
 
     Parameters
     ----------
@@ -31,5 +42,5 @@ def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray
         If the fit has no intervals.
     """
     if enough(fitted, question):
-        return fitted.clustered(comparisons, question)
+        return fitted.clustered(comparisons, question, MOST_QUESTIONS)
     return fitted.flipped(comparisons, question)

@@ -230,11 +230,14 @@ def _settings(
     more = [
         *(["further blocks"] if given.further else []),
         *(["question effects"] if questions is not None else []),
+        *(["rankings of several answers"] if given.comparisons.stages is not None else []),
     ]
     if more and not isinstance(settings, Newton | Penalised):
         raise ConfigError(f"{more[0]} are fitted by the solvers 'newton' and 'penalised', not by {solver!r}")
     if questions is not None and questions != EFFECTS:
         raise ConfigError(f"questions={questions!r} is not known (known: {EFFECTS!r})")
+    if questions is not None:
+        given.comparisons.require_pairs("a model with question effects")
     return settings
 
 

@@ -52,6 +52,7 @@ def judge_effects(
         ``effect, judge, estimate, standard_error, p_value, p_holm``, a row for each judge who saw such a
         difference in at least `LEAST` comparisons; no rows if there is none.
     """
+    comparisons.require_pairs("the study of effects by judge")
     k = len(comparisons.judges)
     c, judge = np.divmod(np.arange(columns.shape[1] * k), k)
     rows = np.arange(len(comparisons))

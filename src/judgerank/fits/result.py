@@ -15,6 +15,7 @@ from scipy.special import chdtrc, fdtrc
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.numbering import numbered
 from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.standings import leaderboard
@@ -40,7 +41,9 @@ class Fit(Fitted):
         Those of `Fitted`, and so are `remarks` and `merged`.
     """
 
-    def clustered(self, comparisons: Comparisons | None = None, cluster: AnyArray | None = None) -> Self:
+    def clustered(
+        self, comparisons: Comparisons | None = None, cluster: AnyArray | None = None, most: int | None = None
+    ) -> Self:
         """The same fit with errors that allow for dependence within clusters and for misfit.
 
         Parameters
@@ -49,6 +52,8 @@ class Fit(Fitted):
             The raw comparisons behind the fit, where it does not hold them.
         cluster : array, shape (T,), optional
             Cluster of each of them, by default the question asked.
+        most : int, optional
+            How many clusters errors are computed from: of more, that many at random stand for all. All by default.
 
         Raises
         ------
@@ -72,7 +77,8 @@ class Fit(Fitted):
             )
         return super().clustered(
             self.known_raw if comparisons is None else comparisons,
-            self.known_question if cluster is None else np.unique(np.asarray(cluster), return_inverse=True)[1],
+            self.known_question if cluster is None else numbered(np.asarray(cluster))[1],
+            most,
         )
 
     def for_this_panel(self) -> Self:

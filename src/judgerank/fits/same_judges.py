@@ -38,6 +38,7 @@ def excess_agreement(fitted: Uncertainty, judgments: Judgments, fewest: int = FE
     DataFrame
         ``judge_1, judge_2, shared, agreement, expected, excess`` of pairs with at least `fewest` shared items.
     """
+    fitted.comparisons.require_pairs("the search for copies of judges")
     c = fitted.comparisons
     frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(["a", "b"])]
     frame = frame[frame["model_a"].isin(c.models) & frame["model_b"].isin(c.models)]

@@ -40,10 +40,10 @@ def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     cells, scale = fitted.comparisons, scale_of(fitted)
     scores = pd.Series(scale.scores, fitted.scores.index)
     n, missing = len(scores), pd.Series(pd.NA, scores.index, "Int64")
-    compared = np.bincount(cells.first, cells.count, n) + np.bincount(cells.second, cells.count, n)
+    compared = np.bincount(cells.first, cells.decided, n) + np.bincount(cells.second, cells.decided, n)
     frame = pd.DataFrame({"rank": fitted.ranks, "score": scores, "low": np.nan, "high": np.nan})
     frame = frame.assign(win_rate=win_rates(fitted), rank_low=missing, rank_high=missing)
-    frame = frame.assign(comparisons=compared.astype(int))
+    frame = frame.assign(comparisons=compared.round().astype(int))
     found = orders_of(fitted)
     if found is not None:
         errors = np.sqrt(np.diag(reported_covariance(fitted)))

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from judgerank.data.arrays import AnyArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.data.stages import Stages
 from judgerank.engine.solution import Rival, Solution, Status
 from judgerank.engine.solvers import SOLVERS
 from judgerank.engine.sums import Evaluation
@@ -31,7 +32,18 @@ from judgerank.order.scale import weights_of
 from judgerank.writing.targets import Outputs
 
 VERSION = 2  # of the tree; other versions are refused
-PARTS = (Comparisons, Model, Placed, Solution, Evaluation, Parameters, QuestionEffects, Rival, *SOLVERS.values())
+PARTS = (
+    Comparisons,
+    Stages,
+    Model,
+    Placed,
+    Solution,
+    Evaluation,
+    Parameters,
+    QuestionEffects,
+    Rival,
+    *SOLVERS.values(),
+)
 
 
 def save(fitted: object, path: Path, about: Mapping[str, Any] | None = None, force: bool = False) -> None:

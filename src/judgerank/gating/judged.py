@@ -124,6 +124,7 @@ def judged(judgments: Judgments, baseline: str, candidate: str) -> Judged:
     DataError
         If there are none, or a question is not named.
     """
+    judgments.comparisons.require_pairs("a gate")
     frame = judgments.frame
     pair = {baseline, candidate}
     between = frame["model_a"].isin(pair) & frame["model_b"].isin(pair)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import pandas as pd
 
-from judgerank.collecting.costs import spent_before
+from judgerank.collecting.costs import spent_before, spent_into
 from judgerank.collecting.ledger import Ledger
 from judgerank.collecting.prices import priced
 from judgerank.collecting.run import collect
@@ -126,14 +126,14 @@ def ask_about(pairs: Sequence[Pair], asked: Asked, before: float) -> bool:
 
 
 def spent(asked: Asked, questions: Container[str] | None = None) -> float:
-    """What the judgments in the file cost, by today's prices; only of the questions with these keys, if given."""
+    """What the file cost, by today's prices; only the judgments of the questions with these keys, if given."""
     if not asked.output.exists():
         return 0.0
     settings = settings_of(asked, Path("questions.jsonl"), None)
-    records = Ledger(asked.output).records
-    return spent_before(
-        [one for one in records if questions is None or one["question_id"] in questions], priced(settings)
-    )
+    ledger, judges = Ledger(asked.output), priced(settings)
+    if questions is None:
+        return spent_into(ledger, judges)
+    return spent_before([one for one in ledger.records if one["question_id"] in questions], judges)
 
 
 def looked_at(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None) -> Gate:

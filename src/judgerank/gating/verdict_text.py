@@ -52,12 +52,12 @@ def sentence(found: Result) -> str:
     if rule.scale == SCORE:
         rate += f", a lead of {shown_on(rule, seen.win_rate)} in score"
     if found.verdict == "block":
-        way = "differ so clearly" if rule.mode == EQUIVALENCE else "look so much worse"
-        return f"Block. {rate}. A candidate that is as good would {way} in {chance(one.p_block)} of cases."
+        way = "differ this clearly" if rule.mode == EQUIVALENCE else "look this much worse"
+        equal = f"If {shown(table.candidate)} were as good, it would"
+        return f"Block. {rate}. {equal} {way} in {chance(one.p_block)} of cases."
     if found.verdict == "ship" and rule.mode == TWO_SIDED:
-        return (
-            f"Ship. {rate}. A candidate that is only as good would look so good in {chance(seen.p_ship)} of cases."
-        )
+        equal = f"If {shown(table.candidate)} were only as good, it would"
+        return f"Ship. {rate}. {equal} look this good in {chance(seen.p_ship)} of cases."
     low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
     sure = f"between {low} and {high}" if rule.mode != "non-inferiority" else f"at least {low}"
     if found.verdict == "ship":
@@ -115,7 +115,7 @@ def _criterion(one: Criterion, several: bool, found: Result) -> tuple[str, str]:
     counted = f"{seen.questions:,} {_plural('question', seen.questions)}"
     tests = f"ship {p_text(seen.p_ship)}, block {p_text(one.p_block)}"
     name = "win rate" if rule.scale == WIN_RATE else "score"
-    told = f"{rate} ({low} to {high}, {share(1 - rule.level)} each; {counted}; {tests})"
+    told = f"{rate} (one-sided {share(1 - rule.level)} bounds: {low} and {high}; {counted}; {tests})"
     return one.name if several else name, told
 
 
@@ -138,7 +138,11 @@ def _position(one: Criterion) -> tuple[str, str] | None:
     if not len(known):
         return "position", "every judge saw both orders, which cancels position bias"
     points = 100 * float(known.mean())
-    return "position", f"the first answer gains {points:+.0f} points of win rate; orders were even"
+    place = "first" if points >= 0 else "second"
+    return (
+        "position",
+        f"the answer shown {place} gains {abs(points):.0f} points of win rate; the orders are balanced",
+    )
 
 
 def _noise(one: Criterion) -> tuple[str, str] | None:

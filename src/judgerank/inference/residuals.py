@@ -9,7 +9,8 @@ from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import Second, row_by_row
+from judgerank.data.numbering import numbered
+from judgerank.engine.at import Second, row_by_row, times
 from judgerank.model.block import Role
 from judgerank.model.limits import never_weak
 from judgerank.model.members import Model, Parameters
@@ -37,13 +38,14 @@ class Residuals:
         law, n, second = here.law, cells.count, Second(here, observed=False)
         offsets: list[tuple[FloatArray, FloatArray]] = []
         own: list[tuple[FloatArray, ...]] = []
-        variance, residual = n * law.variance, here.residual
+        variance, residual, rows_apart = n * law.variance, here.residual, here.rows.apart
         # beside a level that has no chance, the other thresholds are known from each other alone
         still, thresholds = never_weak(model, at)[cells.judge], model.blocks[model.offsets]
         for block in model.blocks[model.offsets]:
             if block.role is Role.OFFSET:
-                own.append((variance,))
-                offsets.append((variance, residual))
+                shared = times(variance, rows_apart)
+                own.append((times(shared, rows_apart),))
+                offsets.append((shared, times(residual, rows_apart)))
             else:
                 moves = np.where(still & (block.role is Role.STRONG), 0.0, 1.0)
                 shared = moves * n * (law.with_ties if block.role is Role.TIE else law.with_strong)
@@ -90,7 +92,7 @@ def residuals_by_cluster(comparisons: Comparisons, model: Model, at: Parameters,
     """Residuals of raw comparisons by cluster, as `order.equality.NetResults` takes them; shape (Q, K (N + B))."""
     rows = Residuals.at(comparisons, model, at)
     n, k = len(comparisons.models), len(comparisons.judges) if model.judge_blocks else 1
-    names, q = np.unique(cluster, return_inverse=True)
+    names, q = numbered(cluster)
     columns = [rows.judge * n + comparisons.first, rows.judge * n + comparisons.second]
     values = [rows.residual, -rows.residual]
     for number, (_, residual) in enumerate(rows.offsets):

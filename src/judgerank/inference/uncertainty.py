@@ -23,7 +23,7 @@ from judgerank.engine.spreads import mixture
 from judgerank.engine.sums import Curvature, evaluate
 from judgerank.inference.predictions import Predictions
 from judgerank.inference.residuals import residuals_by_cluster
-from judgerank.inference.wald import cluster_gradients, for_few_clusters
+from judgerank.inference.wald import cluster_gradients, drawn_clusters, for_few_clusters
 from judgerank.inference.whose import degrees_of_tastes, panel_means
 from judgerank.model.block import Role
 from judgerank.model.limits import movable
@@ -179,7 +179,7 @@ class Uncertainty(Predictions):
             return min(self.by_cluster.shape[0] - 1.0, of_tastes)
         return of_tastes
 
-    def clustered(self, comparisons: Comparisons, cluster: IntArray) -> Self:
+    def clustered(self, comparisons: Comparisons, cluster: IntArray, most: int | None = None) -> Self:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
 
         The sandwich B M B of the observed information's inverse B and M = sum u u', u every cluster's gradient
@@ -194,6 +194,9 @@ class Uncertainty(Predictions):
             The raw comparisons behind the fit.
         cluster : int array, shape (T,)
             Cluster of each of them, such as the question asked.
+        most : int, optional
+            How many clusters M is summed over. Of more, that many drawn at random stand for all: their sum is
+            multiplied by Q over their number, and so are the squares of their residuals. All by default.
 
         Raises
         ------
@@ -204,10 +207,15 @@ class Uncertainty(Predictions):
         """
         self._require_few_parameters()
         self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
-        comparisons = self.model.observed(comparisons)
-        chosen = cluster_gradients(comparisons, self.model, self.solution.parameters, cluster)[:, self.chosen]
-        residuals = residuals_by_cluster(comparisons, self.model, self.solution.parameters, cluster)
-        return self.sandwiched(chosen.T @ chosen, len(chosen), residuals)
+        many, rows = drawn_clusters(cluster, most)
+        if rows is not None:
+            comparisons, cluster = comparisons._rows(rows), cluster[rows]
+        comparisons, at = self.model.observed(comparisons), self.solution.parameters
+        gradients = cluster_gradients(comparisons, self.model, at, cluster)
+        chosen = gradients if self.chosen.all() else gradients[:, self.chosen]
+        times = 1.0 if many is None else many / len(chosen)
+        residuals = residuals_by_cluster(comparisons, self.model, at, cluster) * np.sqrt(times)
+        return self.sandwiched(times * (chosen.T @ chosen), many or len(chosen), residuals)
 
     def require_fitted(self, models: tuple[str, ...], judges: tuple[str, ...], n_comparisons: float) -> None:
         """Refuse comparisons that are not those that were fitted, as far as names and numbers tell.
@@ -260,7 +268,11 @@ class Uncertainty(Predictions):
             np.fill_diagonal(found, np.maximum(np.diag(found), 0.0))
             return found
 
-        return replace(self, robust=self._over_spreads(sandwich), by_cluster=by_cluster, n_clusters=n_clusters)
+        robust = self._over_spreads(sandwich)
+        found = replace(self, robust=robust, by_cluster=by_cluster, n_clusters=n_clusters)
+        others = ((weight, replace(found, solution=each.solution)) for weight, each in self.by_spread)
+        vars(found)["by_spread"] = tuple(others)  # the same estimates: fitted once
+        return found
 
     @cached_property
     def covariance_discrimination(self) -> FloatArray:

@@ -11,9 +11,11 @@ from scipy.special import chdtrc, ndtri, stdtrit
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.numbering import numbered
 from judgerank.engine.at import in_parts, product
 from judgerank.engine.sums import evaluate
 from judgerank.model.members import Model, Parameters
+from judgerank.model.simulate import generator
 
 
 def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> FloatArray:
@@ -24,7 +26,7 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
     DataError
         If there is not one cluster for each row, or there are fewer than two.
     """
-    names, cluster = np.unique(cluster, return_inverse=True)
+    names, cluster = numbered(cluster)
     n, k, q = len(comparisons.models), len(comparisons.judges), len(names)
     if len(cluster) != len(comparisons) or q < 2:
         raise DataError(
@@ -51,6 +53,25 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
     if model.further:
         gradients[:, n + at.judges.size :] = _of_further(comparisons, model, at, cluster, q)
     return gradients
+
+
+def drawn_clusters(cluster: IntArray, most: int | None) -> tuple[int | None, IntArray | None]:
+    """Number of clusters, and the rows of those that stand for all; None twice where none are left out.
+
+    Parameters
+    ----------
+    cluster : int array, shape (T,)
+    most : int, optional
+        How many are drawn at most.
+    """
+    if most is None or cluster.max(initial=-1) < most:
+        return None, None
+    there = np.flatnonzero(np.bincount(cluster))
+    if len(there) <= most:
+        return None, None
+    drawn = np.zeros(int(there[-1]) + 1, bool)
+    drawn[generator(0, "errors", "clusters").choice(there, most, replace=False)] = True
+    return len(there), np.flatnonzero(drawn[cluster])
 
 
 def _of_further(c: Comparisons, model: Model, at: Parameters, cluster: IntArray, many: int) -> FloatArray:

@@ -139,7 +139,7 @@ def _answers(sources: Sequence[str]) -> dict[str, dict[str, Text]]:
     """Answers of the baselines by question and model."""
     found: dict[str, dict[str, Text]] = {}
     for source in sources:
-        for _, part in parts_of(source, {}, None):
+        for part in (each.found for each in parts_of(source, {}, None)):
             for one in part:
                 if one.model is not None and one.answer is not None:
                     name = one.question_id

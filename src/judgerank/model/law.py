@@ -117,6 +117,10 @@ class Law:
         win, loss, m = self.mean - self.tie / 2, 1 - self.mean - self.tie / 2, self.mean
         return np.asarray(win * (1 - m) ** 3 + self.tie * (0.5 - m) ** 3 - loss * m**3)
 
+    def slopes_of_variance(self, weight: FloatArray) -> FloatArray:
+        """Derivative of the sum of weights times variances in each eta."""
+        return weight * self.skewness
+
     @property
     def variance_with_ties(self) -> FloatArray:
         """Derivative of the variance of y in log nu."""

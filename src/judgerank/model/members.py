@@ -26,7 +26,7 @@ from judgerank.data.elementary import exp
 from judgerank.data.errors import ConfigError
 from judgerank.model.block import Placed, Role
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, JudgeBlock
-from judgerank.model.needs import Need
+from judgerank.model.needs import PAIRS_ALONE, Need
 
 SCALE = "log_discrimination"  # the block that all others need
 
@@ -81,12 +81,12 @@ class Model:
         """What the model needs and the comparisons do not have; None if they have it all."""
         if self.uses(Need.ORDER) and not comparisons.ordered:
             return "an order of presentation"
+        if comparisons.stages is not None and (self.has_ties or self.has_slope):
+            return PAIRS_ALONE
         if self.uses(Need.STRENGTH) and comparisons.strong is None:
             return "strength (how much better an answer is)"
-        absent = (
-            block.column for block in self.blocks if block.column and getattr(comparisons, block.column) is None
-        )
-        return next((f"a {column}" for column in absent), None)
+        columns = (block.column for block in self.blocks if block.column)
+        return next((f"a {name}" for name in columns if getattr(comparisons, name) is None), None)
 
     def observed(self, comparisons: Comparisons) -> Comparisons:
         """The comparisons as this model takes them: ties apart or half a win for either, and the columns it uses.

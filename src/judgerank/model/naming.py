@@ -17,6 +17,7 @@ from judgerank.model import kinds
 from judgerank.model.block import Block
 from judgerank.model.kinds import known
 from judgerank.model.members import NAMED, Model
+from judgerank.model.needs import PAIRS_ALONE
 
 
 def named(specification: str) -> tuple[Block, ...]:
@@ -108,10 +109,9 @@ def get_model(name: str | Model, cells: Comparisons) -> Model:
     missing = found.missing(cells)
     if missing is not None:
         others = ", ".join(one.name for one in NAMED.values() if one.missing(cells) is None)
-        raise DataError(
-            f"model {found.name!r} needs {missing}, and the comparisons have none (models that do without: "
-            f"{others})"
-        )
+        why = f"needs {missing}, and the comparisons have none"
+        why = f"takes {missing}" if missing == PAIRS_ALONE else why
+        raise DataError(f"model {found.name!r} {why} (models that do without: {others})")
     return found
 
 

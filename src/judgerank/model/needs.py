@@ -8,6 +8,8 @@ from enum import StrEnum
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import positions_are_imitated
 
+PAIRS_ALONE = "pairs alone, no rankings of several answers"  # what members with ties or slopes take
+
 
 class Need(StrEnum):
     """What a parameter needs, in the order in which it is checked."""

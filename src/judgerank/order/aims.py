@@ -32,7 +32,7 @@ def best_known(scores: FloatArray, covariance: FloatArray, n_judges: int) -> Flo
     """
     n = len(scores)
     found = np.eye(n, len(covariance))
-    if n_judges < 2:
+    if n_judges < 2 or not scores.any():
         return found
     basis, judges = zero_sum_basis(n_judges), slice(n, n + n_judges)
     alpha = basis.T @ covariance[judges, judges] @ basis

@@ -76,7 +76,7 @@ class Order:
     @property
     def statistic(self) -> FloatArray:
         """Difference over its error, of the test that is less sure; zero where the two contradict each other."""
-        fit, equal = self.difference / self.error
+        fit, equal = _ratio(self.difference, self.error)
         return np.where(fit * equal > 0, np.sign(fit) * np.minimum(np.abs(fit), np.abs(equal)), 0.0)
 
     @property
@@ -205,6 +205,11 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     return both[[*columns, "separated", "test"]]
 
 
+def _ratio(difference: FloatArray, error: FloatArray) -> FloatArray:
+    """Difference over its error; zero of equal scores, even where all answers are ties and so is the error."""
+    return np.divide(difference, error, out=np.zeros_like(difference), where=(difference != 0) | np.isnan(error))
+
+
 def separated(found: Sequence[Order], level: float) -> BoolArray:
     """Whether the pairs i < j of every order, one after the other, are separated, as in `pairwise`."""
     p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in found])
@@ -216,7 +221,7 @@ def _pairs(order: Order, level: float) -> pd.DataFrame:
     i, j = np.triu_indices(len(order.models), 1)
     difference, error = order.difference[:, i, j], order.error[:, i, j]
     low, high = wald(difference, np.where(np.isinf(error), np.nan, error), level, order.degrees_of_freedom)
-    fit, equal = difference / error
+    fit, equal = _ratio(difference, error)
     columns = {
         "first": order.models[i],
         "second": order.models[j],

@@ -219,10 +219,11 @@ def _of_weights(cells: Comparisons, model: Model, at: Parameters, away: FloatArr
     for rows, here in in_parts(cells, model, at):
         c, judge, law = cells, cells.judge[rows], here.law
         counted = product(here.rows.count * away[judge], here.g, here.g)
+        slopes = law.slopes_of_variance(counted)
         by_role = {
-            Role.WEIGHT: counted * (2 * law.variance + law.skewness * here.signal),
-            Role.QUALITY: times(counted * law.skewness, here.g),
-            Role.OFFSET: counted * law.skewness,
+            Role.WEIGHT: counted * 2 * law.variance + slopes * here.signal,
+            Role.QUALITY: times(slopes, here.g),
+            Role.OFFSET: slopes,
         }
         if model.has(Role.TIE):
             by_role[Role.TIE] = counted * law.variance_with_ties

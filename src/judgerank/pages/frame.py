@@ -6,7 +6,7 @@ import base64
 import gzip
 import hashlib
 from collections.abc import Iterable
-from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -34,12 +34,20 @@ def render(template: Path, **context: object) -> str:
     )
     environment.globals["policy"] = _policy
     environment.globals["inline"] = lambda name: _inline(name, template.parent)
-    tables = resources.files("itables") / "html"
+    tables = _folder_of("itables") / "html"
     return environment.get_template(template.name).render(
         table_library=Markup(_packed((tables / "dt_bundle.js").read_bytes())),
         table_style=Markup((tables / "dt_bundle.css").read_text(encoding="utf-8")),
         **context,
     )
+
+
+def _folder_of(package: str) -> Path:
+    """Where a package lies, without loading it: with itables would come whatever tables it can show."""
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+    return Path(found.origin).parent
 
 
 def _policy(styles: Iterable[str], scripts: Iterable[str]) -> str:

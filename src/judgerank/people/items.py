@@ -118,16 +118,30 @@ def human_rows(judgments: Judgments, names: Collection[str] = ()) -> BoolArray:
         raise DataError(f"there is no judge {unknown[0]!r} to be taken for human")
     found = frame["judge_model"].isin(list(names)).to_numpy()
     if "human" in frame:
-        marks = frame["human"].map(str).str.strip().str.lower()
-        wrong = marks[~marks.isin(YES | NO)]
-        if len(wrong):
-            raise DataError(f"record {wrong.index[0] + 1} has {wrong.iloc[0]!r} for human, neither yes nor no")
-        found = found | marks.isin(YES).to_numpy()
+        found = found | human_marks(frame)
     if not found.any():
-        raise DataError("no judgment is a person's (name their judges, or mark them in a column human)")
+        raise DataError(
+            "no judgment is by a person: name the judges who are people (--human JUDGE), or mark their judgments "
+            "in a column human"
+        )
     if found.all():
         raise DataError("every judgment is a person's: there is no panel to anchor")
     return np.asarray(found, bool)
+
+
+def human_marks(frame: pd.DataFrame) -> BoolArray:
+    """Which records are marked as a person's in the column ``human``.
+
+    Raises
+    ------
+    DataError
+        If a mark is neither yes nor no.
+    """
+    marks = frame["human"].map(str).str.strip().str.lower()
+    wrong = marks[~marks.isin(YES | NO)]
+    if len(wrong):
+        raise DataError(f"record {wrong.index[0] + 1} has {wrong.iloc[0]!r} for human, neither yes nor no")
+    return np.asarray(marks.isin(YES), bool)
 
 
 def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, panel: Fit) -> Items:
@@ -145,6 +159,7 @@ def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, pan
     panel : Fit
         Of the panel's rows alone, with all of the models.
     """
+    comparisons.require_pairs("the human scale")
     c, n = comparisons, len(comparisons.models)
     turned = c.first > c.second
     low, high = np.minimum(c.first, c.second).astype(np.int64), np.maximum(c.first, c.second)

@@ -3,6 +3,9 @@
 If people and panel see one order with one set of gaps, all votes go into one fit, and on the scale on which their
 discrimination is one the scores are e^alpha s, alpha being theirs. That is much narrower than what needs no such
 assumption (`judgerank.people.anchor`), and wrong where they disagree.
+
+If the fit models ties as an outcome, one unit is the log-odds of a win against a loss. Elo points of human
+leaderboards count a tie as half a win, which makes differences smaller: do not convert such scores to Elo points.
 """
 
 from __future__ import annotations

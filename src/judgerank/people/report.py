@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import DataError, JudgerankError
+from judgerank.data.errors import DataError, JudgerankError, NoMaximumError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.data.shown import Shown
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.people.anchor import People, anchored_by_people, disagreement
-from judgerank.people.items import HumanScores, Items, human_rows, items_of
+from judgerank.people.human_board import HumanBoard
+from judgerank.people.human_scale import HumanScale, human_scale, scale_text
+from judgerank.people.items import HumanScores, Items, human_marks, human_rows, items_of
 from judgerank.people.next_items import next_items, next_pairs
 from judgerank.people.reference import on_scale_of
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
@@ -54,6 +57,8 @@ class PeopleReport(Shown):
         there are such fits, and ``toward_panel``.
     next : DataFrame
         `people.asking.next_items`.
+    newcomers : HumanScale, optional
+        Models that no person compared, with intervals; None where there are none, or votes do not allow one.
     remarks : tuple of str
     level : float
     """
@@ -70,6 +75,7 @@ class PeopleReport(Shown):
     next: pd.DataFrame
     remarks: tuple[str, ...]
     level: float
+    newcomers: HumanScale | None = None
 
     @property
     def disagree(self) -> bool:
@@ -105,11 +111,7 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     if "question_id" not in judgments.frame:
         raise DataError("people and panel are compared question by question: name the column of questions")
     c, question, people = judgments.comparisons, judgments.question, human_rows(judgments, human)
-    judges = c.take(np.flatnonzero(~people))
-    name, why = default_member([judges])
-    panel = fitted_member(judges, name)
-    if len(np.unique(question[~people])) > panel.n_parameters:
-        panel = panel.clustered(judges, question[~people])
+    panel, why = panel_of(c.take(np.flatnonzero(~people)), question[~people])
     items = items_of(c, question, people, panel)
     drawn, helped, losses = drawn_toward_panel(items, panel), _helped(items), vote_losses(items, panel)
     by_votes = helped is not None and losses["helped"] < losses["toward_panel"]
@@ -126,7 +128,54 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     names = pd.Series(pd.factorize(judgments.frame["question_id"][_answered(judgments)], sort=True)[1])
     test = disagreement(helped, panel) if helped is not None else (drawn.statistic, drawn.p_value, 1)
     asked = next_items(found, names)
-    return PeopleReport(found, drawn, helped, losses, panel, *test, table, asked, tuple(said), level)
+    newcomers = _newcomers(items, drawn, panel, level, said)
+    return PeopleReport(found, drawn, helped, losses, panel, *test, table, asked, tuple(said), level, newcomers)
+
+
+def panel_of(judges: Comparisons, question: IntArray | None) -> tuple[Fit, str]:
+    """The fit of judges' verdicts, errors clustered by question where there are enough; and why this member."""
+    name, why = default_member([judges])
+    panel = fitted_member(judges, name)
+    if question is not None and len(np.unique(question)) > panel.n_parameters:
+        panel = panel.clustered(judges, question)
+    return panel, why
+
+
+def on_human_board(
+    judgments: Source, board: HumanBoard | pd.DataFrame | str | Path, level: float = 0.95
+) -> HumanScale:
+    """Models that no person has judged on the scale of a published human board, from judges' verdicts.
+
+    Parameters
+    ----------
+    judgments : anything that `judgerank.read` reads
+        Judges' verdicts on the new models and on models of the board.
+    board : HumanBoard, DataFrame or path
+        With the columns ``model`` and ``elo``, as `HumanBoard.read` says.
+    level : float
+
+    Raises
+    ------
+    DataError, NoMaximumError, NoIntervalError, ConfigError
+        If there are human votes among the judgments, or as `people.human_scale` says.
+    """
+    judgments = read_judgments(judgments)
+    if "human" in judgments.frame and human_marks(judgments.frame).any():
+        raise DataError("some judgments are people's: leave them out, or leave out the human board")
+    question = judgments.question if "question_id" in judgments.frame else None
+    return human_scale(panel_of(judgments.comparisons, question)[0], HumanBoard.given(board), level)
+
+
+def _newcomers(items: Items, drawn: TowardPanel, panel: Fit, level: float, said: list[str]) -> HumanScale | None:
+    """Models without human votes on the scale of those that have some."""
+    compared = np.unique(np.r_[items.first[items.asked], items.second[items.asked]])
+    if len(compared) == len(items.models):
+        return None
+    try:
+        return human_scale(panel, HumanBoard.of_votes(items), level, drawn.drawn)
+    except (DataError, NoMaximumError) as error:
+        said.append(f"Models without human votes have no place among the others: {error}.")
+        return None
 
 
 def _helped(items: Items) -> People | None:
@@ -184,6 +233,9 @@ def _lines(report: PeopleReport) -> Iterator[str]:
     )
     if report.disagree:
         yield "- WARNING: as_judge and the panel's own ranking are not what people prefer."
+    if report.newcomers is not None:
+        yield ""
+        yield from scale_text(report.newcomers)
     yield "\nShow people items of these pairs next, drawn at random within each"
     yield next_pairs(report.next).head(SHOWN).to_string(index=False, float_format="{:.3f}".format)
 

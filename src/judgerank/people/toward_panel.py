@@ -15,6 +15,7 @@ gets what the panel lets one expect, with its error.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import chdtrc, expit
@@ -56,6 +57,11 @@ class TowardPanel(HumanScores):
         """Of people having no tastes of their own: half of chi-squared with one degree of freedom."""
         return 0.5 * float(chdtrc(1, self.statistic)) if self.statistic > 0 else 1.0
 
+    @property
+    def drawn(self) -> Drawn:
+        """The same without the items."""
+        return Drawn(self.scores, self.covariance, self.slope, self.spread, self.statistic)
+
 
 def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
     """Scores on the human scale, those of the panel being what is expected without votes.
@@ -72,48 +78,119 @@ def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
     asked, basis = items.asked, zero_sum_basis(len(items.models))
     if len(np.unique(items.question[asked])) < 2:
         raise DataError("people were asked about fewer than 2 questions, and this takes two or more")
-    places = [panel.comparisons.models.index(model) for model in items.models]
+    x, y = basis[items.first[asked]] - basis[items.second[asked]], items.human[asked]
+    return TowardPanel(items, *drawn(Votes(x, y, items.question[asked]), panel, items.models))
+
+
+class Drawn(NamedTuple):
+    """Scores of people drawn toward a panel's: those of `TowardPanel`, without the items."""
+
+    scores: FloatArray
+    covariance: FloatArray
+    slope: float
+    spread: float
+    statistic: float
+
+
+class Evidence(Protocol):
+    """What is known of people's scores t, in zero-sum coordinates."""
+
+    def at(self, t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Log-likelihood, its gradient, and its information."""
+
+    def meat(self, t: FloatArray) -> FloatArray | None:
+        """Variance of the gradient by clusters; None where each observation is a cluster of its own."""
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Human votes: rows e_i - e_j in zero-sum coordinates, the share for i, and the question."""
+
+    x: FloatArray
+    y: FloatArray
+    question: IntArray
+
+    def at(self, t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """As `Evidence.at`."""
+        eta = self.x @ t
+        p = expit(eta)
+        hessian = self.x.T @ ((p * (1 - p))[:, None] * self.x)
+        return float(self.y @ eta - np.logaddexp(0.0, eta).sum()), self.x.T @ (self.y - p), hessian
+
+    def meat(self, t: FloatArray) -> FloatArray | None:
+        """As `Evidence.meat`: over questions."""
+        _, number, many = np.unique(self.question, return_inverse=True, return_counts=True)
+        if many.max() <= 1:
+            return None
+        of_question = np.zeros((len(many), len(t)))
+        np.add.at(of_question, number, self.x * (self.y - expit(self.x @ t))[:, None])
+        return np.asarray(of_question.T @ of_question * len(many) / (len(many) - 1))
+
+
+@dataclass(frozen=True)
+class Published:
+    """Scores of a human board with normal errors: their precision, shape (D, D), and precision times scores."""
+
+    precision: FloatArray
+    weighted: FloatArray
+
+    def at(self, t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """As `Evidence.at`."""
+        return (
+            float(self.weighted @ t - 0.5 * t @ self.precision @ t),
+            self.weighted - self.precision @ t,
+            self.precision,
+        )
+
+    def meat(self, t: FloatArray) -> FloatArray | None:
+        """As `Evidence.meat`: there are no clusters."""
+        return None
+
+
+def drawn(evidence: Evidence, panel: Fit, models: tuple[str, ...]) -> Drawn:
+    """Scores of people on some models, given what is known of them and the panel's scores.
+
+    Raises
+    ------
+    NoIntervalError
+        If the panel's scores have no errors.
+    """
+    basis = zero_sum_basis(len(models))
+    places = [panel.comparisons.models.index(model) for model in models]
     s = basis.T @ panel.scores.to_numpy()[places]
     v = basis.T @ panel.covariance[np.ix_(places, places)] @ basis
-    x, y = basis[items.first[asked]] - basis[items.second[asked]], items.human[asked]
     grid, slope = np.geomspace(LEAST, MOST, POINTS), 1.0
     for _ in range(ROUNDS):
-        ends = [_posterior(x, y, s, slope**2 * v, omega, items.question[asked]) for omega in grid]
-        evidence = np.array([end[0] for end in ends])
-        weights = np.exp(evidence - 0.5 * np.log(grid) ** 2 - evidence.max())
+        ends = [_posterior(evidence, s, slope**2 * v, omega) for omega in grid]
+        heights = np.array([end[0] for end in ends])
+        weights = np.exp(heights - 0.5 * np.log(grid) ** 2 - heights.max())
         weights /= weights.sum()
         slope = float(weights @ [end[3] for end in ends])
     t = np.asarray(sum(w * end[1] for w, end in zip(weights, ends, strict=True)))
     covariance = sum(w * (end[2] + np.outer(end[1] - t, end[1] - t)) for w, end in zip(weights, ends, strict=True))
-    gained = 2 * max(0.0, float(evidence.max() - evidence[0]))
-    scores, among = basis @ t, np.asarray(basis @ covariance @ basis.T)
-    return TowardPanel(items, scores, among, slope, float(weights @ grid), gained)
+    gained = 2 * max(0.0, float(heights.max() - heights[0]))
+    return Drawn(basis @ t, np.asarray(basis @ covariance @ basis.T), slope, float(weights @ grid), gained)
 
 
 def _posterior(
-    x: FloatArray, y: FloatArray, s: FloatArray, v: FloatArray, omega: float, question: IntArray
+    evidence: Evidence, s: FloatArray, v: FloatArray, omega: float
 ) -> tuple[float, FloatArray, FloatArray, float]:
     """Log evidence, mode and covariance in zero-sum coordinates, and b at the mode, for one omega."""
     about = omega**2 * np.eye(len(s)) + v
     whole = about + FLAT**2 * np.outer(s, s)
     precision, t = np.linalg.inv(whole), np.zeros(len(s))
     for _ in range(STEPS):
-        p = expit(x @ t)
-        hessian = x.T @ ((p * (1 - p))[:, None] * x) + precision
-        step = np.linalg.solve(hessian, x.T @ (y - p) - precision @ t)
+        _, gradient, known = evidence.at(t)
+        hessian = known + precision
+        step = np.linalg.solve(hessian, gradient - precision @ t)
         t = t + step * min(1.0, 3.0 / max(float(np.abs(step).max()), np.finfo(float).tiny))
         if np.abs(step).max() <= DONE:
             break
-    eta = x @ t
-    height = float(y @ eta - np.logaddexp(0.0, eta).sum()) - 0.5 * t @ precision @ t
-    evidence = height - 0.5 * (np.linalg.slogdet(whole)[1] + np.linalg.slogdet(hessian)[1])
-    covariance = np.linalg.inv(hessian)
-    _, number, many = np.unique(question, return_inverse=True, return_counts=True)
-    if many.max() > 1:
-        of_question = np.zeros((len(many), len(s)))
-        np.add.at(of_question, number, x * (y - expit(eta))[:, None])
-        meat = of_question.T @ of_question * len(many) / (len(many) - 1)
+    height = evidence.at(t)[0] - 0.5 * t @ precision @ t
+    marginal = height - 0.5 * (np.linalg.slogdet(whole)[1] + np.linalg.slogdet(hessian)[1])
+    covariance, meat = np.linalg.inv(hessian), evidence.meat(t)
+    if meat is not None:
         covariance = covariance @ (meat + precision) @ covariance
     toward = np.linalg.solve(about, s)
     slope = float(toward @ t / (toward @ s)) if s @ s > 0 else 1.0
-    return float(evidence), t, covariance, slope
+    return float(marginal), t, covariance, slope

@@ -15,6 +15,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import ConfigError, NoIntervalError, NotIdentifiedError
+from judgerank.data.listing import listed
 from judgerank.engine.information import covariance, information
 from judgerank.engine.sums import evaluate
 from judgerank.fits.result import Fit
@@ -101,8 +102,14 @@ class Panel:
             If a discrimination is unbounded, or the fit did not converge.
         """
         if not result.converged:
-            who = f" ({', '.join(result.unbounded_judges)})" if result.unbounded_judges else ""
-            raise NoIntervalError(f"there is no panel to plan for: the fit ended as {result.status}{who}")
+            why = f"the fit ended as {result.status}"
+            if result.unbounded_judges:
+                why = f"a parameter of {listed(result.unbounded_judges)} grows without limit"
+            raise NoIntervalError(
+                f"the file is too small to plan from: {why}. Collect more judgments first, or plan for an "
+                f"assumed panel (judgerank plan --models {len(result.scores)} "
+                f"--judges {len(result.discrimination)})"
+            )
         in_play = result.discrimination[result.discrimination > 0]
         panel = cls.of(*({str(name): value for name, value in x.items()} for x in (result.scores, in_play)))
         scale = scale_of(result)

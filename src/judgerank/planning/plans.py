@@ -56,6 +56,7 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
     NoMaximumError, NoIntervalError
         If there is no fit, or none with intervals.
     """
+    judgments.comparisons.require_pairs("a plan from judgments")
     if model is not None and model not in PLANNED:
         raise ConfigError(f"a plan is for one of {', '.join(PLANNED)}, in which judges differ; not for {model}")
     if model is None:

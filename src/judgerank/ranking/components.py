@@ -20,10 +20,9 @@ def parts_of(judgments: Judgments) -> list[Judgments]:
 
     Models without a comparison that could be read are in none. A connected set is returned as it is.
     """
-    parts = [part for part, _ in split(judgments.comparisons)]
-    if len(parts) == 1 and len(parts[0].models) == len(judgments.comparisons.models):
+    if len(components(judgments.comparisons)) == 1:
         return [judgments]
-    return [_restricted(judgments, part) for part in parts]
+    return [_restricted(judgments, part) for part, _ in split(judgments.comparisons)]
 
 
 def never_compared(judgments: Judgments) -> tuple[str, ...]:

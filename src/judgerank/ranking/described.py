@@ -83,6 +83,7 @@ def _with_effects(judgments: Judgments, model: Model, settings: Settings) -> tup
     """
     if "question_id" not in judgments.frame:
         raise DataError(f"cluster={EFFECTS} needs a column of questions (--column question=NAME names it)")
+    judgments.comparisons.require_pairs("a model with question effects")
     departures = []
     if settings.model is None and (judgments.comparisons.outcome == 0.5).any():
         model = member(f"{model.name}_ties")

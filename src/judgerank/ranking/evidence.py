@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from judgerank.ranking.additions import Text, Texts
 
@@ -18,6 +19,8 @@ LONGEST_REPLY, MOST_TEXT = (
     2_000,
     2_000_000,
 )  # characters of one reply, and of all; likewise of questions and answers
+EITHER = 1e-9  # share of choices that went to one of two
+LARGE = 1_000  # models, beyond which not every two have a place for their counts
 LETTERS = {"a": "a", "b": "b", "c": "tie"}
 
 
@@ -48,11 +51,16 @@ def evidence(
     known = (i >= 0) & (j >= 0)
     records = _records(judgments, place, pd.Index(judges))
     return {
-        "pairs": _pairs(i[known], j[known], c.count[known], c.outcome[known], len(models)),
+        "pairs": _pairs(i[known], j[known], c.decided[known], _share(c)[known], len(models)),
         "records": records,
         "all": len(judgments.frame),
         "texts": _texts(records, texts or texts_of(judgments.frame), models),
     }
+
+
+def _share(c: Comparisons) -> FloatArray:
+    """Share of each row's comparisons that the first model won, ties half; one half if it has none."""
+    return c.outcome if c.stages is None else 0.5 + (c.outcome - 0.5) / np.maximum(1 - c.stages.neither, EITHER)
 
 
 def texts_of(frame: pd.DataFrame) -> Texts:
@@ -96,8 +104,12 @@ def _cut(text: Text) -> str:
 def _pairs(i: IntArray, j: IntArray, count: FloatArray, outcome: FloatArray, n: int) -> dict[str, list[float]]:
     low, high = np.minimum(i, j), np.maximum(i, j)
     won = count * np.where(i < j, outcome, 1 - outcome)
-    pair, where = np.unique(low.astype(np.int64) * n + high, return_inverse=True)
+    where, pair = low.astype(np.int64) * n + high, np.arange(n * n)
+    if n > LARGE:
+        pair, where = np.unique(where, return_inverse=True)
     total, wins = np.bincount(where, count, len(pair)), np.bincount(where, won, len(pair))
+    there = total > 0
+    pair, total, wins = pair[there], total[there], wins[there]
     kept = np.sort(np.argsort(-total, kind="stable")[:MOST_PAIRS])
     return {
         "first": (pair[kept] // n).tolist(),
@@ -109,21 +121,31 @@ def _pairs(i: IntArray, j: IntArray, count: FloatArray, outcome: FloatArray, n: 
 
 def _records(judgments: Judgments, models: pd.Index, judges: pd.Index) -> dict[str, list[Any]]:
     frame = judgments.frame
-    first, second = (models.get_indexer(pd.Index(frame[name])) for name in ("model_a", "model_b"))
-    judge = judges.get_indexer(pd.Index(frame["judge_model"]))
-    rows = _kept(np.minimum(first, second), np.maximum(first, second), (first >= 0) & (second >= 0) & (judge >= 0))
-    answer = frame["judge_preferred_model"].map(LETTERS).fillna("not read")
-    question = frame["question_id"].astype(str).tolist() if "question_id" in frame else None
-    times = pd.to_numeric(frame["count"]).tolist() if "count" in frame else None
+    first, second = (_places(frame[name], models) for name in ("model_a", "model_b"))
+    judge = _places(frame["judge_model"], judges)
+    known = (first >= 0) & (second >= 0) & (judge >= 0)
+    if "comparisons" in frame:  # of rankings: what a record says of two answers below the best is nothing
+        known &= frame["comparisons"].fillna(1.0).to_numpy(float) > 0
+    rows = _kept(np.minimum(first, second), np.maximum(first, second), known)
+    shown = frame.iloc[rows]
+    answer = shown["judge_preferred_model"].astype(object).map(LETTERS).fillna("not read")
     return {
         "first": first[rows].tolist(),
         "second": second[rows].tolist(),
         "judge": judge[rows].tolist(),
-        "answer": answer.iloc[rows].tolist(),
-        "question": [question[row] for row in rows] if question else [],
-        "times": [times[row] for row in rows] if times else [],
-        "reply": _replies(frame["reply"].iloc[rows]) if "reply" in frame else [],
+        "answer": answer.tolist(),
+        "question": shown["question_id"].astype(str).tolist() if "question_id" in frame else [],
+        "times": pd.to_numeric(shown["count"]).tolist() if "count" in frame else [],
+        "reply": _replies(shown["reply"]) if "reply" in frame else [],
     }
+
+
+def _places(column: pd.Series, names: pd.Index) -> IntArray:
+    """The place of every label among names, -1 for one that is not there."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return np.asarray(names.get_indexer(pd.Index(column)))
+    place = np.append(names.get_indexer(column.cat.categories), -1)
+    return np.asarray(place[column.cat.codes.to_numpy()])
 
 
 def _kept(low: IntArray, high: IntArray, known: np.ndarray) -> IntArray:
@@ -131,10 +153,17 @@ def _kept(low: IntArray, high: IntArray, known: np.ndarray) -> IntArray:
     rows = np.flatnonzero(known)
     if len(rows) <= MOST_RECORDS:
         return rows
-    turn = pd.Series(0, rows).groupby([low[rows], high[rows]]).cumcount().to_numpy()
-    by_turn = np.cumsum(np.bincount(turn))
-    fitting = int(np.searchsorted(by_turn, MOST_RECORDS, side="right"))
-    return rows[turn < fitting] if fitting else rows[np.flatnonzero(turn == 0)[:MOST_RECORDS]]
+    pair = low[rows].astype(np.int64) * (int(high.max()) + 1) + high[rows]
+    size = np.bincount(pd.factorize(pair)[0])
+    with_turn = len(size) - np.cumsum(np.bincount(size))  # pairs with more than 0, 1, ... records
+    fitting = int(np.searchsorted(np.cumsum(with_turn), MOST_RECORDS, side="right"))
+    part = MOST_RECORDS
+    while True:  # from the start, until every pair has its records
+        turn = pd.Series(pair[:part]).groupby(pair[:part]).cumcount().to_numpy()
+        kept = turn < max(fitting, 1)
+        if part >= len(rows) or kept.sum() == np.minimum(size, max(fitting, 1)).sum():
+            return rows[:part][kept][: None if fitting else MOST_RECORDS]
+        part *= 4
 
 
 def _replies(column: pd.Series) -> list[str | None]:

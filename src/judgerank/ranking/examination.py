@@ -26,13 +26,13 @@ from judgerank.ranking.studies.unconnected import on_parts
 from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
+from judgerank.reading.from_tables import judgments_from
 from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.doubled import require_copies
 from judgerank.reading.layouts.names import require_names
 from judgerank.reading.layouts.strength import BOTH_BAD
 from judgerank.reading.layouts.table import ASK
 from judgerank.reading.layouts.words import meanings
-from judgerank.reading.read import judgments_from
 
 RUN_NEXT = "run next"  # what the last sentence is about
 CATEGORIES = ("category", "criterion")  # names of their column
@@ -94,8 +94,7 @@ def examine(
 def on_answers(judgments: Judgments) -> Found:
     """Answers read and not read, ties, models, judges, questions, categories, lengths, counts."""
     c, frame = judgments.comparisons, judgments.frame
-    shares = {"first": c.outcome == 1, "second": c.outcome == 0, "tie": c.outcome == 0.5}
-    won = {name: float(c.count[rows].sum()) for name, rows in shares.items()}
+    won = _won(c)
     between = c.n_comparisons - sum(won.values())
     decided = f"{won['first']:.0f} for the model shown first, {won['second']:.0f} for the second"
     if not judgments.ordered:
@@ -103,31 +102,28 @@ def on_answers(judgments: Judgments) -> Found:
     yield (
         "answers",
         f"{c.n_comparisons:.0f} read: {decided}, {won['tie']:.0f} ties"
-        f"{f', {between:.0f} between' if between else ''}; not read, and left out: "
+        f"{f', {between:.0f} between' if between else ''}; left out as unreadable: "
         + (", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"),
     )
-    yield "ties", _ties(won["tie"] / c.n_comparisons, judgments.ordered)
+    yield "ties", _ties(c, won["tie"] / c.n_comparisons, judgments.ordered)
     if c.strong is not None:
         much = float(c.count @ c.strong.sum(axis=1)) / max(won["first"] + won["second"], 1.0)
         members = _graded(judgments.ordered)
-        yield "strength", f"{much:.0%} of wins are much better; they count as other wins unless model={members}"
+        yield (
+            "strength",
+            f"{much:.0%} of wins are much better; they count as other wins unless --model is {members}",
+        )
     if BOTH_BAD in frame:
         many = int(frame[BOTH_BAD].fillna(False).sum())
         yield "both bad", f"{many} of the ties; `judgerank rank` counts them by model and question"
     n = len(c.models)
-    shown = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
+    shown = np.bincount(c.first, c.decided, n) + np.bincount(c.second, c.decided, n)
     yield "models", _counted(c.models, shown)
     yield "judges", _counted(c.judges, np.bincount(c.judge, c.count, len(c.judges)))
-    many = frame["question_id"].nunique() if "question_id" in frame else 0
-    yield (
-        "questions",
-        f"{many}, {c.n_comparisons / many:.1f} comparisons each; intervals allow for dependence within them "
-        "(--cluster effects models it: every answer has a quality of its own)"
-        if many
-        else "no column, so comparisons are taken as independent (--column question=NAME names one)",
-    )
+    yield "questions", _questions(frame, c)
     yield "categories", _categories(frame)
-    yield "lengths", _lengths("length" in frame, judgments.ordered)
+    if c.stages is None:  # no model of rankings takes lengths
+        yield "lengths", _lengths("length" in frame, judgments.ordered)
     if "count" in frame:
         yield "counts", f"a record stands for up to {c.count.max():.0f} judgments"
 
@@ -137,13 +133,33 @@ def _possible(ordered: bool) -> list[Model]:
     return [member for member in MODELS.values() if ordered or not member.uses(Need.ORDER)]
 
 
-def _ties(share: float, ordered: bool) -> str:
-    members = ", ".join(member.name for member in _possible(ordered) if member.uses(Need.TIES))
-    return f"{share:.0%} of what was read, half a win for either (an outcome of their own with model={members})"
+def _won(c: Comparisons) -> dict[str, float]:
+    """Comparisons won by the model shown first, by the second, and ties."""
+    if c.stages is not None:  # of tied answers, half a win for either
+        return {"first": float(c.choices @ c.won), "second": float(c.choices @ c.lost), "tie": 0.0}
+    shares = {"first": c.outcome == 1, "second": c.outcome == 0, "tie": c.outcome == 0.5}
+    return {name: float(c.count[rows].sum()) for name, rows in shares.items()}
+
+
+def _ties(c: Comparisons, share: float, ordered: bool) -> str:
+    if c.stages is not None:
+        return "in a ranking, the average over all orders of the tied answers"
+    members = " or ".join(member.name for member in _possible(ordered) if member.uses(Need.TIES))
+    return f"{share:.0%} of the answers; each is half a win for either model (to model ties: --model {members})"
 
 
 def _graded(ordered: bool) -> str:
     return ", ".join(member.name for member in GRADED_MEMBERS if ordered or not member.uses(Need.ORDER))
+
+
+def _questions(frame: pd.DataFrame, c: Comparisons) -> str:
+    many = frame["question_id"].nunique() if "question_id" in frame else 0
+    if not many:
+        return "no column, so comparisons are taken as independent (--column question=NAME names one)"
+    told = f"{many}, {c.n_comparisons / many:.1f} comparisons each; intervals allow for dependence within them"
+    if c.stages is not None:
+        return told
+    return f"{told} (to model how answers vary in quality: --cluster effects)"
 
 
 def _categories(frame: pd.DataFrame) -> str:
@@ -156,14 +172,14 @@ def _categories(frame: pd.DataFrame) -> str:
 
 
 def _lengths(there: bool, ordered: bool) -> str:
-    members = ", ".join(member.name for member in _possible(ordered) if member.uses(Need.LENGTH))
+    members = " or ".join(member.name for member in _possible(ordered) if member.uses(Need.LENGTH))
     if there:
-        return f"there, for model={members}"
-    return f"no column, so that model={members} is refused (--column length=NAME names one)"
+        return f"a column, for --model {members}"
+    return f"no column; --model {members} needs one (--column length=NAME names it)"
 
 
 def on_design(judgments: Judgments) -> Found:
-    """Order of presentation, connections, thin places."""
+    """Order of presentation, connections, models and judges with few comparisons."""
     parts = [part.comparisons for part in parts_of(judgments)]
     yield "order", default_member(parts)[1]
     apart = on_parts([part.models for part in parts], links_between(judgments))
@@ -172,7 +188,7 @@ def on_design(judgments: Judgments) -> Found:
         yield "left out", f"no answer about them could be read: {listed(never_compared(judgments))}"
     for part in parts:
         for said in on_few(part, Settings.few):
-            yield "thin", said
+            yield "few", said
 
 
 def on_ranking(judgments: Judgments, command: str) -> Found:
@@ -189,7 +205,10 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
         who = f"of {listed(part.models)}: " if len(parts) > 1 else ""
         try:
             fitted = fitted_member(part, name, EXACT)
-            yield "maximum", f"{who}found with model={name}, status {fitted.status}"
+            yield (
+                "maximum",
+                f"{who}{'none' if fitted.unbounded_judges else 'found'} with --model {name} ({fitted.status})",
+            )
         except NoMaximumError as error:
             refused.append(error)
             yield "maximum", f"{who}none without shrinkage, since {error}"

@@ -17,8 +17,8 @@ def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[s
     """
     c = comparisons.pool_judges()
     n, names = len(c.models), list(c.models)
-    met = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
-    wins = np.bincount(c.first, c.count * c.outcome, n) + np.bincount(c.second, c.count * (1 - c.outcome), n)
+    met = np.bincount(c.first, c.decided, n) + np.bincount(c.second, c.decided, n)
+    wins = np.bincount(c.first, c.choices * c.won, n) + np.bincount(c.second, c.choices * c.lost, n)
     times = dict(zip(names, met, strict=True))
     share = dict(zip(names, wins / np.maximum(met, 1), strict=True))
     if isinstance(error, DisconnectedError):
@@ -31,7 +31,7 @@ def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[s
         if not any(other in group for _, other in links):  # a loss of one group is a win of another
             inside = np.isin(names, group)
             a, b = inside[c.first], inside[c.second]
-            unbeaten = np.any(c.outcome[a & ~b] > 0) or np.any(c.outcome[b & ~a] < 1)
+            unbeaten = np.any(c.won[a & ~b] > 0) or np.any(c.lost[b & ~a] > 0)
             most_compared = max((name for name in names if name in group), key=times.__getitem__)
             rest = [name for name in names if name not in group]
             nearest = max(rest, key=share.__getitem__) if unbeaten else min(rest, key=share.__getitem__)

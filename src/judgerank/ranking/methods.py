@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
+from judgerank.fits.errors_by_question import MOST_QUESTIONS
 from judgerank.fits.result import Fit
 from judgerank.model.formula import formula, treatment_of_ties
 from judgerank.ranking.record import Record
@@ -39,8 +40,9 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             "the significantly different pairs."
         )
     elif fitted.robust is not None:
-        many = judgments.frame["question_id"].nunique()
-        spread = f"Intervals allow for dependence within each of the {many} questions (sandwich covariance)."
+        many = judgments.n_questions
+        part = f", computed from {MOST_QUESTIONS:,} of them" if many > MOST_QUESTIONS else ""
+        spread = f"Intervals allow for dependence within each of the {many} questions (sandwich covariance{part})."
     fitting = "maximum likelihood"
     if fitted.solution.spread is not None:
         widths = ", ".join(

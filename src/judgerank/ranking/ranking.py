@@ -25,6 +25,7 @@ from judgerank.reading.read import Source, read_judgments
 from judgerank.writing.targets import Outputs
 
 MOST_ROWS = 20  # of the leaderboard as text: with more, the verdict above it is out of sight
+LONGEST_NAME = 40  # characters of a model in it, so that a row fits a terminal
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,8 +128,12 @@ class Ranking(Record):
     def board_text(self, most: int | None = MOST_ROWS) -> str:
         """The leaderboard as text: its first rows, so that the verdict above stays in sight; None for all."""
         board = self.tables["leaderboard"]
-        shown = board.head(len(board) if most is None else most).astype(object).fillna("--")
-        return shown.to_string(index=False, float_format="{:.3f}".format, max_colwidth=LONGEST)
+        rows = board.head(len(board) if most is None else most)
+        short = rows["model"].map(lambda name: shortened(name, LONGEST_NAME))
+        shown = (rows.assign(model=short) if short.is_unique else rows).astype(object).fillna("--")
+        return shown.to_string(
+            index=False, float_format=lambda value: f"{round(value, 3) + 0.0:.3f}", max_colwidth=LONGEST
+        )
 
     def __str__(self) -> str:
         read = [f"Read: {remark}" for remark in self.judgments.remarks]

@@ -19,6 +19,7 @@ from judgerank.fits.standings import orders_of, pairs
 from judgerank.model.members import Model
 from judgerank.ranking.choices import EXACT, SHRUNK, Settings
 from judgerank.ranking.fits import fitted_member
+from judgerank.ranking.sampled import sampled
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
 
@@ -72,6 +73,11 @@ class Component:
     def comparisons(self) -> Comparisons:
         """Those fitted, before rows that are alike were merged."""
         return self.judgments.comparisons if self.asked.raw is None else self.asked.raw
+
+    @cached_property
+    def sample(self) -> Judgments:
+        """The judgments, or of many those of some questions (`sampled.sampled`), to look at one by one."""
+        return sampled(self.judgments)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import pandas as pd
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
+from judgerank.data.listing import counted
 from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
@@ -176,18 +177,18 @@ def _lines(report: TrustReport) -> Iterator[str]:
     """The whole report, paragraph by paragraph."""
     c, changes = report.judgments.comparisons, report.fragility.changes
     yield (
-        f"How far can it be trusted? {report.judgments.title}: {len(c.models)} models, {len(c.judges)} judges, "
-        f"{c.n_comparisons:,.0f} judgments, model {report.fitted.model.name}"
+        f"How far can the ranking of {report.judgments.title} be trusted? {counted(len(c.models), 'model')}, "
+        f"{counted(len(c.judges), 'judge')}, {c.n_comparisons:,.0f} judgments, --model {report.fitted.model.name}"
     )
     yield from (f"- {text}" for text in report.remarks)
     yield "\nSmallest removals found that change the ranking"
     for _, row in changes[changes["change"] == "top"].iterrows():
         yield f"- {top_sentence(row)}{at_least_sentence(row)}"
     yield f"\n{neighbours(changes).to_string(index=False)}"
-    yield "swap: the two change places; tie: no longer a significant difference; --: no such set was found"
-    growth = f"over {GROWTH:.0f} times its forecast"
-    yield f"3-7: removing 7 is enough. Fewer than 3 are not, if none counts for {growth}."
-    yield f"Where up to {SMALL} were found, smaller sets were searched for; one number: there is none.\n"
+    yield "swap: how many to remove so that the two change places"
+    yield "tie: how many to remove so that they no longer differ significantly"
+    yield f"3-7: removing 7 is enough; fewer than 3 are not, if none does over {GROWTH:.0f} times what is forecast"
+    yield f"one number: no smaller set is enough (searched for up to {SMALL}); --: no such set was found\n"
     yield from _shown(report)
     yield from _on_judges(report)
     if report.panel is not None:

@@ -11,14 +11,17 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from judgerank.data.listing import counted
+from judgerank.data.listing import counted, listed, percent
+from judgerank.data.rankings import in_stages
 from judgerank.fits.standings import win_probability
+from judgerank.ranking.components import links_between
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.exact_fit import WHICH_FIT
 from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair
 from judgerank.ranking.studies.rivals import DISAGREE
+from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -62,9 +65,9 @@ def verdict(ranking: Record) -> Verdict:
     board, pairs, judges = (largest(ranking.tables[name]) for name in ("leaderboard", "pairs", "judges"))
     judges = judges[judges["status"] != panel.MERGED]
     return Verdict(
-        headline(board),
+        headline(board) if len(ranking.fits) == 1 else _headline_of_groups(ranking),
         _lead(ranking, board, pairs),
-        next((one.removeprefix(FRAGILITY) for one in ranking.remarks if one.startswith(FRAGILITY)), ""),
+        _change(ranking),
         _next(ranking, board, pairs),
         _facts(ranking, judges),
         _warnings(ranking, judges),
@@ -96,16 +99,21 @@ def headline(board: pd.DataFrame) -> str:
     return f"{in_words(many).capitalize()} models share the lead"
 
 
+def _headline_of_groups(ranking: Record) -> str:
+    return f"No overall leader: {in_words(len(ranking.fits))} groups of models were never compared with each other"
+
+
 def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     best, second = board.iloc[0], board.iloc[1]
     chance = float(win_probability(ranking.fitted, np.array(best["score"] - second["score"])))
-    told = f"{best['model']} is preferred to {second['model']} (2nd) in {chance:.0%} of comparisons"
+    where = "" if len(ranking.fits) == 1 else "In the first group, "
+    told = f"{where}{best['model']} is preferred to {second['model']} (2nd) in {chance:.0%} of comparisons"
     if board["rank_low"].isna().any():
         return f"{told}. This fit has no confidence intervals, so the difference may be chance."
     how = "a significant difference" if _separated(pairs, best["model"], second["model"]) else "too close to call"
     low, high, level = best["rank_low"], best["rank_high"], f"{ranking.settings.level:.0%} confidence"
     range_ = "It ranks first" if low == high == 1 else f"Its true rank is between {low} and {high}"
-    return f"{told}, {how}. {range_} ({level}, jointly for all models)."
+    return f"{told}, {how}. {range_} ({level}, jointly for all {'its ' * bool(where)}models)."
 
 
 def _separated(pairs: pd.DataFrame, first: str, second: str) -> bool:
@@ -113,14 +121,24 @@ def _separated(pairs: pd.DataFrame, first: str, second: str) -> bool:
     return bool(row["separated"].fillna(False).any())
 
 
+def _change(ranking: Record) -> str:
+    """What would change who leads, and where to see it."""
+    said = next((one.removeprefix(FRAGILITY) for one in ranking.remarks if one.startswith(FRAGILITY)), "")
+    return f"{said} See which: {run_again('trust', ranking.judgments)}." if said.startswith("Removing") else said
+
+
 def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
-    """What decides the first two neighbours that are not separated."""
+    """What connects the groups; else what decides the first two neighbours that are not separated."""
+    if len(ranking.fits) > 1:
+        links = listed(f"{a} with {b}" for a, b in links_between(ranking.judgments))
+        return f"To rank all models together, compare {links}."
     if "separated" not in pairs or board["band"].isna().any():
         return "For confidence intervals, compare the models again until no judge is always of one mind."
     names = list(board["model"])
     close = next(((a, b) for a, b in pairwise(names) if not _separated(pairs, a, b)), None)
     if close is None:
-        return "Every model is significantly different from the next: this ranking needs no more data."
+        sure = ": this ranking needs no more data" if board["rank_low"].eq(board["rank_high"]).all() else ""
+        return f"Every model is significantly different from the next{sure}."
     first, second = close
     cost = cost_of_pair(ranking.fitted, first, second, ranking.settings.level, ranking.settings.few)
     total = ranking.judgments.comparisons.n_comparisons
@@ -130,26 +148,28 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
             "data you have."
         )
     size = int(float(f"{cost:.2g}"))
-    more = f"{cost / total:.1%} more data" if cost < total else f"{cost / total:.1f} times the data"
+    more = f"{percent(cost / total)} more data" if cost < total else f"{cost / total:.1f} times the data you have"
+    spread = ", spread over the judges" if len(ranking.fitted.comparisons.judges) > 1 else ""
     return (
         f"To decide between {first} and {second}, collect about {size:,} more comparisons of the two on new "
-        f"questions, spread over the judges ({more}; {CHANCE:.0%} power if the estimated gap is right)."
+        f"questions{spread} ({more}; {CHANCE:.0%} power if the estimated gap is right)."
     )
 
 
 def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     frame, c = ranking.judgments.frame, ranking.judgments.comparisons
+    counted = "judgments" if c.stages is None else "comparisons"
     found = [
         (f"{sum(len(fitted.scores) for fitted in ranking.fits):,}", "models"),
-        (f"{c.n_comparisons:,.0f}", "judgments"),
+        (f"{c.n_comparisons:,.0f}", f"{counted} in rankings" if in_stages(frame).all() else counted),
     ]
     if "question_id" in frame:
-        found.append((f"{frame['question_id'].nunique():,}", "questions"))
+        found.append((f"{ranking.judgments.n_questions:,}", "questions"))
     share = judges["information"]
     if len(judges) < 2 or share.isna().any():
         return [*found, (f"{len(judges):,}", "judges" if len(judges) != 1 else "judge")]
     equal = panel.effective_judges(share)
-    return [*found, (f"{len(judges):,}", f"judges, as informative as {equal:.1f} equal ones")]
+    return [*found, (f"{len(judges):,}", f"judges, as informative as {equal:.1f} equally good ones")]
 
 
 def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
@@ -163,14 +183,17 @@ def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
     if len(ranking.fits) > 1:
         found.append(
             f"The comparisons fall into {len(ranking.fits)} groups of models that were never compared with each "
-            "other. Each group is ranked by itself."
+            "other. Each group is ranked by itself, and scores of different groups are not comparable."
         )
     if not fitted.converged:
         found.append(f"The fit ended as {fitted.status}, not at a maximum.")
     doubtful = judges[judges["verdict"] != panel.TRUST]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"
-        found.append(f"{len(doubtful)} of {len(judges)} judges {have} a problem, listed under Judges.")
+        found.append(
+            f"{len(doubtful)} of {len(judges)} judges {have} a problem (see Judges on the page): "
+            f"{listed(doubtful['judge'])}."
+        )
     if 2 * (judges["verdict"] == panel.SILENT).sum() >= len(judges):
         found.append("At least half of the judges disagree with the ranking or ignore it.")
     share = judges["information"]
@@ -197,7 +220,7 @@ def _on_dependence(ranking: Record) -> str:
         )
     if ranking.fitted.flips is not None:
         return (
-            f"Only {counted(frame['question_id'].nunique(), 'question')}: significance is tested by exchanging "
+            f"Only {counted(ranking.judgments.n_questions, 'question')}: significance is tested by exchanging "
             "the names of two models in whole questions. The intervals of scores may be too narrow."
         )
     return "Judgments are taken as independent. If questions repeat, the intervals are too narrow."

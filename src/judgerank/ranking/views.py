@@ -21,8 +21,8 @@ from judgerank.ranking.record import Record
 from judgerank.ranking.studies.categories import categories_of
 from judgerank.ranking.studies.leaderboard import board_of
 from judgerank.ranking.verdict import headline
+from judgerank.reading.from_tables import comparisons_of
 from judgerank.reading.layouts.table import SIDES, other_side
-from judgerank.reading.read import comparisons_of
 
 QUICK = 3e6  # models x comparisons x judges, up to which a ranking without each judge takes about two seconds
 CATEGORY, JUDGE, STYLE = "Category", "Without one judge", "Style"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,6 +94,16 @@ def behind(judgments: Judgments) -> list[str]:
     """Paths of the files that judgments are from."""
     told = judgments.source.get("files", [judgments.source])
     return [str(path) for path in plain(Path(one["path"]) for one in told if "path" in one)]
+
+
+def run_again(command: str, judgments: Judgments) -> str:
+    """A command on the files that judgments are from, from where this runs; on FILE where there are none."""
+    here, told = Path.cwd(), judgments.source.get("files", [judgments.source])
+    paths = [Path(one["path"]) for one in told if "path" in one]
+    names = [str(path.relative_to(here) if path.is_relative_to(here) else path) for path in paths]
+    if not names or len(names) > SHOWN or STDIN in names:
+        names = ["FILE"]
+    return shlex.join(["judgerank", command, *names])
 
 
 def title_of(paths: Sequence[Path]) -> str:

@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
+from judgerank.data.rankings import in_stages
 from judgerank.reading.layouts import Layout, Table
 from judgerank.reading.layouts.names import named_once, on_questions
 from judgerank.reading.layouts.sample_scores import paired
 
 Part = tuple[Layout, Table, pd.DataFrame]  # records in the published columns, and the table they are of
+SHARED = ("question_id", "model_a", "model_b", "judge_preferred_model")  # what makes two votes one
+
+
+def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
+    """The parts without what an earlier file says too (`Layout.shared`), and what there is to say of that."""
+    kept, seen, many = [], set[tuple[object, ...]](), 0
+    for layout, table, frame in parts:
+        shared = layout.shared(frame)
+        if not shared.any():
+            kept.append((layout, table, frame))
+            continue
+        columns = [frame[name][shared] for name in SHARED if name in frame]
+        keys = pd.Series(list(zip(*columns, strict=True)), frame.index[shared], dtype=object)
+        times = keys.groupby(keys).cumcount()  # what one file says twice is two votes
+        named = [(layout.name, *key, time) for key, time in zip(keys, times, strict=True)]
+        again = np.array([name in seen for name in named], bool)
+        seen.update(named)
+        many += int(again.sum())
+        kept.append((layout, table, frame.drop(index=keys.index[again]).reset_index(drop=True)))
+    return kept, [f"{many:,} human votes are in several files, and count once."] if many else []
 
 
 def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]]:
@@ -59,7 +81,9 @@ def _on_order(layouts: Sequence[Layout]) -> Iterator[str]:
 
 def _on_weights(frame: pd.DataFrame) -> Iterator[str]:
     if "outcome" in frame:
-        weighted = pd.to_numeric(frame["outcome"]).dropna()
+        weighted = pd.to_numeric(frame["outcome"][~in_stages(frame)]).dropna()
+        if weighted.empty:
+            return
         many = int((~weighted.isin(list(OUTCOMES.values()))).sum())
         yield f"{many} answers are weights between the two models; in shares of answers each is the nearer one's."
         if many and "question_id" not in frame:

@@ -79,6 +79,7 @@ def changed(found: pd.DataFrame, level: float) -> Iterator[str]:
 
 def requests_of(comparisons: Comparisons, question: IntArray) -> IntArray:
     """Which request each row answers, from 0: a question, a judge, and two models in their order; shape (T,)."""
+    comparisons.require_pairs("the study of repeated requests")
     n, k = len(comparisons.models), len(comparisons.judges)
     first, second = comparisons.first.astype(np.int64), comparisons.second.astype(np.int64)
     if not comparisons.ordered:

@@ -50,6 +50,7 @@ def drift(
         ``judge, comparisons, statistic, degrees_of_freedom, p_value, p_holm``, a row for each judge with at least
         `LEAST` comparisons a parameter, the most suspicious first. ``p_holm`` allows for the number of judges.
     """
+    comparisons.require_pairs("the test of changed judges")
     order = np.arange(len(comparisons)) if time is None else np.argsort(np.asarray(time), kind="stable")
     if question is not None:
         order = order[np.isin(order, firsts(requests_of(comparisons, question), time))]

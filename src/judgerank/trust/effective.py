@@ -151,6 +151,7 @@ def effective_judges(
         If the fit has further blocks or question effects.
     """
     fitted = fitted_to(fitted)
+    fitted.comparisons.require_pairs("the effective number of judges")
     require_member_alone(fitted, "the effective number of judges")
     comparisons, question = raw_and_question(fitted, judgments, question)
     if question is None:

@@ -115,6 +115,7 @@ def fitness(
     NoIntervalError
         If the fit has no intervals, or nothing was asked twice.
     """
+    fitted.comparisons.require_pairs("the test of fit")
     flips = FlippedResiduals.of(fitted, rows, question)
     n, k = len(rows.models), len(rows.judges)
     low, high = np.minimum(rows.first, rows.second).astype(np.int64), np.maximum(rows.first, rows.second)

@@ -202,6 +202,7 @@ def whole_part(
     DataError
         If these are not the comparisons that were fitted, or rows hold both wins and losses.
     """
+    comparisons.require_pairs("the smallest change of the data")
     comparisons = fitted.model.observed(comparisons)
     fitted.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
     if not np.isin(comparisons.outcome[comparisons.count > 1], (0.0, 0.5, 1.0)).all():

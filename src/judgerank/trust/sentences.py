@@ -8,6 +8,7 @@ import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
+from judgerank.data.listing import percent
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.fits.result import Fit
@@ -28,8 +29,7 @@ def on_fragility(fitted: Fit, comparisons: Comparisons) -> list[str]:
         row = top_change(fitted, comparisons)
     except JudgerankError:  # without information, or of means of several judgments
         return []
-    more = "" if pd.isna(row["size"]) else " See which: judgerank trust FILE."
-    return [f"{FRAGILITY}{top_sentence(row)}{more}"]
+    return [f"{FRAGILITY}{top_sentence(row)}"]
 
 
 def top_sentence(row: pd.Series) -> str:
@@ -38,7 +38,7 @@ def top_sentence(row: pd.Series) -> str:
     if pd.isna(row["size"]):
         return f"No set of {by} was found whose removal would put another model first ({row['why']})."
     just = "just " if row["share"] < FEW else ""
-    those = f"{row['size']:,} of {row['total']:,} {by} ({row['share']:.2%})"
+    those = f"{row['size']:,} of {row['total']:,} {by} ({percent(row['share'])})"
     return f"Removing {just}{those} would put {row['second']} first."
 
 
@@ -48,7 +48,7 @@ def at_least_sentence(row: pd.Series) -> str:
         return ""
     if row["at_least"] <= 2:
         return " No single one would."
-    return f" By the forecast, fewer than {row['at_least']:,} would not."
+    return f" Fewer than {row['at_least']:,} probably would not."
 
 
 def _between(row: pd.Series) -> object:
@@ -76,24 +76,33 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
     row = panel.worth.set_index("measure").loc["information"]
     yield (
         f"- On the same questions, the {panel.n_judges} judges carry as much information as {row['estimate']:.1f} "
-        f"independent ones ({row['low']:.1f} to {row['high']:.1f}). Their errors correlate at "
-        f"{panel.correlation:.2f}."
+        f"independent judges of average quality (confidence interval {row['low']:.1f} to {row['high']:.1f}). "
+        f"Their errors correlate at {panel.correlation:.2f}."
     )
     if panel.correlation > 0:
         yield f"- More judges of this kind would never exceed {panel.most:.1f} independent ones."
     if panel.design_effect > 1:
         yield (
-            f"- Because judges share questions, the judgments carry as much information as "
-            f"{1 / panel.design_effect:.0%} of that number of independent ones."
+            f"- Because judges share questions, the judgments carry {1 / panel.design_effect:.0%} of the "
+            "information of as many independent ones."
         )
     for judge, other in same.items():
         yield f"- {judge} and {other} give almost identical answers: one model under two names?"
     if same:
         yield "- Where judges are copies of each other, this interval is too short. Merge them and run this again."
     another = panel.another([1.0]).iloc[0]
-    yield (
-        f"- One more average judge on the same questions would add as much information as {another['adds']:.2f} "
-        f"independent judges. New questions for the same money add {another['questions_per_cost']:.2f}."
-    )
+    if panel.correlation > 0:
+        yield (
+            f"- One more average judge on the same questions would add the information of {another['adds']:.2f} "
+            f"independent judges. Spent on new questions for this panel, the same money would add that of "
+            f"{another['questions_per_cost']:.2f}."
+        )
+    else:
+        yield (
+            "- Their errors are not positively correlated: expect one more average judge to add about as much "
+            "as an independent one."
+        )
     table = panel.judges.round(2).astype(object)
     yield "\n" + table.where(table.notna(), "--").to_string(index=False)
+    yield "information: one is the average judge's; correlation: of its errors with those of the others"
+    yield "adds: how many independent judges it stands for; nearest: the judge with the most similar errors"

@@ -26,6 +26,7 @@ from replication.auditing.shown_defaults import accuracy_table, simulated_table,
 from replication.auditing.shown_figures import figures_page
 from replication.auditing.shown_fitness import few_table, fit_table, fitted_sets_table
 from replication.auditing.shown_graded import confidence_table, graded_table, scores_table
+from replication.auditing.shown_human import human_boards_table, left_off_table
 from replication.auditing.shown_numbers import with_numbers
 from replication.auditing.shown_panel import (
     blocks_table,
@@ -35,6 +36,7 @@ from replication.auditing.shown_panel import (
     question_coverage_table,
     with_error,
 )
+from replication.auditing.shown_rankings import ranking_orders_table, rankings_table
 from replication.auditing.shown_scale import boards_table, scale_table, useless_table
 from replication.auditing.shown_tastes import taste_stops, tastes_of_sets, tastes_simulated
 from replication.auditing.shown_times import times_table, whole_runs
@@ -49,6 +51,7 @@ from replication.auditing.shown_trust import (
     small_sets_table,
     soft_table,
 )
+from replication.stored_speed import STORED, goals_table
 
 log = logging.getLogger("replication")
 CHECKED = (  # title, section, rows
@@ -114,6 +117,7 @@ def items_table(results: Results) -> str:
 
 
 BLOCKS = {
+    "bench": lambda _: goals_table(STORED),
     "blocks": blocks_table,
     "blocks found": found_table,
     "boards": boards_table,
@@ -133,6 +137,8 @@ BLOCKS = {
     "graded": graded_table,
     "pairs of scores": scores_table,
     "stated confidence": confidence_table,
+    "human boards": human_boards_table,
+    "left off": left_off_table,
     "items": items_table,
     "members": members_table,
     "methods": methods_table,
@@ -141,6 +147,8 @@ BLOCKS = {
     "crowds": crowds_table,
     "placed": placed_table,
     "question coverage": question_coverage_table,
+    "rankings": rankings_table,
+    "ranking orders": ranking_orders_table,
     "scale": scale_table,
     "tastes": tastes_of_sets,
     "tastes_simulated": tastes_simulated,

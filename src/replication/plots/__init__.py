@@ -9,6 +9,7 @@ from replication.plots.defaults import defaults
 from replication.plots.fitness import fitness
 from replication.plots.gate import gate
 from replication.plots.graded_levels import strength, use_of_confidence
+from replication.plots.human_boards import human_boards, left_off
 from replication.plots.judges import (
     answers,
     character,
@@ -24,6 +25,7 @@ from replication.plots.newcomers import newcomers
 from replication.plots.panel_blocks import blocks, categories
 from replication.plots.people import people
 from replication.plots.planning import plan
+from replication.plots.ranked_answers import ranked_answers
 from replication.plots.rankings import agreement, leaderboard, panel, ratings, tie_handling, uncertainty
 from replication.plots.resampled import efficiency, sparsity, weak_share
 from replication.plots.scale import scale
@@ -55,8 +57,10 @@ __all__ = [
     "fitness",
     "fragility",
     "gate",
+    "human_boards",
     "label_points",
     "leaderboard",
+    "left_off",
     "length_curves",
     "methods",
     "mse",
@@ -68,6 +72,7 @@ __all__ = [
     "plan",
     "pool",
     "prompt",
+    "ranked_answers",
     "ratings",
     "scale",
     "short",

@@ -71,6 +71,14 @@ class People(Section, Replicated):
 
 
 @dataclass
+class HumanScale(RealData, Replicated):
+    """New models on the human scale, simulated and on human boards with models left out."""
+
+    replications: int = at_least(2)
+    arenas: str | None = None
+
+
+@dataclass
 class Soft(Section, Replicated):
     """Probabilities in place of letters, simulated."""
 
@@ -85,6 +93,14 @@ class Graded(RealData, Replicated):
     replications: int = at_least(2)
     few: int = at_least(2)
     draws: int = at_least(2)
+
+
+@dataclass
+class Rankings(Section, Replicated):
+    """Rankings of several answers, simulated."""
+
+    level: float = within(0, 1, ends=False)
+    replications: int = at_least(2)
 
 
 @dataclass

@@ -76,3 +76,7 @@ class Bench(RealData):
     engine_memory: str = MISSING
     blocks: list[str] = MISSING
     answers: str | None = None
+    rows: list[str] = field(default_factory=list)
+    store: bool = False
+    tolerance: float = at_least(0)
+    again: int = at_least(0)

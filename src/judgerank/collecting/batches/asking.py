@@ -168,7 +168,8 @@ class Batches:
             if result.answer is None:
                 charged = self._most(task) if result.kind == NO_RESULT else 0.0
                 await self._budget.settle(self._most(task), charged)
-                collector.breakers[task.judge].unpriced += charged > 0
+                if charged:
+                    collector.without_answer(task.judge, charged)
                 kind, said = (shortened(text) for text in (result.kind, result.said))
                 collector.breakers[task.judge].failure(kind, said)
                 raise Refused(kind, said)

@@ -14,9 +14,11 @@ from judgerank.collecting.platforms.as_text import as_answer, as_question
 from judgerank.collecting.platforms.session import Platform, Session, basic
 from judgerank.data.errors import DataError
 from judgerank.reading.answers.found import Found
+from judgerank.reading.answers.media import images_in
 
 SINCE = "2023-01-01T00:00:00Z"  # a start is required; Langfuse is younger
 PAGE = 100  # the most that it gives at once
+LIST = ","  # what names are separated by in a request
 FAILED = "ERROR"  # the level of an item whose task failed
 
 
@@ -25,7 +27,9 @@ async def _fetch(session: Session, dataset: str, experiment: str | None) -> list
     if told is None:
         raise DataError(f"Langfuse at {session.address} has no data set {dataset!r}")
     asked = {"fromStartTime": SINCE, "fields": "core,io", "limit": PAGE, "datasetId": told["id"]}
-    items = await session.pages("api/public/experiment-items", _cursor, experimentName=experiment, **asked)
+    name = None if experiment and LIST in experiment else experiment  # by name only where that is no list of names
+    given = await session.pages("api/public/experiment-items", _cursor, experimentName=name, **asked)
+    items = [item for item in given if experiment in (None, item["experimentName"])]
     if not items:
         which = f"experiment {experiment!r}" if experiment else "experiment"
         raise DataError(f"there is no {which} on the data set {dataset!r} (Langfuse 4 or later has them)")
@@ -44,6 +48,7 @@ def _of_item(number: int, item: Mapping[str, Any]) -> Found:
         str(item["experimentName"]),
         None if item.get("level") == FAILED else as_answer(item.get("output")),
         as_answer(item.get("expectedOutput")),
+        images=tuple(images_in([item.get("input"), item.get("output")])),
     )
 
 

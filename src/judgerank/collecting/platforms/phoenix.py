@@ -6,6 +6,7 @@ experiment's version of the data set.
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -14,6 +15,7 @@ from judgerank.collecting.platforms.as_text import as_answer, as_question
 from judgerank.collecting.platforms.session import Platform, Session, bearer
 from judgerank.data.errors import DataError
 from judgerank.reading.answers.found import Found
+from judgerank.reading.answers.media import images_in
 
 PAGE = 100
 Examples = dict[str, Mapping[str, Any]]
@@ -21,7 +23,9 @@ Examples = dict[str, Mapping[str, Any]]
 
 async def _fetch(session: Session, dataset: str, experiment: str | None) -> list[Found]:
     known = await session.pages("v1/datasets", _cursor, name=dataset)
-    place = quote(str(known[0]["id"]) if known else dataset, safe="")  # a name, or else an id
+    if not known and not _is_id(dataset):
+        raise DataError(f"Phoenix at {session.address} has no data set {dataset!r}")
+    place = quote(str(known[0]["id"]) if known else dataset, safe="")
     listed = await session.pages(f"v1/datasets/{place}/experiments", _cursor)
     meant = [one for one in listed if experiment in (None, one.get("name"), one["id"])]
     if not meant:
@@ -36,6 +40,14 @@ async def _fetch(session: Session, dataset: str, experiment: str | None) -> list
         runs = await session.pages(f"v1/experiments/{quote(str(one['id']), safe='')}/runs", _cursor, limit=PAGE)
         found += [_of_run(n, run, one, by_version[version]) for n, run in enumerate(runs, len(found) + 1)]
     return found
+
+
+def _is_id(text: str) -> bool:
+    """Whether it is the id of a data set: Base64 of ``Dataset:`` and a number."""
+    try:
+        return b64decode(text, validate=True).startswith(b"Dataset:")
+    except ValueError:
+        return False
 
 
 async def _examples(session: Session, place: str, version: str) -> Examples:
@@ -59,6 +71,7 @@ def _of_run(number: int, run: Mapping[str, Any], experiment: Mapping[str, Any], 
         str(experiment.get("name") or experiment["id"]),
         None if run.get("error") else as_answer(run.get("output")),
         as_answer(examples[name].get("output")),
+        images=tuple(images_in([examples[name], run.get("output")])),
     )
 
 

@@ -16,11 +16,22 @@ from judgerank.ranking.study import Component, Finding, Ranked
 OPENING = ("default", "prediction", "unconnected", "left_out")  # of the set
 OF_COMPONENT = (
     *("leaderboard", "panel", "differences", "next_comparisons"),  # tables alone
-    *("departures", "exact_fit", "sigma", "position_bias", "rivals", "convergence", "top_change"),
+    *(
+        "departures",
+        "several_answers",
+        "exact_fit",
+        "sigma",
+        "position_bias",
+        "rivals",
+        "convergence",
+        "top_change",
+    ),
     *("few_comparisons", "few_questions", "goodness_of_fit", "repeated_requests", "adjusted"),
-    *("by_judge", "whose_opinion", "changed_judges"),
+    *("by_judge", "whose_opinion", "changed_judges", "large_set"),
 )
 CLOSING = ("categories", "failures")  # of the set
+# of a component, and only where every answer is a choice between two
+OF_PAIRS = ("top_change", "goodness_of_fit", "repeated_requests", "by_judge", "changed_judges")
 # processor time beside that of most others, on sets of 10,000 and 36,000 judgments; for estimates of what is left
 COSTS = {"goodness_of_fit": 60.0, "top_change": 25.0, "prediction": 20.0, "panel": 10.0}
 LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)
@@ -48,9 +59,10 @@ def found_in_component(component: Component, names: tuple[str, ...], tell: Tell 
 
 
 def _all_asked(names: tuple[str, ...], function: str, about: Ranked | Component, tell: Tell) -> list[Finding]:
+    left_out = OF_PAIRS if isinstance(about, Component) and about.comparisons.stages is not None else ()
     found = []
     for name in names:
-        if _has(name, function):
+        if name not in left_out and _has(name, function):
             found.append(_asked(name, function, about))
         tell(name)
     return found

@@ -34,6 +34,7 @@ def effects_of(component: Component) -> pd.DataFrame:
     """Effects by judge of length, of columns of the block ``style``, and of families, where they are known."""
     member, records = component.member, Records.of(component.judgments)
     large = member.n_parameters > MOST_PARAMETERS or len(records.comparisons) > MOST_ROWS
+    large = large or records.comparisons.stages is not None  # they take answers one by one
     parts = [] if large or component.asked.merged else [part for part in _columns(component, records) if part]
     if not parts:
         return pd.DataFrame()

@@ -12,7 +12,7 @@ from judgerank.ranking.components import parts_of
 from judgerank.ranking.described import component_of
 from judgerank.ranking.studies.leaderboard import board_of
 from judgerank.ranking.study import Finding, Ranked
-from judgerank.reading.read import comparisons_of
+from judgerank.reading.from_tables import comparisons_of
 
 MOST = 30  # categories that are ranked by themselves
 

@@ -57,11 +57,11 @@ def on_trust(exact: Fit) -> list[str]:
     trouble = _trouble(exact)
     if not trouble:
         return []
-    said = f"{WHICH_FIT}Trust the scores shown, not the exact fit, in which {trouble}."
+    said = f"{WHICH_FIT}Keep the default fit. In the exact one (--solver {EXACT}) {trouble}."
     if 2 * len(exact.judges_at_zero) >= len(exact.comparisons.judges):
         said += (
-            " They are half of the panel or more: were the others the contrary ones, this ranking would be the "
-            "reverse of the true one. Compare it with model=btl, which counts all judges."
+            " They are half of the panel or more: if the others answer against quality, this ranking is the "
+            "reverse of the true one. Compare it with --model btl, which counts all judges equally."
         )
     return [said]
 
@@ -77,7 +77,7 @@ def _trouble(exact: Fit) -> str:
     off, zero = exact.unbounded_judges, exact.judges_at_zero
     parts = []
     if off:
-        parts.append(f"a parameter of {listed(off)} runs off to infinity")
+        parts.append(f"a parameter of {listed(off)} grows without limit")
     if zero:
         parts.append(f"the answers of {listed(zero)} count for nothing")
     return " and ".join(parts)

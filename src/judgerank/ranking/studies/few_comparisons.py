@@ -28,7 +28,7 @@ def on_few(comparisons: Comparisons, few: int) -> list[str]:
             f"{many} of {n * (n - 1) // 2} pairs of models were never compared directly; they are ranked through "
             f"comparisons with other models: {listed(named, many)}."
         )
-    compared = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
+    compared = np.bincount(c.first, c.decided, n) + np.bincount(c.second, c.decided, n)
     by_judge = np.bincount(c.judge, c.count, len(c.judges))
     for kind, names, times in (("models", c.models, compared), ("judges", c.judges, by_judge)):
         thin = [f"{name} ({count:.0f})" for name, count in zip(names, times, strict=True) if count < few]

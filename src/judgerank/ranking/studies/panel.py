@@ -11,6 +11,8 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.judgments import Judgments
+from judgerank.data.numbering import numbered
+from judgerank.engine.at import product, row_by_row
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.inference.intervals import FURTHEST
@@ -44,7 +46,9 @@ def of_component(component: Component) -> Finding:
     """The table ``judges``."""
     chosen, asked = component.settings, component.asked
     exact = component.exact if isinstance(component.exact, Fit) else None
-    table = judges(component.shown, component.judgments, chosen.level, chosen.few, asked.merged, exact)
+    pairs = component.shown.comparisons.stages is None and not asked.merged
+    same = same_judges(component.shown, component.sample, chosen.level) if pairs else {}
+    table = judges(component.shown, component.judgments, chosen.level, chosen.few, asked.merged, same, exact)
     kept = table["verdict"].isin((TRUST, WEAK, UNSURE))
     reasons = [
         problem(effects_of(component), judge, chosen.level) if keep else ""
@@ -62,11 +66,11 @@ def agreement(cells: Comparisons) -> pd.Series:
     """
     n, k = len(cells.models), len(cells.judges)
     low, high = np.minimum(cells.first, cells.second), np.maximum(cells.first, cells.second)
-    won = np.where(cells.first < cells.second, cells.outcome, 1 - cells.outcome)
-    pair, where = np.unique(low.astype(np.int64) * n + high, return_inverse=True)
-    net, count = (np.bincount(where, x, len(pair)) for x in (cells.count * (won - 0.5), cells.count))
-    key, own = np.unique(where * k + cells.judge, return_inverse=True)
-    own_net, own_count = (np.bincount(own, x, len(key)) for x in (cells.count * (won - 0.5), cells.count))
+    lead = cells.choices * np.where(cells.first < cells.second, 1, -1) * (cells.outcome - 0.5)
+    pair, where = numbered(low.astype(np.int64) * n + high)
+    net, count = (np.bincount(where, x, len(pair)) for x in (lead, cells.decided))
+    key, own = numbered(where * k + cells.judge)
+    own_net, own_count = (np.bincount(own, x, len(key)) for x in (lead, cells.decided))
     place, judge = key // k, key % k
     others, asked = net[place] - own_net, count[place] - own_count > 0.5
     alike = own_count / 2 + np.sign(np.where(np.abs(others) < 1e-9, 0.0, others)) * own_net
@@ -102,6 +106,9 @@ def information_share(fitted: Fit) -> pd.Series:
 
 def _information(fitted: Fit, c: Comparisons) -> FloatArray:
     """Of one comparison of every row on the difference of its scores, shape (T,)."""
+    if c.stages is not None:
+        here = row_by_row(c, fitted.model, fitted.solution.parameters)
+        return product(here.law.variance, here.g, here.g)
     k, s = c.judge, fitted.scores.to_numpy()
     g = fitted.discrimination.to_numpy()[k]
     if c.covariate is not None:
@@ -117,7 +124,7 @@ def effective_judges(share: Iterable[float]) -> float:
     return float(x.sum() ** 2 / (x @ x))
 
 
-def verdicts(fitted: Fit, few: int, level: float, same: dict[str, str], exact: Fit | None = None) -> pd.Series:
+def verdicts(fitted: Fit, few: int, level: float, same: Mapping[str, str], exact: Fit | None = None) -> pd.Series:
     """One of `MEANING` for each judge, by the intervals of its discrimination and its leaning.
 
     Who stands at zero or runs off is known by the exact fit, where the ranking is shrunk: shrinkage hides it.
@@ -160,7 +167,7 @@ def discrimination_intervals(fitted: Fit, level: float) -> tuple[pd.Series, pd.S
 
 
 def _verdict(
-    judge: str, ends: pd.DataFrame | None, middle: float, fitted: Fit, same: dict[str, str], gamma: float
+    judge: str, ends: pd.DataFrame | None, middle: float, fitted: Fit, same: Mapping[str, str], gamma: float
 ) -> str:
     if judge in fitted.judges_at_zero:
         return SILENT
@@ -191,6 +198,7 @@ def judges(
     level: float,
     few: int,
     merged: Mapping[str, str],
+    same: Mapping[str, str],
     exact: Fit | None = None,
 ) -> pd.DataFrame:
     """What each judge answered and what was fitted of it, most discriminating first.
@@ -198,12 +206,11 @@ def judges(
     ``judge, verdict, comparisons, share_a, share_b, share_tie, unparsed, agreement, information, status`` and, for
     every free parameter such as ``discrimination``, its estimate and the ends ``low_`` and ``high_`` of its
     interval. `verdicts`, `agreement` and `information_share` say what these are. Of judge ids that were merged
-    with another, given by its name, there are the answers alone. `exact` is that of `verdicts`.
+    with another, given by its name, there are the answers alone. `same` and `exact` are those of `verdicts`.
     """
     frame = judgments.judges.drop(columns="dataset").set_index("judge")
     if not judgments.ordered:
         frame = frame.drop(columns=["share_a", "share_b"])  # the first by name won, which says nothing
-    same = {} if merged else same_judges(fitted, judgments, level)
     frame.insert(0, "verdict", verdicts(fitted, few, level, same, exact))
     frame["agreement"] = agreement(fitted.comparisons)
     frame["information"] = information_share(fitted)

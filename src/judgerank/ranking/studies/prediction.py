@@ -7,6 +7,7 @@ member ranks does not follow from it: `default_member` says why.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from judgerank.data.connectivity import split
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
+from judgerank.engine.at import row_by_row
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Status
@@ -62,6 +64,8 @@ def of_set(ranked: Ranked) -> Finding:
     if ranked.settings.model is not None:
         return Finding()
     first = ranked.components[0]
+    if first.comparisons.stages is not None and len(first.comparisons.models) > MOST_MODELS:
+        return Finding()  # a sample of models would cut rankings
     table, said = compared(first.judgments, first.shown.model.name, first.member)
     return Finding(said, {"members": table})
 
@@ -97,6 +101,8 @@ def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tup
         tried = {used: (ranking.model, ranking), **tried}
     for name, (member, shrunk) in tried.items():
         if member.uses(Need.ORDER) and not judgments.ordered:
+            continue
+        if judgments.comparisons.stages is not None and member.missing(judgments.comparisons):
             continue
         found = held_out(sample, member, shrunk)
         rows.append({"member": name, "ranks": name == used, "note": ""})
@@ -146,8 +152,9 @@ def sample_of(judgments: Judgments) -> Sample:
             rows = rows[among]
             said.append(f"the {MOST_MODELS} models compared most")
     if len(rows) > MOST_ROWS:
-        there, place = np.unique(unit[rows], return_inverse=True)
-        place = generator(0, "members", "questions").permutation(len(there))[place]
+        there = np.bincount(unit[rows]) > 0
+        place = (np.cumsum(there) - 1)[unit[rows]]
+        place = generator(0, "members", "questions").permutation(int(there.sum()))[place]
         ends = np.cumsum(np.bincount(place))
         rows = rows[(ends[place] <= MOST_ROWS) | (place < LEAST)]
         said.append(f"{len(rows):,} comparisons drawn at random")
@@ -161,7 +168,8 @@ def sample_of(judgments: Judgments) -> Sample:
 
 def sampled(comparisons: Comparisons, unit: IntArray, told: str) -> Sample:
     """Comparisons with the number of what is left out with each, dealt to folds at random; none if few."""
-    c, units = comparisons.with_ties(), int(unit.max(initial=-1)) + 1
+    c = comparisons if comparisons.stages is not None else comparisons.with_ties()
+    units = int(unit.max(initial=-1)) + 1
     fold = (generator(0, "members", "folds").permutation(units) % FOLDS)[unit]
     parts = tuple(_parted(c, fold == number) for number in range(FOLDS)) if units >= FOLDS else ()
     without = len(c) - sum(len(rows) for *_, rows in parts)
@@ -191,16 +199,25 @@ def held_out(sample: Sample, member: Model, shrunk: Fit | None = None) -> tuple[
         whole = shrunk or fit(c.aggregate(), member)
         settings = Newton() if shrunk is None else Penalised().held_at(shrunk.solution.spread or {})
         if whole.status is Status.UNBOUNDED:
-            return f"no maximum: a parameter of {listed(whole.unbounded_judges)} runs off to infinity"
+            return f"no maximum: a parameter of {listed(whole.unbounded_judges)} grows without limit"
         losses = np.zeros(len(c))
         for train, test, rows in sample.folds:
             alike = (train.models, train.judges) == (whole.comparisons.models, whole.comparisons.judges)
             start = whole.solution.parameters if alike else None
             fitted = fit(train, member, settings, start=start)
-            losses[rows] = test.count * losses_with_ties(fitted, train, test)
+            losses[rows] = test.count * _losses(fitted, train, test)
     except JudgerankError as error:
         return str(error)
     return whole.n_parameters, _by_unit(sample, losses, slice(None))
+
+
+def _losses(fitted: Fit, train: Comparisons, test: Comparisons) -> FloatArray:
+    """Log-loss of every row, shape (T,); those of a ranking add up to the ranking's."""
+    if test.stages is None:
+        return losses_with_ties(fitted, train, test)
+    at, known = fitted.solution.parameters, pd.Index(fitted.comparisons.judges).get_indexer(pd.Index(test.judges))
+    here = row_by_row(test, fitted.model, replace(at, judges=at.judges[:, known]))
+    return -here.law.log_likelihood(test.outcome, None)
 
 
 def _by_unit(sample: Sample, values: FloatArray, rows: IntArray | slice) -> FloatArray:

@@ -10,6 +10,6 @@ def of_component(component: Component) -> Finding:
     """The table ``repeats`` and a remark, where questions are known and something was asked twice."""
     if "question_id" not in component.judgments.frame:
         return Finding()
-    judgments = component.judgments
+    judgments = component.sample
     found = repeats_of(component.member, judgments.comparisons, judgments.question, component.settings.level)
     return Finding() if found is None else Finding([" ".join(found.sentences())], {"repeats": found.table})

@@ -11,6 +11,8 @@ from judgerank.ranking.study import Finding, Ranked
 
 def of_set(ranked: Ranked) -> Finding:
     """A remark that names the groups and what to compare to connect them."""
+    if len(ranked.parts) < 2:
+        return Finding()
     return Finding(on_parts([part.comparisons.models for part in ranked.parts], links_between(ranked.judgments)))
 
 

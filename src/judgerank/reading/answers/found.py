@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from judgerank.reading.answers.media import Named
 from judgerank.reading.layouts.table import Table
 
 Text = str | tuple[str, ...]  # of one turn, or of several
@@ -31,6 +32,8 @@ class Found:
     reference : str or tuple of str, optional
     attempt : object
         What tells one answer of a model to a question from the next, where the file says so.
+    images : tuple of Named
+        What its texts refer to, where that is not found in the file as a whole.
     """
 
     record: int
@@ -40,6 +43,7 @@ class Found:
     answer: Text | None = None
     reference: Text | None = None
     attempt: object = None
+    images: tuple[Named, ...] = ()
 
     def numbered(self, attempt: int) -> Found:
         """The same as an answer to a question of its own."""

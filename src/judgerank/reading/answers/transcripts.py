@@ -16,7 +16,9 @@ import numpy as np
 from judgerank.data.errors import DataError
 
 SILENT = ("reasoning", "thinking", "redacted_thinking")  # kinds of parts that nobody is shown
-MEDIA = ("image", "image_url", "input_image", "audio", "input_audio", "video", "document", "file")
+IMAGES = ("image", "image_url", "input_image")
+MEDIA = (*IMAGES, "audio", "input_audio", "video", "document", "file")
+PLACES = ("image", "image_url", "source", "url", "data")  # keys of a part that say where a medium is
 SYSTEM = ("system", "developer")
 Messages = Sequence[Mapping[str, Any]]
 
@@ -27,6 +29,15 @@ def are_messages(value: object) -> TypeGuard[Messages]:
         isinstance(value, list | tuple | np.ndarray)
         and len(value) > 0
         and all(isinstance(one, Mapping) and "role" in one for one in value)
+    )
+
+
+def are_parts(value: object) -> TypeGuard[Messages]:
+    """Whether something is the content of a message: a list of parts, each with a type."""
+    return (
+        isinstance(value, list | tuple | np.ndarray)
+        and len(value) > 0
+        and all(isinstance(one, Mapping) and "type" in one and "role" not in one for one in value)
     )
 
 
@@ -141,10 +152,14 @@ def _part(part: Mapping[str, Any]) -> str:
 
 def reference_of(part: Mapping[str, Any], kind: str) -> str:
     """Where an image or another medium is: its address, or the digest of its bytes, never the bytes."""
-    told = next((part[key] for key in (kind, "image", "source", "url", "data") if part.get(key) is not None), "")
+    told = next((part[key] for key in (kind, *PLACES) if part.get(key) is not None), "")
     if isinstance(told, Mapping):
         told = next((told[key] for key in ("url", "data", "file_id", "filename") if told.get(key) is not None), "")
-    place = str(told)
+    return reference_to(str(told))
+
+
+def reference_to(place: str) -> str:
+    """An address as it is, and the digest of bytes."""
     if place.startswith("data:") or (len(place) > 256 and "://" not in place[:16]):
         form = place[5:].partition(";")[0] if place.startswith("data:") else "bytes"
         return f"{form}, sha256 {hashlib.sha256(place.encode()).hexdigest()[:16]}"

@@ -7,13 +7,16 @@ import re
 import pandas as pd
 
 from judgerank.data.errors import DataError
-from judgerank.reading.files import named
+from judgerank.reading.from_tables import judgments_from
 from judgerank.reading.large.engine import Engine
 from judgerank.reading.large.labels import value_of
 from judgerank.reading.large.numbered import FAULT, Rows
 from judgerank.reading.large.sources import Source, table
 from judgerank.reading.layouts import Table
-from judgerank.reading.read import judgments_from
+
+
+class RecordError(DataError):
+    """A record that cannot be read as a comparison."""
 
 
 def refuse(db: Engine, rows: Rows) -> None:
@@ -21,7 +24,7 @@ def refuse(db: Engine, rows: Rows) -> None:
 
     Raises
     ------
-    DataError
+    RecordError
         Naming the file, and the record, counted from 1.
     """
     source, record = next((one, found) for one in rows.sources if (found := _first_fault(db, rows, one)))
@@ -32,9 +35,8 @@ def refuse(db: Engine, rows: Rows) -> None:
     try:
         judgments_from([Table(frame, rows.said, rows.words, None, source.label)], "")
     except DataError as error:
-        raise DataError(re.sub(r"\brecord 1\b", f"record {record}", str(error), count=1)) from None
-    with named(source.label):
-        raise DataError(f"record {record} cannot be read as a comparison")
+        raise RecordError(re.sub(r"\brecord 1\b", f"record {record}", str(error), count=1)) from None
+    raise RecordError(f"{source.label}: record {record} cannot be read as a comparison")
 
 
 def _first_fault(db: Engine, rows: Rows, source: Source) -> int | None:

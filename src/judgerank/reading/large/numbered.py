@@ -11,12 +11,14 @@ from judgerank.reading.files import Files, named
 from judgerank.reading.large.engine import Engine
 from judgerank.reading.large.labels import NULL, Names, coded
 from judgerank.reading.large.sources import Source, sources_of, table, unexpected
-from judgerank.reading.layouts import Table, recognised
+from judgerank.reading.layouts import Layout, Table, recognised
+from judgerank.reading.layouts.strength import STRENGTH, tell_strength
 from judgerank.reading.layouts.table import ASK, COUNTS
 from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER, WINNERS
 from judgerank.reading.layouts.texts import plain
 from judgerank.reading.layouts.words import meanings
 
+STRONG = "says how strong answers are, which no engine counts: use judgerank.read"
 PLAIN = (PAPER, ARENA, NAMED)
 FAULT = -9  # in place of a cell, as are the answers below zero
 Columns = Mapping[str, str | None]
@@ -34,6 +36,10 @@ class Rows:
     said, words : mapping
         What was said of columns and of answers.
     names : Names
+    layout : Layout
+        Of the first file.
+    sample : Table
+        Its first records.
     """
 
     sources: list[Source]
@@ -41,6 +47,8 @@ class Rows:
     said: Columns
     words: Mapping[str, str]
     names: Names
+    layout: Layout
+    sample: Table
 
     @property
     def labels(self) -> list[str]:
@@ -57,7 +65,7 @@ class Rows:
         columns = (f"CAST({sources[0].expression(name)} AS VARCHAR) AS {key}" for key, name in self.used.items())
         return f"SELECT {', '.join(columns)} FROM {table(sources, list(self.used.values()))}"
 
-    def query(self, texts: str | None = None, also: str = "") -> str:
+    def query(self, texts: str | None = None, also: str = "", asked: bool = True) -> str:
         """A query for ``cell, answer, times`` of every record.
 
         The cell is ``(first N + second) K + judge``, or `FAULT`, or an answer below zero; an answer is twice the
@@ -68,7 +76,9 @@ class Rows:
         texts : str, optional
             Where the texts come from; of all files by default.
         also : str
-            Further columns, of the texts ``r``.
+            Further columns, of the texts ``r`` and the codes ``a``, ``b`` and ``j`` of the names.
+        asked : bool
+            Whether a record without a question is at fault, where questions are read.
         """
         times, kind = "1.0::DOUBLE", "TRY_CAST(r.count AS DOUBLE)"
         wrong = ["a.code IS NULL", "b.code IS NULL", "a.code = b.code"]
@@ -83,7 +93,7 @@ class Rows:
             wrong.append(
                 f"NOT coalesce({kind} BETWEEN 1 AND {LARGEST_COUNT:.0f} AND {kind} = round({kind}), false)"
             )
-        if "question" in self.used:
+        if asked and "question" in self.used:
             wrong.append("coalesce(r.question, '') IN ('', '\"\"')")
         own = "CASE w.model WHEN a.code THEN 2 WHEN b.code THEN 0 END"  # an answer that is a model's name
         answer = f"CASE WHEN r.winner IS NULL THEN {NULL} ELSE coalesce({own}, w.letter) END"
@@ -103,6 +113,7 @@ def rows_of(
     columns: Columns | None,
     winner_values: Mapping[str, str] | None,
     further: Iterable[str] = (),
+    where_there: Iterable[str] = (),
 ) -> Rows:
     """Look at all files once, for the names in them.
 
@@ -110,28 +121,35 @@ def rows_of(
     ----------
     further : iterable of str
         Keys of columns that are needed beside those of a comparison.
+    where_there : iterable of str
+        Keys of columns that are read beside those if they are there.
 
     Raises
     ------
     ConfigError, DataError, DataUnavailableError
         As of `judgerank.read`; or if the files are in no plain layout.
     """
-    said, words, further = dict(columns or {}), meanings(winner_values), tuple(further)
+    said, words, keys = dict(columns or {}), meanings(winner_values), (tuple(further), tuple(where_there))
     sources = sources_of(db, files, form)
-    read = [_columns(Table(one.sample(db), said, words, None, one.label), one, further) for one in sources]
-    used = read[0]
+    read = [_columns(Table(one.sample(db), said, words, None, one.label), one, *keys) for one in sources]
+    used, layout, sample = read[0]
     for one, source in zip(read, sources, strict=True):
-        if one != used:
+        if one[0] != used:
             raise DataError(f"{sources[0].label} and {source.label} have different columns: use judgerank.read")
     with named(*(source.label for source in sources)):
         _refuse_what_comes_late(db, sources, used)
         if said.get("count", ASK) == ASK and "count" not in used:
             _refuse_counts(db, sources, used)
-        return Rows(sources, used, said, words, coded(db, sources, used, words))
+        found = coded(db, sources, used, words)
+        if tell_strength(found.spoken):
+            raise DataError(f"column {used['winner']!r} {STRONG}")
+        return Rows(sources, used, said, words, found, layout, sample)
 
 
-def _columns(sample: Table, source: Source, further: tuple[str, ...]) -> dict[str, str]:
-    """The columns that are read of a file, by their keys."""
+def _columns(
+    sample: Table, source: Source, further: tuple[str, ...], where_there: tuple[str, ...]
+) -> tuple[dict[str, str], Layout, Table]:
+    """The columns that are read of a file, by their keys; its layout, and its first records in that."""
     with named(source.label):
         layout, sample = recognised(sample)
         if layout not in PLAIN:
@@ -147,13 +165,16 @@ def _columns(sample: Table, source: Source, further: tuple[str, ...]) -> dict[st
             raise DataError(
                 f"column {used['length']!r} becomes a covariate, which no engine makes: use judgerank.read"
             )
+        if STRENGTH in used:
+            raise DataError(f"column {used[STRENGTH]!r} {STRONG}")
         winners = [name for name in WINNERS if name in source.columns]
         if len(winners) > 1 and not sample.said.get("winner"):
             raise DataError(f"there are winners in {' and in '.join(winners)} (--column winner=NAME chooses one)")
         twice = next((name for name in used.values() if source.columns.count(name) > 1), None)
         if twice is not None:
             raise DataError(f"the table has {source.columns.count(twice)} columns {twice!r}")
-    return {key: name for key, name in used.items() if key != "question" or key in further}
+    kept = {key: name for key, name in used.items() if key != "question" or key in (*further, *where_there)}
+    return kept, layout, sample
 
 
 def _refuse_what_comes_late(db: Engine, sources: Sequence[Source], used: Mapping[str, str]) -> None:

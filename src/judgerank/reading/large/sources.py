@@ -167,7 +167,11 @@ def _objects(db: Engine, source: Source) -> list[dict[str, object]]:
     function, options = source.reader
     options = options.replace("records=true", "records=false")
     listed = f"[{literal(_plain(source.address))}]{options}, columns={{'json': 'JSON'}}"
-    found = [json.loads(row[0]) for row in db.rows(f"SELECT * FROM {function}({listed}) LIMIT {SAMPLE}")]
+    texts = [row[0] for row in db.rows(f"SELECT * FROM {function}({listed}) LIMIT {SAMPLE}")]
+    try:
+        found = list(map(json.loads, texts))
+    except ValueError as error:  # such as a number of thousands of digits
+        raise DataError(f"the first records cannot be read: {error}") from None
     odd = next((number for number, record in enumerate(found, 1) if not isinstance(record, dict)), None)
     if odd is not None:
         raise DataError(f"record {odd} is not a JSON object")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
@@ -46,31 +45,59 @@ def without_copies(read: Sequence[Read], copies: str) -> tuple[list[Read], list[
         If most records seem to be there more than once by accident, and nobody said what they are; if copies are
         to be left out where nothing tells them from equal answers.
     """
-    keys = pd.Series(_keys(read))
-    times = keys.value_counts()
     asked = any("question" in layout.used(table) for layout, table in read)
-    each = math.gcd(*times.tolist()) if len(times) >= FEWEST else 1
-    copy = (keys.groupby(keys).cumcount() >= (keys.map(times) // each if each > 1 else 1)).to_numpy()
-    many, size = int(copy.sum()), len(keys)
+    keys = _keys(read)
+    said, each = on_copies(keys, asked, copies)
+    return (_without(read, _copied(keys, each)) if copies == "drop" and said else list(read)), said
+
+
+def on_copies(keys: NDArray[np.uint64], asked: bool, copies: str) -> tuple[list[str], int]:
+    """What there is to say of records that are copies of others, and how often every record is there at least.
+
+    Parameters
+    ----------
+    keys : uint64 array, shape (T,)
+        The same for copies, and for no others.
+    asked : bool
+        Whether there are questions.
+    copies : str
+        What is to be done with them.
+
+    Raises
+    ------
+    DataError
+        As of `without_copies`.
+    """
+    inside = np.sort(keys)
+    times = np.diff(np.flatnonzero(np.r_[True, inside[1:] != inside[:-1], True]))
+    each = int(np.gcd.reduce(times)) if len(times) >= FEWEST else 1
+    size = len(keys)
+    many = size - (size // each if each > 1 else len(times))
     if not many or not (asked or each > 1 or copies == "drop"):
-        return list(read), []
+        return [], each
     if copies == "drop" and not (asked or each > 1):
         raise DataError(
             "without a column of questions nothing tells copies of records from equal answers (--column "
             "question=NAME names one)"
         )
     if copies == "drop":
-        return _without(read, copy), [f"{many:,} records that are exact copies of others were left out."]
+        return [f"{many:,} records that are exact copies of others were left out."], each
     if copies != "keep" and len(times) >= FEWEST and (each > 1 or 2 * many >= size):
         often = f" (every record is there {each} times)" if each > 1 else ""
         raise DataError(
             f"{many:,} of {size:,} records are exact copies of others{often}, as if files were merged twice "
             "(--copies drop reads each once; --copies keep counts all, if they were asked for again)"
         )
-    return list(read), [
+    return [
         f"{many:,} records are exact copies of others, and counted as separate judgments (--copies drop leaves "
         "them out)."
-    ]
+    ], each
+
+
+def _copied(keys: NDArray[np.uint64], each: int) -> BoolArray:
+    """Which records are copies of others, where every record is there `each` times or a multiple of that."""
+    of = pd.Series(keys)
+    return (of.groupby(of).cumcount() >= (of.map(of.value_counts()) // each if each > 1 else 1)).to_numpy()
 
 
 def _keys(read: Sequence[Read]) -> NDArray[np.uint64]:

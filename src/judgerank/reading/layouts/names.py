@@ -14,6 +14,7 @@ from judgerank.reading.layouts.table import Layout, Table, values
 from judgerank.reading.layouts.texts import seen, visible
 
 OF = {"models": ("model", "model_a", "model_b"), "judges": ("judge", "judge_model")}
+EXACT = "exact"  # of the ways in which names are read: as they are written
 SHOWN = 3  # groups of names in a sentence
 Written = dict[str, Counter[str]]  # spellings with their records, by the name that they are
 
@@ -31,7 +32,7 @@ def require_names(names: str) -> None:
 
 def with_answers(table: Table, layout: Layout) -> Table:
     """The table with answers that are names written as the models of their records are, and no blanks around."""
-    if table.names == "exact":
+    if table.names == EXACT:
         return table
     used = layout.used(table)
     pair = [used[key][0] for key in ("model_a", "model_b") if used.get(key) and used[key][0] in table.frame]
@@ -70,7 +71,7 @@ def named_once(frames: Sequence[pd.DataFrame], names: str) -> tuple[list[pd.Data
         same = _written(frames, columns, seen)
         alike = _written(frames, columns, _folded)
         differ = [counts for counts in alike.values() if len({seen(name) for name in counts}) > 1]
-        if names == "exact":
+        if names == EXACT:
             kept = [counts for counts in alike.values() if len(counts) > 1]
             remarks += [f"Kept apart as written, though they look alike: {_listed(kept)}."] if kept else []
             continue
@@ -140,7 +141,14 @@ def on_questions(frame: pd.DataFrame) -> list[str]:
     """That ids of questions look the same and are not, where some are."""
     if "question_id" not in frame:
         return []
-    ids = [name for name in frame["question_id"].unique() if isinstance(name, str)]
+    return on_ids([name for name in frame["question_id"].unique() if isinstance(name, str)])
+
+
+def on_ids(ids: Sequence[str]) -> list[str]:
+    """The same of different ids."""
+    together = "".join(ids)
+    if together.isascii() and len(together.split()) <= 1:  # nothing in them is invisible
+        return []
     many = len(ids) - len({seen(name) for name in ids})
     if not many:
         return []

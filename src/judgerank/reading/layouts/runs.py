@@ -49,11 +49,11 @@ def _battles(table: Table) -> pd.DataFrame:
     require_models(frame)
     first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
     letters = answers(frame["judge_preferred_model"], first, second, ANSWERS | dict(table.words))
-    preferences = _preferences(values(table.frame, "pref"), "record")
-    for row, (letter, side) in enumerate(zip(letters, preferences, strict=True), 1):
+    sides = preferences(values(table.frame, "pref"), "record")
+    for row, (letter, side) in enumerate(zip(letters, sides, strict=True), 1):
         if side is not None and letter in VERDICTS.values() and letter != side:
             raise DataError(f"record {row} has one winner as 'winner' and another as 'pref'")
-    letters = [None if side is None else letter for letter, side in zip(letters, preferences, strict=True)]
+    letters = [None if side is None else letter for letter, side in zip(letters, sides, strict=True)]
     by_people = values(table.frame, "source") == HUMAN
     frame["judge_model"] = frame["judge_model"].where(~(by_people & frame["judge_model"].isna()), HUMAN)
     turned = _turned(table)
@@ -82,7 +82,7 @@ def _as_shown(letter: str | None, turn: bool) -> str | None:
     return SWAPPED.get(letter, letter) if turn and letter is not None else letter
 
 
-def _preferences(told: Iterable[Any], unit: str) -> list[str | None]:
+def preferences(told: Iterable[Any], unit: str) -> list[str | None]:
     """The side of every preference from 0 to 1; None for a missing one."""
     sides: list[str | None] = []
     for place, value in enumerate(told, 1):
@@ -118,7 +118,7 @@ def _report(where: str, report: Mapping[str, Any]) -> Iterator[Row]:
         raise DataError(f"{where} has {len(told)} preferences, an odd number, for two orders")
     questions = len(told) // 2 if both else len(told)
     first, second, judge = (report.get(name) for name in REPORT[:3])
-    for place, side in enumerate(_preferences(told, f"{where}: preference")):
+    for place, side in enumerate(preferences(told, f"{where}: preference")):
         turn = place >= questions
         pair = (second, first) if turn else (first, second)
         yield (*pair, judge, f"{report.get('task')}/{place % questions}", _as_shown(side, turn))

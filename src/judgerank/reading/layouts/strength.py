@@ -24,6 +24,16 @@ DEGREES = {
 }
 
 
+def tell_strength(texts: Iterable[str]) -> bool:
+    """Whether some words for winners say that an answer is much better."""
+    return any(normal(text) in SIGNS for text in texts)
+
+
+def tell_badness(texts: Iterable[str]) -> bool:
+    """Whether some words for winners say that both answers are bad."""
+    return any(normal(text) in BAD for text in texts)
+
+
 def kept(frame: pd.DataFrame, said: Iterable[object]) -> pd.DataFrame:
     """Records with what their winners' words say beyond the letters, where some say more.
 

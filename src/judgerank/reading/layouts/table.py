@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from judgerank.data.arrays import BoolArray
 from judgerank.data.errors import DataError
 from judgerank.data.frames import codes, numbers_in, question_name, refuse_itself
 from judgerank.data.listing import listed
@@ -97,6 +98,8 @@ class Layout:
         The names that columns are known by, by their keys in `COLUMNS`.
     reads : tuple of str
         Further columns that are read where they are there.
+    shared : callable
+        From records to which of them other files of this layout have too, shape (records,): those count once.
     """
 
     name: str
@@ -112,6 +115,7 @@ class Layout:
     lacks_baseline: Callable[[Table], bool] = lambda table: False
     known: Known = field(default_factory=lambda: known_as())
     reads: tuple[str, ...] = ()
+    shared: Callable[[pd.DataFrame], BoolArray] = lambda frame: np.zeros(len(frame), bool)
 
     @property
     def names(self) -> dict[str, str | None]:
@@ -148,7 +152,9 @@ def found(table: Table, known: Known, needed: Iterable[str]) -> dict[str, str]:
         if name is None and (named or key in needed):
             missing = " or ".join(map(repr, wanted))
             raise DataError(
-                f"the table has no column {missing} (it has: {listed(there)}; --column {key}=NAME names it)"
+                f"the table has no column {missing} (it has: "
+                f"{listed(table.spelled.get(name, name) for name in there)}; if it has another name: "
+                f"--column {key}=NAME)"
             )
         if name is not None:
             columns[key] = name

@@ -9,6 +9,7 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray
 from judgerank.data.errors import DataError
+from judgerank.data.rankings import in_stages
 from judgerank.reading.layouts.table import (
     SIDES,
     Layout,
@@ -34,10 +35,10 @@ ONCE, FEWEST = 0.8, 10  # share of different texts, of so many or more, beyond w
 def by_name(frame: pd.DataFrame) -> pd.DataFrame:
     """Records in the published columns, the models of each in the order of their names.
 
-    What is said of either is turned with them, so that the order of a record says nothing.
+    What is said of either is turned with them, so that the order of a record says nothing. Rows of rankings stay.
     """
     pairs = zip(frame["model_a"].astype(str), frame["model_b"].astype(str), strict=True)
-    return turned(frame, np.array([a > b for a, b in pairs], bool))
+    return turned(frame, np.array([a > b for a, b in pairs], bool) & ~in_stages(frame))
 
 
 def turned(frame: pd.DataFrame, rows: BoolArray) -> pd.DataFrame:

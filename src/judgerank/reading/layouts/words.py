@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -77,10 +78,15 @@ def everyday(said: Iterable[object], models: Iterable[object]) -> dict[str, str]
     return {text: letter for text, letter in letters.items() if letter is not None}
 
 
-def readings(said: Sequence[object], words: Mapping[str, str]) -> str:
+def readings(said: Iterable[object], words: Mapping[str, str]) -> str:
     """How everyday words in a column of winners were read; empty if there are none."""
-    times = Counter(text for value in said if (text := word(value)) is not None and text in words)
-    told = [f"{text!r} as {NAMES.get(words[text], words[text])} ({n})" for text, n in times.most_common()]
+    return readings_of(Counter(text for value in said if (text := word(value)) is not None), words)
+
+
+def readings_of(times: Counter[str], words: Mapping[str, str]) -> str:
+    """The same where it is known how often each word is there."""
+    there = [(text, n) for text, n in times.most_common() if text in words]
+    told = [f"{text!r} as {NAMES.get(words[text], words[text])} ({n})" for text, n in there]
     return f"Winners read: {', '.join(told)}; --winner-values WORD=VALUE changes it." if told else ""
 
 
@@ -143,11 +149,17 @@ def answers(
             letter = own
         if text is not None and letter is None:
             raise DataError(
-                f"record {row + 1} has the unknown {column} {said[row]!r} (known: {', '.join(words)} or null, a "
-                "model's name, or 1, 0 and 0.5 throughout; --winner-values KEY=VALUE says what others mean)"
+                f"record {row + 1} has the unknown {column} {said[row]!r} (known: {', '.join(_in_order(words))} "
+                "or null, a model's name, or 1, 0 and 0.5 throughout). Say what it means: --winner-values "
+                f"{shlex.quote(f'{said[row]}=tie')}, or a, b or unknown for tie"
             )
         letters.append(letter)
     return letters
+
+
+def _in_order(words: Iterable[str]) -> list[str]:
+    """The usual words first, as they are; those of one file last, by the alphabet."""
+    return sorted(words, key=lambda text: (text != text.lower(), "" if text == text.lower() else text))
 
 
 def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[str, str]:

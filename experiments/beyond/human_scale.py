@@ -1,0 +1,58 @@
+"""Beyond the paper: new models on the human scale, on simulated boards and with models of a real board left out.
+
+python experiments/beyond/human_scale.py [replications=400] [arenas=PATH] ...
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank.data.judgments import Judgments
+from replication import plots
+from replication.config import ROOT, main
+from replication.left_off_board import arenas, left_off, published_board, summary
+from replication.outputs import run_section
+from replication.replicate import Study
+from replication.simulated_boards import BOARDS, board_row, error_rows, placed_once
+from replication.tables import Table
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    cells = {name.replace(",", "").replace(" ", "-"): asdict(board) for name, board in BOARDS.items()}
+    settings = {key: {"board": board, "level": cfg.level} for key, board in cells.items()}
+    repeats = dict.fromkeys(settings, cfg.replications)
+    study = Study("human_scale", placed_once, settings, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study.run(cfg.parallel)
+    records = {name: pd.DataFrame(study.records(key)) for name, key in zip(BOARDS, cells, strict=True)}
+    errors = [row for name, of in records.items() for row in error_rows(of, name)]
+    boards = [board_row(of, name) for name, of in records.items()]
+    tables = {
+        "errors": Table(pd.DataFrame(errors), "New models on simulated human boards: errors in Elo points", 2),
+        "boards": Table(pd.DataFrame(boards), "Intervals of new models on simulated human boards", 3),
+    }
+    judged = {one.name: published_board(one) for one in data.values()}
+    judged |= arenas(Path(cfg.arenas)) if cfg.arenas else {}
+    left = {name: left_off(one, cfg.level) for name, one in judged.items()}
+    models = pd.concat([table.assign(arena=name) for name, table in left.items()], ignore_index=True)
+    rows = [row for name, one in judged.items() for row in summary(left[name], name, len(one.verdicts.judges))]
+    tables["arenas"] = Table(pd.DataFrame(rows), "Every model of a human board left out: errors in Elo points", 2)
+    tables["models"] = Table(models, "Every model of a human board left out, in Elo points", 1)
+    return tables
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    simulated = plots.human_boards(tables["errors"], tables["boards"], f"New models on simulated boards{suffix}")
+    left = plots.left_off(tables["models"], f"Each model left off the human board{suffix}")
+    return {"boards": simulated, "left_off": left}
+
+
+@main("human_scale")
+def run(cfg: DictConfig) -> None:
+    run_section("human_scale", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

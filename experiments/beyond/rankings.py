@@ -1,0 +1,46 @@
+"""Beyond the paper: rankings of several answers by unlike judges, simulated.
+
+python experiments/beyond/rankings.py [replications=400] ...
+"""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from omegaconf import DictConfig
+
+from judgerank.data.judgments import Judgments
+from replication import plots
+from replication.config import ROOT, main
+from replication.outputs import run_section
+from replication.ranked_answers import RANKED, ranked_once, rows_by_way, with_worth
+from replication.replicate import Study
+from replication.tables import Table
+
+
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    cells = {name: {"how": asdict(how), "level": cfg.level} for name, how in RANKED.items()}
+    repeats = dict.fromkeys(cells, cfg.replications)
+    study = Study("rankings", ranked_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    study.run(cfg.parallel)
+    rows = {False: [], True: []}
+    for name, how in RANKED.items():
+        rows[how.equal] += rows_by_way(study.records(name), name)
+    return {
+        "fits": Table(with_worth(pd.DataFrame(rows[False])), "Rankings fitted whole and in pairs, simulated", 3),
+        "equal": Table(pd.DataFrame(rows[True]), "Equal models said to differ, simulated rankings", 3),
+    }
+
+
+def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
+    return {"rankings": plots.ranked_answers(tables["fits"], f"Rankings of several answers, simulated{suffix}")}
+
+
+@main("rankings")
+def run(cfg: DictConfig) -> None:
+    run_section("rankings", cfg, compute, draw)
+
+
+if __name__ == "__main__":
+    run()

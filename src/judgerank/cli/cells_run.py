@@ -1,0 +1,45 @@
+"""What `judgerank cells` does, apart from its options, so that its help loads nothing of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from judgerank.cli.terminal import say, say_json
+from judgerank.ranking.exports import RAW
+from judgerank.reading.cells_in_sql import columns_in, counted_cells, statement
+from judgerank.reading.files import paths_of, plain
+from judgerank.reading.read import read_judgments
+from judgerank.writing.targets import Outputs
+
+
+def stated(
+    files: list[Path], read: Mapping[str, Any], dialect: str, table: str, by_question: bool, json: bool
+) -> None:
+    """Print the statement that counts judgments in files with the columns of the first of these."""
+    used = columns_in(paths_of(files)[0], read["form"], read["columns"])
+    text = statement(used, dialect, table, by_question)
+    if json:
+        say_json("cells", {"sql": text, "kinds": None, "judgments": None, "run_next": None, "files": {}})
+        return
+    say(text)
+
+
+def written(
+    files: list[Path], read: Mapping[str, Any], by_question: bool, output: Path, force: bool, json: bool
+) -> None:
+    """Count judgments into a file; `read` is what `judgerank.reading.read.read_judgments` is told."""
+    paths = paths_of(files)
+    outputs = Outputs(plain(paths), force)
+    outputs.file(output)
+    found = counted_cells(read_judgments(paths, **read), by_question)
+    outputs.write({output: RAW[output.suffix.lstrip(".").lower()](found)})
+    kinds, many = len(found), int(found["count"].sum())
+    command = f"judgerank rank {shlex.quote(str(output))} --column count=count"
+    if json:
+        told = {"sql": None, "kinds": kinds, "judgments": many, "run_next": command}
+        say_json("cells", told | {"files": {"cells": output}})
+        return
+    say(f"{output}: {kinds:,} kinds of judgments ({command})")

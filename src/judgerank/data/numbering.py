@@ -1,0 +1,23 @@
+"""Values as numbers from zero, without gaps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgerank.data.arrays import AnyArray
+
+
+def numbered(values: AnyArray) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The different values in order, shape (V,), and the place of each value among these, shape (T,).
+
+    Whole numbers that are not much larger than their number are counted and not sorted, in a tenth of the time.
+    """
+    size = len(values)
+    if np.issubdtype(values.dtype, np.integer) and size and values.min() >= 0 and values.max() <= 4 * size:
+        there = np.bincount(values) > 0
+        return np.flatnonzero(there).astype(values.dtype), (np.cumsum(there) - 1)[values]
+    different, place = np.unique(values, return_inverse=True)
+    return different, place

@@ -1,0 +1,99 @@
+"""What rows of comparisons say of two answers, be they pairs or parts of rankings of several."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from judgerank.data.arrays import FloatArray
+from judgerank.data.errors import DataError
+from judgerank.data.stages import Stages
+
+
+class Choices:
+    """Rows of comparisons as choices (`judgerank.data.comparisons.Comparisons`, whose columns these are)."""
+
+    outcome: FloatArray
+    count: FloatArray
+    covariate: FloatArray | None
+    tied: FloatArray | None
+    strong: FloatArray | None
+    stages: Stages | None
+
+    @property
+    def won(self) -> FloatArray:
+        """Share of each row's comparisons won by the model shown first, shape (T,)."""
+        return self.outcome if self.stages is None else self.outcome - self.stages.neither / 2
+
+    @property
+    def lost(self) -> FloatArray:
+        """Share of each row's comparisons won by the model shown second, shape (T,)."""
+        return 1 - self.outcome if self.stages is None else 1 - self.outcome - self.stages.neither / 2
+
+    @property
+    def decided(self) -> FloatArray:
+        """How many comparisons of the two models each row holds, shape (T,): in a ranking, those with the best."""
+        return self.count if self.stages is None else self.choices * (1 - self.stages.neither)
+
+    @property
+    def choices(self) -> FloatArray:
+        """How many choices by a judge each row is of, shape (T,): in a ranking, those of its stage."""
+        return self.count if self.stages is None else self.count * self.stages.size / 2
+
+    @property
+    def apart(self) -> FloatArray | None:
+        """How many places lie between the two answers of each row, shape (T,); None where it is one."""
+        return None if self.stages is None else self.stages.apart
+
+    @property
+    def known_covariate(self) -> FloatArray:
+        """`covariate`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If there is none.
+        """
+        if self.covariate is None:
+            raise DataError("this takes comparisons with a covariate, and these have none")
+        return self.covariate
+
+    @property
+    def known_ties(self) -> FloatArray:
+        """`tied`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If there is no track of ties (`with_ties` keeps it).
+        """
+        if self.tied is None:
+            raise DataError("this takes comparisons that keep track of ties, and these do not")
+        return self.tied
+
+    @property
+    def known_strength(self) -> FloatArray:
+        """`strong`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If nothing says how strong the answers are.
+        """
+        if self.strong is None:
+            raise DataError("this takes comparisons that say how strong each answer is, and these do not")
+        return self.strong
+
+    @cached_property
+    def response(self) -> FloatArray:
+        """Mean outcome as the likelihood takes it, shape (T,): beyond a win, 3/2 and -1/2, where much better."""
+        return self.outcome if self.strong is None else self.outcome + (self.strong[:, 0] - self.strong[:, 1]) / 2
+
+    def require_pairs(self, what: str) -> None:
+        """Refuse rankings of several answers where only comparisons of two will do.
+
+        Raises
+        ------
+        DataError
+        """
+        if self.stages is not None:
+            raise DataError(f"{what} takes comparisons of two answers, and these are rankings of several")

@@ -1,0 +1,41 @@
+"""Part of a large set of judgments, for studies that look at single records: whole questions at random."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from judgerank.data.judgments import Judgments
+from judgerank.model.simulate import generator
+
+MOST_ROWS = 200_000  # judgments that are looked at one by one
+
+
+def sampled(judgments: Judgments) -> Judgments:
+    """As many whole questions as have `MOST_ROWS` judgments at most; all where they are no more, or have none.
+
+    Which questions these are depends on their ids alone, and not on the order of the records.
+    """
+    c = judgments.comparisons
+    if len(c) <= MOST_ROWS or "question_id" not in judgments.frame:
+        return judgments
+    question = judgments.question
+    size = np.bincount(question)
+    order = generator(0, "studies", "questions").permutation(len(size))
+    drawn = np.zeros(len(size), bool)
+    drawn[order[np.cumsum(size[order]) <= MOST_ROWS]] = True
+    rows = drawn[question]
+    records = np.flatnonzero(judgments.parsed.to_numpy())[rows]
+    frame = judgments.frame.iloc[records].reset_index(drop=True)
+    frame = frame.astype({name: object for name in frame if frame[name].dtype == "category"})
+    return replace(judgments, frame=frame, comparisons=c._rows(rows))
+
+
+def told(sample: Judgments, judgments: Judgments) -> str:
+    """What a sample is, in words."""
+    many, of = (int(one.question.max(initial=-1)) + 1 for one in (sample, judgments))
+    return (
+        f"{many:,} of {of:,} questions, drawn at random ({len(sample.comparisons):,} of "
+        f"{len(judgments.comparisons):,} judgments)"
+    )

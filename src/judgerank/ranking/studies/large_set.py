@@ -1,0 +1,49 @@
+"""What was computed from part of a large set, and what was left out since it would take long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of
+from judgerank.ranking.choices import SHRUNK
+from judgerank.ranking.sampled import told
+from judgerank.ranking.study import Component, Finding
+from judgerank.trust import fitness, sentences
+
+
+def of_component(component: Component) -> Finding:
+    """Remarks on a component with many questions, judgments or parameters."""
+    return Finding([*_on_errors(component), *_on_sample(component), *_on_left_out(component)])
+
+
+def _on_errors(component: Component) -> Iterator[str]:
+    """That standard errors come from part of the questions, where they do."""
+    shown = component.shown
+    if shown.n_clusters is None or shown.effects is not None or shown.question is None:
+        return
+    many = number_of(shown.question)
+    if many > MOST_QUESTIONS:
+        yield f"Standard errors by question come from {MOST_QUESTIONS:,} of {many:,} questions, drawn at random."
+
+
+def _on_sample(component: Component) -> Iterator[str]:
+    """That studies of single records looked at part of them, where they did."""
+    if component.sample is not component.judgments:
+        where = told(component.sample, component.judgments)
+        yield f"Judges who answer alike and repeated requests were looked for in {where}."
+
+
+def _on_left_out(component: Component) -> Iterator[str]:
+    """What was not computed unasked."""
+    size, parameters = len(component.comparisons), component.member.n_parameters
+    left = []
+    if size > fitness.MOST_ROWS or parameters > fitness.MOST_PARAMETERS:
+        left.append("goodness of fit")
+    if size > sentences.MOST_ROWS or parameters > sentences.MOST_PARAMETERS:
+        left += ["the fit without shrinkage"] if component.settings.solver == SHRUNK else []
+        left.append("the smallest removals that change the leader (judgerank trust FILE computes them)")
+    if left:
+        yield (
+            f"Not computed for {size:,} judgments and {parameters:,} parameters, since it takes long: "
+            f"{', '.join(left)}."
+        )

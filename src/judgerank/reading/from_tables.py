@@ -1,0 +1,140 @@
+"""Records of one or several tables put together as judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import BoolArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.frames import NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
+from judgerank.data.judgments import Judgments
+from judgerank.data.listing import counted
+from judgerank.data.rankings import BEGINS, with_stages
+from judgerank.reading.files import named
+from judgerank.reading.joining import Part, once, together
+from judgerank.reading.layouts import Layout, Table, recognised
+from judgerank.reading.layouts.doubled import without_copies
+from judgerank.reading.layouts.names import with_answers
+from judgerank.reading.layouts.recognised import on_reading, winner_written
+from judgerank.reading.layouts.strength import STRENGTH, shares_of
+from judgerank.reading.layouts.swaps import shown_as_told
+from judgerank.reading.layouts.table import require_models
+from judgerank.reading.layouts.unordered import by_name
+
+
+def judgments_from(
+    tables: Sequence[Table], name: str, source: Mapping[str, object] | None = None, silent: bool = False
+) -> Judgments:
+    """Judgments in all of the tables; `judgerank.reading.read.read_judgments` says what is raised."""
+    settled = [_settled(table) for table in tables]
+    labels = [table.label for table in tables if table.label]
+    with named(*labels):
+        settled, copies = without_copies(settled, tables[0].copies)
+    read = [(layout, table, _read(layout, table, alone=len(tables) == 1)) for layout, table in settled]
+    parts, left_out = _with_questions(read)
+    parts, votes = once(parts)
+    with named(*labels):
+        frame, remarks = together(parts, tables[0].names)
+        remarks = [*on_reading(settled), *copies, *votes, *remarks]
+        ordered = all(layout.ordered for layout, *_ in parts)
+        always = winner_written(frame) if ordered else []
+        ordered = ordered and not always
+        frame = frame if ordered else by_name(frame)
+        comparisons = comparisons_of(frame, ordered, silent)
+    if left_out:
+        comparisons = replace(comparisons, dropped={**comparisons.dropped, NO_QUESTION: left_out})
+        remarks.insert(0, f"Left out: {left_out} judgments without a question.")
+    layouts = list(dict.fromkeys(layout.name for layout, *_ in parts))
+    told = {**(source or {}), "layout": layouts[0] if len(layouts) == 1 else layouts}
+    told |= {"records": sum(len(table.frame) for table in tables), "dropped": dict(comparisons.dropped)}
+    return Judgments(name, name, frame, comparisons, told, remarks=(*always, *remarks))
+
+
+def comparisons_of(frame: pd.DataFrame, ordered: bool = True, silent: bool = False) -> Comparisons:
+    """The comparisons in records in the published columns, with the counts, shares and lengths beside them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    ordered : bool
+        Whether ``model_a`` was shown first.
+    silent : bool
+        Whether judges none of whose answers can be read are left out, rather than refused.
+
+    Raises
+    ------
+    DataError
+        If they are no comparisons, naming the record.
+    """
+    parsed = frame["judge_preferred_model"].isin(list(OUTCOMES)).to_numpy()
+    if silent:
+        if len(frame) and not parsed.any():
+            raise DataError(f"none of the {counted(len(frame), 'record')} has an answer that can be read")
+        heard = frame["judge_model"].isin(frame["judge_model"][parsed]).to_numpy()
+        frame, parsed = frame[heard], parsed[heard]
+    comparisons = Comparisons.from_frame(frame, count="count" if "count" in frame else None)
+    if "outcome" in frame:
+        shares = pd.to_numeric(frame["outcome"][parsed]).to_numpy(float)
+        comparisons = replace(comparisons, outcome=np.where(np.isnan(shares), comparisons.outcome, shares))
+    if BEGINS in frame:
+        comparisons = with_stages(comparisons, frame[parsed])
+    if STRENGTH in frame and "outcome" not in frame:
+        comparisons = replace(comparisons, strong=shares_of(frame)[parsed])
+    if "length" in frame:
+        comparisons = replace(comparisons, covariate=standardised_log(finite(frame["length"], parsed)))
+    return comparisons if ordered else replace(comparisons, ordered=False)
+
+
+def _settled(table: Table) -> tuple[Layout, Table]:
+    """A table's layout, and the table with the names of that layout's columns."""
+    with named(*filter(None, [table.label])):
+        layout, table = recognised(table)
+        _refuse_what_is_not_taken(table, layout)
+        if table.baseline is not None and not layout.lacks_baseline(table):
+            raise ConfigError(f"a baseline is given, but records in {layout.name} name both models: leave it out")
+        return layout, table
+
+
+def _read(layout: Layout, table: Table, alone: bool) -> pd.DataFrame:
+    """A table's records; of several tables, all that could be wrong with one is looked at here."""
+    with named(*filter(None, [table.label])):
+        frame = shown_as_told(layout.to_frame(with_answers(table, layout)))
+        # what is wrong is named by its record, so before any are put together or left out
+        if not layout.of_scores and (not alone or _lacks_question(frame).any()):
+            require_models(frame)
+            codes(frame, ["judge_model"])
+            if "count" in frame:
+                counts(frame["count"])
+        return frame
+
+
+def _lacks_question(frame: pd.DataFrame) -> BoolArray:
+    """Which records have no question though there is a column of them, shape (records,)."""
+    there = "question_id" in frame
+    return frame["question_id"].isna().to_numpy() if there else np.zeros(len(frame), bool)
+
+
+def _with_questions(parts: Sequence[Part]) -> tuple[list[Part], int]:
+    """The same without the few records that lack a question, and how many judgments these are."""
+    kept, left_out = [], 0
+    for layout, table, frame in parts:
+        lacks = np.zeros(len(frame), bool) if layout.of_scores else _lacks_question(frame)
+        times = counts(frame["count"])[lacks].sum() if lacks.any() and "count" in frame else lacks.sum()
+        left_out += int(times)
+        kept.append((layout, table, frame[~lacks].reset_index(drop=True) if lacks.any() else frame))
+    return kept, left_out
+
+
+def _refuse_what_is_not_taken(table: Table, layout: Layout) -> None:
+    """Refuse names of columns, and words for the winner, that a layout has no use for."""
+    if layout.takes is None:
+        return
+    named = [key for key, name in table.said.items() if name is not None and key not in layout.takes]
+    if named or table.words:
+        what = f"--column {named[0]}=NAME is" if named else "winner values are"
+        raise ConfigError(f"{what} not for {layout.name}: leave that out")

@@ -1,0 +1,297 @@
+"""Large files as judgments: every name a code, so that no text of a record is held."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgerank.data.arrays import IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError, DataUnavailableError
+from judgerank.data.frames import UNPARSED, question_name
+from judgerank.reading.contents import split
+from judgerank.reading.file_formats import COMPRESSED, form_of
+from judgerank.reading.hub import is_hub
+from judgerank.reading.large.engine import MEMORY, Batch, Engine, literal, session
+from judgerank.reading.large.faults import RecordError, refuse
+from judgerank.reading.large.labels import LETTERS, NULL, UNKNOWN
+from judgerank.reading.large.numbered import FAULT, Columns, Rows, rows_of
+from judgerank.reading.large.sources import FORMS, table
+from judgerank.reading.layouts.doubled import NUMBERS, on_copies
+from judgerank.reading.layouts.names import on_ids
+from judgerank.reading.layouts.recognised import FEWEST, on_reading
+from judgerank.reading.layouts.strength import tell_badness
+from judgerank.reading.layouts.swaps import ORDERS, SWAPS
+from judgerank.reading.layouts.table import SIDES, other_side
+from judgerank.reading.layouts.texts import is_whole, plain
+from judgerank.reading.layouts.words import everyday, readings_of, word
+
+LARGE = 100_000  # records from which an engine reads a file
+BYTES, PACKED = 150, 15  # of a record in a file of texts, about, and in a packed one
+KEYS = {"model_a", "model_b", "winner", "judge", "question", "count"}
+ANSWERED = ("a", "b", "c", UNPARSED)
+NO_QUESTION = -1
+
+
+@dataclass(frozen=True)
+class Records:
+    """What is in files.
+
+    Attributes
+    ----------
+    layout : str
+    frame : DataFrame
+        The records in the published columns, all texts as categories.
+    comparisons : Comparisons
+    remarks : tuple of str
+        What to know of how they were read.
+    """
+
+    layout: str
+    frame: pd.DataFrame
+    comparisons: Comparisons
+    remarks: tuple[str, ...]
+
+
+def are_large(paths: Sequence[Path], form: str | None) -> bool:
+    """Whether there is an engine, and files that it may read have some 100,000 records or more in all."""
+    kinds = {None if is_hub(one) or split(one)[1] else form_of(one, form) for one in paths}
+    there = all(os.path.isfile(one) for one in paths)  # noqa: PTH113  # which never fails
+    if len(kinds) > 1 or not kinds <= {*FORMS} or not there:
+        return False
+    if sum(one.stat().st_size for one in paths) < LARGE:  # a record has a byte at least
+        return False
+    installed = all(find_spec(name) is not None for name in ("duckdb", "pyarrow"))
+    return installed and sum(map(_records_in, paths)) >= LARGE
+
+
+def _records_in(path: Path) -> float:
+    """How many records a file has: of Parquet counted, of others about."""
+    if path.suffix.lower() != ".parquet":
+        return path.stat().st_size / (PACKED if path.suffix.lower() in COMPRESSED else BYTES)
+    from pyarrow import ArrowException, parquet  # loads slowly
+
+    try:
+        return float(parquet.read_metadata(path).num_rows)
+    except (ArrowException, OSError):
+        return 0.0
+
+
+def records_of(
+    paths: Sequence[Path],
+    form: str | None,
+    columns: Columns | None,
+    winner_values: Mapping[str, str] | None,
+    copies: str,
+    memory: str = MEMORY,
+) -> Records | None:
+    """The records of files in the paper's columns, the arena's, or those that are named.
+
+    None where an engine would not read all that `judgerank.reading.read` does, or would not say what is wrong.
+
+    Raises
+    ------
+    RecordError
+        Naming the file and the record, counted from 1, that is no comparison.
+    ConfigError
+        If the memory does not suffice.
+    """
+    try:
+        with session(memory) as db:
+            rows = rows_of(db, paths, form, columns, winner_values, where_there=["question"])
+            if not _is_plain(rows):
+                return None
+            ids = _numbered_questions(db, rows)
+            db.rows("SET threads = 1")  # several would join names in any order of the records
+            found = db.fetched(_query(rows))
+            if found["question"].min() == NO_QUESTION and "question" in rows.used:
+                return None
+            if found["answer"].min() == FAULT:
+                refuse(db, rows)
+            times = Counter(dict(_said(db, rows)))
+        read = _comparisons(rows, found)
+        remarks = [] if read is None else [*_on_reading(rows, times), *_on_copies(rows, found, copies)]
+    except RecordError:
+        raise
+    except (DataError, DataUnavailableError):
+        return None
+    if read is None:
+        return None
+    frame = _frame(rows, found, ids)
+    return Records(rows.layout.name, frame, read, (*remarks, *on_ids(ids)))
+
+
+def _is_plain(rows: Rows) -> bool:
+    """Whether nothing else in the files is read, or looked at, by who reads them without an engine."""
+    names = {name for source in rows.sources for name in source.columns}
+    there = {*rows.layout.used(rows.sample)}
+    others = {plain(name) for name in names - {*rows.used.values()}}
+    sides = {name for name in names if name[-2:] in SIDES and other_side(name) in names}
+    sides -= {*rows.used.values()}
+    texts = {name for name in sides if _holds_texts(rows.sample.frame, name)}
+    labels = (*rows.names.models, *rows.names.judges)
+    if there - KEYS or others & (SWAPS | ORDERS) or sides - texts or tell_badness(rows.names.spoken):
+        return False
+    return is_whole("".join(labels))
+
+
+def _holds_texts(frame: pd.DataFrame, name: str) -> bool:
+    """Whether the first value of a column that is there is a text, and none of a number."""
+    first = next(iter(frame[name].dropna()), None) if name in frame else None
+    try:
+        return isinstance(first, str) and not np.isfinite(float(first))
+    except ValueError:
+        return True
+
+
+def _numbered_questions(db: Engine, rows: Rows) -> list[str]:
+    """Ids of the questions, sorted; their texts and numbers become the table ``questions`` of the engine.
+
+    Raises
+    ------
+    DataError
+        If ids are neither texts nor whole numbers, or two would become the same.
+    """
+    if "question" not in rows.used:
+        db.rows("CREATE TEMP TABLE questions AS SELECT '' AS text, 0 AS code WHERE false")
+        return []
+    source, name = rows.sources[0], rows.used["question"]
+    kinds = db.rows(f"SELECT typeof({source.expression(name)}) FROM {table(rows.sources, [name])} LIMIT 1")
+    if not all(kind in ("VARCHAR", "JSON", "INTEGER") or kind.endswith("INT") for (kind,) in kinds):
+        raise DataError("ids of questions are neither texts nor whole numbers")
+    none = ("", '""', "null") if source.of_json else ("",)
+    db.rows(
+        "CREATE TEMP TABLE questions AS SELECT text, (row_number() OVER (ORDER BY text) - 1)::INTEGER AS code "
+        f"FROM (SELECT DISTINCT question AS text FROM ({rows.texts(rows.sources)})) "
+        f"WHERE coalesce(text, '') NOT IN ({', '.join(map(literal, none))})"
+    )
+    texts: list[str] = db.fetched("SELECT text FROM questions ORDER BY code")["text"].tolist()
+    if not source.of_json:
+        return texts
+    ids = [question_name(json.loads(text)) for text in texts]
+    if len({*ids}) < len(ids) or not is_whole("".join(ids)):
+        raise DataError("ids of questions become the same, or cannot be written")
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    db.rows(
+        "CREATE OR REPLACE TEMP TABLE questions AS SELECT unnest(?::VARCHAR[]) AS text, "
+        "unnest(?::INTEGER[]) AS code",
+        [[texts[place] for place in order], list(range(len(order)))],
+    )
+    return [ids[place] for place in order]
+
+
+def _query(rows: Rows) -> str:
+    """A query for ``first, second, judge, answer, question`` of every record in numbers, and ``times``."""
+    judge = "j.code" if "judge" in rows.used else "0"
+    asked = "r.question" if "question" in rows.used else "NULL::VARCHAR"
+    also = f", a.code AS first, b.code AS second, {judge} AS judge, {asked} AS asked"
+    columns = (
+        f"coalesce(first, {FAULT})::INTEGER AS first, coalesce(second, {FAULT})::INTEGER AS second, "
+        f"coalesce(judge, {FAULT})::INTEGER AS judge, coalesce(code, {NO_QUESTION})::INTEGER AS question, "
+        f"(CASE WHEN cell = {FAULT} THEN {FAULT} ELSE answer END)::TINYINT AS answer"
+    )
+    columns += ", times" if rows.counted else ""
+    every = rows.query(also=also, asked=False)
+    return f"SELECT {columns} FROM ({every}) LEFT JOIN questions ON asked = questions.text"
+
+
+def _comparisons(rows: Rows, found: Batch) -> Comparisons | None:
+    """The comparisons; None where a judge has none, or the winner always stands in one column."""
+    names, answer = rows.names, found["answer"]
+    read = answer >= 0
+    every = bool(read.all())
+    part = {key: found[key] if every else found[key][read] for key in ("first", "second", "judge", "answer")}
+    won = [int((part["answer"] == LETTERS[letter]).sum()) for letter in "abc"]
+    judged = np.bincount(part["judge"], minlength=len(names.judges))
+    if (judged == 0).any() or (sum(won) >= FEWEST and won[2] == 0 and 0 in won[:2]):
+        return None
+    times = found["times"] if rows.counted else np.broadcast_to(1.0, len(answer))
+    reasons = {UNPARSED: UNKNOWN, "null": NULL}
+    dropped = {reason: 0 if every else int(times[answer == code].sum()) for reason, code in reasons.items()}
+    outcome = part["answer"] / 2.0
+    counted: dict[str, Any] = {}
+    if rows.counted:
+        counted = {"count": times[read], "tied": (outcome == 0.5).astype(float)}
+    ends = part["first"], part["second"], part["judge"]
+    return Comparisons(names.models, names.judges, *ends, outcome, **counted, dropped=dropped)
+
+
+def _said(db: Engine, rows: Rows) -> Iterator[tuple[str, int]]:
+    """Answers as words, and how many records have each."""
+    query = f"SELECT winner, count(*) FROM ({rows.texts(rows.sources)}) WHERE winner IS NOT NULL GROUP BY winner"
+    for text, many in db.rows(query):
+        said = word(json.loads(text)) if rows.sources[0].of_json else text
+        if said is not None:
+            yield said, many
+
+
+def _on_reading(rows: Rows, times: Counter[str]) -> Iterator[str]:
+    """How columns and winners were read, as `judgerank.reading.from_tables` says it."""
+    winner = next(iter(rows.layout.used(rows.sample)["winner"]))
+    told = rows.sample.frame.iloc[[0] * len(times)].assign(**{winner: list(times)})
+    yield from on_reading([(rows.layout, replace(rows.sample, frame=told))])
+    words = {text: one for text, one in everyday(times, rows.names.models).items() if text not in rows.words}
+    yield from filter(None, [readings_of(times, words)])
+
+
+def _on_copies(rows: Rows, found: Batch, copies: str) -> list[str]:
+    """What there is to say of records that are copies of others.
+
+    Raises
+    ------
+    DataError
+        If most are; if some are to be left out, or may differ in a column that is not read.
+    """
+    said, _ = on_copies(_keys(rows, found), "question" in rows.used, copies)
+    others = {plain(name) for source in rows.sources for name in source.columns if name not in rows.used.values()}
+    if said and (copies == "drop" or others - NUMBERS):
+        raise DataError("copies of records are equal in all of their columns")
+    return said
+
+
+def _keys(rows: Rows, found: Batch) -> NDArray[np.uint64]:
+    """A number for every record, the same for copies."""
+    sizes = {"first": len(rows.names.models), "second": len(rows.names.models), "judge": len(rows.names.judges)}
+    key = (found["question"].astype(np.int64) + 1).astype(np.uint64)
+    for name, size in sizes.items():
+        key *= np.uint64(size)
+        key += found[name].astype(np.uint64)
+    key *= np.uint64(len(LETTERS) + 2)
+    key += (found["answer"] - np.int8(NULL)).astype(np.uint64)
+    if rows.counted:
+        key = key * np.uint64(1_099_511_628_211) + pd.util.hash_array(found["times"])
+    return key
+
+
+def _frame(rows: Rows, found: Batch, ids: Sequence[str]) -> pd.DataFrame:
+    """The records in the published columns."""
+    models, judges = (pd.Index(names, dtype=object) for names in (rows.names.models, rows.names.judges))
+    place = {LETTERS["a"]: 0, LETTERS["b"]: 1, LETTERS["c"]: 2, UNKNOWN: 3, NULL: -1}
+    letter = np.array([place[code] for code in range(NULL, 3)], np.int8)[found["answer"] - np.int8(NULL)]
+    columns = {
+        "model_a": _category(found["first"], models),
+        "model_b": _category(found["second"], models),
+        "judge_preferred_model": _category(letter, pd.Index(ANSWERED, dtype=object)),
+    }
+    last = {"judge_model": _category(found["judge"], judges)}
+    if "judge" in rows.used:
+        columns |= last
+    if "question" in rows.used:
+        columns["question_id"] = _category(found["question"], pd.Index(ids, dtype=object))
+    columns |= last
+    frame = pd.DataFrame(columns, copy=False)
+    return frame.assign(count=found["times"].astype(np.int64)) if rows.counted else frame
+
+
+def _category(code: IntArray, labels: pd.Index) -> pd.Categorical:
+    return pd.Categorical.from_codes(code, categories=labels)

@@ -1,0 +1,203 @@
+"""Rankings of several answers: one in a cell, or a row for each answer with its rank.
+
+``x > y = z`` has y and z tied, and ``x > {y, z}`` says nothing of their order: only the best is known. They become
+the rows of the rankings' stages (`judgerank.data.rankings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.errors import DataError
+from judgerank.data.listing import counted
+from judgerank.data.rankings import Ranked, refuse_odd, rows_of
+from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.layouts.score_tables import (
+    ASKED,
+    JUDGES,
+    OTHERS,
+    PARTS,
+    RANK,
+    TASKS,
+    items_in,
+    judges_in,
+    names_in,
+    questions_in,
+)
+from judgerank.reading.layouts.table import ONE_JUDGE, Known, Layout, Table, found, values
+from judgerank.reading.layouts.words import number
+
+RANKING, SHOWN, PLACE = "ranking", "shown", "place"
+BETTER, EQUAL, OPEN, CLOSE, BETWEEN = ">", "=", "{", "}", ","
+LETTERS = {1: "a", 0: "c", -1: "b"}  # by who of two answers won
+OF_A_RANKING: Known = {"question": ASKED, "judge": JUDGES, "category": COLUMNS["category"][1]}
+OF_AN_ANSWER: Known = {"model": COLUMNS["model"][1], **OF_A_RANKING}
+REMARK = "A ranking is a sequence of choices: the best of all, then the best of the others (Plackett-Luce model)."
+UNSHOWN = f"{REMARK} No column says in which order answers were shown."
+
+
+def _in_cells(table: Table) -> pd.DataFrame:
+    """A ranking in every record that is not empty."""
+    told, shown = values(table.frame, RANKING).tolist(), [None] * len(table.frame)
+    if SHOWN in table.frame.columns:
+        shown = values(table.frame, SHOWN).tolist()
+    there = [row for row, value in enumerate(told) if value is not None]
+    if not there:
+        raise DataError("no record has a ranking")
+    rankings = [_ranking(row + 1, told[row], shown[row]) for row in there]
+    columns = found(table, OF_A_RANKING, ())
+    beside: dict[str, list[Any]] = {
+        "question_id": [f"row {row}" for row in range(1, len(told) + 1)],
+        "judge_model": [ONE_JUDGE] * len(told),
+    }
+    if "question" in columns:
+        beside["question_id"] = questions_in(table, columns["question"])
+    if "judge" in columns:
+        beside["judge_model"] = judges_in(values(table.frame, columns["judge"]).tolist(), columns["judge"])
+    if "category" in columns:
+        beside["category"] = values(table.frame, columns["category"]).tolist()
+    return _as_rows(rankings, pd.DataFrame(beside).iloc[there])
+
+
+def _on_empty(table: Table) -> Iterator[str]:
+    """A note on records without a ranking."""
+    empty = sum(value is None for value in values(table.frame, RANKING))
+    if empty:
+        yield f"Left out: {counted(empty, 'record')} without a ranking."
+
+
+def _ranking(row: int, value: object, shown: object) -> Ranked:
+    """The ranking in a cell, `row` being its record counted from one."""
+    unranked: tuple[str, ...] = ()
+    groups: list[Any] = []
+    if isinstance(value, str):
+        texts = [text.strip() for text in value.split(BETTER)]
+        if texts[-1].startswith(OPEN) and texts[-1].endswith(CLOSE):
+            unranked = tuple(name.strip() for name in texts.pop()[1:-1].split(BETWEEN))
+        groups = [[name.strip() for name in text.split(EQUAL)] for text in texts]
+    elif isinstance(value, list | tuple | np.ndarray):
+        groups = [list(one) if isinstance(one, list | tuple | np.ndarray) else [one] for one in value]
+    names = [*(name for group in groups for name in group), *unranked]
+    if len(names) < 2 or not all(isinstance(name, str) and name and not {*name} & {OPEN, CLOSE} for name in names):
+        raise DataError(
+            f"record {row} has {value!r} as its ranking, not models' names, best first: a list, or x > y = z, or "
+            "x > {y, z} where the order of y and z is not known"
+        )
+    order = None if shown is None else _shown(row, shown)
+    ranked = Ranked(tuple(map(tuple, groups)), unranked, order)
+    refuse_odd(ranked, row)
+    return ranked
+
+
+def _shown(row: int, value: object) -> tuple[str, ...]:
+    """Models in the order in which their answers were shown."""
+    if isinstance(value, str):
+        return tuple(name.strip() for name in value.split(BETWEEN))
+    if isinstance(value, list | tuple | np.ndarray):
+        return tuple(map(str, value))
+    raise DataError(
+        f"record {row} has {value!r} as {SHOWN!r}, not models' names in the order shown: a list, or x, y, z"
+    )
+
+
+def _in_rows(table: Table) -> pd.DataFrame:
+    """A rank in every record: those of one judge on one question are a ranking."""
+    columns = found(table, OF_AN_ANSWER, ("model", "question"))
+    model = names_in(values(table.frame, columns["model"]).tolist(), columns["model"])
+    judge = [ONE_JUDGE] * len(model)
+    if "judge" in columns:
+        judge = judges_in(values(table.frame, columns["judge"]).tolist(), columns["judge"])
+    read = {
+        "model": model,
+        "judge_model": judge,
+        "question_id": questions_in(table, columns["question"]),
+        "item": items_in(table),
+        "rank": [_number(row, RANK, value) for row, value in enumerate(values(table.frame, RANK), 1)],
+    }
+    if "category" in columns:
+        read["category"] = values(table.frame, columns["category"]).tolist()
+    if PLACE in table.frame.columns:
+        read[PLACE] = [_number(row, PLACE, value) for row, value in enumerate(values(table.frame, PLACE), 1)]
+    frame = pd.DataFrame(read)
+    rankings, beside = [], []
+    for _, part in frame.groupby(["question_id", "item", "judge_model"], sort=False):
+        if len(part) > 1 and part["rank"].notna().any():
+            rankings.append(_of_rows(part))
+            beside.append(part.index[0])
+    if not rankings:
+        raise DataError("no judge ranks two models on one question: there are no comparisons")
+    return _as_rows(rankings, frame.loc[beside].drop(columns=["model", "item", "rank", PLACE], errors="ignore"))
+
+
+def _of_rows(part: pd.DataFrame) -> Ranked:
+    """The ranking of one judge on one question; models without a rank are below those with one."""
+    groups = tuple(tuple(group) for _, group in part.groupby("rank")["model"])
+    shown = None
+    if PLACE in part:
+        if part[PLACE].isna().any() or part[PLACE].duplicated().any():
+            raise DataError(
+                f"record {part.index[0] + 1} and those of its ranking need different places as {PLACE!r}"
+            )
+        shown = tuple(part.sort_values(PLACE)["model"])
+    ranked = Ranked(groups, tuple(part["model"][part["rank"].isna()]), shown)
+    refuse_odd(ranked, int(part.index[0]) + 1)
+    return ranked
+
+
+def _number(row: int, column: str, value: object) -> float:
+    known = np.nan if value is None else number(value)
+    if known is None:
+        raise DataError(
+            f"record {row} has {value!r} as {column!r}, not a number (leave it empty if there is none)"
+        )
+    return known
+
+
+def _as_rows(rankings: Sequence[Ranked], beside: pd.DataFrame) -> pd.DataFrame:
+    """Rows of all rankings in the published columns, with what stands beside each ranking."""
+    rows = rows_of(rankings)
+    whose = beside.iloc[rows.pop("record").to_numpy(int)].reset_index(drop=True)
+    letters = np.sign(rows["outcome"] - 0.5).astype(int).map(LETTERS)
+    return pd.concat([whose, rows], axis=1).assign(judge_preferred_model=letters.astype(object))
+
+
+def _used(table: Table, known: Known, *further: str) -> dict[str, list[str]]:
+    used = {key: [name] for key, name in found(table, known, ()).items()}
+    parts = [name for name in (*further, *TASKS, *PARTS) if name in table.frame.columns]
+    return used | {name: [name] for name in parts if [name] not in used.values()}
+
+
+def _is_cells(columns: frozenset[str], table: Table) -> bool:
+    return columns.isdisjoint(OTHERS | {*COLUMNS["model"][1]})
+
+
+def _is_rows(columns: frozenset[str], table: Table) -> bool:
+    scores = {*COLUMNS["score"][1]} - {RANK}
+    return columns.isdisjoint(OTHERS | scores) and bool(columns & {*OF_AN_ANSWER["model"]})
+
+
+def _layout(by_row: bool, shown: bool) -> Layout:
+    """One of rankings in cells or in rows, with or without the order in which answers were shown."""
+    order, needs = (PLACE, RANK) if by_row else (SHOWN, RANKING)
+    known, of = (OF_AN_ANSWER, _is_rows) if by_row else (OF_A_RANKING, _is_cells)
+    what = "ranks, a row for each answer" if by_row else "rankings, best first"
+    return Layout(
+        f"{what}, with the order shown" if shown else what,
+        (needs, order) if shown else (needs,),
+        _in_rows if by_row else _in_cells,
+        lambda table: _used(table, known, needs, order),
+        also=lambda columns, table: of(columns, table) and (order in columns) == shown,
+        remark=REMARK if shown else UNSHOWN,
+        ordered=shown,
+        takes=frozenset(known),
+        known=known,
+        notes=(lambda table: ()) if by_row else _on_empty,
+        reads=(*TASKS, *PARTS, *((order,) if shown else ())),
+    )
+
+
+LAYOUTS = tuple(_layout(by_row, shown) for by_row in (False, True) for shown in (False, True))

@@ -1,0 +1,237 @@
+"""New models on simulated human leaderboards: errors of each way to place them, and what intervals hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.comparisons import POOLED_JUDGE, Comparisons
+from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.fits.fit import fit
+from judgerank.fits.result import Fit
+from judgerank.model.draw_levels import draw_levels, graded_comparisons
+from judgerank.model.law import Law
+from judgerank.people.human_board import ORIGIN, POINTS, HumanBoard
+from judgerank.people.human_scale import human_scale
+from judgerank.people.items import items_of
+from judgerank.people.reference import on_scale_of
+from judgerank.people.toward_panel import drawn_toward_panel
+from replication.replicate import Record
+
+NEWCOMERS = 4  # on every simulated board
+VERDICTS = 150  # on each model, over all judges together
+QUALITY, SLOPE = 1.0, 0.8  # standard deviation of the models' quality, and people's log-odds for one unit of it
+SHARP, SPREAD = 1.4, 0.4  # judges' discriminations: e^(log SHARP + SPREAD z)
+TIE, STRONG = 0.5, 1.0  # propensities of people and judges to tie, and of judges to say much better
+PEOPLE = "people"
+WAYS = (
+    "one judge's verdicts in BT",
+    "all verdicts in BT",
+    "people as a judge",
+    "people as a judge, ties as an outcome",
+    "human scale",
+    "human scale, verdicts with strength",
+)
+MEASURES = ("held", "held_conformal", "width", "width_conformal", "informative")
+ENDS = ["elo", "low", "high", "conformal_low", "conformal_high"]
+
+
+@dataclass(frozen=True)
+class Board:
+    """One kind of simulated board.
+
+    Attributes
+    ----------
+    models : int
+        That people compared; the new models come on top.
+    judges : int
+    tastes : float
+        Standard deviation of each judge's own tastes, in log-odds.
+    own : float
+        Standard deviation of people's own tastes, in log-odds.
+    votes : int
+        Of people on each model; zero for one vote on each pair of models.
+    related : bool
+        Whether people and judges see the same quality.
+    """
+
+    models: int = 20
+    judges: int = 4
+    tastes: float = 0.2
+    own: float = 0.25
+    votes: int = 150
+    related: bool = True
+
+
+BOARDS = {
+    "20 models, 4 judges": Board(),
+    "one judge": Board(judges=1),
+    "8 judges": Board(judges=8),
+    "10 models": Board(models=10),
+    "judges with strong tastes": Board(tastes=0.6),
+    "people with no tastes of their own": Board(own=0.0),
+    "one human vote on each pair": Board(votes=0),
+    "judges unrelated to people": Board(related=False),
+}
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Verdicts on all models, human votes on the first of them, and people's scores of all.
+
+    Attributes
+    ----------
+    verdicts : Comparisons
+        Of judges, each on a question of its own.
+    votes : Comparisons
+        Of people; the judge of a row is the number of the verdict whose answers they saw.
+    truth : float array, shape (N,)
+        What scores of infinitely many human votes are, ties counting half; the mean of the models that people
+        compared is zero.
+    """
+
+    verdicts: Comparisons
+    votes: Comparisons
+    truth: FloatArray
+
+    def together(self) -> tuple[Comparisons, IntArray, BoolArray]:
+        """All rows, people as one more judge; the question of each; and which are people's."""
+        v, h = self.verdicts, self.votes
+        columns = {x: np.r_[getattr(v, x), getattr(h, x)] for x in ("first", "second", "outcome", "tied")}
+        judge = np.r_[v.judge, np.full(len(h), len(v.judges))]
+        rows = Comparisons(v.models, (*v.judges, PEOPLE), judge=judge, **columns)
+        return rows, np.r_[np.arange(len(v)), h.judge], np.r_[np.zeros(len(v), bool), np.ones(len(h), bool)]
+
+
+def drawn_board(board: Board, rng: np.random.Generator) -> Simulated:
+    """Verdicts on random pairs, and human votes on those of them that have no new model."""
+    n, k = board.models + NEWCOMERS, board.judges
+    quality = rng.normal(0.0, QUALITY, n)
+    seen = quality if board.related else rng.normal(0.0, QUALITY, n)
+    s = SLOPE * seen + rng.normal(0.0, board.own, n)
+    gamma = SHARP * np.exp(SPREAD * rng.normal(size=k))
+    thought = gamma[:, None] * quality + rng.normal(0.0, board.tastes, (k, n))
+    size = VERDICTS * n // 2
+    first, judge = rng.integers(0, n, size), rng.integers(0, k, size)
+    second = (first + rng.integers(1, n, size)) % n
+    law = Law(thought[judge, first] - thought[judge, second], np.full(size, TIE), np.full(size, np.log(STRONG)))
+    models, judges = tuple(f"m{i}" for i in range(n)), tuple(f"j{i}" for i in range(k))
+    verdicts = graded_comparisons(models, judges, np.array([first, second, judge]), draw_levels(rng, law.levels))
+    item = _voted(board, first, second, rng)
+    i, j = first[item], second[item]
+    level = draw_levels(rng, Law(s[i] - s[j], np.full(len(item), TIE), None).levels)
+    numbers, outcome = tuple(str(x) for x in range(size)), np.array([0.0, 0.5, 1.0])[level]
+    votes = Comparisons(models, numbers, i, j, item, outcome, tied=(level == 1).astype(float))
+    truth = scores_of_votes(s)
+    return Simulated(verdicts, votes, truth - truth[: board.models].mean())
+
+
+def _voted(board: Board, first: IntArray, second: IntArray, rng: np.random.Generator) -> IntArray:
+    """The verdicts whose answers people see too, by their numbers; one can be there several times."""
+    known = np.flatnonzero((first < board.models) & (second < board.models))
+    if board.votes:
+        return np.asarray(rng.choice(known, board.votes * board.models // 2))
+    known = rng.permutation(known)
+    pair = np.sort([first[known], second[known]], axis=0)
+    return np.asarray(known[np.unique(pair, axis=1, return_index=True)[1]])
+
+
+def scores_of_votes(s: FloatArray) -> FloatArray:
+    """What scores of votes converge to where ties count half a win, equally many on each pair."""
+    i, j = np.triu_indices(len(s), 1)
+    expected = Law(s[i] - s[j], np.full(len(i), TIE), None).mean
+    names = tuple(f"m{x}" for x in range(len(s)))
+    return fit(Comparisons(names, (PEOPLE,), i, j, np.zeros(len(i), int), expected), "btl").scores.to_numpy()
+
+
+def placed_once(cell: dict[str, Any], rng: np.random.Generator) -> Record:
+    """Mean absolute error of the new models in Elo points by way, and what intervals hold."""
+    board = Board(**cell["board"])
+    simulated, n = drawn_board(board, rng), board.models
+    truth = POINTS * simulated.truth[n:]
+    rows, question, people = simulated.together()
+    verdicts = replace(simulated.verdicts, strong=None)
+    panel = exact_or_shrunk(verdicts, "judge_aware")
+    items = items_of(rows, question, people, panel)
+    known = HumanBoard.of_votes(items)
+    found = human_scale(panel, known, cell["level"], drawn_toward_panel(items, panel).drawn)
+    graded = human_scale(exact_or_shrunk(simulated.verdicts, "judge_aware_graded"), known, cell["level"])
+    new = list(verdicts.models[n:])
+    elo, low, high, conformal_low, conformal_high = (
+        found.newcomers.set_index("model").loc[new, ENDS].to_numpy().T - ORIGIN
+    )
+    guesses = (
+        points_above(at_face_value(verdicts.take(np.flatnonzero(verdicts.judge == 0))), n),
+        points_above(at_face_value(verdicts), n),
+        *(points_above(_people_as_a_judge(rows, f"judge_aware{ties}"), n) for ties in ("", "_ties")),
+        elo,
+        graded.newcomers.set_index("model").loc[new, "elo"].to_numpy() - ORIGIN,
+    )
+    record = {f"error/{way}": float(np.abs(x - truth).mean()) for way, x in zip(WAYS, guesses, strict=True)}
+    return record | {
+        "held": float(((low <= truth) & (truth <= high)).mean()),
+        "held_conformal": float(((conformal_low <= truth) & (truth <= conformal_high)).mean()),
+        "width": float((high - low).mean()),
+        "width_conformal": float((conformal_high - conformal_low).mean()),
+        "informative": float(found.informative),
+    }
+
+
+def points_above(scores: FloatArray, n: int) -> FloatArray:
+    """Scores of the models from the n-th on, in Elo points above the mean of the first n."""
+    return np.asarray(POINTS * (scores[n:] - scores[:n].mean()))
+
+
+def at_face_value(rows: Comparisons) -> FloatArray:
+    """Scores by Bradley-Terry with all rows as one judge's and ties as half a win."""
+    pooled = replace(rows, judges=(POOLED_JUDGE,), judge=np.zeros(len(rows), int), strong=None)
+    return np.asarray(exact_or_shrunk(pooled, "btl").scores, float)
+
+
+def exact_or_shrunk(rows: Comparisons, member: str) -> Fit:
+    """The exact fit; where comparisons do not determine every score, the shrunk one."""
+    try:
+        return fit(rows, member)
+    except NoMaximumError:
+        return fit(rows, member, "penalised")
+
+
+def _people_as_a_judge(rows: Comparisons, member: str) -> FloatArray:
+    """Scores with people's discrimination as the unit; NaN where it is zero."""
+    fitted = exact_or_shrunk(rows, member)
+    try:
+        return on_scale_of(fitted, PEOPLE)[0]
+    except DataError:
+        return np.full(len(rows.models), np.nan)
+
+
+def board_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
+    """Coverage, widths and how often judges are found to predict people's scores, with Monte Carlo errors.
+
+    ``failed`` counts the boards whose human votes do not determine every score.
+    """
+    kept = records[records["held"].notna()]
+    row: dict[str, Any] = {"board": name}
+    for measure in MEASURES:
+        row |= {measure: kept[measure].mean(), f"{measure}_se": kept[measure].std() / np.sqrt(len(kept))}
+    return row | {"failed": len(records) - len(kept), "n_replications": len(records)}
+
+
+def error_rows(records: pd.DataFrame, name: str) -> Iterator[dict[str, Any]]:
+    """Mean error by way; by how much it exceeds that on the human scale, on the same boards; Monte Carlo errors.
+
+    ``none`` counts the boards on which people as a judge have no discrimination above zero.
+    """
+    kept = records[records["held"].notna()]
+    for way in WAYS:
+        errors = kept[f"error/{way}"].dropna()
+        more = errors - kept.loc[errors.index, "error/human scale"]
+        row: dict[str, Any] = {"board": name, "way": way}
+        for measure, values in (("error", errors), ("more", more)):
+            row |= {measure: values.mean(), f"{measure}_se": values.std() / np.sqrt(max(len(values), 1))}
+        yield row | {"none": len(kept) - len(errors)}
