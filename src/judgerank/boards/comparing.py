@@ -86,11 +86,10 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     ConfigError
         If the level is not between 0 and 1, or one is no fit.
     """
-    for fitted in (old, new):
-        fitted.comparisons.require_pairs("the change between two boards")
     require_level(level)
-    require_fit(old)
-    require_fit(new)
+    for fitted in (old, new):
+        require_fit(fitted)
+        fitted.comparisons.require_pairs("the change between two boards")
     shared = [model for model in old.comparisons.models if model in new.comparisons.models]
     if len(shared) < 2:
         raise DataError(f"the two boards share {len(shared)} models, and this takes two or more")

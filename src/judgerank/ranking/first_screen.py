@@ -27,7 +27,7 @@ UP, DOWN, NEW = "up", "down", "new"
 PROBLEMS = {
     panel.TRUST: "fine",
     panel.WEAK: "noisy",
-    panel.SILENT: "against the ranking, or random",
+    panel.SILENT: "random, or contrary",
     panel.UNSURE: "too few answers",
     panel.UNBOUNDED: "too few answers: never contradicts the ranking",
     panel.LEANS[0]: "favours first answer",
