@@ -279,19 +279,50 @@ def score_table(names):
     return scores(names)
 
 
-@writes("rankings, best first")
-def rankings(names):
-    told: dict[tuple, dict[int, list]] = {}
-    for r in scores(names):
-        told.setdefault((r["judge"], r["question"]), {}).setdefault(-r["score"], []).append(r["model"])
+@writes("ranks, a row for each answer")
+def ranks(names):
+    rows = [r | {"rank": -r["score"]} for r in scores(names)]
+    return [{key: r[key] for key in ("judge", "question", "model", "rank")} for r in rows]
+
+
+@writes("ranks, a row for each answer, with the order shown")
+def ranks_in_order(names):
+    groups: dict[tuple, list[dict]] = {}
+    for r in ranks(names):
+        groups.setdefault((r["judge"], r["question"]), []).append(r)
+    return [
+        r | {"place": (place + turn) % len(rows) + 1}
+        for turn, rows in enumerate(groups.values())
+        for place, r in enumerate(rows)
+    ]
+
+
+@writes("rankings, best first, with the order shown")
+def rankings_in_order(names):
+    told: dict[tuple, list[dict]] = {}
+    for r in ranks_in_order(names):
+        told.setdefault((r["judge"], r["question"]), []).append(r)
     return [
         {
             "judge": judge,
             "question": question,
-            "ranking": " > ".join(" = ".join(places[p]) for p in sorted(places)),
+            "ranking": ranked(rows),
+            "shown": ", ".join(r["model"] for r in sorted(rows, key=lambda r: r["place"])),
         }
-        for (judge, question), places in told.items()
+        for (judge, question), rows in told.items()
     ]
+
+
+@writes("rankings, best first")
+def rankings(names):
+    return [{key: r[key] for key in ("judge", "question", "ranking")} for r in rankings_in_order(names)]
+
+
+def ranked(rows: list[dict]) -> str:
+    places: dict[float, list[str]] = {}
+    for r in rows:
+        places.setdefault(r["rank"], []).append(r["model"])
+    return " > ".join(" = ".join(places[place]) for place in sorted(places))
 
 
 @writes("inspect_ai's log of samples")

@@ -8,6 +8,7 @@ import pytest
 
 from judgerank import rank, read
 from judgerank.data.errors import ConfigError
+from judgerank.data.listing import percent
 from judgerank.ranking.trust_report import trust_report
 from replication.config import ROOT
 from tests.tool.command import judgerank
@@ -51,7 +52,7 @@ def test_without_these_judgments_the_file_ranks_another_model_first(tmp_path, re
 def test_a_ranking_says_the_short_form(report):
     (told,) = [one for one in rank(read(EXAMPLE)).remarks if one.startswith("Fragility")]
     top = report.fragility.changes.iloc[0]
-    assert f"{top['size']} of 600 judgments ({top['share']:.2%}) would put {top['second']} first" in told
+    assert f"{top['size']} of 600 judgments ({percent(top['share'])}) would put {top['second']} first" in told
 
 
 def test_another_folder_is_not_replaced(tmp_path):

@@ -60,14 +60,14 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
         "Compare two saved boards: which models moved by more than noise, and which judges and questions changed.",
     ),
     "plan": ("plan", "Plan how many comparisons, questions and judges a wanted precision takes."),
-    "collect": ("collect", "Ask LLM judges which of two answers is better."),
+    "collect": ("collect", "Ask LLM judges which of two answers is better, or to rank several."),
     "vote": (
         "vote",
         "Write a page on which people vote blind: two answers, no names, keyboard or phone, no network.",
     ),
     "people": (
         "people",
-        "Calibrate scores to a small set of human votes, and test whether the judges agree with people.",
+        "Calibrate scores to human votes or a human leaderboard, and test whether the judges agree with people.",
     ),
 }
 TASK_OF = {name: task for task, names in TASKS.items() for name in names}

@@ -20,7 +20,7 @@ from judgerank.reading.layouts.texts import is_whole
 
 FIRST = (
     *("tables", "games", "preferences", "runs", "sample_scores", "inspect_panels", "promptfoo"),
-    *("score_tables", "unordered"),
+    *("score_tables", "unordered", "human_beside", "ranked"),
 )
 
 
