@@ -112,9 +112,8 @@ def _imitated_by_many(cells: Comparisons) -> float:
     place = (np.r_[i, j, i, j], np.r_[j, i, i, j])
     laplacian = coo_array((np.r_[-w, -w, w, w], place), (n, n)).tocsr()
     lead = _lead(cells)
-    net = np.bincount(i, lead, n) - np.bincount(
-        j, lead, n
-    )  # sums to zero in every component, so there is a solution
+    # sums to zero in every component, so there is a solution
+    net = np.bincount(i, lead, n) - np.bincount(j, lead, n)
     own = np.maximum(laplacian.diagonal(), np.finfo(float).tiny)
     return float(net @ cg(laplacian, net, rtol=1e-8, maxiter=10 * n, M=diags_array(1 / own))[0])
 
