@@ -21,14 +21,14 @@ from judgerank.engine.sums import evaluate
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Role
-from judgerank.model.law import Law
+from judgerank.model.law import OUTCOMES, Law
 from judgerank.model.members import JUDGE_AWARE, Model, Parameters
 from judgerank.model.needs import Need
 from judgerank.order.scale import Scale, scale_at, scale_of
 
 MOST_STRETCHED = 50.0  # logarithm of the factors that are tried
-# the levels c of an answer (`judgerank.model.law`) by their number, the best for the model shown first at first
-LEVELS = {2: np.array([0.5, -0.5]), 3: np.array([0.5, 0.0, -0.5]), 5: np.array([1.0, 0.5, 0.0, -0.5, -1.0])}
+BEST_FIRST = OUTCOMES[::-1] - 0.5  # the levels c of an answer, from the best for the model shown first
+LEVELS = {2: BEST_FIRST[1::2], 3: BEST_FIRST[1:-1], 5: BEST_FIRST}  # by their number
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,11 +209,11 @@ class Panel:
 
     @property
     def levels(self) -> FloatArray:
-        """Levels c of an answer, the best for the model shown first at first, shape (L,)."""
+        """Levels c of an answer (`judgerank.model.law`), from the best for the model shown first, shape (L,)."""
         return LEVELS[2 + self.model.has(Role.TIE) + 2 * self.model.has(Role.STRONG)]
 
     def probabilities(self, i: IntArray, j: IntArray, k: IntArray) -> FloatArray:
-        """Of each level of an answer, the best for the first model first, shape (T, L), i shown before j to k."""
+        """Probability of each of `levels` where judge k sees i before j, shape (T, L)."""
         own = self.model.of_judges(self.at)
         eta = own.gamma[k] * (self.at.scores[i] - self.at.scores[j]) + own.position[k]
         if len(self.levels) == 2:
