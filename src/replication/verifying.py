@@ -137,7 +137,8 @@ def _is_number(value: object) -> bool:
 
 
 def _is_whole(value: float) -> bool:
-    return float(value).is_integer()
+    """A count, not a number with decimals that looks whole because nine digits of it are stored."""
+    return isinstance(value, int | np.integer) or (float(value).is_integer() and abs(value) < 1e9)
 
 
 def unlike_listed(folder: Path, sidecar: str) -> list[Difference]:

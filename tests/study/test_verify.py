@@ -318,6 +318,15 @@ def test_counts_are_exact_however_large_and_gaps_are_gaps():
     assert [d.column for d in compare("t", one, one.rename(columns={"n": "m"}))] == ["columns"]
 
 
+def test_nine_digits_of_a_large_number_are_an_estimate_and_not_a_count():
+    one, inside, outside = (
+        pd.DataFrame({"model": ["x", "y"], "high": [value, 0.25]})
+        for value in (3.12446648e12, 3.12446583e12, 3.1245e12)
+    )
+    assert compare("t", one, inside) == []
+    assert [d.column for d in compare("t", one, outside)] == ["high"]
+
+
 def test_no_tolerance_hides_a_tenth_of_a_monte_carlo_error():
     stored = pd.read_csv(ROOT / "results/ci_coverage/coverage.csv")
     allowed = TOLERANCES["monte_carlo"].of(1.0, 0.0)
