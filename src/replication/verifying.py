@@ -40,6 +40,7 @@ TOLERANCES = {
 STORED = {".csv", ".md", ".tex", ".pdf", ".png"}
 LEAST_PYTHON = (3, 11)
 REPLICATED = {"n_replications", "n_repeats"}
+MEASURED = {"seconds"}  # times of the processor, which no run gives again
 
 
 def kind_of(frame: pd.DataFrame) -> str:
@@ -123,7 +124,7 @@ def _by_place(frame: pd.DataFrame, key: list[str]) -> dict[str, dict]:
 def _row(name: str, place: str, stored: dict, again: dict, kind: str) -> Iterator[Difference]:
     for column, one in stored.items():
         other = again[column]
-        if one == other or (pd.isna(one) and pd.isna(other)):
+        if one == other or (pd.isna(one) and pd.isna(other)) or column in MEASURED:
             continue
         allowed = TOLERANCES["exact"].of(0.0, 0.0)
         if _is_number(one) and _is_number(other) and not (_is_whole(one) and _is_whole(other)):

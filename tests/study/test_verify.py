@@ -327,6 +327,12 @@ def test_nine_digits_of_a_large_number_are_an_estimate_and_not_a_count():
     assert [d.column for d in compare("t", one, outside)] == ["high"]
 
 
+def test_times_of_the_processor_need_only_be_there():
+    one = pd.DataFrame({"model": ["x", "y"], "seconds": [0.2, 0.5]})
+    assert compare("t", one, one.assign(seconds=[0.3, 0.4])) == []
+    assert [d.column for d in compare("t", one, one.drop(columns="seconds"))] == ["columns"]
+
+
 def test_no_tolerance_hides_a_tenth_of_a_monte_carlo_error():
     stored = pd.read_csv(ROOT / "results/ci_coverage/coverage.csv")
     allowed = TOLERANCES["monte_carlo"].of(1.0, 0.0)
