@@ -44,9 +44,10 @@ class Comparisons(Choices, Shown):
     tied : float array, shape (T,), optional
         Share of the row's comparisons that are ties. Lost when raw rows are aggregated, unless asked for by
         `with_ties`.
-    strong : float array, shape (T, 2), optional
+    strong : float array, shape (T, 2 S), optional
         Shares of the row's comparisons that find the first model *much* better, and the second; wins among others.
-        Members that make no use of it leave it out.
+        Two further columns for each further strength, the weakest first. Members that make no use of it leave it
+        out.
     ordered : bool
         Whether `first` was shown first; if nobody was shown an order, no member with positions is fitted.
     dropped : mapping of str to int
@@ -242,6 +243,23 @@ class Comparisons(Choices, Shown):
         self.require_pairs("a model with ties as an outcome")
         self._require_raw()
         return replace(self, tied=(self.outcome == OUTCOMES["c"]).astype(float))
+
+    def with_strengths(self, many: int) -> Comparisons:
+        """The same with room for so many strengths beyond better, also of those that no answer has.
+
+        Raises
+        ------
+        DataError
+            If answers have more.
+        """
+        missing = many - self.n_strengths
+        if missing < 0:
+            raise DataError(
+                f"a win has {self.n_strengths + 1} strengths in these comparisons, and {many + 1} in the model: "
+                "fit it again to all of them, or leave strength out (--column strength=null)"
+            )
+        none = np.zeros((len(self), 2 * missing))
+        return replace(self, strong=np.hstack([self.known_strength, none])) if missing else self
 
     def without_ties(self) -> Comparisons:
         """Drop tied comparisons, and judges who only ever tied; models stay as they are.
