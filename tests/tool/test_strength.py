@@ -22,7 +22,9 @@ def drawn():
     rng, size = np.random.default_rng(5), 600
     ends = np.array([rng.permutation(4)[:2] for _ in range(size)]).T
     k = 3
-    values = JudgeValues(np.ones(k), np.zeros(k), np.array([0.3, 0, 0]), np.full(k, 0.5), np.array([[-1.0, 0, 0.5]]))
+    values = JudgeValues(
+        np.ones(k), np.zeros(k), np.array([0.3, 0, 0]), np.full(k, 0.5), np.array([[-1.0, 0, 0.5]])
+    )
     return draw_graded(rng, np.linspace(-1, 1, 4), values, np.array([*ends, rng.integers(k, size=size)]))
 
 

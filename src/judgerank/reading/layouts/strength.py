@@ -83,9 +83,11 @@ def shares_of(frame: pd.DataFrame) -> FloatArray:
     unknown = won & np.isnan(degree)
     if unknown.any():
         row = int(unknown.argmax())
+        said = frame[STRENGTH].iloc[row]
         raise DataError(
-            f"record {row + 1} has {frame[STRENGTH].iloc[row]!r} as its strength; expected 1 or better, 2 or much "
-            f"better, and so on up to {MOST} (--column {STRENGTH}=null leaves strength out)"
+            f"record {row + 1} has {said.item() if isinstance(said, np.generic) else said!r} as its strength; "
+            f"expected 1 or better, 2 or much better, and so on up to {MOST} (--column {STRENGTH}=null leaves "
+            "strength out)"
         )
     most = max(2, int(degree[won].max(initial=2.0)))
     sides = [(degree == size) & (letter == side) for size in range(2, most + 1) for side in "ab"]
