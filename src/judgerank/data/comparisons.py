@@ -19,6 +19,7 @@ from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
 from judgerank.data.shown import Shown
 from judgerank.data.stages import Stages
+from judgerank.data.strengths import with_further
 from judgerank.data.two_answers import Choices
 from judgerank.data.validation import checked
 
@@ -129,7 +130,8 @@ class Comparisons(Choices, Shown):
         Raises
         ------
         DataError
-            As `from_frame`, and if these have a covariate, and the further ones have none.
+            As `from_frame`, and if these have a covariate, and the further ones have none; and if these say how
+            strong each answer is, and a column ``strength`` of the further ones does not say it in whole numbers.
         """
         self.require_pairs("adding records to comparisons")
         read = frames.parsed(frame, covariate, count)
@@ -141,7 +143,7 @@ class Comparisons(Choices, Shown):
             own = getattr(self, name)
             columns[name] = None if own is None else np.r_[own, getattr(read, name)]
         dropped = {reason: self.dropped.get(reason, 0) + many for reason, many in read.dropped.items()}
-        columns["strong"] = None  # of the further ones it is not known
+        columns["strong"] = None if self.strong is None else with_further(self.strong, frame)
         return replace(self, **columns, columns=None, dropped={**self.dropped, **dropped})
 
     def to_frame(self) -> pd.DataFrame:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from judgerank.data.strengths import MOST_STRENGTHS
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, judge_block, strengths
 from judgerank.ranking.studies.next_comparisons import CHANCE
 
-MOST_STRENGTHS = 9  # beyond better, with a heading in words
 HEADS = {"low": "from", "high": "to", "rank_low": "best rank", "rank_high": "worst rank", "judge_model": "judge"}
 HEADS |= {"p_holm": "p (Holm)", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
 HEADS |= {"both_bad": "both bad"}

@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 from judgerank.data.arrays import FloatArray
+from judgerank.data.strengths import MOST_STRENGTHS
 
-MOST = 9  # strengths of a win: more are no grades, but scores
 KEPT = 1 << 12  # texts of which what they say is kept
 SLIGHTLY, BETTER, MUCH, VERY_MUCH = range(4)
 WORDS = {
@@ -50,7 +50,7 @@ def degrees(texts: Iterable[str]) -> FloatArray:
 def _degree(one: float | str | None, both: bool) -> float:
     if isinstance(one, str):
         return float(max(WORDS[one], BETTER) + (both and WORDS[one] > SLIGHTLY))
-    return np.nan if one is None or not 1 <= one <= MOST else one
+    return np.nan if one is None or not 1 <= one <= MOST_STRENGTHS else one
 
 
 @lru_cache(maxsize=KEPT)
@@ -84,7 +84,7 @@ def side_of_signs(text: str) -> str | None:
 
 def are_signed(values: Collection[float]) -> bool:
     """Whether numbers are strengths with a sign for either model: whole, some below zero, not all within one."""
-    whole = all(float(value).is_integer() and abs(value) <= MOST for value in values)
+    whole = all(float(value).is_integer() and abs(value) <= MOST_STRENGTHS for value in values)
     return whole and min(values, default=0.0) < 0 and max(map(abs, values), default=0.0) > 1
 
 

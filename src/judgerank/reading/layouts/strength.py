@@ -13,10 +13,11 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.errors import DataError
-from judgerank.reading.layouts.grades import MOST, are_signed, degrees, of_verdict
+from judgerank.data.strengths import MOST_STRENGTHS, STRENGTH, by_strength
+from judgerank.reading.layouts.grades import are_signed, degrees, of_verdict
 from judgerank.reading.layouts.words import normal, number, word
 
-STRENGTH, BOTH_BAD = "strength", "both_bad"
+BOTH_BAD = "both_bad"
 BAD = {"both bad", "bothbad", "tie (bothbad)", "tie (both bad)"}
 
 
@@ -70,7 +71,7 @@ def shares_of(frame: pd.DataFrame) -> FloatArray:
     Returns
     -------
     float array, shape (T, 2 S)
-        For the first and for the second model by strength, the weakest first, at least *much better* (S = 1).
+        As of `by_strength`.
 
     Raises
     ------
@@ -86,12 +87,10 @@ def shares_of(frame: pd.DataFrame) -> FloatArray:
         said = frame[STRENGTH].iloc[row]
         raise DataError(
             f"record {row + 1} has {said.item() if isinstance(said, np.generic) else said!r} as its strength; "
-            f"expected 1 or better, 2 or much better, and so on up to {MOST} (--column {STRENGTH}=null leaves "
-            "strength out)"
+            f"expected 1 or better, 2 or much better, and so on up to {MOST_STRENGTHS} (--column {STRENGTH}=null "
+            "leaves strength out)"
         )
-    most = max(2, int(degree[won].max(initial=2.0)))
-    sides = [(degree == size) & (letter == side) for size in range(2, most + 1) for side in "ab"]
-    return np.stack(sides, axis=1).astype(float)
+    return by_strength(degree, letter == "a", letter == "b")
 
 
 def _said(value: object) -> str:
