@@ -23,6 +23,7 @@ from judgerank.data.stages import Stages
 
 BEGINS, PAIRS = "begins", "comparisons"  # columns: which rows begin a stage, and how many comparisons each holds
 BROKEN = "Each ranking is taken as comparisons of two answers, with errors by question."  # by `as_pairs`
+ROUNDING = 1e-9  # of weights
 MOST_TIED, MOST_RANKED = 8, 60  # answers in one tie, and in one ranking
 
 
@@ -143,21 +144,22 @@ def with_stages(rows: Comparisons, columns: pd.DataFrame) -> Comparisons:
 def number_of_ranking(rows: Comparisons, question: IntArray | None = None) -> IntArray:
     """Number of the ranking that each row belongs to, from zero, shape (T,); a comparison of two is one by itself.
 
-    A stage belongs to the ranking before it if that is of the same judge and question and has all its answers and
-    more.
+    A stage belongs to the ranking before it if that is of the same judge and question, and if it stands for one
+    order of tied answers, or the last stage that did not has all its answers and more.
     """
     if rows.stages is None:
         return np.arange(len(rows))
     starts, of_row = rows.stages.first_rows, rows.stages.alternatives.stage
     ends = [*starts[1:].tolist(), len(rows)]
     asked = np.zeros(len(rows), np.intp) if question is None else question
-    number, ranked = np.empty(len(starts), np.intp), set[int]()
-    judged, current = None, -1
+    of_an_order = rows.choices < 1 - ROUNDING
+    number, left, judged, current = np.empty(len(starts), np.intp), set[int](), None, -1
     for stage, (start, end) in enumerate(zip(starts.tolist(), ends, strict=True)):
-        among = {*rows.first[start:end].tolist(), *rows.second[start:end].tolist()}
-        whose = rows.judge[start], asked[start]
-        if whose != judged or not among < ranked:
-            current, judged, ranked = current + 1, whose, among
+        if not of_an_order[start]:
+            among = {*rows.first[start:end].tolist(), *rows.second[start:end].tolist()}
+            whose = rows.judge[start], asked[start]
+            current += whose != judged or not among < left
+            judged, left = whose, among
         number[stage] = current
     return number[of_row]
 
