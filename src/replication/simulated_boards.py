@@ -124,7 +124,7 @@ def drawn_board(board: Board, rng: np.random.Generator) -> Simulated:
     verdicts = graded_comparisons(models, judges, np.array([first, second, judge]), draw_levels(rng, law.levels))
     item = _voted(board, first, second, rng)
     i, j = first[item], second[item]
-    level = draw_levels(rng, Law(s[i] - s[j], np.full(len(item), TIE), None).levels)
+    level = draw_levels(rng, Law(s[i] - s[j], np.full(len(item), TIE)).levels)
     numbers, outcome = tuple(str(x) for x in range(size)), np.array([0.0, 0.5, 1.0])[level]
     votes = Comparisons(models, numbers, i, j, item, outcome, tied=(level == 1).astype(float))
     truth = scores_of_votes(s)
@@ -144,7 +144,7 @@ def _voted(board: Board, first: IntArray, second: IntArray, rng: np.random.Gener
 def scores_of_votes(s: FloatArray) -> FloatArray:
     """What scores of votes converge to where ties count half a win, equally many on each pair."""
     i, j = np.triu_indices(len(s), 1)
-    expected = Law(s[i] - s[j], np.full(len(i), TIE), None).mean
+    expected = Law(s[i] - s[j], np.full(len(i), TIE)).mean
     names = tuple(f"m{x}" for x in range(len(s)))
     return fit(Comparisons(names, (PEOPLE,), i, j, np.zeros(len(i), int), expected), "btl").scores.to_numpy()
 

@@ -10,7 +10,7 @@ from judgerank import Comparisons, fit
 from judgerank.data.errors import NoIntervalError
 from judgerank.inference.wald import cluster_gradients
 from judgerank.model.draw_levels import draw_graded
-from judgerank.model.members import JudgeValues
+from judgerank.model.judge_values import JudgeValues
 from judgerank.model.simulate import generator
 from judgerank.trust.fitness import fitness, fitness_if_quick
 from judgerank.trust.flipped_residuals import FlippedResiduals
@@ -158,7 +158,7 @@ def test_answers_are_simulated_from_the_law_of_the_member(model):
     """With ties and strength outcomes of their own, simulated residuals have mean zero and the law's variance."""
     rng, size = np.random.default_rng(1), 1200
     ends, judge = np.array([rng.permutation(5)[:2] for _ in range(size)]).T, rng.integers(3, size=size)
-    values = JudgeValues(np.ones(3), np.zeros(3), np.zeros(3), np.full(3, 2.0), np.array([-1.0, 0.0, 1.0]))
+    values = JudgeValues(np.ones(3), np.zeros(3), np.zeros(3), np.full(3, 2.0), np.array([[-1.0, 0.0, 1.0]]))
     rows = draw_graded(rng, np.linspace(-1, 1, 5), values, np.array([*ends, judge]))
     flips = FlippedResiduals.of(fit(rows, model), rows, np.arange(size) // 10)
     design = Questions.of(flips)

@@ -10,12 +10,13 @@ from judgerank import fit, load, pairwise
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.existence import near_maximum, rising_direction
-from judgerank.engine.levels import offsets_of_three_sizes
+from judgerank.engine.levels import offsets_with_strength
 from judgerank.engine.sums import evaluate
 from judgerank.model.draw_levels import draw_graded, graded_comparisons
+from judgerank.model.judge_values import JudgeValues
 from judgerank.model.law import Law
 from judgerank.model.limits import ALWAYS_STRONG
-from judgerank.model.members import NAMED, JudgeValues, Model, Parameters
+from judgerank.model.members import NAMED, Model, Parameters
 
 MEMBER = NAMED["position_aware_graded"]
 WITHOUT_TIES = Model("strength", ("log_discrimination", "position", "log_strong"))
@@ -29,7 +30,7 @@ def drawn(seed: int = 1, size: int = 1500, n: int = 5, **changed: np.ndarray) ->
         "slope": np.zeros(3),
         "position": np.array([0.4, -0.2, 0.0]),
         "nu": np.array([0.5, 1.0, 0.2]),
-        "log_strong": np.array([-1.0, 0.0, 0.5]),
+        "log_strong": np.array([[-1.0, 0.0, 0.5]]),
     }
     ends = np.array([rng.permutation(n)[:2] for _ in range(size)]).T
     who = np.array([*ends, rng.integers(3, size=size)])
@@ -64,7 +65,7 @@ def test_law_is_the_definition_of_its_levels_and_their_moments():
     np.testing.assert_allclose(law.skewness, (p * (y - mean[:, None]) ** 3).sum(axis=1), atol=1e-12)
     np.testing.assert_allclose(law.with_ties, p[:, 2] * (0.5 - mean), atol=1e-13)
     extreme = p[:, [0, 4]]
-    np.testing.assert_allclose(law.with_strong, extreme @ [-0.5, 1.5] - extreme.sum(axis=1) * mean, atol=1e-13)
+    np.testing.assert_allclose(law.with_strong[0], extreme @ [-0.5, 1.5] - extreme.sum(axis=1) * mean, atol=1e-13)
     np.testing.assert_allclose(law.share, p[:, 3:].sum(axis=1) + p[:, 2] / 2, atol=1e-13)
     for place, (value, tied, much) in enumerate([(-0.5, 0, 1), (0, 0, 0), (0.5, 1, 0), (1, 0, 0), (1.5, 0, 1)]):
         found = law.log_likelihood(np.full(50, value), np.full(50, float(tied)), np.full(50, float(much)))
@@ -85,14 +86,15 @@ def test_derivatives_of_the_law_by_its_threshold_are_those_it_names(derivative):
 
     def slope(in_tie: float, in_strong: float) -> np.ndarray:
         ends = (Law(eta, nu * np.exp(x * in_tie), strong + x * in_strong) for x in (h, -h))
-        return (lambda up, down: (getattr(up, derivative) - getattr(down, derivative)) / (2 * h))(*ends)
+        up, down = ((one.strong[0] if derivative == "strong" else getattr(one, derivative)) for one in ends)
+        return (up - down) / (2 * h)
 
     law = Law(eta, nu, strong)
     known = {
-        "mean": (law.with_ties, law.with_strong),
-        "variance": (law.variance_with_ties, law.variance_with_strong),
-        "tie": (law.tie * (1 - law.tie), -law.tie * law.strong),
-        "strong": (-law.tie * law.strong, law.strong * (1 - law.strong)),
+        "mean": (law.with_ties, law.with_strong[0]),
+        "variance": (law.variance_with_ties, law.variance_with_strong[0]),
+        "tie": (law.tie * (1 - law.tie), -law.tie * law.strong[0]),
+        "strong": (-law.tie * law.strong[0], law.strong[0] * (1 - law.strong[0])),
     }[derivative]
     np.testing.assert_allclose(slope(1, 0), known[0], atol=1e-8)
     np.testing.assert_allclose(slope(0, 1), known[1], atol=1e-8)
@@ -152,7 +154,7 @@ def test_a_second_solver_finds_the_same_maximum():
 
 
 def test_answers_none_of_them_strong_are_those_of_the_tie_model():
-    c = drawn(log_strong=np.full(3, -np.inf))
+    c = drawn(log_strong=np.full((1, 3), -np.inf))
     graded, ties = fit(c, "position_aware_graded"), fit(c, "position_aware_ties")
     assert graded.log_likelihood == pytest.approx(ties.log_likelihood, rel=1e-13)
     np.testing.assert_allclose(graded.scores, ties.scores, atol=1e-10)
@@ -162,7 +164,7 @@ def test_answers_none_of_them_strong_are_those_of_the_tie_model():
 
 
 def test_answers_all_of_them_strong_are_those_of_the_model_of_a_winner_at_half_its_scale():
-    c = drawn(log_strong=np.full(3, 60.0), nu=np.zeros(3))
+    c = drawn(log_strong=np.full((1, 3), 60.0), nu=np.zeros(3))
     assert (c.known_strength.sum(axis=1) == 1).all()
     graded, plain = fit(c, WITHOUT_TIES), fit(c, "position_aware")
     assert graded.log_likelihood == pytest.approx(plain.log_likelihood, rel=1e-12)
@@ -174,7 +176,7 @@ def test_answers_all_of_them_strong_are_those_of_the_model_of_a_winner_at_half_i
 
 
 def test_a_judge_of_extremes_and_ties_is_at_a_limit_and_the_others_are_not():
-    c = drawn(size=3000, log_strong=np.array([60.0, 0.0, 0.5]), nu=np.array([np.exp(60.0), 1.0, 0.2]))
+    c = drawn(size=3000, log_strong=np.array([[60.0, 0.0, 0.5]]), nu=np.array([np.exp(60.0), 1.0, 0.2]))
     own = c.judge == 0
     assert set(level_of(c)[own]) == {0, 2, 4}
     found = fit(c, "position_aware_graded")
@@ -203,11 +205,11 @@ def test_swapping_what_is_shown_first_changes_the_sign_of_positions_alone():
 
 @pytest.mark.parametrize("model", [MEMBER, NAMED["judge_aware_graded"], WITHOUT_TIES])
 def test_offsets_at_zero_discrimination_are_at_their_best_there(model):
-    c = drawn(log_strong=np.array([60.0, 0.0, -np.inf]), nu=np.array([np.exp(60.0), 0.0, 0.5]))
+    c = drawn(log_strong=np.array([[60.0, 0.0, -np.inf]]), nu=np.array([np.exp(60.0), 0.0, 0.5]))
     c = model.observed(c).aggregate()
     at = Parameters(np.zeros(5), np.zeros((len(model.judge_blocks), 3)))
     at.judges[0] = -np.inf
-    at.judges[model.offsets] = offsets_of_three_sizes(c, model)
+    at.judges[model.offsets] = offsets_with_strength(c, model)
     here = evaluate(c, model, at)
     np.testing.assert_allclose(here.judge_gradient[model.offsets], 0.0, atol=1e-5)
 
@@ -238,7 +240,7 @@ def test_few_judgments_end_at_a_maximum_or_name_who_runs_off(seed):
     n, k, size = 3, int(rng.integers(1, 4)), int(rng.integers(12, 70))
     ends = np.array([rng.permutation(n)[:2] for _ in range(size)]).T
     gamma, position, nu = np.exp(rng.normal(0, 0.7, k)), rng.normal(0, 0.4, k), np.exp(rng.normal(-1, 1, k))
-    values = JudgeValues(gamma, np.zeros(k), position, nu, rng.normal(-1, 1.5, k))
+    values = JudgeValues(gamma, np.zeros(k), position, nu, rng.normal(-1, 1.5, (1, k)))
     scores, who = rng.normal(0, 0.7, n), np.array([*ends, np.arange(size) % k])
     members = ("position_aware_graded", "judge_aware_graded", "btl_graded")
     found = fit(draw_graded(rng, scores, values, who), members[seed % 3])

@@ -44,7 +44,7 @@ def test_answers_are_drawn_from_the_law(monkeypatch):
         graded_answers.SCORES[c.first] - graded_answers.SCORES[c.second]
     )
     law = Law(eta, graded_answers.USES["nu"][c.judge], np.log(graded_answers.USES["strong"][c.judge]))
-    for share, p in ((c.tied, law.tie), (c.strong.sum(axis=1), law.strong), (c.response, law.mean)):
+    for share, p in ((c.tied, law.tie), (c.strong.sum(axis=1), law.strong[0]), (c.response, law.mean)):
         for k in range(5):
             own = c.judge == k
             off = share[own] - p[own]

@@ -8,7 +8,8 @@ from judgerank import fit, rank, read
 from judgerank.data.errors import DataError
 from judgerank.data.judgments import Judgments
 from judgerank.model.draw_levels import draw_graded
-from judgerank.model.members import GRADED_MEMBERS, JudgeValues
+from judgerank.model.judge_values import JudgeValues
+from judgerank.model.members import GRADED_MEMBERS
 from judgerank.reading.layouts.strength import shares_of
 from tests.tool.command import judgerank
 
@@ -21,7 +22,9 @@ def drawn():
     rng, size = np.random.default_rng(5), 600
     ends = np.array([rng.permutation(4)[:2] for _ in range(size)]).T
     k = 3
-    values = JudgeValues(np.ones(k), np.zeros(k), np.array([0.3, 0, 0]), np.full(k, 0.5), np.array([-1.0, 0, 0.5]))
+    values = JudgeValues(
+        np.ones(k), np.zeros(k), np.array([0.3, 0, 0]), np.full(k, 0.5), np.array([[-1.0, 0, 0.5]])
+    )
     return draw_graded(rng, np.linspace(-1, 1, 4), values, np.array([*ends, rng.integers(k, size=size)]))
 
 
@@ -89,7 +92,7 @@ def test_swapped_records_keep_whose_win_it_is(table):
     np.testing.assert_array_equal(plain.first, told.second)
 
 
-@pytest.mark.parametrize("value", ["dunno", None, 3, 1.5])
+@pytest.mark.parametrize("value", ["dunno", None, 30, 1.5])
 def test_a_winner_without_a_known_strength_is_named(table, value):
     frame = table.assign(winner="a", strength=1).astype({"strength": object})
     frame.loc[7, "strength"] = value

@@ -89,7 +89,6 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     require_level(level)
     for fitted in (old, new):
         require_fit(fitted)
-        fitted.comparisons.require_pairs("the change between two boards")
     shared = [model for model in old.comparisons.models if model in new.comparisons.models]
     if len(shared) < 2:
         raise DataError(f"the two boards share {len(shared)} models, and this takes two or more")

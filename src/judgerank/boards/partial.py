@@ -34,7 +34,7 @@ def by_judge(held: Anchored) -> pd.DataFrame:
             continue
         c = rows._rows(mine)
         gradient, own, carry = _told(held, c)
-        met = np.bincount(np.r_[c.first, c.second], np.tile(c.count, 2), n + m)[n:]
+        met = np.bincount(np.r_[c.first, c.second], np.tile(c.decided, 2), n + m)[n:]
         for number in np.flatnonzero(own > 0):
             if own[number] >= told[1][number]:  # the only judge who tells of it
                 continue

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import POOLED_JUDGE, Comparisons
 from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.data.rankings import pairs_in
 from judgerank.engine.information import information
 from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.fits.result import Fit
@@ -100,7 +102,7 @@ class Anchored:
         error, board = np.sqrt(np.diag(self.reported)[-len(self.newcomers) :]), scale_of(self.board)
         scores, c = self.scores.to_numpy(), self.comparisons
         low, high = wald(scores, error, level, self.degrees_of_freedom)
-        met = np.bincount(c.first, c.count, len(c.models)) + np.bincount(c.second, c.count, len(c.models))
+        met = np.bincount(c.first, c.decided, len(c.models)) + np.bincount(c.second, c.decided, len(c.models))
         better = (board.scores[None, :] > scores[:, None]).sum(axis=1)
         frame = pd.DataFrame({"model": self.newcomers, "score": scores, "standard_error": error})
         frame = frame.assign(low=low, high=high, own_error=board.factor * self.own)
@@ -158,8 +160,6 @@ def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = N
     NoIntervalError
         If the board has no covariance.
     """
-    for one in (board.comparisons, comparisons):
-        one.require_pairs("placing models on a board")
     rows, newcomers, kept, left_out = _onto(board, comparisons)
     n, m = len(board.scores), len(newcomers)
     _require_bounds(board, rows, newcomers)
@@ -210,18 +210,28 @@ def _onto(board: Fit, given: Comparisons) -> tuple[Comparisons, tuple[str, ...],
     first, second = place[given.first], place[given.second]
     known = np.ones(len(given), bool) if judge is None else judge[given.judge] >= 0
     new = (first >= len(models)) | (second >= len(models))
+    if given.stages is not None:  # a choice stays whole
+        new = np.logical_or.reduceat(new, given.stages.first_rows)[given.stages.alternatives.stage]
     kept = np.flatnonzero(known & new)
     if not len(kept):
         raise DataError(f"no judge of the board compared {', '.join(newcomers)} with another model")
     reasons = {"by judges who are not on the board": ~known, "without a newcomer": known & ~new}
-    left_out = {why: round(float(given.count[mask].sum())) for why, mask in reasons.items() if mask.any()}
-    columns = {name: getattr(given, name)[kept] for name in ("outcome", "count")}
-    for name in ("covariate", "tied"):
+    left_out = {why: round(float(given.decided[mask].sum())) for why, mask in reasons.items() if mask.any()}
+    columns: dict[str, Any] = {name: getattr(given, name)[kept] for name in ("outcome", "count")}
+    for name in ("covariate", "tied", "strong"):
         values = getattr(given, name)
         columns[name] = None if values is None else values[kept]
+    stages = None if given.stages is None else given.stages.take(kept)
     who = np.zeros(len(kept), int) if judge is None else judge[given.judge[kept]]
     rows = Comparisons(
-        (*models, *newcomers), judges, first[kept], second[kept], who, ordered=given.ordered, **columns
+        (*models, *newcomers),
+        judges,
+        first[kept],
+        second[kept],
+        who,
+        ordered=given.ordered,
+        stages=stages,
+        **columns,
     )
     return rows, newcomers, kept, left_out
 
@@ -234,7 +244,8 @@ def _require_bounds(board: Fit, rows: Comparisons, newcomers: Sequence[str]) -> 
     NoMaximumError
     """
     n = len(board.scores)
-    in_play = board.solution.parameters.in_play[rows.judge]
+    rows = pairs_in(rows)
+    in_play = board.solution.parameters.in_play[rows.judge] & ((rows.first >= n) | (rows.second >= n))
     first, second = (np.maximum(end[in_play] - n + 1, 0) for end in (rows.first, rows.second))
     if not in_play.any():
         names = ", ".join(newcomers)

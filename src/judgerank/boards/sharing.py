@@ -9,6 +9,7 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.stages import alone, joined_stages
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import cluster_gradients
 
@@ -36,10 +37,15 @@ def joined(old: Comparisons, new: Comparisons) -> Comparisons:
     named = replace(boards[1], models=models, judges=judges)
     rows = [onto(each, named) for each in boards]
     columns = {name: np.r_[getattr(rows[0], name), getattr(rows[1], name)] for name in COLUMNS}
-    for name in ("covariate", "tied"):
+    strengths = max(each.n_strengths for each in rows)
+    rows = [each if each.strong is None else each.with_strengths(strengths) for each in rows]
+    for name in ("covariate", "tied", "strong"):
         values = [getattr(each, name) for each in rows]
-        columns[name] = None if any(one is None for one in values) else np.r_[values[0], values[1]]
-    return replace(named, ordered=all(each.ordered for each in boards), **columns)
+        columns[name] = None if any(one is None for one in values) else np.concatenate(values)
+    stages = None
+    if any(each.stages is not None for each in rows):
+        stages = joined_stages([each.stages or alone(len(each)) for each in rows])
+    return replace(named, ordered=all(each.ordered for each in boards), stages=stages, **columns)
 
 
 NAMES, COLUMNS = ("models", "judges"), ("first", "second", "judge", "outcome", "count")

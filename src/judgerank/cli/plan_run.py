@@ -99,7 +99,7 @@ def fitted_to(
     judgments = read_judgments(files, **read)
     panel, fitted = fitted_panel(judgments, partial(fitted_member, judgments.comparisons, solver=solver), model)
     found = questions_like(panel, fitted, judgments)
-    named = "question_id" in judgments.frame
+    named = "question_id" in judgments.frame and judgments.comparisons.stages is None
     seen = repeats_of(fitted, judgments.comparisons, judgments.question, level) if named else None
     return Basis(panel, found, seen)
 

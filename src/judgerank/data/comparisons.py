@@ -19,6 +19,7 @@ from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
 from judgerank.data.shown import Shown
 from judgerank.data.stages import Stages
+from judgerank.data.strengths import with_further
 from judgerank.data.two_answers import Choices
 from judgerank.data.validation import checked
 
@@ -44,9 +45,10 @@ class Comparisons(Choices, Shown):
     tied : float array, shape (T,), optional
         Share of the row's comparisons that are ties. Lost when raw rows are aggregated, unless asked for by
         `with_ties`.
-    strong : float array, shape (T, 2), optional
+    strong : float array, shape (T, 2 S), optional
         Shares of the row's comparisons that find the first model *much* better, and the second; wins among others.
-        Members that make no use of it leave it out.
+        Two further columns for each further strength, the weakest first. Members that make no use of it leave it
+        out.
     ordered : bool
         Whether `first` was shown first; if nobody was shown an order, no member with positions is fitted.
     dropped : mapping of str to int
@@ -128,7 +130,8 @@ class Comparisons(Choices, Shown):
         Raises
         ------
         DataError
-            As `from_frame`, and if these have a covariate, and the further ones have none.
+            As `from_frame`, and if these have a covariate, and the further ones have none; and if these say how
+            strong each answer is, and a column ``strength`` of the further ones does not say it in whole numbers.
         """
         self.require_pairs("adding records to comparisons")
         read = frames.parsed(frame, covariate, count)
@@ -140,7 +143,7 @@ class Comparisons(Choices, Shown):
             own = getattr(self, name)
             columns[name] = None if own is None else np.r_[own, getattr(read, name)]
         dropped = {reason: self.dropped.get(reason, 0) + many for reason, many in read.dropped.items()}
-        columns["strong"] = None  # of the further ones it is not known
+        columns["strong"] = None if self.strong is None else with_further(self.strong, frame)
         return replace(self, **columns, columns=None, dropped={**self.dropped, **dropped})
 
     def to_frame(self) -> pd.DataFrame:
@@ -242,6 +245,23 @@ class Comparisons(Choices, Shown):
         self.require_pairs("a model with ties as an outcome")
         self._require_raw()
         return replace(self, tied=(self.outcome == OUTCOMES["c"]).astype(float))
+
+    def with_strengths(self, many: int) -> Comparisons:
+        """The same with room for so many strengths beyond better, also of those that no answer has.
+
+        Raises
+        ------
+        DataError
+            If answers have more.
+        """
+        missing = many - self.n_strengths
+        if missing < 0:
+            raise DataError(
+                f"a win has {self.n_strengths + 1} strengths in these comparisons, and {many + 1} in the model: "
+                "fit it again to all of them, or leave strength out (--column strength=null)"
+            )
+        none = np.zeros((len(self), 2 * missing))
+        return replace(self, strong=np.hstack([self.known_strength, none])) if missing else self
 
     def without_ties(self) -> Comparisons:
         """Drop tied comparisons, and judges who only ever tied; models stay as they are.

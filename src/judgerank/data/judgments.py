@@ -60,7 +60,10 @@ class Judgments(Shown):
         c = comparisons
         tied = (c.outcome == OUTCOMES["c"]) & (c.count == 1) if c.tied is None else c.tied
         strong = np.zeros((2, len(c))) if c.strong is None else c.strong.T
-        wins = [c.outcome - tied / 2 - strong[0], 1 - c.outcome - tied / 2 - strong[1]]
+        wins = [
+            c.outcome - tied / 2 - strong[::2].sum(axis=0),
+            1 - c.outcome - tied / 2 - strong[1::2].sum(axis=0),
+        ]
         answers = np.array([*wins, tied, *strong]) * c.count
         times = np.round(answers)
         unclear = np.flatnonzero(np.abs(answers - times).max(axis=0) > 1e-6 * np.maximum(1.0, c.count))
@@ -73,7 +76,7 @@ class Judgments(Shown):
         names = {"model_a": c.models, "model_b": c.models, "judge_model": c.judges}
         ends = {"model_a": c.first, "model_b": c.second, "judge_model": c.judge}
         frame = pd.DataFrame({name: np.array(names[name], object)[index[row]] for name, index in ends.items()})
-        frame["judge_preferred_model"] = np.array(["a", "b", "c", "a", "b"])[answer]
+        frame["judge_preferred_model"] = np.array(["a", "b", "c", *["a", "b"] * (len(strong) // 2)])[answer]
         many = times[answer, row]
         counted = "count" if np.any(many != 1) else None
         if counted:
@@ -81,8 +84,8 @@ class Judgments(Shown):
         z = None if c.covariate is None else c.covariate[row]
         rows = replace(Comparisons.from_frame(frame, count=counted), covariate=z, ordered=c.ordered)
         if c.strong is not None:
-            frame["strength"] = np.where(answer > 2, 2.0, 1.0)
-            rows = replace(rows, strong=np.stack([answer == 3, answer == 4], axis=1).astype(float))
+            frame["strength"] = np.maximum((answer + 1) // 2, 1.0)
+            rows = replace(rows, strong=(answer[:, None] == 3 + np.arange(len(strong))).astype(float))
         return cls("judgments", "judgments", frame, replace(rows, dropped=c.dropped), {})
 
     @property

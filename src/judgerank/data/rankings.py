@@ -15,12 +15,15 @@ from math import comb
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import BoolArray
+from judgerank.data.arrays import BoolArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
+from judgerank.data.judgments import Judgments
 from judgerank.data.stages import Stages
 
 BEGINS, PAIRS = "begins", "comparisons"  # columns: which rows begin a stage, and how many comparisons each holds
+BROKEN = "Each ranking is taken as comparisons of two answers, with errors by question."  # by `as_pairs`
+ROUNDING = 1e-9  # of weights
 MOST_TIED, MOST_RANKED = 8, 60  # answers in one tie, and in one ranking
 
 
@@ -136,3 +139,61 @@ def with_stages(rows: Comparisons, columns: pd.DataFrame) -> Comparisons:
     begins = alone | (columns[BEGINS].to_numpy() == True)  # noqa: E712  # some are None
     known = not np.isnan(apart).any()
     return replace(rows, count=weight, stages=Stages(begins, neither, apart if known else None), ordered=known)
+
+
+def number_of_ranking(rows: Comparisons, question: IntArray | None = None) -> IntArray:
+    """Number of the ranking that each row belongs to, from zero, shape (T,); a comparison of two is one by itself.
+
+    A stage belongs to the ranking before it if that is of the same judge and question, and if it stands for one
+    order of tied answers, or the last stage that did not has all its answers and more.
+    """
+    if rows.stages is None:
+        return np.arange(len(rows))
+    starts, of_row = rows.stages.first_rows, rows.stages.alternatives.stage
+    ends = [*starts[1:].tolist(), len(rows)]
+    asked = np.zeros(len(rows), np.intp) if question is None else question
+    of_an_order = rows.choices < 1 - ROUNDING
+    number, left, judged, current = np.empty(len(starts), np.intp), set[int](), None, -1
+    for stage, (start, end) in enumerate(zip(starts.tolist(), ends, strict=True)):
+        if not of_an_order[start]:
+            among = {*rows.first[start:end].tolist(), *rows.second[start:end].tolist()}
+            whose = rows.judge[start], asked[start]
+            current += whose != judged or not among < left
+            judged, left = whose, among
+        number[stage] = current
+    return number[of_row]
+
+
+def pairs_in(rows: Comparisons) -> Comparisons:
+    """Every two answers whose order rankings give, as comparisons of two; without rankings the same rows."""
+    if rows.stages is None:
+        return rows
+    kept = np.flatnonzero(rows.decided > 0)
+    sure = 1 - rows.stages.neither[kept]
+    outcome = np.clip(0.5 + (rows.outcome[kept] - 0.5) / sure, 0.0, 1.0)
+    who = rows.first[kept], rows.second[kept], rows.judge[kept]
+    return Comparisons(rows.models, rows.judges, *who, outcome, rows.decided[kept], ordered=rows.ordered)
+
+
+def as_pairs(judgments: Judgments) -> Judgments:
+    """Rankings broken into comparisons of two answers: one for every two whose order the judge gave.
+
+    Under the law of Plackett and Luce each of them has that of a comparison of two. Those of one ranking depend on
+    each other, so errors are by question. Judgments without rankings are returned as they are.
+    """
+    c = judgments.comparisons
+    if c.stages is None:
+        return judgments
+    asked = judgments.question if "question_id" in judgments.frame else None
+    kept = np.flatnonzero(c.decided > 0)
+    count, won = c.decided[kept], (c.count * c.stages.size / 2 * c.won)[kept]
+    one = (number_of_ranking(c, asked) * len(c.models) + c.first)[kept] * len(c.models) + c.second[kept]
+    _, place, pair = np.unique(one, return_index=True, return_inverse=True)
+    share = np.bincount(pair, won) / np.bincount(pair, count)
+    order = np.argsort(place)  # as they were read
+    frame = judgments.frame[judgments.parsed].iloc[kept[place[order]]].reset_index(drop=True)
+    frame = frame.drop(columns=[BEGINS, PAIRS, "outcome", "weight", "neither", "apart"], errors="ignore")
+    letters = np.array(["b", "c", "a"], object)[np.round(2 * share[order]).astype(int)]
+    frame = frame.assign(judge_preferred_model=letters)
+    pairs = replace(Comparisons.from_frame(frame), ordered=c.ordered, dropped=c.dropped)
+    return replace(judgments, frame=frame, comparisons=pairs)

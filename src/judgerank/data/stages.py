@@ -6,6 +6,7 @@ A stage among m answers takes m (m - 1) / 2 rows, one for every two of its answe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -76,6 +77,18 @@ class Stages:
         if wrong.any():
             raise DataError(f"row {int(wrong.argmax()) + 1} is not one of the whole ranking around it: keep all")
         return self
+
+
+def alone(rows: int) -> Stages:
+    """Those of so many comparisons of two."""
+    return Stages(np.ones(rows, bool), np.zeros(rows), np.ones(rows))
+
+
+def joined_stages(parts: Sequence[Stages]) -> Stages:
+    """Those of several sets of rows, one after the other."""
+    begins, neither = (np.concatenate([getattr(one, name) for one in parts]) for name in ("begins", "neither"))
+    apart = [one.apart for one in parts if one.apart is not None]
+    return Stages(begins, neither, np.concatenate(apart) if len(apart) == len(parts) else None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,10 +83,25 @@ class Choices:
             raise DataError("this takes comparisons that say how strong each answer is, and these do not")
         return self.strong
 
+    @property
+    def n_strengths(self) -> int:
+        """Number of strengths beyond better that the answers may have."""
+        return 0 if self.strong is None else self.strong.shape[1] // 2
+
+    @property
+    def by_strength(self) -> list[FloatArray]:
+        """Share of answers of each strength beyond better for either model, the weakest first, shape (T,) each."""
+        strong = self.known_strength
+        return [strong[:, side : side + 2].sum(axis=1) for side in range(0, strong.shape[1], 2)]
+
     @cached_property
     def response(self) -> FloatArray:
         """Mean outcome as the likelihood takes it, shape (T,): beyond a win, 3/2 and -1/2, where much better."""
-        return self.outcome if self.strong is None else self.outcome + (self.strong[:, 0] - self.strong[:, 1]) / 2
+        found = self.outcome
+        for size in range(self.n_strengths):
+            first, second = self.known_strength[:, 2 * size : 2 * size + 2].T
+            found = found + (first - second) * (size + 1) / 2
+        return found
 
     def require_pairs(self, what: str) -> None:
         """Refuse rankings of several answers where only comparisons of two will do.

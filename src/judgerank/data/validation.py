@@ -45,11 +45,13 @@ def checked(rows: Rows) -> dict[str, AnyArray]:
 
 
 def strengths(values: FloatArray, outcome: FloatArray, tied: FloatArray | None) -> FloatArray:
-    """Shares of strong answers, shape (T, 2), which no more than the wins of either model can be."""
+    """Shares of strong answers, shape (T, 2 S), which no more than the wins of either model can be."""
     column = np.asarray(values, float)
     half = 0.0 if tied is None else tied / 2
     most = np.stack([outcome - half, 1 - outcome - half], axis=1) + ROUNDING
-    if column.shape != most.shape or not (np.all(column >= 0) and np.all(column <= most)):
+    fits = column.ndim == 2 and len(column) == len(most) and column.shape[1] % 2 == 0 < column.shape[1]
+    whole = column.reshape(len(most), -1, 2).sum(axis=1) if fits else column
+    if not fits or not (np.all(column >= 0) and np.all(whole <= most)):
         raise DataError(f"column 'strong' must hold {len(outcome)} pairs of shares that the outcomes allow")
     return column
 

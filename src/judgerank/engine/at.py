@@ -1,9 +1,9 @@
 """Rows at one point: the law of each, and the parts of its derivatives.
 
-    eta = g q + o,   g = exp(w),   nu = exp(t),   tau_1 = h
+    eta = g q + o,   g = exp(w),   nu = exp(t),   tau_1 = h,   tau_3/2 = h', ...
 
-Every block adds to one of q, w, o, t and h, by its role. So a block's derivative is that of eta, t or h by role,
-times its column, and no member of the family is named here.
+Every block adds to one of q, w, o, t and h, ..., by its role. So a block's derivative is that of eta or of a
+threshold by role, times its column, and no member of the family is named here.
 """
 
 from __future__ import annotations
@@ -54,30 +54,26 @@ class At:
         g = None if gamma is None else rows.spread(gamma)
         self.g = g if self.shape is None else times(self.shape, g)
         self.signal = self.d if self.g is None else self.g * self.d
-        eta, log_tie, log_strong = self.signal, None, None
+        eta = self.signal
+        thresholds: dict[Role, FloatArray] = {}
         for block, values, column in zip(model.blocks, at.judges, self.column, strict=True):
             if block.role is Role.OFFSET:
                 eta = eta + times(rows.spread(values), column)
-            elif block.role is Role.TIE:
-                log_tie = times(rows.spread(values), column)
-            elif block.role is Role.STRONG:
-                log_strong = times(rows.spread(values), column)
-        if log_tie is not None:
-            log_tie = self._with(Role.TIE, log_tie, at)
-        if log_strong is not None:
-            log_strong = self._with(Role.STRONG, log_strong, at)
-        self.log_nu, self.log_strong = log_tie, log_strong
-        self.nu = None if log_tie is None else exp(log_tie)
+            elif block.role.is_threshold:
+                thresholds[block.role] = self._with(block.role, times(rows.spread(values), column), at)
+        self.log_nu = thresholds.get(Role.TIE)
+        self.log_strong = tuple(own for role, own in thresholds.items() if role.is_strong)
+        self.nu = None if self.log_nu is None else exp(self.log_nu)
         self.eta = self._with(Role.OFFSET, eta, at)
 
     @cached_property
     def law(self) -> Law | StageLaw:
-        return self.rows.law(self.eta, self.nu, self.log_strong)
+        return self.rows.law(self.eta, self.nu, *self.log_strong)
 
     @property
     def log_likelihood(self) -> FloatArray:
         """Per comparison."""
-        return self.law.log_likelihood(self.outcome, self.rows.tied, self.rows.strong)
+        return self.law.log_likelihood(self.outcome, self.rows.tied, *self.rows.strong)
 
     def _with(self, role: Role, values: FloatArray, at: Parameters) -> FloatArray:
         """With what the further blocks of a role add."""
@@ -107,24 +103,16 @@ class At:
         return self.residual_of(role), self.factors(role)
 
     def residual_of(self, role: Role) -> FloatArray:
-        """Counted residual of what a parameter of this role is known by: the outcome, ties or strong answers."""
+        """Counted residual of what a parameter of this role is known by: the outcome, ties or a strength."""
         if not role.is_threshold:
             return self.residual
-        return self._tie_residual if role is Role.TIE else self._strong_residual
+        given = self.rows.tied if role is Role.TIE else self.rows.strong[role.strength]
+        assert given is not None
+        return self.rows.count * (given - self.law.chance(role))
 
     @cached_property
     def residual(self) -> FloatArray:
         return self.rows.count * (self.outcome - self.law.mean)
-
-    @cached_property
-    def _tie_residual(self) -> FloatArray:
-        assert self.rows.tied is not None
-        return self.rows.count * (self.rows.tied - self.law.tie)
-
-    @cached_property
-    def _strong_residual(self) -> FloatArray:
-        assert self.rows.strong is not None
-        return self.rows.count * (self.rows.strong - self.law.strong)
 
 
 class Second:
@@ -140,6 +128,7 @@ class Second:
     def __init__(self, here: At, observed: bool):
         self._here, self._observed = here, observed
         self.weight = here.rows.count * here.law.variance
+        self._shared: dict[Role, FloatArray] = {}
 
     @cached_property
     def straight(self) -> FloatArray:
@@ -151,19 +140,17 @@ class Second:
         # the second derivatives of eta repeat its first ones, so the residual part only shifts it
         return self.straight - self._here.residual if self._observed else self.straight
 
-    @cached_property
-    def _with_ties(self) -> FloatArray:
-        return self._here.rows.count * self._here.law.with_ties
-
-    @cached_property
-    def _with_strong(self) -> FloatArray:
-        return self._here.rows.count * self._here.law.with_strong
+    def _with_threshold(self, role: Role) -> FloatArray:
+        if role not in self._shared:
+            self._shared[role] = self._here.rows.count * self._here.law.with_chance(role)
+        return self._shared[role]
 
     def _of_thresholds(self, one: Role, other: Role) -> FloatArray:
         count, law = self._here.rows.count, self._here.law
         if one is not other:
-            return -count * law.tie * law.strong
-        share = law.tie if one is Role.TIE else law.strong
+            low, high = sorted((one, other))
+            return -count * law.chance(low) * law.chance(high)
+        share = law.chance(one)
         return count * share * (1.0 - share)
 
     def of(self, one: Role, other: Role) -> tuple[FloatArray, tuple[Values, ...]]:
@@ -172,8 +159,7 @@ class Second:
         if one.is_threshold and other.is_threshold:
             return self._of_thresholds(one, other), ()
         if one.is_threshold or other.is_threshold:
-            shared = self._with_ties if Role.TIE in (one, other) else self._with_strong
-            return shared, factors(min(one, other))
+            return self._with_threshold(max(one, other)), factors(min(one, other))
         if {one, other} == {Role.WEIGHT}:
             return self._curved, factors(Role.WEIGHT)
         if {one, other} == {Role.WEIGHT, Role.QUALITY}:

@@ -9,7 +9,7 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import in_parts
-from judgerank.engine.levels import offsets_of_three_sizes
+from judgerank.engine.levels import offsets_with_strength
 from judgerank.engine.solution import ROUNDING
 from judgerank.engine.sums import (
     LEAST_SHARE,
@@ -76,7 +76,7 @@ def offsets_at_zero(cells: Comparisons, model: Model) -> np.ndarray:
     Large where a judge knows one answer only; log nu_k is minus infinity where a judge never ties.
     """
     if model.has(Role.STRONG):
-        return offsets_of_three_sizes(cells, model)
+        return offsets_with_strength(cells, model)
     if not model.has(Role.OFFSET, Role.TIE):
         return np.zeros((0, len(cells.judges)))
     if not model.has(Role.TIE):
@@ -223,8 +223,8 @@ def best_from_zero(
     slopes = np.unique(np.linspace(least, largest, SLOPES_TRIED))
     shape = np.exp(np.outer(slopes, z))
     rise = shape @ (n * (cells.response[rows] - share) * d)
-    # the variance of a response, which is one at most, is not that of its mean
-    variance = share * (1 - share) if cells.strong is None else 1.0
+    # the variance of a response, at most the square of the largest |c|, is not that of its mean
+    variance = share * (1 - share) if cells.strong is None else ((1 + cells.n_strengths) / 2) ** 2
     curvature = shape**2 @ (n * d**2 * variance)
     gain = np.divide(rise**2, curvature, out=np.zeros_like(rise), where=(rise > least_rise) & (curvature > 0))
     best = int(np.argmax(gain))

@@ -19,7 +19,7 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import At, row_by_row
 from judgerank.engine.information import SINGULAR, information
-from judgerank.engine.levels import GIVEN, RISE, THRESHOLDS, contests, shares, users
+from judgerank.engine.levels import GIVEN, RISE, contests, shares, thresholds, users
 from judgerank.engine.penalty import flat
 from judgerank.engine.solution import ROUNDING
 from judgerank.engine.sums import Evaluation, evaluate
@@ -91,9 +91,12 @@ def near_maximum(
 def _turned(moved: At) -> FloatArray:
     """Largest change of the log-odds of two levels that a direction makes, by row."""
     lead = np.abs(moved.eta)
-    if moved.log_strong is None:
+    if not moved.log_strong:
         return lead if moved.log_nu is None else np.maximum(lead, np.abs(moved.log_nu) + lead / 2)
-    ends = [lead / 2, -lead / 2, moved.log_strong + lead, moved.log_strong - lead]
+    ends = [lead / 2, -lead / 2]
+    for strength, own in enumerate(moved.log_strong):
+        size = 1 + strength / 2
+        ends += [own + size * lead, own - size * lead]
     ends += [] if moved.log_nu is None else [moved.log_nu]
     return np.asarray(np.max(ends, axis=0) - np.min(ends, axis=0))
 
@@ -165,8 +168,7 @@ def _with_the_others(cells: Comparisons, model: Model, held: BoolArray) -> csr_a
     """What moves, by what is free to: judges held move as the mean of the others does; shape (D, D)."""
     parts: list[Any] = [np.eye(len(cells.models))]
     for block in model.blocks[model.offsets]:
-        size = next((size for size, role in THRESHOLDS.items() if role is block.role), None)
-        others = ~held if size is None else ~held & users(cells, model)[size]
+        others = ~held & users(cells, model)[block.role.size] if block.role.is_threshold else ~held
         part = np.diag((~held).astype(float))
         part[held] = others / max(1, others.sum())
         parts.append(part)
@@ -206,10 +208,9 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
     of_position = of_judge if cells.apart is None else coo_array((cells.apart, (rows, cells.judge)), (size, k))
     lead = csr_array(hstack([of_models, *_by_role(model, of_position, {Role.OFFSET}), *_columns(cells, model, g)]))
     none, of = csr_array((size, n)), shares(cells, model)
-    thresholds = {
+    tau = {
         level: csr_array(hstack([none, *_by_role(model, of_judge, {role}), *_columns(cells, model, g, role)]))
-        for level, role in THRESHOLDS.items()
-        if model.has(role)
+        for level, role in thresholds(model).items()
     }
     used = {level: known[cells.judge] for level, known in users(cells, model).items()}
     forms = []
@@ -217,8 +218,8 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
         there = (of[given] > GIVEN) & used[abs(other)]
         form = (given - other) * lead[there]
         for level, sign in ((abs(given), 1), (abs(other), -1)):
-            if level in thresholds and abs(given) != abs(other):
-                form = form + sign * thresholds[level][there]
+            if level in tau and abs(given) != abs(other):
+                form = form + sign * tau[level][there]
         forms.append(form)
     return vstack(forms).tocsr()
 

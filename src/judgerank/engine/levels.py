@@ -1,6 +1,6 @@
 """Levels of answers in comparisons: which were given, by whom, and what they ask of the parameters.
 
-A level is c = -1, -1/2, 0, 1/2, 1, from much better for the second model to much better for the first. In the
+A level is c = ..., -1, -1/2, 0, 1/2, 1, ..., from the best for the second model to the best for the first. In the
 likelihood its exponent is c times the predictor plus the threshold of |c| (`judgerank.model.law`).
 """
 
@@ -21,19 +21,26 @@ GIVEN = 1e-9  # share of an answer above which it was given
 EQUAL = 1e-8  # scores closer than this, relative to their range, count as equal: fits are exact to about 1e-10
 RISE = 1e-6  # of a program whose variables lie within one: a direction that rises at all rises by far more
 STEPS = 60  # halvings of the interval in which a position is sought
-THRESHOLDS = {0.0: Role.TIE, 1.0: Role.STRONG}  # that of better, |c| = 1/2, is zero
+
+
+def thresholds(model: Model) -> dict[float, Role]:
+    """Role of the threshold of every size |c| of levels that has one; that of better, 1/2, is zero."""
+    return {block.role.size: block.role for block in model.blocks if block.role.is_threshold}
 
 
 def shares(cells: Comparisons, model: Model) -> dict[float, FloatArray]:
     """Share of every level that a model has in each row, shape (T,) each."""
     tied = cells.known_ties if model.has(Role.TIE) else np.zeros(len(cells))
     strong = cells.known_strength.T if model.has(Role.STRONG) else np.zeros((2, 1))
-    first, second = cells.won - tied / 2 - strong[0], cells.lost - tied / 2 - strong[1]
+    first, second = cells.won - tied / 2, cells.lost - tied / 2
+    for side in range(0, len(strong), 2):
+        first, second = first - strong[side], second - strong[side + 1]
     found = {0.5: first, -0.5: second}
     if model.has(Role.TIE):
         found[0.0] = tied
-    if model.has(Role.STRONG):
-        found |= {1.0: strong[0], -1.0: strong[1]}
+    for strength in range(model.n_strengths):
+        size = 1.0 + strength / 2
+        found |= {size: strong[2 * strength], -size: strong[2 * strength + 1]}
     return found
 
 
@@ -59,7 +66,7 @@ def contests(levels: dict[float, FloatArray]) -> Iterator[tuple[float, float]]:
     yield from ((one, other) for one in levels for other in levels if one != other)
 
 
-def offsets_of_three_sizes(cells: Comparisons, model: Model) -> FloatArray:
+def offsets_with_strength(cells: Comparisons, model: Model) -> FloatArray:
     """Best positions and thresholds at zero discrimination of a model with strong answers, one row each, (B', K).
 
     Where the predictor is b alone, the shares of the sizes |c| are met whatever it is, and b by
@@ -70,31 +77,39 @@ def offsets_of_three_sizes(cells: Comparisons, model: Model) -> FloatArray:
     """
     of, k = shares(cells, model), len(cells.judges)
     count = np.maximum(judged(cells), np.finfo(float).tiny)
-    strong = np.bincount(cells.judge, cells.count * (of[1.0] + of[-1.0]), k) / count
+    sizes = [size for size in of if size > 0.5]
+    strong = {
+        size: np.bincount(cells.judge, cells.count * (of[size] + of[-size]), k) / count for size in sorted(sizes)
+    }
     tied = tied_share(cells) if model.has(Role.TIE) else np.zeros(k)
     tied = np.minimum(tied, 1 - 2 * LEAST_SHARE)
-    weak = np.maximum(1 - strong - tied, 0.0)
-    b = np.zeros(k)
-    if model.has(Role.OFFSET):
-        mean = first_shown_share(cells) - 0.5
-        most = strong + weak / 2
-        wanted = np.clip(mean, -(1 - LEAST_SHARE) * most, (1 - LEAST_SHARE) * most)
-        low, high = np.full(k, -60.0), np.full(k, 60.0)
-        for _ in range(STEPS):
-            b = (low + high) / 2
-            below = strong * np.tanh(b) + weak * np.tanh(b / 2) / 2 < wanted
-            low, high = np.where(below, b, low), np.where(below, high, b)
-    never_weak = weak <= GIVEN
+    by_size = {0.5: np.maximum(1 - sum(strong.values()) - tied, 0.0), **strong}
+    b = _best_position(cells, by_size) if model.has(Role.OFFSET) else np.zeros(k)
+    used = np.array([share > GIVEN for share in by_size.values()])
+    # the least size that a judge gives has no threshold of its own
+    least = np.where(used.any(axis=0), used.argmax(axis=0), 0)
+    reference, base = np.array([*by_size])[least], np.array([*by_size.values()])[least, np.arange(k)]
     with np.errstate(divide="ignore"):
-        base = np.where(never_weak, strong, weak)
-        half = (
-            np.log(np.maximum(base, LEAST_SHARE)) - np.log(np.cosh(np.where(never_weak, b, b / 2))) - np.log(2.0)
-        )
+        half = np.log(np.maximum(base, LEAST_SHARE)) - np.log(np.cosh(reference * b)) - np.log(2.0)
         propensity = np.log(tied) - half
-        log_strong = np.log(np.maximum(strong, 0.0)) - np.log(2 * np.cosh(b)) - half
-    never_weak &= strong > GIVEN
+        rows = {size: np.log(share) - np.log(2 * np.cosh(size * b)) - half for size, share in strong.items()}
     # beside a level that has no chance, thresholds are told from each other alone
-    log_strong = np.where(never_weak, ALWAYS_STRONG, np.where(strong > GIVEN, log_strong, -np.inf))
-    propensity = np.where(never_weak, propensity + ALWAYS_STRONG, propensity)
-    rows = [b] * model.has(Role.OFFSET) + [propensity] * model.has(Role.TIE) + [log_strong]
-    return np.array(rows)
+    for size, share in strong.items():
+        above = np.where(reference == size, ALWAYS_STRONG, rows[size] + ALWAYS_STRONG * (reference > 0.5))
+        rows[size] = np.where(share > GIVEN, above, -np.inf)
+    propensity = np.where(reference > 0.5, propensity + ALWAYS_STRONG, propensity)
+    return np.array([b] * model.has(Role.OFFSET) + [propensity] * model.has(Role.TIE) + [*rows.values()])
+
+
+def _best_position(cells: Comparisons, by_size: dict[float, FloatArray]) -> FloatArray:
+    """b at zero discrimination by halving, shape (K,), for the shares of sizes |c|."""
+    mean = first_shown_share(cells) - 0.5
+    most = sum(size * share for size, share in by_size.items())
+    wanted = np.clip(mean, -(1 - LEAST_SHARE) * most, (1 - LEAST_SHARE) * most)
+    low, high = np.full(len(mean), -60.0), np.full(len(mean), 60.0)
+    b = low
+    for _ in range(STEPS):
+        b = (low + high) / 2
+        below = sum(share * np.tanh(size * b) * size for size, share in by_size.items()) < wanted
+        low, high = np.where(below, b, low), np.where(below, high, b)
+    return b

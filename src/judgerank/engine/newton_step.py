@@ -170,7 +170,7 @@ def largest_size(model: Model, at: Parameters, step: Parameters) -> float:
     A threshold of strong answers runs off with the discrimination as far as that goes: it moves by its own size.
     """
     units = [
-        np.maximum(1.0, np.abs(own)) if block.role is Role.STRONG else 1.0
+        np.maximum(1.0, np.abs(own)) if block.role.is_strong else 1.0
         for block, own in zip(model.blocks, at.judges, strict=True)
     ]
     chosen = [row for row, block in enumerate(model.blocks) if block.role is not Role.OFFSET]

@@ -9,7 +9,7 @@ import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.levels import EQUAL, GIVEN, RISE, THRESHOLDS, contests, shares, users
+from judgerank.engine.levels import EQUAL, GIVEN, RISE, contests, shares, thresholds, users
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
@@ -42,7 +42,7 @@ def _forms(
     moves: bool,
 ) -> FloatArray:
     """Given levels against others, with a column for discrimination, position and each threshold."""
-    sizes = [size for size, role in THRESHOLDS.items() if model.has(role)]
+    sizes = [*thresholds(model)]
     lead = np.stack([d * moves, np.full(len(d), float(model.has(Role.OFFSET)))], axis=1)
     forms = []
     for given, other in contests(of):

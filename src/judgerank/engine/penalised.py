@@ -30,6 +30,7 @@ from judgerank.engine.problem import LOST, Problem, faint
 from judgerank.engine.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges
 from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.block import Role
+from judgerank.model.judge_blocks import JUDGE_BLOCKS, strengths
 from judgerank.model.members import Model, Parameters
 
 NARROWEST, WIDEST = 0.05, 5.0  # standard deviations tried, in log-odds and log gamma
@@ -49,6 +50,8 @@ class Penalised:
     ----------
     scores, log_discrimination, slope, position, log_tie, log_strong : float, optional
         Standard deviations tau of the blocks; by marginal likelihood where they are not given.
+    stronger : tuple of float
+        Those of the strengths beyond much better, the weakest first, likewise.
     tolerance : float
         Largest gradient component of the penalised log-likelihood, over its size.
     max_iterations : int
@@ -61,19 +64,25 @@ class Penalised:
     position: float | None = None
     log_tie: float | None = None
     log_strong: float | None = None
+    stronger: tuple[float, ...] = ()
     tolerance: float = 1e-10
     max_iterations: int = 500
 
     def __post_init__(self) -> None:
-        blocks = ("scores", "log_discrimination", "slope", "position", "log_tie", "log_strong")
         require_tolerance(self.tolerance)
         require_positive(self, "max_iterations")
-        require_positive(self, *(name for name in blocks if getattr(self, name) is not None))
+        require_positive(self, *(name for name in ("scores", *JUDGE_BLOCKS) if getattr(self, name) is not None))
 
     def held_at(self, spread: Spread) -> Penalised:
         """The same with standard deviations given, such as those of a fit of nearly the same comparisons."""
         changes: dict[str, Any] = {name: tau for name, tau in spread.items() if hasattr(self, name)}
-        return replace(self, **changes)
+        stronger = tuple(spread[name] for name in strengths(len(spread) + 1)[1:] if name in spread)
+        return replace(self, **changes, stronger=stronger or self.stronger)
+
+    def given(self, name: str) -> float | None:
+        """The standard deviation of a block, if it is given."""
+        of_stronger = dict(zip(strengths(len(self.stronger) + 1)[1:], self.stronger, strict=True))
+        return of_stronger.get(name, getattr(self, name, None))
 
     def maximise(
         self, cells: Comparisons, model: Model, start: Parameters | None = None, bar: float | None = None
@@ -85,7 +94,7 @@ class Penalised:
         ConfigError
             If there is a start while standard deviations are to be found: those would hang on it.
         """
-        given = all(getattr(self, name, None) is not None for name in ("scores", *model.free_blocks))
+        given = all(self.given(name) is not None for name in ("scores", *model.free_blocks))
         if start is not None and not given:
             raise ConfigError("the penalised fit takes no start, unless all standard deviations are given")
         return maximise(cells, model, self, start)
@@ -228,7 +237,7 @@ def maximise(cells: Comparisons, model: Model, settings: Penalised, start: Param
     """
     climb = Climb(problem_of(cells, model), _begun(start, model, cells), settings)
     names = ("scores", *model.free_blocks)
-    given = {name: getattr(settings, name, None) for name in names}
+    given = {name: settings.given(name) for name in names}
     known = {name: tau for name, tau in given.items() if tau is not None}
     bounds = {name: (NARROWEST, WIDEST) for name in names if name not in known}
     bounds |= {block.name: REACH for block in model.further if block.shrunk}

@@ -52,16 +52,16 @@ class Listed:
         self.response = None if cells.strong is None else cells.response[rows]
         self.covariate = None if cells.covariate is None else cells.covariate[rows]
         self.tied = None if cells.tied is None else cells.tied[rows]
-        self.strong = None if cells.strong is None else cells.strong[rows].sum(axis=1)
+        self.strong = () if cells.strong is None else tuple(share[rows] for share in cells.by_strength)
         self._columns = None if cells.columns is None else cells.columns[rows]
         self._further: dict[tuple[Role, ...], BlockColumns] = {}
         stages = None if cells.stages is None else cells.stages.take(rows)
         self.apart = None if stages is None else stages.apart
         self._answers = None if stages is None else stages.alternatives
 
-    def law(self, eta: FloatArray, nu: FloatArray | None, log_strong: FloatArray | None = None) -> Law | StageLaw:
+    def law(self, eta: FloatArray, nu: FloatArray | None, *log_strong: FloatArray) -> Law | StageLaw:
         """Of the outcomes, given their predictors and propensities."""
-        return Law(eta, nu, log_strong) if self._answers is None else StageLaw(eta, self._answers)
+        return Law(eta, nu, *log_strong) if self._answers is None else StageLaw(eta, self._answers)
 
     def further(self, roles: tuple[Role, ...]) -> BlockColumns:
         """Columns of the further blocks, by their roles."""
@@ -120,8 +120,8 @@ class Table:
         outcome: FloatArray,
         count: FloatArray,
         tied: FloatArray | None,
-        strong: FloatArray | None,
         response: FloatArray | None,
+        strong: tuple[FloatArray, ...],
     ) -> None:
         self._n = n
         self._i, self._j, self._pair = first, second, first * self._n + second
@@ -220,13 +220,15 @@ def _kept(cells: Comparisons, size: int) -> Sequence[Listed | Table]:
 
     outcome, count = table(cells.outcome), table(cells.count)
     tied = None if cells.tied is None else table(cells.tied)
-    strong = None if cells.strong is None else table(cells.strong.sum(axis=1))
+    strong = [] if cells.strong is None else [table(share) for share in cells.by_strength]
     response = None if cells.strong is None else table(cells.response)
     step = max(1, size // k)
     tables: list[Listed | Table] = []
     for start in range(0, len(pairs), step):
         part = slice(start, start + step)
         first, second = np.divmod(pairs[part], n)
-        levels = (None if shares is None else shares[:, part].copy() for shares in (tied, strong, response))
-        tables.append(Table(n, first, second, outcome[:, part].copy(), count[:, part].copy(), *levels))
+        tie, mean = (None if shares is None else shares[:, part].copy() for shares in (tied, response))
+        much = tuple(shares[:, part].copy() for shares in strong)
+        own = outcome[:, part].copy(), count[:, part].copy()
+        tables.append(Table(n, first, second, *own, tie, mean, much))
     return tables

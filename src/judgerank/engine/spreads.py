@@ -52,7 +52,7 @@ def mixture(
     known = found.spread
     problem = problem_of(cells, model, known)
     start = problem.at(found.parameters)
-    fitted = [name for name in known if getattr(settings, name, None) is None]
+    fitted = [name for name in known if settings.given(name) is None]
     if not fitted:
         return ((1.0, found),)
     of_members = [name for name in fitted if name in ("scores", *model.judge_blocks)]  # which have a prior

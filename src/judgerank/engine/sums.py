@@ -14,7 +14,7 @@ from judgerank.engine.at import CHUNK, At, Second, product, times, times_both
 from judgerank.engine.block_columns import BlockColumns
 from judgerank.engine.rows import SMALL, Listed, Table, laid_out
 from judgerank.model.block import Role
-from judgerank.model.limits import never_weak
+from judgerank.model.limits import held
 from judgerank.model.members import Model, Parameters
 
 LEAST_SHARE = 1e-9  # of an answer that a judge never gives
@@ -115,7 +115,7 @@ class _Sums:
         if not self.asks_at_zero:
             return
         if self.p and self.model.has(Role.WEIGHT):
-            at_zero = rows.law(here.eta - here.signal, here.nu, here.log_strong).mean
+            at_zero = rows.law(here.eta - here.signal, here.nu, *here.log_strong).mean
             self.slope_at_zero += rows.by_judge(rows.count * (here.outcome - at_zero), here.d, here.shape)
         elif here.shape is not None and not self.p:
             share = rows.spread(self.share_at_zero)
@@ -157,15 +157,14 @@ class _Sums:
 
     def evaluation(self) -> Evaluation:
         first = (self.log_likelihood, self.top_gradient, self.judge_gradient)
-        held = never_weak(self.model, self.at)
-        if held.any():
-            row = self.model.row("log_strong")
-            self.judge_gradient[row, held] = 0.0
+        still = held(self.model, self.at)
+        if still.any():
+            self.judge_gradient[still] = 0.0
         if not self.curvature:
             return Evaluation(*first)
-        if held.any():  # a parameter that does not move tells nothing
-            self.own[row, :, held] = self.own[:, row, held] = 0.0
-            self.cross[row, held] = self.cross_further[row, held] = 0.0
+        for row, k in zip(*np.nonzero(still), strict=True):  # a parameter that does not move tells nothing
+            self.own[row, :, k] = self.own[:, row, k] = 0.0
+            self.cross[row, k] = self.cross_further[row, k] = 0.0
         laplacian = -(self.pairs + self.pairs.T)
         np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
         top, cross = laplacian, self.cross

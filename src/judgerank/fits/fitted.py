@@ -9,6 +9,7 @@ from typing import Self
 from judgerank.data.arrays import IntArray, UIntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import scale
 from judgerank.inference.intervals import Intervals
 from judgerank.model.block import Placed, Role
@@ -70,8 +71,8 @@ class Fitted(Intervals):
     @property
     def fitted_spreads(self) -> tuple[str, ...]:
         """Blocks whose standard deviations were fitted to the data."""
-        given = [name for name in self.solution.spread or {} if getattr(self.settings, name, None) is not None]
-        return tuple(name for name in self.solution.spread or {} if name not in given)
+        settings = self.settings if isinstance(self.settings, Penalised) else Penalised()
+        return tuple(name for name in self.solution.spread or {} if settings.given(name) is None)
 
     @property
     def sigma(self) -> float:

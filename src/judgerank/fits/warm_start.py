@@ -8,6 +8,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.rankings import pairs_in
 from judgerank.engine.search import is_sure
 from judgerank.fits.fitted import Fitted
 from judgerank.model.members import Model, Parameters
@@ -50,7 +51,7 @@ def bar(previous: Fitted, cells: Comparisons, model: Model) -> float:
     the fit before was of another member or of comparisons that are not all among these.
     """
     same = previous.model == model and not model.weights_vary and previous.converged
-    if not same or not contain(cells, previous.comparisons):
+    if cells.stages is not None or not same or not contain(cells, previous.comparisons):
         return np.inf
     rival = previous.solution.rival
     if rival is not None:
@@ -59,7 +60,12 @@ def bar(previous: Fitted, cells: Comparisons, model: Model) -> float:
 
 
 def contain(cells: Comparisons, before: Comparisons) -> bool:
-    """Whether aggregated comparisons have at least the wins and losses of others in every cell."""
+    """Whether aggregated comparisons have at least the wins and losses of others in every cell.
+
+    Of rankings, the wins and losses of every two answers.
+    """
+    if cells.stages is not None or before.stages is not None:
+        cells, before = pairs_in(cells).aggregate(), pairs_in(before).aggregate()
     if not {*before.models} <= {*cells.models} or not {*before.judges} <= {*cells.judges}:
         return False
     places = _places(before.models, cells.models), _places(before.judges, cells.judges)

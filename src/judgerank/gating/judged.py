@@ -15,6 +15,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
+from judgerank.data.rankings import as_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +125,7 @@ def judged(judgments: Judgments, baseline: str, candidate: str) -> Judged:
     DataError
         If there are none, or a question is not named.
     """
-    judgments.comparisons.require_pairs("a gate")
+    judgments = as_pairs(judgments)
     frame = judgments.frame
     pair = {baseline, candidate}
     between = frame["model_a"].isin(pair) & frame["model_b"].isin(pair)

@@ -10,11 +10,9 @@ import numpy as np
 from scipy.special import chdtrc
 
 from judgerank.data.arrays import FloatArray
-from judgerank.model.law import OUTCOMES, Law, share_preferred
+from judgerank.model.law import Law, outcomes, share_preferred
 from judgerank.model.members import Parameters
 
-# outcome, tie and strong answer of the five levels
-OF_LEVELS = np.stack([OUTCOMES, [0, 0, 1, 0, 0], [1, 0, 0, 0, 1]], axis=1)
 STEP, REACH = 0.09, 5.5  # between nodes and of them, in standard deviations: the trapezoidal rule
 
 
@@ -83,39 +81,44 @@ class QuestionEffects:
         statistic = 2 * (self.log_likelihood - self.log_likelihood_without)
         return statistic, 0.5 * float(chdtrc(1, statistic)) if statistic > 0 else 1.0
 
-    def law(
-        self, eta: FloatArray, scale: FloatArray, nu: FloatArray | None, log_strong: FloatArray | None = None
-    ) -> Averaged:
+    def law(self, eta: FloatArray, scale: FloatArray, nu: FloatArray | None, *log_strong: FloatArray) -> Averaged:
         """Law on a question drawn at random, for predictors and discriminations of one shape."""
-        law, weights = _at_nodes(eta, scale, nu, log_strong, self.sigma)
+        law, weights = _at_nodes(self.sigma, eta, scale, nu, *log_strong)
         parts = law.mean, law.tie, law.variance, law.with_ties, law.tie * (1 - law.tie)
         found = Averaged(*(part @ weights if part.ndim else part for part in parts))
-        if log_strong is None:
+        if not log_strong:
             return found
         return found._replace(levels=np.einsum("...zl,z->...l", law.levels, weights))
 
 
 def covariances(
-    eta: FloatArray, scale: FloatArray, nu: FloatArray | None, log_strong: FloatArray, sigma: float
+    sigma: float, eta: FloatArray, scale: FloatArray, nu: FloatArray | None, *log_strong: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Covariance of an outcome, a tie and a strong answer, whole and given the question, shape (C, 3, 3) each."""
-    law, weights = _at_nodes(eta, scale, nu, log_strong, sigma)
+    """Covariance of an outcome, a tie and each strength beyond better, whole and given the question.
+
+    Of shape (C, 2 + S, 2 + S) each.
+    """
+    law, weights = _at_nodes(sigma, eta, scale, nu, *log_strong)
+    y = outcomes(len(log_strong))
+    size = np.abs(y - 0.5)
+    known = np.stack([y, size == 0, *(size == 1 + number / 2 for number in range(len(log_strong)))], axis=1)
     levels = np.einsum("czl,z->cl", law.levels, weights)
-    squares = np.einsum("cl,li,lj->cij", levels, OF_LEVELS, OF_LEVELS)
-    means = law.levels @ OF_LEVELS
-    mean = levels @ OF_LEVELS
+    squares = np.einsum("cl,li,lj->cij", levels, known, known)
+    means = law.levels @ known
+    mean = levels @ known
     given = squares - np.einsum("czi,czj,z->cij", means, means, weights)
     return squares - mean[:, :, None] * mean[:, None, :], given
 
 
 def _at_nodes(
-    eta: FloatArray, scale: FloatArray, nu: FloatArray | None, log_strong: FloatArray | None, sigma: float
+    sigma: float, eta: FloatArray, scale: FloatArray, nu: FloatArray | None, *log_strong: FloatArray
 ) -> tuple[Law, FloatArray]:
     """The law at nodes of the question's effect, on a last axis, and their weights."""
     nodes, weights = normal_nodes()
     spread = np.sqrt(2.0) * sigma * np.asarray(scale)[..., None] * nodes
-    thresholds = (None if own is None else np.asarray(own)[..., None] for own in (nu, log_strong))
-    return Law(np.asarray(eta)[..., None] + spread, *thresholds), weights
+    ties = None if nu is None else np.asarray(nu)[..., None]
+    strong = (np.asarray(own)[..., None] for own in log_strong)
+    return Law(np.asarray(eta)[..., None] + spread, ties, *strong), weights
 
 
 @lru_cache(maxsize=1)

@@ -14,8 +14,10 @@ from judgerank.data.errors import ConfigError
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.solvers import Settings
 from judgerank.inference.effects import QuestionEffects
+from judgerank.model.judge_blocks import JudgeBlock
+from judgerank.model.judge_values import JudgeValues
 from judgerank.model.limits import propensities
-from judgerank.model.members import JudgeValues, Model
+from judgerank.model.members import Model
 
 
 @lru_cache(maxsize=64)
@@ -103,8 +105,19 @@ class Estimates:
     @property
     def strong(self) -> pd.Series:
         """Propensities to say much better by judge, infinite for who says nothing less; NaN unless freed."""
-        log_strong = self._values.log_strong
-        return self._propensities(None if log_strong is None else np.exp(log_strong), "strong")
+        return self.strength(2)
+
+    def strength(self, degree: int) -> pd.Series:
+        """Propensities to give a win this strength, 2 or more, by judge; NaN where it is no outcome."""
+        log_strong = self._values.log_strong[degree - 2 : degree - 1]
+        name = "strong" if degree == 2 else f"strong_{degree}"
+        return self._propensities(np.exp(log_strong[0]) if len(log_strong) else None, name)
+
+    def of_judges(self, block: JudgeBlock) -> pd.Series:
+        """Estimates of what every judge has, by judge."""
+        found = self.strength(block.role.strength + 2) if block.role.is_strong else getattr(self, block.shown)
+        assert isinstance(found, pd.Series)
+        return found
 
     def _propensities(self, values: FloatArray | None, name: str) -> pd.Series:
         if values is None:

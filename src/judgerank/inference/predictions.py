@@ -48,7 +48,9 @@ class Predictions(Estimates):
         return self._law_of(comparisons).tie
 
     def level_probabilities(self, comparisons: Comparisons) -> FloatArray:
-        """P(each level) for rows of comparisons, shape (T, 5), from much better for the second model to the first.
+        """P(each level) for rows of comparisons, from the best for the second model to the first.
+
+        Shape (T, L): from -1 to 1, five levels, or more with further strengths.
 
         Raises
         ------
@@ -117,7 +119,7 @@ class Predictions(Estimates):
         """
         d = np.asarray(difference, float)[..., None]
         gamma, _, b, nu, log_strong = self._values
-        first, second = (self._at(gamma * lead + b, gamma, nu, log_strong).share for lead in (d, -d))
+        first, second = (self._at(gamma * lead + b, gamma, nu, *log_strong).share for lead in (d, -d))
         return np.asarray(np.average(first + 1 - second, axis=-1, weights=judges) / 2)
 
     def _law_of(self, comparisons: Comparisons) -> Law | Averaged:
@@ -146,24 +148,24 @@ class Predictions(Estimates):
         """Law of outcomes, for places among those fitted; without columns further blocks add nothing."""
         at, values = self.solution.parameters, self._values
         gamma, position = values.gamma[judge], values.position[judge]
-        nu, strong = (None if own is None else own[judge] for own in (values.nu, values.log_strong))
+        nu, strong = None if values.nu is None else values.nu[judge], [own[judge] for own in values.log_strong]
         if self.model.weights_vary and z is not None:
             gamma = gamma * np.exp(values.slope[judge] * z)
         difference = at.scores[first] - at.scores[second]
         if columns is not None and self.model.further:
-            forms = {role: columns @ np.where(np.equal(self.model.roles, role), at.common, 0.0) for role in Role}
+            forms = self.model.forms(columns, at.common)
             gamma, difference = gamma * np.exp(forms[Role.WEIGHT]), difference + forms[Role.QUALITY]
             position, nu = position + forms[Role.OFFSET], None if nu is None else nu * np.exp(forms[Role.TIE])
-            strong = None if strong is None else strong + forms[Role.STRONG]
-        return self._at(gamma * difference + position, gamma, nu, strong)
+            strong = [own + forms[Role(Role.STRONG + place)] for place, own in enumerate(strong)]
+        return self._at(gamma * difference + position, gamma, nu, *strong)
 
     def _at(
-        self, eta: FloatArray, gamma: FloatArray, nu: FloatArray | None, log_strong: FloatArray | None
+        self, eta: FloatArray, gamma: FloatArray, nu: FloatArray | None, *log_strong: FloatArray
     ) -> Law | Averaged:
         """Law of outcomes at predictors, on a question drawn at random where questions have effects."""
         if self.effects is None or self.effects.sigma == 0:
-            return Law(eta, nu, log_strong)
-        return self.effects.law(eta, gamma, nu, log_strong)
+            return Law(eta, nu, *log_strong)
+        return self.effects.law(eta, gamma, nu, *log_strong)
 
 
 def places(names: Names, known: tuple[str, ...]) -> NDArray[np.intp]:

@@ -12,7 +12,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.numbering import numbered
 from judgerank.engine.at import Second, row_by_row, times
 from judgerank.model.block import Role
-from judgerank.model.limits import never_weak
+from judgerank.model.limits import held
 from judgerank.model.members import Model, Parameters
 
 
@@ -40,15 +40,15 @@ class Residuals:
         own: list[tuple[FloatArray, ...]] = []
         variance, residual, rows_apart = n * law.variance, here.residual, here.rows.apart
         # beside a level that has no chance, the other thresholds are known from each other alone
-        still, thresholds = never_weak(model, at)[cells.judge], model.blocks[model.offsets]
-        for block in model.blocks[model.offsets]:
+        still, thresholds = held(model, at)[:, cells.judge], model.blocks[model.offsets]
+        for row, block in enumerate(model.blocks[model.offsets], model.n_scale):
             if block.role is Role.OFFSET:
                 shared = times(variance, rows_apart)
                 own.append((times(shared, rows_apart),))
                 offsets.append((shared, times(residual, rows_apart)))
             else:
-                moves = np.where(still & (block.role is Role.STRONG), 0.0, 1.0)
-                shared = moves * n * (law.with_ties if block.role is Role.TIE else law.with_strong)
+                moves = np.where(still[row], 0.0, 1.0)
+                shared = moves * n * law.with_chance(block.role)
                 known = [second.of(other.role, block.role)[0] for other in thresholds[: len(offsets) + 1]]
                 own.append(tuple(moves * values for values in known))
                 offsets.append((shared, moves * here.residual_of(block.role)))

@@ -1,10 +1,10 @@
 """A parameter block as one record: columns of its parameters, their place in the model, their constraints.
 
-    eta = g q + o,   g = exp(w),   nu = exp(t),   tau_1 = h
+    eta = g q + o,   g = exp(w),   nu = exp(t),   tau_1 = h,   tau_3/2 = h', ...
 
 q is the difference of the two answers' qualities, w the judge's log discrimination, o what is added besides, t the
-log propensity to tie and h that to say *much better*, the thresholds of the levels (`judgerank.model.law`). Each
-of the five is a sum of blocks, a block being columns times parameters. The members
+log propensity to tie and h, h', ... those to say *much better* and more, the thresholds of the levels
+(`judgerank.model.law`). Each is a sum of blocks, a block being columns times parameters. The members
 of the family (`judgerank.model.members`) are blocks too: scores in q, log discriminations and slopes in w,
 positions in o.
 """
@@ -28,7 +28,7 @@ from judgerank.data.shown import Shown
 
 
 class Role(IntEnum):
-    """Where a block enters the model."""
+    """Where a block enters the model; ``Role(5)``, ``Role(6)``, ... are the thresholds beyond *much better*."""
 
     QUALITY = 0
     WEIGHT = 1
@@ -36,10 +36,34 @@ class Role(IntEnum):
     TIE = 3
     STRONG = 4
 
+    @classmethod
+    def _missing_(cls, value: object) -> Role | None:
+        """The threshold of a further strength, one and the same each time."""
+        if not isinstance(value, int) or value <= cls.STRONG:
+            return None
+        found = int.__new__(cls, value)
+        found._name_, found._value_ = f"STRONG_{value - cls.STRONG + 2}", value
+        return cls._value2member_map_.setdefault(value, found)  # type: ignore[return-value]
+
     @property
     def is_threshold(self) -> bool:
         """Whether it says how readily a level is used, and nothing of which model is better."""
         return self >= Role.TIE
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether it is the threshold of a strength beyond better."""
+        return self >= Role.STRONG
+
+    @property
+    def strength(self) -> int:
+        """Place among the strengths beyond better, of the threshold of one."""
+        return self - Role.STRONG
+
+    @property
+    def size(self) -> float:
+        """|c| of the levels whose threshold it is (`judgerank.model.law`)."""
+        return 0.0 if self is Role.TIE else 1.0 + self.strength / 2
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.model.judge_values import JudgeValues
 from judgerank.model.law import Law
-from judgerank.model.members import JudgeValues
 
 
 def draw_levels(rng: np.random.Generator, probability: FloatArray) -> IntArray:
@@ -22,9 +22,9 @@ def levels_at(probability: FloatArray, chance: FloatArray) -> IntArray:
 
 
 def graded_comparisons(
-    models: tuple[str, ...], judges: tuple[str, ...], who: IntArray, level: IntArray
+    models: tuple[str, ...], judges: tuple[str, ...], who: IntArray, level: IntArray, levels: int = 5
 ) -> Comparisons:
-    """Raw comparisons of five levels.
+    """Raw comparisons of graded answers, of five levels by default.
 
     Parameters
     ----------
@@ -33,10 +33,14 @@ def graded_comparisons(
         Model shown first, model shown second and judge.
     level : int array, shape (T,)
         0 much better for the second, 1 better, 2 a tie, 3 better for the first, 4 much better.
+    levels : int
+        How many there are, ties among them: 5, 7, ..., the tie in the middle.
     """
-    outcome = np.array([0.0, 0.0, 0.5, 1.0, 1.0])[level]
-    strong = np.stack([level == 4, level == 0], axis=1).astype(float)
-    tied = (level == 2).astype(float)
+    tie = levels // 2
+    outcome = (1.0 + np.sign(level - tie)) / 2
+    sides = [level == tie + sign * size for size in range(2, tie + 1) for sign in (1, -1)]
+    strong = np.stack(sides, axis=1).astype(float)
+    tied = (level == tie).astype(float)
     first, second, judge = who
     return Comparisons(models, judges, first, second, judge, outcome, tied=tied, strong=strong)
 
@@ -45,8 +49,8 @@ def draw_graded(rng: np.random.Generator, scores: FloatArray, values: JudgeValue
     """Answers of judges with thresholds to comparisons (first, second, judge), shape (3, T)."""
     i, j, k = who
     eta = values.gamma[k] * (scores[i] - scores[j]) + values.position[k]
-    nu, strong = (None if own is None else own[k] for own in (values.nu, values.log_strong))
-    level = draw_levels(rng, Law(eta, nu, strong).levels)
+    nu = None if values.nu is None else values.nu[k]
+    chance = Law(eta, nu, *values.log_strong[:, k]).levels
     models = tuple(f"m{place}" for place in range(len(scores)))
     judges = tuple(f"j{place}" for place in range(len(values.gamma)))
-    return graded_comparisons(models, judges, who, level)
+    return graded_comparisons(models, judges, who, draw_levels(rng, chance), chance.shape[-1])

@@ -11,6 +11,10 @@ TIES = "odds of first, second, tie e^(eta/2) : e^(-eta/2) : nu_k (Davidson, 1970
 
 FIVE = "odds of much better, better, tie, worse, much worse kappa_k e^eta : e^(eta/2) : nu_k : e^(-eta/2) : "
 FIVE += "kappa_k e^(-eta) (Agresti, 1992), eta = "
+MORE = (
+    "odds of strength 1, 2, 3, ... for the first e^(eta/2) : kappa_k e^eta : kappa_k3 e^(3 eta/2) : ..., of a tie "
+)
+MORE += "nu_k, and for the second as for the first with -eta (Agresti, 1992), eta = "
 
 
 def formula(model: Model) -> str:
@@ -21,8 +25,9 @@ def formula(model: Model) -> str:
     whose = ["the judge's", *["its"] * len(said)]
     meanings = " and ".join(text.format(whose=word) for text, word in zip(said, whose, strict=False))
     if model.uses(Need.TIES) or model.uses(Need.STRENGTH):
-        levels = FIVE if model.uses(Need.STRENGTH) else TIES
-        levels = levels if model.uses(Need.TIES) else levels.replace(" tie,", "").replace(" nu_k :", "")
+        levels = MORE if model.n_strengths > 1 else FIVE if model.uses(Need.STRENGTH) else TIES
+        if not model.uses(Need.TIES):
+            levels = levels.replace(" tie,", "").replace(" nu_k :", "").replace(" of a tie nu_k,", "")
         return levels + ", ".join([eta, *([meanings] if meanings else [])])
     given = ["first preferred" if model.uses(Need.ORDER) else "i beats j"]
     given += ["judge k"] if free else []

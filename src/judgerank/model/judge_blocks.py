@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from judgerank.model.block import Role
 from judgerank.model.needs import Need
@@ -104,3 +105,41 @@ JUDGE_BLOCKS = {
         ),
     )
 }
+STRONG = "log_strong"  # followed by log_strong_3, log_strong_4, ..., by what `strength` is called in a file
+
+
+def judge_block(name: str) -> JudgeBlock:
+    """The block of a name, among them those of strengths beyond much better: ``log_strong_3`` and so on."""
+    if name in JUDGE_BLOCKS:
+        return JUDGE_BLOCKS[name]
+    degree = int(name.removeprefix(f"{STRONG}_"))
+    return replace(
+        JUDGE_BLOCKS[STRONG],
+        name=name,
+        role=Role(Role.STRONG + degree - 2),
+        shown=f"strong_{degree}",
+        unit=f"propensities to give a win strength {degree}, as odds between equals against better",
+        about=f"propensity to give a win strength {degree}: odds between equals against better",
+        term=f"log kappa_k{degree}",
+    )
+
+
+def strengths(many: int) -> tuple[str, ...]:
+    """Names of the blocks of so many strengths beyond better, the weakest first."""
+    return (STRONG, *(f"{STRONG}_{degree}" for degree in range(3, many + 2)))[:many]
+
+
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Those names that are blocks, in their order; a strength without all weaker ones is none."""
+    given = {*names}
+    found = [name for name in JUDGE_BLOCKS if name in given]
+    degree = 3
+    while STRONG in given and f"{STRONG}_{degree}" in given:
+        found.append(f"{STRONG}_{degree}")
+        degree += 1
+    return tuple(found)
+
+
+def plain(names: Iterable[str]) -> tuple[str, ...]:
+    """The same with one strength beyond better at most, as members are named."""
+    return tuple(name for name in names if name in JUDGE_BLOCKS)

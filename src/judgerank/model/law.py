@@ -1,10 +1,11 @@
 """The law of one answer: the first model, the second, perhaps a tie, and perhaps how much better.
 
-    P(level c) proportional to exp(c eta + tau_|c|),   c = -1/2, 1/2;  -1/2, 0, 1/2;  -1, -1/2, 0, 1/2, 1
+    P(level c) proportional to exp(c eta + tau_|c|),   |c| = 1/2, 1, 3/2, ... and perhaps 0
 
-Two levels are the model of Bradley and Terry, three that of Davidson (1970) with nu = e^tau_0, and five adjacent
-categories (Agresti, 1992). tau_1/2 is zero; e^tau_1 is the propensity to say *much better*. Given |c| an answer is
-decided by eta alone, so the law is a mixture over |c| of laws of two levels.
+Two levels are the model of Bradley and Terry, three that of Davidson (1970) with nu = e^tau_0, and any more are
+adjacent categories (Agresti, 1992). tau_1/2 is zero; e^tau_1 is the propensity to say *much better*, and so on by
+strength. An even number of levels is an odd one whose ties have no chance. Given |c| an answer is decided by eta
+alone, so the law is a mixture over |c| of laws of two levels.
 
 A. Agresti (1992), Analysis of ordinal paired comparison data, Applied Statistics 41.
 """
@@ -16,17 +17,54 @@ from scipy.special import xlogy
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.elementary import exp
+from judgerank.model.block import Role
 
-OUTCOMES = np.array([-0.5, 0.0, 0.5, 1.0, 1.5])  # of the five levels
+
+def outcomes(strong: int) -> FloatArray:
+    """The outcomes y = c + 1/2 of all levels, from the best for the second model, shape (3 + 2 strong,).
+
+    Parameters
+    ----------
+    strong : int
+        How many strengths there are beyond better.
+    """
+    return np.arange(-1 - strong, 2 + strong) / 2 + 0.5
 
 
 def share_preferred(levels: FloatArray) -> FloatArray:
-    """Probability that the first model is better, or much better, a tie being half, by levels on the last axis."""
-    return np.asarray(levels[..., 3] + levels[..., 4] + levels[..., 2] / 2)
+    """Probability that the first model is better, however much, a tie being half, by levels on the last axis."""
+    tie = levels.shape[-1] // 2
+    better = levels[..., tie + 1]
+    for stronger in range(tie + 2, levels.shape[-1]):
+        better = better + levels[..., stronger]
+    return np.asarray(better + levels[..., tie] / 2)
 
 
-class Law:
-    """Law of an outcome y = c + 1/2: 1 and 0 for a win of either, 1/2 for a tie, 3/2 and -1/2 if much better.
+class ByThreshold:
+    """What a law knows of the sizes |c| of its levels, by the role of their thresholds."""
+
+    tie: FloatArray
+    strong: tuple[FloatArray, ...]
+    with_ties: FloatArray
+    with_strong: tuple[FloatArray, ...]
+    variance_with_ties: FloatArray
+    variance_with_strong: tuple[FloatArray, ...]
+
+    def chance(self, role: Role) -> FloatArray:
+        """Probability of a level of that size; its derivative in its own threshold is p (1 - p)."""
+        return self.tie if role is Role.TIE else self.strong[role.strength]
+
+    def with_chance(self, role: Role) -> FloatArray:
+        """Covariance of the outcome and such a level; also the derivative of the mean in the threshold."""
+        return self.with_ties if role is Role.TIE else self.with_strong[role.strength]
+
+    def variance_with(self, role: Role) -> FloatArray:
+        """Derivative of the variance of the outcome in the threshold."""
+        return self.variance_with_ties if role is Role.TIE else self.variance_with_strong[role.strength]
+
+
+class Law(ByThreshold):
+    """Law of an outcome y = c + 1/2: 1 and 0 for a win of either, 1/2 for a tie, beyond where it is much better.
 
     Parameters
     ----------
@@ -34,85 +72,96 @@ class Law:
         Predictor.
     nu : float array, optional
         Tie propensity; none where ties are no outcome.
-    log_strong : float array, optional
-        Logarithm of the propensity to say much better; none where that is no outcome.
+    log_strong : float arrays
+        Logarithms of the propensities to the strengths beyond better, one array each, the weakest first.
 
     Attributes
     ----------
     mean : float array
         Of y.
-    tie, strong : float array
-        Probability of a tie, and of *much better* for either; zero, without a shape, where they are no outcome.
+    tie : float array
+        Probability of a tie; zero, without a shape, where it is no outcome.
+    strong : tuple of float arrays
+        Probability of each strength beyond better for either model.
     """
 
-    def __init__(self, eta: FloatArray, nu: FloatArray | None, log_strong: FloatArray | None = None):
+    def __init__(self, eta: FloatArray, nu: FloatArray | None, *log_strong: FloatArray):
         # in units of the likelier win's probability, lest any overflow
         self._eta, self._nu, self._e = eta, nu, exp(-np.abs(eta))
         ties = None if nu is None else nu * np.sqrt(self._e)
         self._others = self._e if ties is None else self._e + ties
         self._q = 1.0 / (1.0 + self._others)
-        self.tie: FloatArray = np.zeros(()) if ties is None else ties * self._q
+        self.tie = np.zeros(()) if ties is None else ties * self._q
         self.mean: FloatArray = np.where(eta >= 0, self._q, self._e * self._q)
         if ties is not None:
             self.mean += 0.5 * self.tie
-        self.strong: FloatArray = np.zeros(())
+        self.strong = ()
         self._log_strong = log_strong
-        if log_strong is not None:
-            self._mix(log_strong)
+        self._leads: list[FloatArray] = []
+        self._signs: list[FloatArray] = []  # mean of c for each strength, in units of its size
+        self._powers: list[FloatArray] = []
+        self._total = np.log1p(self._others)  # log of all weaker levels
+        self._weak: FloatArray | None = None
+        for strength, own in enumerate(log_strong):
+            self._mix(1.0 + strength / 2, own)
 
-    def _mix(self, log_strong: FloatArray) -> None:
+    def _mix(self, size: float, log_strong: FloatArray) -> None:
         """Make the law of the weaker levels part of the whole one."""
-        square = self._e * self._e
-        # log odds of a strong answer against any weaker one
-        self._lead = log_strong + 0.5 * np.abs(self._eta) + np.log1p(square) - np.log1p(self._others)
-        small = exp(-np.abs(self._lead))
-        self.strong = np.where(self._lead >= 0, 1.0, small) / (1.0 + small)
-        self._weak = np.where(self._lead >= 0, small, 1.0) / (1.0 + small)
-        self.tie = self.tie * self._weak
-        self._sign = np.sign(self._eta) * (1.0 - square) / (1.0 + square)  # mean of c where |c| is one
-        self.mean = self._weak * self.mean + self.strong * (0.5 + self._sign)
+        power = self._e * self._e
+        for _ in range(round(2 * size) - 2):
+            power = power * self._e
+        # log odds of an answer of this strength against any weaker one
+        lead = log_strong + (size - 0.5) * np.abs(self._eta) + np.log1p(power) - self._total
+        small = exp(-np.abs(lead))
+        own = np.where(lead >= 0, 1.0, small) / (1.0 + small)
+        weak = np.where(lead >= 0, small, 1.0) / (1.0 + small)
+        sign = np.sign(self._eta) * (1.0 - power) / (1.0 + power)
+        self.tie = self.tie * weak
+        self.strong = (*(share * weak for share in self.strong), own)
+        self._weak = weak if self._weak is None else self._weak * weak
+        self.mean = weak * self.mean + own * (0.5 + size * sign)
+        self._total = self._total + np.logaddexp(0.0, lead)
+        self._leads.append(lead)
+        self._signs.append(sign)
+        self._powers.append(power)
 
-    def log_likelihood(
-        self, y: FloatArray, tied: FloatArray | None, strong: FloatArray | None = None
-    ) -> FloatArray:
-        """Per comparison, for a mean outcome and the shares of ties and of strong answers."""
+    def log_likelihood(self, y: FloatArray, tied: FloatArray | None, *strong: FloatArray) -> FloatArray:
+        """Per comparison, for a mean outcome and the shares of ties and of each strength beyond better."""
         value = y * self._eta
         value -= np.maximum(self._eta, 0.0)
         value -= np.log1p(self._others)
-        if self._log_strong is not None and strong is not None:
-            value -= np.logaddexp(0.0, self._lead)
-            value += np.where(strong > 0, strong * np.where(strong > 0, self._log_strong, 0.0), 0.0)
+        for lead, threshold, share in zip(self._leads, self._log_strong, strong, strict=False):
+            value -= np.logaddexp(0.0, lead)
+            value += np.where(share > 0, share * np.where(share > 0, threshold, 0.0), 0.0)
         return value if self._nu is None else value + xlogy(tied, self._nu)
 
     @property
     def share(self) -> FloatArray:
-        """Probability that the first model is better, or much better, a tie being half."""
-        if self._log_strong is None:
-            return self.mean
-        return share_preferred(self.levels)
+        """Probability that the first model is better, however much, a tie being half."""
+        return share_preferred(self.levels) if self._log_strong else self.mean
 
     @property
     def variance(self) -> FloatArray:
         """Of y; also the derivative of its mean in eta."""
-        if self._log_strong is not None:
+        if self._log_strong:
             return self._moment(2)
         decided = self._e * self._q * self._q
         return decided if self._nu is None else decided + 0.25 * self.tie * self._q * (1.0 + self._e)
 
     @property
-    def with_ties(self) -> FloatArray:
+    def with_ties(self) -> FloatArray:  # type: ignore[override]
         """Covariance of y and a tie; also the derivative of the mean in log nu."""
         return self.tie * (0.5 - self.mean)
 
     @property
-    def with_strong(self) -> FloatArray:
-        """Covariance of y and a strong answer; also the derivative of the mean in its log propensity."""
-        return self.strong * (0.5 + self._sign - self.mean)
+    def with_strong(self) -> tuple[FloatArray, ...]:  # type: ignore[override]
+        """Covariance of y and each strength; also the derivative of the mean in its log propensity."""
+        return tuple(p * (0.5 + m * sign - self.mean) for m, p, sign in self._by_strength)
 
     @property
     def skewness(self) -> FloatArray:
         """Third central moment of y; also the derivative of its variance in eta."""
-        if self._log_strong is not None:
+        if self._log_strong:
             return self._moment(3)
         win, loss, m = self.mean - self.tie / 2, 1 - self.mean - self.tie / 2, self.mean
         return np.asarray(win * (1 - m) ** 3 + self.tie * (0.5 - m) ** 3 - loss * m**3)
@@ -122,35 +171,38 @@ class Law:
         return weight * self.skewness
 
     @property
-    def variance_with_ties(self) -> FloatArray:
+    def variance_with_ties(self) -> FloatArray:  # type: ignore[override]
         """Derivative of the variance of y in log nu."""
         return np.asarray(self.tie * ((0.5 - self.mean) ** 2 - self.variance))
 
     @property
-    def variance_with_strong(self) -> FloatArray:
-        """Derivative of the variance of y in the log propensity of strong answers."""
-        away = self.mean - 0.5
-        return np.asarray(self.strong * (1.0 - 2.0 * away * self._sign + away**2 - self.variance))
+    def variance_with_strong(self) -> tuple[FloatArray, ...]:  # type: ignore[override]
+        """Derivative of the variance of y in the log propensity of each strength."""
+        away, variance = self.mean - 0.5, self.variance
+        return tuple(p * (m * m - 2.0 * m * away * sign + away**2 - variance) for m, p, sign in self._by_strength)
+
+    @property
+    def _by_strength(self) -> list[tuple[float, FloatArray, FloatArray]]:
+        """Size |c|, probability and sign of every strength beyond better."""
+        pairs = zip(self.strong, self._signs, strict=True)
+        return [(1.0 + strength / 2, *own) for strength, own in enumerate(pairs)]
 
     @property
     def levels(self) -> FloatArray:
-        """Probability of each level from c = -1 to 1, on the last axis.
+        """Probability of each level from the lowest c to the highest, on the last axis.
 
         Three of them where strength is no outcome.
         """
-        decided = self._q * (1.0 if self._log_strong is None else self._weak)
-        win, loss = (
-            np.where(self._eta >= 0, 1.0, self._e) * decided,
-            np.where(self._eta >= 0, self._e, 1.0) * decided,
-        )
-        weaker = [loss, np.broadcast_to(self.tie, win.shape), win]
-        if self._log_strong is None:
-            return np.stack(weaker, axis=-1)
-        square = self._e * self._e
-        likelier, other = self.strong / (1.0 + square), self.strong * square / (1.0 + square)
+        decided = self._q if self._weak is None else self._q * self._weak
         up = self._eta >= 0
-        return np.stack([np.where(up, other, likelier), *weaker, np.where(up, likelier, other)], axis=-1)
+        win, loss = np.where(up, 1.0, self._e) * decided, np.where(up, self._e, 1.0) * decided
+        found = [loss, np.broadcast_to(self.tie, win.shape), win]
+        for share, power in zip(self.strong, self._powers, strict=True):
+            likelier, other = share / (1.0 + power), share * power / (1.0 + power)
+            found = [np.where(up, other, likelier), *found, np.where(up, likelier, other)]
+        return np.stack(found, axis=-1)
 
     def _moment(self, power: int) -> FloatArray:
         """Central moment of y."""
-        return np.asarray((self.levels * (OUTCOMES - self.mean[..., None]) ** power).sum(axis=-1))
+        away = outcomes(len(self._log_strong)) - self.mean[..., None]
+        return np.asarray((self.levels * away**power).sum(axis=-1))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray
-from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 ALWAYS_STRONG = 40.0  # least log propensity to say much better that leaves better no chance
@@ -15,12 +14,10 @@ def movable(model: Model, at: Parameters) -> BoolArray:
     """Which parameters of the judges are not at a limit, shape (B, K).
 
     A judge at zero discrimination has log-discrimination minus infinity, and one who never ties, or never says
-    much better, that log-propensity. One who never says better without much has `ALWAYS_STRONG`.
+    much better, that log-propensity. One who never says better without more has `ALWAYS_STRONG` for the least
+    strength that it gives: beside a level that has no chance, thresholds are known from each other alone.
     """
-    found = np.isfinite(at.judges)
-    if model.has(Role.STRONG):
-        found[model.row("log_strong")] &= ~never_weak(model, at)
-    return found
+    return np.isfinite(at.judges) & ~held(model, at)
 
 
 def propensities(model: Model, at: Parameters, values: FloatArray) -> FloatArray:
@@ -29,8 +26,16 @@ def propensities(model: Model, at: Parameters, values: FloatArray) -> FloatArray
 
 
 def never_weak(model: Model, at: Parameters) -> BoolArray:
-    """Mask of the judges who never say better without much, shape (K,)."""
-    if not model.has(Role.STRONG):
-        return np.zeros(at.judges.shape[1], bool)
-    found: BoolArray = at.judges[model.row("log_strong")] >= ALWAYS_STRONG
+    """Mask of the judges who never say better without more, shape (K,)."""
+    return np.asarray(held(model, at).any(axis=0))
+
+
+def held(model: Model, at: Parameters) -> BoolArray:
+    """Thresholds that stand still, since the judge never says better without more, shape (B, K)."""
+    found = np.zeros(at.judges.shape, bool)
+    unused = np.ones(at.judges.shape[1], bool)  # every weaker strength beyond better
+    for row, block in enumerate(model.blocks):
+        if block.role.is_strong:
+            found[row] = unused & (at.judges[row] >= ALWAYS_STRONG)
+            unused &= ~np.isfinite(at.judges[row])
     return found

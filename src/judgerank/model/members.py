@@ -9,23 +9,25 @@ position-aware members add b, a judge's leaning towards the model shown first. A
 Ties are half a win for either model, unless their propensity nu_k is free too. Then they are an outcome of their
 own (Davidson, 1970): the first model, the second, and a tie have odds e^{eta/2} : e^{-eta/2} : nu_k, which is the
 above where nu_k is zero. Where the propensity kappa_k to say *much better* is free, that is an outcome for either
-model, with odds kappa_k e^{eta} : kappa_k e^{-eta} beside them (`judgerank.model.law`).
+model, with odds kappa_k e^{eta} : kappa_k e^{-eta} beside them, and so on for as many strengths as the judgments
+have (`judgerank.model.law`, `judgerank.model.naming.get_model`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.elementary import exp
 from judgerank.data.errors import ConfigError
 from judgerank.model.block import Placed, Role
-from judgerank.model.judge_blocks import JUDGE_BLOCKS, JudgeBlock
+from judgerank.model.judge_blocks import JUDGE_BLOCKS, JudgeBlock, in_order, judge_block, plain, strengths
+from judgerank.model.judge_values import JudgeValues
 from judgerank.model.needs import PAIRS_ALONE, Need
 
 SCALE = "log_discrimination"  # the block that all others need
@@ -52,8 +54,8 @@ class Model:
     further: tuple[Placed, ...] = ()
 
     def __post_init__(self) -> None:
-        known = [name for name in JUDGE_BLOCKS if name in self.judge_blocks]
-        if list(self.judge_blocks) != known:
+        known = in_order(self.judge_blocks)
+        if self.judge_blocks != known:
             raise ConfigError(
                 f"model {self.name!r} has the judge blocks {', '.join(map(str, self.judge_blocks))}: they must be "
                 f"some of {', '.join(JUDGE_BLOCKS)}, in this order"
@@ -102,6 +104,8 @@ class Model:
             comparisons = replace(comparisons, tied=None)
         if comparisons.strong is not None and not self.has(Role.STRONG):
             comparisons = replace(comparisons, strong=None)
+        elif comparisons.strong is not None:
+            comparisons = comparisons.with_strengths(self.n_strengths)
         if comparisons.covariate is None or any(block.column == "covariate" for block in self.blocks):
             return comparisons
         return replace(comparisons, covariate=None)  # rows that differ in it alone merge
@@ -109,7 +113,7 @@ class Model:
     @cached_property
     def blocks(self) -> tuple[JudgeBlock, ...]:
         """What every judge has, row by row of `Parameters.judges`."""
-        return tuple(JUDGE_BLOCKS[name] for name in self.judge_blocks)
+        return tuple(judge_block(name) for name in self.judge_blocks)
 
     def uses(self, need: Need) -> bool:
         """Whether one of its parameters needs this of the data."""
@@ -129,6 +133,11 @@ class Model:
     def n_scale(self) -> int:
         """Number of blocks that scale score differences; they come first."""
         return sum(block.role is Role.WEIGHT for block in self.blocks)
+
+    @cached_property
+    def n_strengths(self) -> int:
+        """Number of strengths beyond better that are outcomes."""
+        return sum(block.role.is_strong for block in self.blocks)
 
     def has(self, *roles: Role) -> bool:
         """Whether every judge has a parameter of one of these roles."""
@@ -159,15 +168,16 @@ class Model:
         return replace(self, further=()) if self.further else self
 
     def counterpart(self) -> Model:
-        """The member with positions besides, or without those it has: of `MEMBERS` if it is one of them."""
-        names = ({*self.judge_blocks} ^ {"position"}) | {SCALE}
-        blocks = tuple(name for name in JUDGE_BLOCKS if name in names)
+        """The member with positions besides, or without those it has, by its usual name if it has one."""
+        blocks = in_order(({*self.judge_blocks} ^ {"position"}) | {SCALE})
         fixed = self.fixed_scale or not self.judge_blocks
         if fixed and blocks == (SCALE,):
             blocks, fixed = (), False
         name = f"{self.name}_without_position" if self.has_position else f"{self.name}_position"
         found = Model(name, blocks, fixed)
-        return next((one for one in NAMED.values() if replace(one, name=name) == found), found)
+        usual = replace(found, name=name, judge_blocks=plain(blocks))  # whatever the number of strengths
+        known = (one.name for one in NAMED.values() if replace(one, name=name) == usual)
+        return replace(found, name=next(known, name))
 
     @property
     def offsets(self) -> slice:
@@ -193,6 +203,11 @@ class Model:
         """Role of every column of the further blocks, P of them."""
         return tuple(block.role for block in self.further for _ in block.labels)
 
+    def forms(self, columns: csr_array, common: FloatArray) -> dict[Role, FloatArray]:
+        """What the further blocks add by role, for columns of shape (T, P)."""
+        every = {*Role, *(block.role for block in self.blocks)}
+        return {role: columns @ np.where(np.equal(self.roles, role), common, 0.0) for role in every}
+
     @property
     def restricted(self) -> bool:
         """Whether a further block asks for standard deviations by restricted likelihood."""
@@ -200,12 +215,9 @@ class Model:
 
     def place(self, block: str) -> slice:
         """Where a further block's parameters stand among all P."""
-        start = 0
-        for one in self.further:
-            if one.name == block:
-                return slice(start, start + len(one.labels))
-            start += len(one.labels)
-        raise KeyError(block)
+        sizes = {one.name: len(one.labels) for one in self.further}
+        start = sum([*sizes.values()][: [*sizes].index(block)])
+        return slice(start, start + sizes[block])
 
     def of_judges(self, at: Parameters) -> JudgeValues:
         """What every judge has at a point, in its own units; what the member does not free as it then is."""
@@ -214,20 +226,8 @@ class Model:
         gamma = exp(at.judges[0]) if self.n_scale else np.ones(size)
         nu = exp(rows["log_tie"]) if self.has_ties else None
         slope, position = (rows.get(name, np.zeros(size)) for name in ("slope", "position"))
-        return JudgeValues(gamma, slope, position, nu, rows.get("log_strong"))
-
-
-class JudgeValues(NamedTuple):
-    """Discrimination, its slope, position, tie and log strong propensity of every judge, each of shape (K,).
-
-    The propensities are None where these are no outcome.
-    """
-
-    gamma: FloatArray
-    slope: FloatArray
-    position: FloatArray
-    nu: FloatArray | None
-    log_strong: FloatArray | None = None
+        strong = np.array([rows[name] for name in strengths(self.n_strengths)]).reshape(-1, size)
+        return JudgeValues(gamma, slope, position, nu, strong)
 
 
 BTL = Model("btl", ())

@@ -6,6 +6,7 @@ A block is ``style:length`` or ``my_block.py:column``; a member is ``btl`` or ``
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -14,7 +15,8 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, JudgerankError
 from judgerank.data.modules import from_file, is_file, object_of
 from judgerank.model import kinds
-from judgerank.model.block import Block
+from judgerank.model.block import Block, Role
+from judgerank.model.judge_blocks import plain, strengths
 from judgerank.model.kinds import known
 from judgerank.model.members import NAMED, Model
 from judgerank.model.needs import PAIRS_ALONE
@@ -90,13 +92,13 @@ def member(name: str | Model) -> Model:
     if not isinstance(found, Model):
         raise ConfigError(f"{name} is a {type(found).__name__}, not a Model (judgerank.model.members)")
     usual = NAMED.get(found.name)
-    if usual is not None and usual != found.alone:
+    if usual is not None and usual != replace(found.alone, judge_blocks=plain(found.judge_blocks)):
         raise ConfigError(f"model {found.name!r} of {name} has the name of another model: rename it")
     return found.alone
 
 
 def get_model(name: str | Model, cells: Comparisons) -> Model:
-    """The member that a name stands for, if the comparisons have what it needs.
+    """The member that a name stands for, with the strengths that the comparisons have, if they have all it needs.
 
     Raises
     ------
@@ -112,7 +114,11 @@ def get_model(name: str | Model, cells: Comparisons) -> Model:
         why = f"needs {missing}, and the comparisons have none"
         why = f"takes {missing}" if missing == PAIRS_ALONE else why
         raise DataError(f"model {found.name!r} {why} (models that do without: {others})")
-    return found
+    more = 0 if cells.strong is None else cells.n_strengths - found.n_strengths
+    if not found.has(Role.STRONG) or more <= 0:
+        return found
+    further = strengths(cells.n_strengths)[found.n_strengths :]
+    return replace(found, judge_blocks=(*found.judge_blocks, *further))
 
 
 def _module(name: str) -> ModuleType:

@@ -11,11 +11,12 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.data.elementary import exp
 from judgerank.data.stages import Alternatives
+from judgerank.model.law import ByThreshold
 
 ZERO: FloatArray = np.zeros(())
 
 
-class StageLaw:
+class StageLaw(ByThreshold):
     """Law of the rows of stages, given their predictors; with what `judgerank.model.law.Law` has.
 
     The mean of a row's outcome is 1/2 + (p_a - p_b) / 2. Times its count 2 / m, residuals add up to the gradient
@@ -24,12 +25,12 @@ class StageLaw:
     Attributes
     ----------
     mean : float array, shape (T,)
-    tie, strong : float array
-        Zero, as is all that goes with them: ties and *much better* are no outcomes.
+    tie : float array
+        Zero, as is all that goes with it: ties are no outcomes, nor is *much better*.
     """
 
     tie = with_ties = variance_with_ties = ZERO
-    strong = with_strong = variance_with_strong = ZERO
+    strong = with_strong = variance_with_strong = ()
 
     def __init__(self, eta: FloatArray, answers: Alternatives):
         self._eta, self._answers = eta, answers
@@ -42,9 +43,7 @@ class StageLaw:
         self._log_sum = np.log(total) + top - answers.sums(u) / answers.size
         self.mean: FloatArray = 0.5 + 0.5 * (self._p[answers.first] - self._p[answers.second])
 
-    def log_likelihood(
-        self, y: FloatArray, tied: FloatArray | None, strong: FloatArray | None = None
-    ) -> FloatArray:
+    def log_likelihood(self, y: FloatArray, tied: FloatArray | None, *strong: FloatArray) -> FloatArray:
         """Per comparison; times counts, it adds up to the stage's log-likelihood."""
         each = self._log_sum / (self._answers.size - 1)
         return np.asarray((y - 0.5) * self._eta - each[self._answers.stage], float)

@@ -35,6 +35,7 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import At, in_parts, product, times
+from judgerank.engine.levels import thresholds
 from judgerank.engine.penalty import ALPHA, flat
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role
@@ -225,10 +226,8 @@ def _of_weights(cells: Comparisons, model: Model, at: Parameters, away: FloatArr
             Role.QUALITY: times(slopes, here.g),
             Role.OFFSET: slopes,
         }
-        if model.has(Role.TIE):
-            by_role[Role.TIE] = counted * law.variance_with_ties
-        if model.has(Role.STRONG):
-            by_role[Role.STRONG] = counted * law.variance_with_strong
+        for role in thresholds(model).values():
+            by_role[role] = counted * law.variance_with(role)
         step = by_role[Role.QUALITY]
         found[:n] += np.bincount(c.first[rows], step, n) - np.bincount(c.second[rows], step, n)
         for number, (block, column) in enumerate(zip(model.blocks, here.column, strict=True)):

@@ -120,7 +120,7 @@ def _design(items: Items) -> FloatArray:
 def _shares(items: Items) -> tuple[FloatArray, FloatArray]:
     """Weight of every item in the means over those asked and over the others, shape (M,) each."""
     asked = items.asked
-    return asked / asked.sum(), ~asked / (~asked).sum()
+    return asked / max(asked.sum(), 1), ~asked / max((~asked).sum(), 1)
 
 
 def _minimum(items: Items, weight: float, start: FloatArray) -> FloatArray:

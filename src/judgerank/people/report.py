@@ -14,6 +14,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoMaximumError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
+from judgerank.data.rankings import BROKEN, as_pairs
 from judgerank.data.shown import Shown
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
@@ -108,6 +109,8 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
         If there are no people, no panel or no questions, or the panel has no scores or no errors.
     """
     judgments, human = read_judgments(judgments), [human] if isinstance(human, str) else human
+    broken = judgments.comparisons.stages is not None
+    judgments = as_pairs(judgments)
     if "question_id" not in judgments.frame:
         raise DataError("people and panel are compared question by question: name the column of questions")
     c, question, people = judgments.comparisons, judgments.question, human_rows(judgments, human)
@@ -116,7 +119,7 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     drawn, helped, losses = drawn_toward_panel(items, panel), _helped(items), vote_losses(items, panel)
     by_votes = helped is not None and losses["helped"] < losses["toward_panel"]
     found: HumanScores = helped if helped is not None and by_votes else drawn
-    said = [why]
+    said = [why, *([BROKEN] if broken else [])]
     if items.unjudged:
         said.append(f"Left out: {items.unjudged:,} items that people judged and the panel did not.")
     table = _joined(found.table(level), items, drawn, helped)

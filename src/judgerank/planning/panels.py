@@ -21,14 +21,12 @@ from judgerank.engine.sums import evaluate
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Role
-from judgerank.model.law import OUTCOMES, Law
+from judgerank.model.law import Law, outcomes
 from judgerank.model.members import JUDGE_AWARE, Model, Parameters
 from judgerank.model.needs import Need
 from judgerank.order.scale import Scale, scale_at, scale_of
 
 MOST_STRETCHED = 50.0  # logarithm of the factors that are tried
-BEST_FIRST = OUTCOMES[::-1] - 0.5  # the levels c of an answer, from the best for the model shown first
-LEVELS = {2: BEST_FIRST[1::2], 3: BEST_FIRST[1:-1], 5: BEST_FIRST}  # by their number
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,13 +202,16 @@ class Panel:
         """Comparisons (first, second, judge) whose answers are these shares of every level, shape (T, L)."""
         outcome, many = share @ (1 + np.sign(self.levels)) / 2, len(self.levels)
         tied = share[:, many // 2] if many > 2 else None
-        strong = share[:, [0, -1]] if many > 3 else None
+        middle = many // 2
+        sides = [middle + way * size for size in range(2, middle + 1) for way in (-1, 1)]
+        strong = share[:, sides] if sides and many > 3 else None
         return Comparisons(self.models, self.judges, *who, outcome, count, tied=tied, strong=strong)
 
     @property
     def levels(self) -> FloatArray:
         """Levels c of an answer (`judgerank.model.law`), from the best for the model shown first, shape (L,)."""
-        return LEVELS[2 + self.model.has(Role.TIE) + 2 * self.model.has(Role.STRONG)]
+        levels = outcomes(self.model.n_strengths)[::-1] - 0.5
+        return levels if self.model.has(Role.TIE, Role.STRONG) else levels[levels != 0]
 
     def probabilities(self, i: IntArray, j: IntArray, k: IntArray) -> FloatArray:
         """Probability of each of `levels` where judge k sees i before j, shape (T, L)."""
@@ -218,8 +219,7 @@ class Panel:
         eta = own.gamma[k] * (self.at.scores[i] - self.at.scores[j]) + own.position[k]
         if len(self.levels) == 2:
             return np.stack([expit(eta), expit(-eta)], axis=-1)
-        nu, strong = (None if one is None else one[k] for one in (own.nu, own.log_strong))
-        return Law(eta, nu, strong).levels[..., ::-1]
+        return Law(eta, None if own.nu is None else own.nu[k], *own.log_strong[:, k]).levels[..., ::-1]
 
     @cached_property
     def covariance(self) -> FloatArray:

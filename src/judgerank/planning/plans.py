@@ -56,7 +56,6 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
     NoMaximumError, NoIntervalError
         If there is no fit, or none with intervals.
     """
-    judgments.comparisons.require_pairs("a plan from judgments")
     if model is not None and model not in PLANNED:
         raise ConfigError(f"a plan is for one of {', '.join(PLANNED)}, in which judges differ; not for {model}")
     if model is None:
@@ -71,7 +70,16 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
 
 
 def questions_like(panel: Panel, fitted: Fit, judgments: Judgments) -> Questions:
-    """New questions asked as those of the judgments were; with nothing in common if these name none."""
+    """New questions asked as those of the judgments were; with nothing in common if these name none.
+
+    Nor where these are rankings: what is planned is comparisons of two answers.
+    """
+    if judgments.comparisons.stages is not None:
+        log.info(
+            "The file has rankings. The plan is for comparisons of two answers, each on a question of its own; "
+            "one ranking replaces several of them."
+        )
+        return INDEPENDENT
     if not _has_questions(fitted, judgments):
         return INDEPENDENT
     asked = judgments.comparisons, judgments.question

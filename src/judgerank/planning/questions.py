@@ -10,8 +10,8 @@ and the first model is preferred where L exceeds what makes its probability that
 by itself is as without questions, tau is the deviation's standard deviation on the scale of the scores, and to
 first order two outcomes of a question have the covariance a_t a_t' x_t'x_t', with x = e_i - e_j and a_t = rho_k
 phi(Phi^-1(p_t)) / sqrt(2). Where answers have more levels, L is cut at each of them, and a_t sums over the cuts
-what the statistic of a parameter (c, a tie, a strong answer) loses there. The covariance of T comparisons is then
-the sandwich
+what the statistic of a parameter (c, or whether it has a size |c|) loses there. The covariance of T comparisons is
+then the sandwich
 
     V / T,   V = V_0 + V_0 [(J - 1) C_pair + (P - 1) J C] V_0
 
@@ -148,8 +148,7 @@ def _moved(panel: Panel, cells: Comparisons) -> Callable[[Role], FloatArray]:
     density = np.exp(-(ndtri(np.minimum(below, 1.0)) ** 2) / 2) / np.sqrt(2 * np.pi)
 
     def moved(role: Role) -> FloatArray:
-        tie, strong = panel.levels == 0, np.abs(panel.levels) == 1
-        statistic = tie if role is Role.TIE else strong if role is Role.STRONG else panel.levels
+        statistic = np.abs(panel.levels) == role.size if role.is_threshold else panel.levels
         return np.asarray(density @ -np.diff(statistic.astype(float)))
 
     return moved

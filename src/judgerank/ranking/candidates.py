@@ -14,11 +14,11 @@ from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Role
 from judgerank.model.law import Law
+from judgerank.model.members import Model
 from judgerank.model.needs import Need
 
 CAUTION = 0.95  # level of the interval of a discrimination within which a judge is taken at its worst
 AT_ONCE = 100_000  # candidates looked at at a time
-ROLES = (Role.WEIGHT, Role.OFFSET, Role.TIE, Role.STRONG)  # each has at most one such block without a column
 SLACK = 1e-9  # relative, by which a bound may fall short by rounding
 
 
@@ -31,8 +31,8 @@ class Outcomes:
     index : int array, shape (C, 2 + B)
         Parameters.
     root : float array, shape (C, 2 + B, R)
-        X for one comparison in those, zero in what is held; R is two with ties for an outcome, three with strong
-        answers besides, else one.
+        X for one comparison in those, zero in what is held; R is two with ties for an outcome, one more for each
+        strength beyond better, else one.
     caution : float array, shape (C,)
         Least information over that judge's interval of the discrimination, relative to that at the estimate.
     """
@@ -129,9 +129,9 @@ class Candidates:
         by_role = {  # derivatives of the predictor and of the thresholds
             Role.WEIGHT: (g * d, *rest),
             Role.OFFSET: (nothing + 1, *rest),
-            Role.TIE: (nothing, nothing + 1, *rest[1:]),
-            Role.STRONG: (*rest, nothing + 1),
         }
+        for place, role in enumerate(_threshold_roles(result.model), 1):
+            by_role[role] = tuple(nothing + (number == place) for number in range(half.shape[1]))
         index, gradient = [i, j], [(g, *rest), (-g, *rest)]
         for row, block in enumerate(result.model.blocks):
             index.append(self._place[row, k])
@@ -179,7 +179,7 @@ class Candidates:
         """All candidates whose fall may be that high or higher, in their order; w = V c; shape (3, C).
 
         A fall is at most X'w w'X <= n m (h^2 + e^2), m the largest trace of the covariance of an outcome, a tie
-        and a strong answer; h = g (x_i - x_j) + w_b and e, of the thresholds, those parts of G'w, and
+        and the strengths beyond better; h = g (x_i - x_j) + w_b and e, of the thresholds, those parts of G'w, and
         x = w_s + s w_alpha.
         """
         free = self.result.free
@@ -189,12 +189,15 @@ class Candidates:
             if not block.column
         }
         most = 0.5 if self.result.model.has(Role.TIE) else 0.25
-        most += self.result.model.has(Role.STRONG)  # an outcome's variance is then up to one
+        strong = self.result.model.n_strengths
+        if strong:  # the variance of an outcome is then up to the square of the largest |c|
+            most += ((1 + strong) / 2) ** 2 + (strong - 1) / 4
         found, n = [], len(self._scores)
         for k in self.judges:
-            alpha, b, tie, strong = (by_role[role][k] if role in by_role else 0.0 for role in ROLES)
+            alpha, b = (by_role[role][k] if role in by_role else 0.0 for role in (Role.WEIGHT, Role.OFFSET))
+            by_threshold = sum(own[k] ** 2 for role, own in by_role.items() if role.is_threshold)
             x = w[:n] + self._scores * alpha
-            least = np.sqrt(max((1 - SLACK) * top / (size * most) - tie**2 - strong**2, 0.0)) - abs(b)
+            least = np.sqrt(max((1 - SLACK) * top / (size * most) - by_threshold, 0.0)) - abs(b)
             i, j = _apart(x, least / self._gamma[k])
             found.append(np.array([np.minimum(i, j), np.maximum(i, j), np.full(len(i), k)]))
         who = np.concatenate(found, axis=1)
@@ -213,9 +216,9 @@ def _apart(x: FloatArray, gap: float) -> tuple[IntArray, IntArray]:
 def half_information(fitted: Fit, eta: FloatArray, gamma: FloatArray, judge: IntArray) -> FloatArray:
     """H with H H' the information of one comparison on its predictor and its thresholds, shape (C, R, R).
 
-    R is two, or three with strong answers. That is the covariance C of an outcome and a tie (zero if ties are half
-    a win), and of a strong answer. Where questions have effects it is C V^-1 C of a comparison alone on its
-    question, with C the mean covariance given the effect and V the whole.
+    R is two, and one more for each strength beyond better. That is the covariance C of an outcome and a tie (zero
+    if ties are half a win), and of these strengths. Where questions have effects it is C V^-1 C of a comparison
+    alone on its question, with C the mean covariance given the effect and V the whole.
 
     Parameters
     ----------
@@ -226,10 +229,10 @@ def half_information(fitted: Fit, eta: FloatArray, gamma: FloatArray, judge: Int
         Who that is.
     """
     values = fitted._values
-    tied, strong = (None if own is None else own[judge] for own in (values.nu, values.log_strong))
-    if strong is not None:
+    tied, strong = None if values.nu is None else values.nu[judge], values.log_strong[:, judge]
+    if len(strong):
         spread = 0.0 if fitted.effects is None else fitted.effects.sigma
-        return _half_of_three(*covariances(eta, gamma, tied, strong, spread))
+        return _half_of_more(*covariances(spread, eta, gamma, tied, *strong))
     if fitted.effects is None:
         law = Law(eta, tied)
         return _half(law.variance, law.with_ties, law.tie * (1 - law.tie))
@@ -252,8 +255,13 @@ def _half(of_outcome: FloatArray, shared: FloatArray, of_tie: FloatArray) -> Flo
     return half
 
 
-def _half_of_three(whole: FloatArray, inner: FloatArray) -> FloatArray:
-    """H with H H' = C V^-1 C, for V the whole covariance and C the inner one, both of shape (C, 3, 3)."""
+def _threshold_roles(model: Model) -> tuple[Role, ...]:
+    """The thresholds in the order of `half_information`, that of ties whether or not it is free."""
+    return Role.TIE, *(Role(Role.STRONG + place) for place in range(model.n_strengths))
+
+
+def _half_of_more(whole: FloatArray, inner: FloatArray) -> FloatArray:
+    """H with H H' = C V^-1 C, for V the whole covariance and C the inner one, both of shape (C, R, R)."""
     values, vectors = np.linalg.eigh(whole)  # who never uses a level makes it singular
     kept = values > SLACK * values[:, -1:]
     roots = np.where(kept, np.maximum(values, np.finfo(float).tiny) ** -0.5, 0.0)

@@ -107,12 +107,13 @@ def on_answers(judgments: Judgments) -> Found:
     )
     yield "ties", _ties(c, won["tie"] / c.n_comparisons, judgments.ordered)
     if c.strong is not None:
-        much = float(c.count @ c.strong.sum(axis=1)) / max(won["first"] + won["second"], 1.0)
-        members = _graded(judgments.ordered)
-        yield (
-            "strength",
-            f"{much:.0%} of wins are much better; they count as other wins unless --model is {members}",
-        )
+        wins, members = max(won["first"] + won["second"], 1.0), _graded(judgments.ordered)
+        stronger = [float(c.count @ share) / wins for share in c.by_strength]
+        told = f"{stronger[0]:.0%} of wins are much better"
+        if len(stronger) > 1:
+            shares = ", ".join(f"{share:.0%}" for share in (1 - sum(stronger), *stronger))
+            told = f"wins have {len(stronger) + 1} strengths, {shares} of them from the weakest to the strongest"
+        yield "strength", f"{told}; they count alike unless --model is {members}"
     if BOTH_BAD in frame:
         many = int(frame[BOTH_BAD].fillna(False).sum())
         yield "both bad", f"{many} of the ties; `judgerank rank` counts them by model and question"

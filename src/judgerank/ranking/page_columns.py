@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from judgerank.model.judge_blocks import JUDGE_BLOCKS
+from judgerank.data.strengths import MOST_STRENGTHS
+from judgerank.model.judge_blocks import JUDGE_BLOCKS, judge_block, strengths
 from judgerank.ranking.studies.next_comparisons import CHANCE
 
 HEADS = {"low": "from", "high": "to", "rank_low": "best rank", "rank_high": "worst rank", "judge_model": "judge"}
@@ -15,9 +16,8 @@ HEADS |= {"worse_error": "its standard error", "note": "why not compared", "stan
 HEADS |= {"to_separate": "comparisons needed", "elo": "Elo scale", "versus": "wins against", "band": "group"}
 HEADS |= {"separated": "significant", "unparsed": "unreadable"}
 HEADS |= {"p_adjusted": "p, adjusted", "flip_rate": "changed", "second_answer": "second answer adds"}
-HEADS |= {
-    f"{end}_{one.shown}": word for end, word in (("low", "from"), ("high", "to")) for one in JUDGE_BLOCKS.values()
-}
+BLOCKS = (*JUDGE_BLOCKS.values(), *map(judge_block, strengths(MOST_STRENGTHS)[1:]))
+HEADS |= {f"{end}_{one.shown}": word for end, word in (("low", "from"), ("high", "to")) for one in BLOCKS}
 ABOUT = {
     "score": "quality in log-odds; scores sum to zero",
     "score_without": "the score without the adjustment",
@@ -35,7 +35,7 @@ ABOUT = {
     "share_b": "share of answers for the model shown second",
     "share_tie": "share of ties",
     "unparsed": "records whose answer could not be read",
-    **{block.shown: block.about for block in JUDGE_BLOCKS.values()},
+    **{block.shown: block.about for block in BLOCKS},
     "win_rate": "how often it is preferred to another model, averaged over the others",
     "agreement": "share of the judge's answers that match the majority of the other judges on the same two models",
     "information": "the judge's share of the information about the scores",

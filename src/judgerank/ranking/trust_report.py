@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from judgerank.data.arrays import IntArray
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
+from judgerank.data.rankings import as_pairs, number_of_ranking
 from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
@@ -151,7 +154,7 @@ def trust_report(
         If they cannot be ranked, or nothing can be said of what would change that.
     """
     settings = settings or Settings()
-    numbered = judgments.frame.assign(**{RECORD: range(1, len(judgments.frame) + 1)})
+    numbered = judgments.frame.assign(**{RECORD: _numbers(judgments)})
     parts = parts_of(replace(judgments, frame=numbered))
     name = settings.model or default_member([part.comparisons for part in parts])[0]
     part, said = parts[0], []
@@ -160,6 +163,8 @@ def trust_report(
     fitted = fitted_member(part.comparisons, name, settings.solver)
     question = part.question if "question_id" in part.frame and settings.cluster == "question" else None
     fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most, progress), None
+    if part.comparisons.stages is not None:
+        return _of_rankings(part, fitted, fragile, settings, said)
     if question is None:
         said.append("The effective number of judges needs a column of questions (question_id).")
     else:
@@ -173,12 +178,42 @@ def trust_report(
     return TrustReport(part, fitted, fragile, panel, tuple(said), same, fit_tests)
 
 
+def _numbers(judgments: Judgments) -> IntArray:
+    """Number of every record's judgment as it was read, from 1; rows of one ranking have one."""
+    c = judgments.comparisons
+    if c.stages is None:
+        return np.arange(1, len(judgments.frame) + 1)
+    return 1 + number_of_ranking(c, judgments.question if "question_id" in judgments.frame else None)
+
+
+def _of_rankings(
+    part: Judgments, fitted: Fit, fragile: Fragility, settings: Settings, said: list[str]
+) -> TrustReport:
+    """The report on rankings: judges are compared by what they say of the same two answers of a question."""
+    pairs = as_pairs(part)
+    alike, panel = fitted_member(pairs.comparisons, fitted.model.name, settings.solver), None
+    try:
+        found = effective_judges(alike, pairs.comparisons, pairs.question, settings.level)
+        panel = replace(found, design_effect=np.nan)  # which would be that of rankings, too
+        said.append("The effective number of judges takes each ranking as comparisons of two answers.")
+    except DataError as error:
+        said.append(f"The effective number of judges is not known: {error}.")
+    said.append(
+        "Goodness of fit is not tested: the test takes answers as independent, and those of one ranking are not. "
+        "To test it, collect comparisons of two answers."
+    )
+    return TrustReport(part, fitted, fragile, panel, tuple(said), same_judges(alike, pairs, settings.level))
+
+
 def _lines(report: TrustReport) -> Iterator[str]:
     """The whole report, paragraph by paragraph."""
     c, changes = report.judgments.comparisons, report.fragility.changes
+    many = f"{c.n_comparisons:,.0f} judgments"
+    if c.stages is not None:
+        many = counted(int(report.judgments.frame[RECORD].nunique()), "ranking")
     yield (
         f"How far can the ranking of {report.judgments.title} be trusted? {counted(len(c.models), 'model')}, "
-        f"{counted(len(c.judges), 'judge')}, {c.n_comparisons:,.0f} judgments, --model {report.fitted.model.name}"
+        f"{counted(len(c.judges), 'judge')}, {many}, --model {report.fitted.model.name}"
     )
     yield from (f"- {text}" for text in report.remarks)
     yield "\nSmallest removals found that change the ranking"
@@ -205,9 +240,13 @@ def _shown(report: TrustReport) -> Iterator[str]:
     if not len(records):
         return
     names = ["record", "question_id", "model_a", "model_b", "judge_model", "judge_preferred_model"]
+    what = "judgments"
+    if report.judgments.comparisons.stages is not None:
+        what, names = "rankings", [RECORD, "question_id", "judge_model"]
+        records = records.drop_duplicates(RECORD)
     kept = [name for name in names if name in records]
     more = f", the first {SHOWN} of {len(records)}" if len(records) > SHOWN else ""
-    yield f"The judgments whose removal changes the leader{more} (all of them: --output FOLDER)"
+    yield f"The {what} whose removal changes the leader{more} (all of them: --output FOLDER)"
     yield records[kept].head(SHOWN).to_string(index=False) + "\n"
 
 

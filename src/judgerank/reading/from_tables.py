@@ -15,13 +15,14 @@ from judgerank.data.frames import NO_QUESTION, OUTCOMES, codes, counts, finite, 
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import BEGINS, with_stages
+from judgerank.data.strengths import STRENGTH
 from judgerank.reading.files import named
 from judgerank.reading.joining import Part, once, together
 from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.doubled import without_copies
 from judgerank.reading.layouts.names import with_answers
 from judgerank.reading.layouts.recognised import on_reading, winner_written
-from judgerank.reading.layouts.strength import STRENGTH, shares_of
+from judgerank.reading.layouts.strength import shares_of
 from judgerank.reading.layouts.swaps import shown_as_told
 from judgerank.reading.layouts.table import require_models
 from judgerank.reading.layouts.unordered import by_name
@@ -49,6 +50,9 @@ def judgments_from(
     if left_out:
         comparisons = replace(comparisons, dropped={**comparisons.dropped, NO_QUESTION: left_out})
         remarks.insert(0, f"Left out: {left_out} judgments without a question.")
+    if STRENGTH in frame and comparisons.strong is None:
+        why = "there are rankings of several answers" if BEGINS in frame else "there are shares of a win"
+        remarks.append(f"Strength is not used, since {why} among the records: read these by themselves.")
     layouts = list(dict.fromkeys(layout.name for layout, *_ in parts))
     told = {**(source or {}), "layout": layouts[0] if len(layouts) == 1 else layouts}
     told |= {"records": sum(len(table.frame) for table in tables), "dropped": dict(comparisons.dropped)}

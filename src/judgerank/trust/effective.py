@@ -183,9 +183,9 @@ def information_by_judge(fitted: Fit, at: Parameters) -> FloatArray:
     """a^2: mean information of a judge's comparison on its difference of scores at a point, shape (K,)."""
     cells = fitted.comparisons.pool_judges()
     d = at.scores[cells.first] - at.scores[cells.second]
-    gamma, _, position, nu, strong = fitted.model.of_judges(at)
+    gamma, _, position, nu, log_strong = fitted.model.of_judges(at)
     eta = gamma[:, None] * d + position[:, None]
-    variance = Law(eta, *(None if own is None else own[:, None] for own in (nu, strong))).variance
+    variance = Law(eta, None if nu is None else nu[:, None], *log_strong[:, :, None]).variance
     return np.asarray(gamma**2 * (variance @ cells.count) / cells.n_comparisons)
 
 

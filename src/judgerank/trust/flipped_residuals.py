@@ -26,6 +26,7 @@ from scipy.sparse import coo_array, csr_array, hstack
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import At, row_by_row, times
+from judgerank.engine.levels import thresholds
 from judgerank.fits.result import Fit
 from judgerank.model.block import Role
 
@@ -192,10 +193,8 @@ def _jacobian(here: At, rows: Comparisons, fitted: Fit) -> csr_array:
     model, n, k, row = fitted.model, len(rows.models), len(rows.judges), np.arange(len(rows))
     variance = rows.count * here.law.variance
     by_role = {Role.QUALITY: times(variance, here.g), Role.WEIGHT: variance * here.signal, Role.OFFSET: variance}
-    if model.has(Role.TIE):
-        by_role[Role.TIE] = rows.count * here.law.with_ties
-    if model.has(Role.STRONG):
-        by_role[Role.STRONG] = rows.count * here.law.with_strong
+    for role in thresholds(model).values():
+        by_role[role] = rows.count * here.law.with_chance(role)
     places, values = [rows.first, rows.second], [by_role[Role.QUALITY], -by_role[Role.QUALITY]]
     for number, (block, column) in enumerate(zip(model.blocks, here.column, strict=True)):
         places.append(n + number * k + rows.judge)

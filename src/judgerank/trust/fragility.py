@@ -114,7 +114,7 @@ def fragility(
     require_member_alone(fitted, "fragility")
     comparisons, question = raw_and_question(fitted, judgments, question)
     start = start_of(fitted, comparisons, question, level)
-    kinds = [judgments_as_units(comparisons)]
+    kinds = [judgments_as_units(comparisons, question)]
     kinds += [] if question is None else [questions_as_units(question)]
     ranked = np.argsort(-fitted.scores.to_numpy(), kind="stable")
     alone = _alone(start)

@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.model.draw_levels import levels_at
-from judgerank.model.law import OUTCOMES, Law
+from judgerank.model.law import Law, outcomes
 from judgerank.model.simulate import generator
 from judgerank.trust.flipped_residuals import FlippedResiduals
 
@@ -40,7 +40,8 @@ class Design:
     eta, gamma, lead, variance, count, tied : float array, shape (T,)
         Predictor, discrimination, the part of the predictor that is of the models, variance, number of answers,
         share of ties of the judge.
-    nu, log_strong : float array, shape (T,), optional
+    nu : float array, shape (T,), optional
+    log_strong : tuple of float arrays, shape (T,)
         Thresholds of the levels, where ties and strength are outcomes.
     """
 
@@ -57,7 +58,7 @@ class Design:
     tied: FloatArray
     mean: FloatArray
     nu: FloatArray | None = None
-    log_strong: FloatArray | None = None
+    log_strong: tuple[FloatArray, ...] = ()
 
     @classmethod
     def of(cls, flips: FlippedResiduals) -> Design:
@@ -116,14 +117,13 @@ class Design:
 
     def _answers(self, eta: FloatArray, chance: FloatArray) -> FloatArray:
         """Outcomes at predictors by uniform draws, of the shape of these."""
-        if self.nu is None and self.log_strong is None:
+        if self.nu is None and not self.log_strong:
             p = expit(eta)
             # a tie has the judge's share, so that the expected answer is p all the same
             tied = np.minimum(self.tied, 2 * np.minimum(p, 1 - p))
             return np.where(chance < p - tied / 2, 1.0, np.where(chance < p + tied / 2, 0.5, 0.0))
-        law = Law(np.broadcast_to(eta, chance.shape), self.nu, self.log_strong)
-        outcomes: FloatArray = OUTCOMES[1:-1] if self.log_strong is None else OUTCOMES
-        return outcomes[levels_at(law.levels, chance)]
+        law = Law(np.broadcast_to(eta, chance.shape), self.nu, *self.log_strong)
+        return outcomes(len(self.log_strong))[levels_at(law.levels, chance)]
 
 
 def spread_of_answers(design: Design, residual: FloatArray, rng: np.random.Generator) -> float:

@@ -53,7 +53,7 @@ class Whole:
 
     def cells_of(self, left: FloatArray) -> Comparisons:
         """Aggregated cells of so many judgments of every row."""
-        if self.comparisons.covariate is not None:
+        if self.comparisons.covariate is not None or self.comparisons.stages is not None:
             return _left_of(self, left).aggregate()
         (cells, cell), rows = self._cells, self.comparisons
         many = len(cells)
@@ -202,7 +202,6 @@ def whole_part(
     DataError
         If these are not the comparisons that were fitted, or rows hold both wins and losses.
     """
-    comparisons.require_pairs("the smallest change of the data")
     comparisons = fitted.model.observed(comparisons)
     fitted.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
     if not np.isin(comparisons.outcome[comparisons.count > 1], (0.0, 0.5, 1.0)).all():

@@ -8,6 +8,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.rankings import number_of_ranking
 
 
 def places(c: Comparisons) -> IntArray:
@@ -22,7 +23,7 @@ class Units:
     Attributes
     ----------
     name : str
-        In the plural.
+        In the plural, as they are counted.
     of_row : int array, shape (T,), or None
         Number of every row's unit; None for single judgments.
     total : int
@@ -84,8 +85,12 @@ class Units:
         return np.asarray(np.bincount(self.of_row, effect, self.total), np.float64), np.ones(self.total)
 
 
-def judgments_as_units(comparisons: Comparisons) -> Units:
+def judgments_as_units(comparisons: Comparisons, question: IntArray | None = None) -> Units:
+    """Single judgments; of rankings of several answers, whole rankings."""
     c = comparisons
+    if c.stages is not None:
+        of_row = number_of_ranking(c, question)
+        return Units("rankings", of_row, int(of_row.max()) + 1, of_row)
     key = places(c)
     for values in (c.outcome, c.covariate):
         if values is not None:

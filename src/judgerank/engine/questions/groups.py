@@ -45,8 +45,8 @@ class Group:
         As those of `Comparisons`, the outcome being their response.
     columns : sparse float array, shape (T, P), optional
         Of further blocks.
-    strong : float array, shape (T,), optional
-        Share that is much better for either model.
+    strong : float array, shape (T, S), optional
+        Shares of the S strengths beyond better, for either model.
     """
 
     size: int
@@ -66,6 +66,11 @@ class Group:
 
     def __len__(self) -> int:
         return len(self.number)
+
+    @property
+    def by_strength(self) -> tuple[FloatArray, ...]:
+        """Share of each strength beyond better, the weakest first, shape (T,) each; none without `strong`."""
+        return () if self.strong is None else tuple(self.strong.T)
 
     @cached_property
     def starts(self) -> IntArray:
@@ -138,8 +143,8 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
     key, representative, row = np.unique(key, return_index=True, return_inverse=True)
     count = np.asarray(np.bincount(row, c.count), float)
     tied = np.zeros(len(c)) if c.tied is None else c.tied
-    much = np.zeros(len(c)) if c.strong is None else c.strong.sum(axis=1)
-    outcome, tied, much = (np.bincount(row, c.count * values) / count for values in (c.response, tied, much))
+    much = [] if c.strong is None else c.by_strength
+    outcome, tied, *much = (np.bincount(row, c.count * values) / count for values in (c.response, tied, *much))
     number, first, second, judge = (values[representative] for values in (number, c.first, c.second, c.judge))
     # models of each question, and the place of each among them
     ends, place = np.unique(np.r_[number * n + first, number * n + second], return_inverse=True)
@@ -165,5 +170,5 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
         n_alike, mean, ties = count[rows], outcome[rows], tied[rows]
         columns = None if c.columns is None else c.columns[representative[rows]]
         kept = Group(size, by_rule, asked[of_group], at, *models, judge[rows], n_alike, mean, ties, columns)
-        groups.append(kept if c.strong is None else replace(kept, strong=much[rows]))
+        groups.append(kept if c.strong is None else replace(kept, strong=np.stack(much, axis=1)[rows]))
     return groups

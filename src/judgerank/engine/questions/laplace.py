@@ -55,8 +55,8 @@ class Mode:
     def _seen(self, deviates: FloatArray) -> tuple[Law, FloatArray]:
         g, at = self.group, self.at
         eta = at.gamma * (at.difference + at.sigma * g.difference(deviates)) + at.position
-        law = Law(eta, at.nu, at.log_strong)
-        of_rows = g.by_question(g.count * law.log_likelihood(g.outcome, g.tied, g.strong))
+        law = Law(eta, at.nu, *at.log_strong)
+        of_rows = g.by_question(g.count * law.log_likelihood(g.outcome, g.tied, *g.by_strength))
         return law, of_rows - 0.5 * (deviates**2).sum(axis=1)
 
     def _settle(self, deviates: FloatArray, law: Law, height: FloatArray) -> None:
@@ -107,8 +107,9 @@ def look(group: Group, at: Point, start: FloatArray | None = None) -> tuple[Part
     by_tie = -0.5 * scale**2 * apart * law.variance_with_ties - scale * pull * law.with_ties
     by_log_nu = n * (group.tied - law.tie + by_tie)
     by_log_sigma = float(at.gamma @ by_deviate)
-    by_gamma, by_log_strong = by_eta * at.difference + by_deviate, None
-    if group.strong is not None:
-        by_much = -0.5 * scale**2 * apart * law.variance_with_strong - scale * pull * law.with_strong
-        by_log_strong = n * (group.strong - law.strong + by_much)
-    return Parts(value, by_eta, by_gamma, by_log_nu, by_log_sigma, by_log_strong), mode.deviates
+    by_gamma, by_log_strong = by_eta * at.difference + by_deviate, []
+    parts = zip(group.by_strength, law.strong, law.variance_with_strong, law.with_strong, strict=True)
+    for given, chance, of_variance, of_mean in parts if group.by_strength else ():
+        by_much = -0.5 * scale**2 * apart * of_variance - scale * pull * of_mean
+        by_log_strong.append(n * (given - chance + by_much))
+    return Parts(value, by_eta, by_gamma, by_log_nu, by_log_sigma, tuple(by_log_strong)), mode.deviates

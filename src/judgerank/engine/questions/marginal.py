@@ -114,8 +114,7 @@ class Marginal:
                 Role.OFFSET: parts.by_eta,
                 Role.TIE: parts.by_log_nu,
             }
-            if parts.by_log_strong is not None:
-                by_role[Role.STRONG] = parts.by_log_strong
+            by_role |= {Role(Role.STRONG + place): own for place, own in enumerate(parts.by_log_strong)}
             for total, block in zip(judges, self.model.blocks, strict=True):
                 total += np.bincount(group.judge, by_role[block.role], k)
             if group.columns is not None:

@@ -22,8 +22,8 @@ class Point:
         d, that of the scores.
     gamma, position, nu : float array, shape (T,)
         The judge's discrimination, position and tie propensity.
-    log_strong : float array, shape (T,), optional
-        Its log propensity to say much better, where that is an outcome.
+    log_strong : float array, shape (S, T)
+        Its log propensities to the S strengths beyond better.
     sigma : float
     shape : float array, shape (T,), or float
         What the row's discrimination is for a judge of discrimination one.
@@ -35,7 +35,7 @@ class Point:
     nu: FloatArray
     sigma: float
     shape: FloatArray | float = 1.0
-    log_strong: FloatArray | None = None
+    log_strong: FloatArray | tuple[()] = ()
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Parts:
         Derivatives of the sum in what is added to the row's predictor, in its discrimination, and in the logarithm
         of its tie propensity.
     by_log_sigma : float
-    by_log_strong : float array, shape (T,), optional
-        Likewise in the log propensity to say much better.
+    by_log_strong : tuple of float arrays, shape (T,)
+        Likewise in the log propensities to strengths beyond better.
     """
 
     value: FloatArray
@@ -58,7 +58,7 @@ class Parts:
     by_gamma: FloatArray
     by_log_nu: FloatArray
     by_log_sigma: float
-    by_log_strong: FloatArray | None = None
+    by_log_strong: tuple[FloatArray, ...] = ()
 
 
 def at_rows(group: Group, model: Model, at: Parameters, sigma: float) -> Point:
@@ -66,13 +66,14 @@ def at_rows(group: Group, model: Model, at: Parameters, sigma: float) -> Point:
     judges = model.of_judges(at)
     nu = np.zeros_like(judges.gamma) if judges.nu is None else judges.nu
     gamma, position, nu = (values[group.judge] for values in (judges.gamma, judges.position, nu))
-    strong = None if judges.log_strong is None else judges.log_strong[group.judge]
+    strong = judges.log_strong[:, group.judge]
     difference = at.scores[group.first] - at.scores[group.second]
     shape: FloatArray | float = 1.0
     if group.columns is not None:
-        forms = {role: group.columns @ np.where(np.equal(model.roles, role), at.common, 0.0) for role in Role}
+        forms = model.forms(group.columns, at.common)
         difference, position = difference + forms[Role.QUALITY], position + forms[Role.OFFSET]
         shape = np.exp(forms[Role.WEIGHT])
         gamma, nu = gamma * shape, nu * np.exp(forms[Role.TIE])
-        strong = None if strong is None else strong + forms[Role.STRONG]
+        strong = np.array([own + forms[Role(Role.STRONG + place)] for place, own in enumerate(strong)])
+        strong = strong.reshape(-1, len(gamma))
     return Point(difference, gamma, position, nu, sigma, shape, strong)

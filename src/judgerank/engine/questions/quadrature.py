@@ -40,7 +40,7 @@ def wanted(group: Group, gamma: FloatArray, sigma: float, digits: float) -> Floa
     gamma : float array, shape (K,)
     sigma, digits : float
     """
-    sharpest = np.maximum.reduceat(gamma[group.judge], group.starts) * (1.0 if group.strong is None else 2.0)
+    sharpest = np.maximum.reduceat(gamma[group.judge], group.starts) * (1.0 + len(group.by_strength))
     pole = np.pi / np.maximum(np.sqrt(2) * sigma * sharpest, np.finfo(float).tiny)
     pole = np.minimum(pole, np.pi)  # beyond it the normal density is what limits
     bound = 2 * np.pi * pole / (digits + pole**2 / 2)
@@ -64,7 +64,7 @@ def look(group: Group, at: Point, step: float) -> Parts:
     """A group's marginal log-likelihoods with their derivatives, which are those of the rule itself."""
     deviates, weights = rule(step, group.size)
     value = np.empty(len(group))
-    by_row = np.empty((4, len(group.judge)))
+    by_row = np.empty((3 + len(group.by_strength), len(group.judge)))
     by_log_sigma = 0.0
     ends = np.r_[group.starts, len(group.judge)]
     many = max(1, CHUNK // len(weights))
@@ -74,10 +74,10 @@ def look(group: Group, at: Point, step: float) -> Parts:
         starts = ends[one:other] - ends[one]
         apart = at.sigma * (deviates[group.first_place[rows]] - deviates[group.second_place[rows]])
         eta = at.gamma[rows, None] * (at.difference[rows, None] + apart) + at.position[rows, None]
-        law = Law(eta, at.nu[rows, None], None if at.log_strong is None else at.log_strong[rows, None])
+        law = Law(eta, at.nu[rows, None], *(own[rows, None] for own in at.log_strong))
         n, y, tied = group.count[rows, None], group.outcome[rows, None], group.tied[rows, None]
-        much = None if group.strong is None else group.strong[rows, None]
-        logs = np.add.reduceat(n * law.log_likelihood(y, tied, much), starts, axis=0) + weights
+        much = [share[rows, None] for share in group.by_strength]
+        logs = np.add.reduceat(n * law.log_likelihood(y, tied, *much), starts, axis=0) + weights
         highest = logs.max(axis=1, keepdims=True)
         share = np.exp(logs - highest)
         total = share.sum(axis=1, keepdims=True)
@@ -88,10 +88,10 @@ def look(group: Group, at: Point, step: float) -> Parts:
         by_deviate = np.einsum("tz,tz->t", residual, apart)
         by_row[1, rows] = at.difference[rows] * by_row[0, rows] + by_deviate
         by_row[2, rows] = (n * tied)[:, 0] - np.einsum("tz,tz->t", behind, law.tie)  # what is behind adds up to n
-        if much is not None:
-            by_row[3, rows] = (n * much)[:, 0] - np.einsum("tz,tz->t", behind, law.strong)
+        for number, (given, chance) in enumerate(zip(much, law.strong, strict=bool(much)), 3):
+            by_row[number, rows] = (n * given)[:, 0] - np.einsum("tz,tz->t", behind, chance)
         by_log_sigma += float(at.gamma[rows] @ by_deviate)
-    return Parts(value, by_row[0], by_row[1], by_row[2], by_log_sigma, None if group.strong is None else by_row[3])
+    return Parts(value, by_row[0], by_row[1], by_row[2], by_log_sigma, tuple(by_row[3:]))
 
 
 def sampled(group: Group, at: Point, rng: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:

@@ -17,7 +17,6 @@ from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
-from judgerank.model.judge_blocks import JUDGE_BLOCKS
 from judgerank.order.scale import scale_of
 from judgerank.ranking.candidates import half_information
 from judgerank.ranking.studies.by_judge import LEAST, effects_of, problem
@@ -223,8 +222,9 @@ def judges(
         rows = fitted.confidence_intervals(level).set_index("name")
     except NoIntervalError:
         rows = None
-    for name in (JUDGE_BLOCKS[block].shown for block in fitted.model.free_blocks):
-        frame[name] = getattr(fitted, name)
+    for block in fitted.model.blocks[fitted.model.free_rows]:
+        name = block.shown
+        frame[name] = fitted.of_judges(block)
         ends = None if rows is None else rows[rows["parameter"] == name]
         for end in ("low", "high"):
             frame[f"{end}_{name}"] = np.nan if ends is None else ends[end]

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from judgerank.data.errors import DataError
 from judgerank.data.frames import LARGEST_COUNT
+from judgerank.data.strengths import STRENGTH
 from judgerank.reading.files import Files, named
 from judgerank.reading.large.engine import Engine
 from judgerank.reading.large.labels import NULL, Names, coded
 from judgerank.reading.large.sources import Source, sources_of, table, unexpected
 from judgerank.reading.layouts import Layout, Table, recognised
-from judgerank.reading.layouts.strength import STRENGTH, tell_strength
+from judgerank.reading.layouts.strength import tell_strength
 from judgerank.reading.layouts.table import ASK, COUNTS
 from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER, WINNERS
 from judgerank.reading.layouts.texts import plain

@@ -1,32 +1,29 @@
 """How strong an answer is, and whether a tie means that both answers are bad: what letters do not say.
 
-Records keep it beside the letter: ``strength`` is 1 for better and 2 for much better, and ``both_bad`` is true for
-a tie between answers that are both bad.
+Records keep it beside the letter: ``strength`` is 1 for better, 2 for much better and so on, and ``both_bad`` is
+true for a tie between answers that are both bad.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.errors import DataError
+from judgerank.data.strengths import MOST_STRENGTHS, STRENGTH, by_strength
+from judgerank.reading.layouts.grades import are_signed, degrees, of_verdict
 from judgerank.reading.layouts.words import normal, number, word
 
-STRENGTH, BOTH_BAD = "strength", "both_bad"
-SIGNS = ("a>>b", "a<<b", "b>>a", "b<<a")  # verdicts as `normal` writes them
+BOTH_BAD = "both_bad"
 BAD = {"both bad", "bothbad", "tie (bothbad)", "tie (both bad)"}
-DEGREES = {
-    **dict.fromkeys(("better", "slightly better", "slightly", "slight", "weak", ">", "1"), 1.0),
-    **dict.fromkeys(("much better", "much", "strongly", "strong", "significantly better", ">>", "2"), 2.0),
-}
 
 
 def tell_strength(texts: Iterable[str]) -> bool:
     """Whether some words for winners say that an answer is much better."""
-    return any(normal(text) in SIGNS for text in texts)
+    return bool(_more_than_better([normal(text) for text in texts]).any())
 
 
 def tell_badness(texts: Iterable[str]) -> bool:
@@ -45,9 +42,9 @@ def kept(frame: pd.DataFrame, said: Iterable[object]) -> pd.DataFrame:
         The winner of each as it is written.
     """
     texts = ["" if (text := word(value)) is None else normal(text) for value in said]
-    much = np.isin(texts, SIGNS)
+    much = _more_than_better(texts)
     if much.any() and STRENGTH not in frame:
-        frame = frame.assign(**{STRENGTH: np.where(much, 2.0, 1.0)})
+        frame = frame.assign(**{STRENGTH: np.where(much, degrees(of_verdict(text) or "" for text in texts), 1.0)})
     bad = np.isin(texts, sorted(BAD))
     return frame.assign(**{BOTH_BAD: bad}) if bad.any() else frame
 
@@ -59,29 +56,46 @@ def by_gaps(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{STRENGTH: np.where(gap > own, 2.0, 1.0)})
 
 
+def _more_than_better(texts: Sequence[str]) -> BoolArray:
+    """Which winners' normal texts say more than better; numbers do where they have signs (`grades.are_signed`)."""
+    parts = [of_verdict(text) for text in texts]
+    values = {known for text in {*texts} if (known := number(text)) is not None}
+    numbers = are_signed(values)
+    told = ["" if part is None or (part.isdigit() and not numbers) else part for part in parts]
+    return np.asarray(degrees(told) > 1)
+
+
 def shares_of(frame: pd.DataFrame) -> FloatArray:
-    """Whether each record finds the first model much better, and the second, shape (T, 2), by its column.
+    """Which strength beyond better each record finds the first model, and the second, by its column.
+
+    Returns
+    -------
+    float array, shape (T, 2 S)
+        As of `by_strength`.
 
     Raises
     ------
     DataError
         Naming a record with a winner whose strength is not known.
     """
-    degree = np.full(len(frame), np.nan)
-    letter = frame["judge_preferred_model"].to_numpy(object)
-    for row, value in enumerate(frame[STRENGTH]):
-        degree[row] = _degree(value)
-        if letter[row] in ("a", "b") and np.isnan(degree[row]):
-            raise DataError(
-                f"record {row + 1} has {value!r} as its strength; expected 1 or better, 2 or much better "
-                f"(--column {STRENGTH}=null leaves strength out)"
-            )
-    return np.stack([(degree == 2) & (letter == side) for side in "ab"], axis=1).astype(float)
+    given = [_said(value) for value in frame[STRENGTH]]
+    degree, letter = degrees(given), frame["judge_preferred_model"].to_numpy(object)
+    won = np.isin(letter, ["a", "b"])
+    unknown = won & np.isnan(degree)
+    if unknown.any():
+        row = int(unknown.argmax())
+        said = frame[STRENGTH].iloc[row]
+        raise DataError(
+            f"record {row + 1} has {said.item() if isinstance(said, np.generic) else said!r} as its strength; "
+            f"expected 1 or better, 2 or much better, and so on up to {MOST_STRENGTHS} (--column {STRENGTH}=null "
+            "leaves strength out)"
+        )
+    return by_strength(degree, letter == "a", letter == "b")
 
 
-def _degree(value: object) -> float:
+def _said(value: object) -> str:
+    """A strength as a normal text; empty if there is none."""
     if value is None or value != value:
-        return np.nan
+        return ""
     known = number(value)
-    text = normal(str(value)) if known is None else f"{known:g}"
-    return DEGREES.get(text, np.nan)
+    return normal(str(value)) if known is None else f"{known:g}"

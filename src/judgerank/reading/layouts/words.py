@@ -12,6 +12,7 @@ import numpy as np
 
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.reading.accepted import MEANINGS
+from judgerank.reading.layouts.grades import are_signed, side_of_phrase, side_of_signs
 from judgerank.reading.layouts.texts import plain
 
 ANSWERS = {"a": "a", "b": "b", "c": "c", "model_a": "a", "model_b": "b", "tie": "c"}
@@ -22,8 +23,7 @@ TIES = ("tie", "ties", "tied", "draw", "equal", "both bad", "bothbad", "both goo
 EVERYDAY = {  # words as `normal` writes them
     **{f"{kind}{gap}{side}": letter for kind in KINDS for gap in ("", " ") for side, letter in SIDES.items()},
     **{"a": "a", "first": "a", "left": "a", "b": "b", "second": "b", "right": "b", "c": "c", "unknown": "unknown"},
-    **{f"a{sign}b": letter for sign, letter in {">": "a", ">>": "a", "<": "b", "<<": "b", "=": "c"}.items()},
-    **{f"b{sign}a": letter for sign, letter in {">": "b", ">>": "b", "<": "a", "<<": "a", "=": "c"}.items()},
+    **{"a=b": "c", "b=a": "c"},  # other signs: `grades`
     **{tie: "c" for word in TIES for tie in (word, f"tie ({word})")},
 }
 SHARES = {1.0: "a", 0.0: "b", 0.5: "c"}  # what the model shown first won
@@ -74,8 +74,13 @@ def everyday(said: Iterable[object], models: Iterable[object]) -> dict[str, str]
     """Letters of everyday words for a winner; a word that names a model is none."""
     names = set(map(normal, {model for model in models if isinstance(model, str)}))
     texts = {text for value in said if (text := word(value)) is not None} - ANSWERS.keys()
-    letters = {text: EVERYDAY.get(normal(text)) for text in texts if normal(text) not in names}
+    letters = {text: letter_of(normal(text)) for text in texts if normal(text) not in names}
     return {text: letter for text, letter in letters.items() if letter is not None}
+
+
+def letter_of(text: str) -> str | None:
+    """The letter of a winner's text as `normal` writes it; None for other words."""
+    return EVERYDAY.get(text) or side_of_signs(text) or side_of_phrase(text)
 
 
 def readings(said: Iterable[object], words: Mapping[str, str]) -> str:
@@ -165,8 +170,8 @@ def _in_order(words: Iterable[str]) -> list[str]:
 def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[str, str]:
     """Letters of numbers, if all that is said are numbers and known words.
 
-    They are places where they are one and two, signs where one is minus one, and shares of the model shown first
-    where a tie is one half; beside words a share could mean anything.
+    They are places where they are one and two, signs where one is below zero, whose sizes are strengths, and
+    shares of the model shown first where a tie is one half; beside words a share could mean anything.
 
     Raises
     ------
@@ -191,6 +196,8 @@ def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[st
         meant = PLACES
     elif values <= SIGNS.keys() and -1.0 in values:
         meant = SIGNS
+    elif are_signed(signed := [value for value in values if value is not None]):
+        meant = {value: SIGNS[float(np.sign(value))] for value in signed}
     else:
         meant = SHARES if alone else {}
     return {text: meant[value] for text, value in found.items() if value in meant}
