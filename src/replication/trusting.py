@@ -35,6 +35,7 @@ PANELS: dict[str, tuple[list[int], float]] = {
     "much together": ([0] * N_JUDGES, 0.7),
     "two camps": ([0, 1] * (N_JUDGES // 2), 0.7),
     "six copies": ([0] * (N_JUDGES - 2) + [1, 2], 1.0),
+    "one judge eight times": ([0] * N_JUDGES, 1.0),
 }
 
 

@@ -1,6 +1,7 @@
 """Newcomers on boards, boards compared, and boards kept: beside refits, closed forms and simulated data."""
 
 from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 
 from judgerank import Comparisons, compare, fit, load, place
 from judgerank.boards.placing import anchored
-from judgerank.boards.reported import difference_text
+from judgerank.boards.reported import difference_text, placement_text
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.sums import evaluate
 from judgerank.fits.loading import about
@@ -86,6 +87,30 @@ def test_a_judge_who_favours_the_newcomer_is_named():
     placed = place(*board_and_new(4, 2000, 400, favour=2.0))
     assert placed.partial[0] == ("j0", "m8")
     assert placed.judges.iloc[0]["lead"] > 0 > placed.judges.iloc[1]["lead"]  # others are below the mean with it
+
+
+def test_a_lead_is_where_the_judges_own_comparisons_put_the_newcomer():
+    placed = place(*board_and_new(4, 2000, 400, favour=2.0))
+    held = placed.anchored
+    row = placed.judges.iloc[0]
+    mine = held.comparisons._rows(np.flatnonzero(held.comparisons.judge == 0))
+    there = held.at.scores + np.r_[np.zeros(8), row["lead"] / scale_of(held.board).factor]
+    here = evaluate(mine, held.board.model, replace(held.at, scores=there), "expected")
+    assert abs(here.top_gradient[8]) < 1e-6
+    one_step = row["lead"] / row["standard_error"]
+    assert abs(one_step) != pytest.approx(NormalDist().inv_cdf(1 - row["p_value"] / 2), rel=1e-3)
+
+
+@pytest.mark.parametrize(("wins", "word"), [(1.0, "always"), (0.0, "never")])
+def test_a_judge_of_one_mind_on_a_newcomer_is_said_to_be_so(wins, word):
+    fitted, new = board_and_new(4, 2000, 400)
+    place_of = new.models.index("m8")
+    with_it = np.where(new.first == place_of, wins, 1 - wins)
+    new = replace(new, outcome=np.where(new.judge == 0, with_it, new.outcome))
+    placed = place(fitted, new)
+    assert np.isinf(placed.judges.set_index("judge").loc["j0", "lead"])
+    assert np.isfinite(placed.judges.set_index("judge").loc["j1":, "lead"]).all()
+    assert f"WARNING: j0 {word} prefers m8, unlike the panel" in "\n".join(placement_text(placed))
 
 
 def test_models_that_move_are_named():

@@ -88,6 +88,36 @@ def test_a_judge_with_tastes_is_named_and_what_it_favours():
     assert any("j5" in text and "than the scores explain" in text for text in found.sentences())
 
 
+def test_no_other_judge_is_named_beside_one_with_tastes():
+    """With all judges tested on one ranking, an innocent one is named in three of these sets."""
+    found = [found_in(seed, taste=1.0).found("judge") for seed in range(40, 56)]
+    assert sum("j5" in names for names in found) >= 13
+    assert sum(bool(set(names) - {"j5"}) for names in found) <= 1
+
+
+def test_adjusted_p_values_of_judges_do_not_fall_from_one_named_to_the_next():
+    found = found_in(3, all_tastes=1.0).table.query("test == 'judge'")
+    named = found[found["departs"]]
+    assert len(named) >= 4 and len(found) == 6
+    assert named["p_adjusted"].is_monotonic_increasing
+    assert (found["p_adjusted"] >= found["p_value"]).all()
+
+
+def test_a_judge_with_scores_of_its_own_tells_nothing_of_the_others():
+    """The covariance of common scores is then the one without its answers."""
+    rows, question = panel(5)
+    fitted = fit(rows, "btl")
+    flips = FlippedResiduals.of(fitted, rows, question).apart(np.array([2, 4]))
+    n = len(rows.models)
+    kept = np.flatnonzero(~np.isin(rows.judge, [2, 4]))
+    x = np.zeros((len(rows), n))
+    x[np.arange(len(rows)), rows.first], x[np.arange(len(rows)), rows.second] = 1.0, -1.0
+    information = x[kept].T @ (flips.variance[kept, None] * x[kept])
+    assert_allclose(flips.inverse[:n, :n], np.linalg.pinv(information), atol=1e-10)
+    step = flips.inverse @ (flips.jacobian.multiply(1 / flips.variance[:, None]).T @ flips.here.residual)
+    assert_allclose(step[:n], np.linalg.pinv(information) @ x[kept].T @ flips.here.residual[kept], atol=1e-10)
+
+
 def test_a_question_turned_round_is_named_by_its_name():
     rows, question = panel(7, turned=1, pairs=15)
     found = fitness(fit(rows, "position_aware"), rows, question, names=[f"q{i}" for i in range(60)])

@@ -15,6 +15,7 @@ from judgerank.trust.refits import whole_part
 from judgerank.trust.removable import judgments_as_units
 from judgerank.trust.removal import smallest
 from judgerank.trust.reversals import APART, forecast, swapped
+from judgerank.trust.sentences import on_panel
 from tests.real_data import needs_data
 from tests.study.test_config import composed
 
@@ -290,6 +291,31 @@ def test_two_copies_among_six_judges_come_out():
     assert table.loc[["j0", "j1"], "adds"].max() < 0.7 < table.loc["j2":, "adds"].min()
     true = 36 / (6 + 2)  # K^2 / 1'R1
     assert worth(found, "kish")["low"] < true < worth(found, "kish")["high"]
+
+
+def test_intervals_are_in_the_logarithm_of_what_is_beyond_one_judge():
+    rows, question = panel(8, 6, 200, copies=5)
+    row = worth(effective_judges(fit(rows, "judge_aware"), rows, question))
+    assert 1 < row["low"] < row["estimate"] < row["high"]
+    beyond = row[["low", "estimate", "high"]] - 1
+    assert beyond["estimate"] ** 2 == pytest.approx(beyond["low"] * beyond["high"])
+    assert row["high"] > 36 / (6 + 20)  # K^2 / 1'R1
+
+
+def test_judges_whose_errors_cancel_have_no_number():
+    rows, question = panel(9, 4, 300)
+    answer = rows.outcome.reshape(-1, 4)
+    answer[:, [1, 3]] = 1 - answer[:, [0, 2]]
+    with pytest.raises(DataError, match="errors cancel"):
+        effective_judges(fit(rows, "btl"), replace(rows, outcome=answer.ravel()), question)
+
+
+def test_one_judge_under_several_names_gets_no_interval():
+    rows, question = panel(1, 4, 300, copies=4)
+    found = effective_judges(fit(rows, "judge_aware"), rows, question)
+    told = "\n".join(on_panel(found, {"j1": "j0", "j2": "j0", "j3": "j0"}))
+    assert "All 4 judges give almost identical answers" in told and "interval" not in told
+    assert "confidence interval" in "\n".join(on_panel(found, {"j1": "j0"}))
 
 
 def test_the_order_of_presentation_does_not_matter():

@@ -577,6 +577,16 @@ def test_a_plan_keeps_on_average_what_it_promises_whatever_the_true_difference(p
     assert np.average(kept, weights=weight) == pytest.approx(0.8, abs=0.015)
 
 
+@pytest.mark.parametrize("difference", [0.3, 1.0, 2.5])
+def test_a_difference_over_its_error_varies_less_than_the_difference(difference):
+    """One judge and two models: z = d (p q)^(1/2), whose error is dz/dd (p q)^(-1/2)."""
+    panel = Panel.of({"a": difference / 2, "b": -difference / 2}, {"judge": 1.0})
+    p = 1 / (1 + np.exp(-difference))
+    assert panel._steady() == pytest.approx([abs(1 - difference * (2 * p - 1) / 2)], abs=1e-4)
+    told = precision_of(replace(panel, doubt=np.array([0.3]), steadiness=np.array([0.5])))
+    assert told.doubt == pytest.approx(0.5 * precision_of(replace(panel, doubt=np.array([0.3]))).doubt)
+
+
 def test_stored_plans_keep_what_they_promise():
     stored = pd.read_csv(ROOT / "results/plan/assumed/promises.csv")
     off = (stored["power"] - stored["wanted"]).abs()

@@ -91,6 +91,12 @@ def figures() -> dict:
         "size": lambda: plots.size_against_discrimination(sized, "t"),
         "character": lambda: plots.character(stored("model_comparison/mt_bench/judges"), "t"),
         "uncertainty": lambda: plots.uncertainty(*uncertain("chatbot_arena"), "t"),
+        "defaults": lambda: plots.defaults(stored("defaults/accuracy"), stored("defaults/simulated"), "t"),
+        "slot bias": lambda: plots.slot_bias(stored("slot_bias/summary"), stored("slot_bias/bias"), "t"),
+        "tastes": lambda: plots.tastes(stored("tastes/simulated"), "t"),
+        "plan": lambda: plots.plan(
+            *(stored(f"plan/assumed/{name}") for name in ("plan", "by_judges", "simulated", "curves")), "t"
+        ),
         "verdicts": lambda: plots.verdicts(audited(), VERDICTS),
     }
 

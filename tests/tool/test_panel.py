@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,10 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
+from typer.testing import CliRunner
 
 from judgerank import Comparisons, fit, rank
+from judgerank.cli import app
 from judgerank.fits.same_judges import excess_agreement, same_judges
 from judgerank.model.simulate import generator
 from judgerank.ranking import evidence as evidence_of
@@ -19,6 +22,7 @@ from judgerank.ranking.bands import bands_of
 from judgerank.ranking.first_screen import judges_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.verdict import verdict
+from judgerank.reading.large import from_engine
 from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file
 from tests.real_data import FILES, IN_HOUSE, needs_data, needs_in_house
@@ -264,6 +268,26 @@ def test_the_verdict_says_what_to_run_on_the_file_that_was_ranked(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     assert verdict(rank("my files/one.csv")).change.endswith("See which: judgerank trust 'my files/one.csv'.")
     assert verdict(rank(pd.read_csv("my files/one.csv"))).change.endswith("See which: judgerank trust FILE.")
+
+
+@pytest.mark.parametrize("engine", [False, True])
+def test_the_verdict_repeats_the_options_by_which_the_file_was_read_and_ranked(tmp_path, monkeypatch, engine):
+    monkeypatch.chdir(tmp_path)
+    if engine:
+        monkeypatch.setattr(from_engine, "LARGE", 1)
+    renamed = panel_of([0.7, 0.9], n_questions=60).rename(columns={"winner": "my vote", "judge": "who"})
+    renamed["my vote"] = renamed["my vote"].replace({"a": "left", "b": "right"})
+    renamed.to_csv("one.txt", index=False)
+    words = {"left": "a", "right": "b"}
+    read = read_judgments("one.txt", "csv", {"winner": "my vote", "judge": "who"}, words, copies="keep")
+    said = verdict(rank(read, model="judge_aware", level=0.9)).change
+    options = (
+        "--format csv --column 'winner=my vote' --column judge=who --winner-values left=a --winner-values right=b "
+        "--copies keep --model judge_aware --level 0.9"
+    )
+    assert said.endswith(f"See which: judgerank trust one.txt {options}.")
+    result = CliRunner().invoke(app, shlex.split(said.rpartition("See which: judgerank ")[2].removesuffix(".")))
+    assert result.exit_code == 0, result.output
 
 
 def test_a_file_of_ties_alone_ranks_all_models_as_equal():

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
-from judgerank.boards.placing import Anchored, two_sided
+from judgerank.boards.placing import LONGEST, STEPS, Anchored, two_sided
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.information import information
 from judgerank.engine.sums import evaluate
 from judgerank.order.pairs import holm
 from judgerank.order.scale import scale_of
+
+NEAR = 1e-8  # length of a step after which a lead is known
 
 
 def by_judge(held: Anchored) -> pd.DataFrame:
@@ -20,9 +24,10 @@ def by_judge(held: Anchored) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``newcomer, judge, comparisons, lead, standard_error, p_value, p_holm``: by how much one Newton step would
-        raise the newcomer's reported score if that judge's comparisons alone counted, others held. A judge who
-        favours a newcomer, such as its own kin, has a lead above zero. Judges who tell nothing of it are left out.
+        ``newcomer, judge, comparisons, lead, standard_error, p_value, p_holm``: by how much the newcomer's
+        reported score would rise if that judge's comparisons alone counted, others held; infinite where the judge
+        is always of one mind. A judge who favours a newcomer, such as its own kin, has a lead above zero. Judges
+        who tell nothing of it are left out. The test takes one Newton step, whose error is given.
     """
     rows, board, m = held.comparisons, held.board, len(held.newcomers)
     n, v, parts = len(board.scores), board.covariance, []
@@ -40,11 +45,29 @@ def by_judge(held: Anchored) -> pd.DataFrame:
                 continue
             apart = carry[number] / own[number] - told[2][number] / told[1][number]
             variance = 1 / own[number] - 1 / told[1][number] + apart @ v @ apart
-            lead, error = gradient[number] / own[number], np.sqrt(variance)
-            parts.append((held.newcomers[number], name, met[number], unit * lead, unit * error))
-    frame = pd.DataFrame(parts, columns=["newcomer", "judge", "comparisons", "lead", "standard_error"])
-    p = two_sided((frame["lead"] / frame["standard_error"]).to_numpy(float), held.degrees_of_freedom)
-    return frame.assign(p_value=p, p_holm=holm(p)).sort_values("p_value", ignore_index=True)
+            step, error, lead = gradient[number] / own[number], np.sqrt(variance), _lead(held, c, n + int(number))
+            p = float(two_sided(step / error, held.degrees_of_freedom))
+            parts.append((held.newcomers[number], name, met[number], unit * lead, unit * error, p))
+    columns = ["newcomer", "judge", "comparisons", "lead", "standard_error", "p_value"]
+    frame = pd.DataFrame(parts, columns=columns).sort_values("p_value", ignore_index=True)
+    return frame.assign(p_holm=holm(frame["p_value"].to_numpy(float)))
+
+
+def _lead(held: Anchored, rows: Comparisons, place: int) -> float:
+    """How far a newcomer's score is from where some comparisons alone put it, by Newton's method."""
+    for_it = np.r_[rows.outcome[rows.first == place], 1 - rows.outcome[rows.second == place]]
+    if len(np.unique(for_it)) == 1 and for_it[0] != 0.5:
+        return float(np.copysign(np.inf, for_it[0] - 0.5))
+    at = held.at
+    for _ in range(STEPS):
+        here = evaluate(rows, held.board.model, at, "expected")
+        step = float(here.top_gradient[place] / here.top_information[place, place])
+        at = replace(
+            at, scores=at.scores + np.clip(step, -LONGEST, LONGEST) * (np.arange(len(at.scores)) == place)
+        )
+        if abs(step) <= NEAR:
+            break
+    return float(at.scores[place] - held.at.scores[place])
 
 
 def _told(held: Anchored, rows: Comparisons) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from judgerank.boards.comparing import Difference
 from judgerank.boards.moving import Placement
 from judgerank.data.judgments import Judgments
@@ -57,8 +59,10 @@ def placement_text(placed: Placement) -> Iterator[str]:
             f"(p {row['p_holm']:.2g}): judges see them otherwise than the board's models."
         )
     for _, row in placed.judges[placed.judges["p_holm"] <= 1 - level].iterrows():
-        said = f"{row['judge']} sees {row['newcomer']} {row['lead']:+.2f} from where the panel does"
-        yield f"- WARNING: {said} (p {row['p_holm']:.2g})."
+        said = f"sees {row['newcomer']} {row['lead']:+.2f} from where the panel does"
+        if np.isinf(row["lead"]):
+            said = f"{'always' if row['lead'] > 0 else 'never'} prefers {row['newcomer']}, unlike the panel"
+        yield f"- WARNING: {row['judge']} {said} (p {row['p_holm']:.2g})."
     if placed.refit is not None and not placed.moved and not placed.partial:
         yield "- The newcomers move no model of the board by more than noise, and no judge sees them otherwise."
 

@@ -26,6 +26,7 @@ from judgerank.model.members import JUDGE_AWARE, Model, Parameters
 from judgerank.model.needs import Need
 from judgerank.order.scale import Scale, scale_at, scale_of
 
+STEP = 1e-5  # of a parameter, for derivatives by differences
 MOST_STRETCHED = 50.0  # logarithm of the factors that are tried
 
 
@@ -49,6 +50,9 @@ class Panel:
     doubt : float array, shape (N (N - 1) / 2,), optional
         Standard errors of the differences of pairs over the standard deviation of the scores, as left by the
         judgments that the panel was fitted to; None where the panel is taken as known.
+    steadiness : float array, shape (N (N - 1) / 2,), optional
+        Standard errors of differences over their own standard errors, over those of the differences alone. Below
+        one, since larger differences have larger errors.
     """
 
     models: tuple[str, ...]
@@ -58,6 +62,7 @@ class Panel:
     judge_weight: FloatArray
     model: Model = JUDGE_AWARE
     doubt: FloatArray | None = None
+    steadiness: FloatArray | None = None
 
     @classmethod
     def of(cls, scores: Mapping[str, float], discrimination: Mapping[str, float]) -> Panel:
@@ -116,7 +121,24 @@ class Panel:
         fitted = result.solution.parameters
         others = fitted.judges[1:, fitted.in_play]
         at = Parameters(panel.at.scores, np.vstack([panel.at.judges, others]))
-        return replace(panel, at=at, model=result.model.alone)
+        panel = replace(panel, at=at, model=result.model.alone)
+        return replace(panel, steadiness=panel._steady())
+
+    def _steady(self) -> FloatArray:
+        """`steadiness` by the delta method, the derivatives by differences."""
+        i, j = np.triu_indices(len(self.models), 1)
+
+        def distances(panel: Panel) -> FloatArray:
+            scale = panel.scale
+            return (scale.scores[i] - scale.scores[j]) / of_differences(scale.covariance(panel.covariance))
+
+        here, start = distances(self), np.r_[self.at.scores, self.at.judges.ravel()]
+        rises = []
+        for place in np.flatnonzero(np.r_[np.ones(len(self.models), bool), self.free.ravel()]):
+            scores, judges = np.split(start + STEP * (np.arange(len(start)) == place), [len(self.models)])
+            there = replace(self, at=Parameters(scores, judges.reshape(self.at.judges.shape)))
+            rises.append((distances(there) - here) / STEP)
+        return np.asarray(np.sqrt((np.array(rises) * (self.covariance @ rises)).sum(axis=0)))
 
     def weighted(self, judges: Mapping[str, float], pairs: Iterable[tuple[str, str, float]]) -> Panel:
         """Another design: weights of some judges and of some pairs; of the others it is one.

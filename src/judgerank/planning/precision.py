@@ -90,6 +90,8 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     scale_free = np.maximum(np.diag(standardised(scale.scores, reported)[1]), 0.0)
     distance = np.abs(scale.scores[i] - scale.scores[j]) / error
     doubt = np.zeros(len(error)) if panel.doubt is None else panel.doubt * scale.scores.std() / error
+    if panel.steadiness is not None:
+        doubt = doubt * panel.steadiness
     return Precision(np.sqrt(np.diag(reported)), np.sqrt(scale_free), distance, contrasts / error[:, None], doubt)
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from judgerank.data.listing import counted, listed, percent
 from judgerank.data.rankings import in_stages
 from judgerank.fits.standings import win_probability
+from judgerank.ranking.choices import Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
@@ -124,7 +125,12 @@ def _separated(pairs: pd.DataFrame, first: str, second: str) -> bool:
 def _change(ranking: Record) -> str:
     """What would change who leads, and where to see it."""
     said = next((one.removeprefix(FRAGILITY) for one in ranking.remarks if one.startswith(FRAGILITY)), "")
-    return f"{said} See which: {run_again('trust', ranking.judgments)}." if said.startswith("Removing") else said
+    if not said.startswith("Removing"):
+        return said
+    settings, usual = ranking.settings, Settings()
+    chosen = [name for name in ("model", "solver", "level") if getattr(settings, name) != getattr(usual, name)]
+    options = [word for name in chosen for word in (f"--{name}", f"{getattr(settings, name)}")]
+    return f"{said} See which: {run_again('trust', ranking.judgments, *options)}."
 
 
 def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:

@@ -96,17 +96,18 @@ def behind(judgments: Judgments) -> list[str]:
     return [str(path) for path in plain(Path(one["path"]) for one in told if "path" in one)]
 
 
-def run_again(command: str, judgments: Judgments) -> str:
+def run_again(command: str, judgments: Judgments, *options: str) -> str:
     """A command on the files that judgments are from, from where this runs; on FILE where there are none.
 
-    It stands on pages that are passed on, so of a file elsewhere it has the name alone.
+    It stands on pages that are passed on, so of a file elsewhere it has the name alone. The options by which the
+    files were read come before further ones.
     """
     here, told = Path.cwd(), judgments.source.get("files", [judgments.source])
     paths = [Path(one["path"]) for one in told if "path" in one]
     names = [str(path.relative_to(here)) if path.is_relative_to(here) else path.name for path in paths]
     if not names or len(names) > SHOWN or STDIN in names:
         names = ["FILE"]
-    return shlex.join(["judgerank", command, *names])
+    return shlex.join(["judgerank", command, *names, *judgments.source.get("options", []), *options])
 
 
 def title_of(paths: Sequence[Path]) -> str:

@@ -121,19 +121,38 @@ def read_judgments(
     if not is_files(path):
         refuse_other(path)
     paths, words = paths_of(path), meanings(winner_values)
+    further = {"baseline": baseline, "encoding": encoding, "names": names, "copies": copies}
+    options = _options(form, columns, winner_values, further)
+    how = {"options": options} if options else {}
     plain = baseline is None and encoding is None and names != EXACT
     if plain and are_large(paths, form):
         large = _large(paths, form, columns, winner_values, copies)
         if large is not None:
-            return large
+            return replace(large, source={**large.source, **how})
     tables, told = [], []
     for one, label in zip(paths, labels_of(paths), strict=True):
         with named(label):
             file = opened(one, form, encoding)
             tables.append(Table(file.read(), columns or {}, words, one, label, baseline, names, copies))
         told.append({"file": label_of(one), "path": place_of([one]), "sha256": file.sha256, **file.about})
-    judgments = judgments_from(tables, title_of(paths), _source(paths, told), silent)
+    judgments = judgments_from(tables, title_of(paths), {**_source(paths, told), **how}, silent)
     return replace(judgments, remarks=(*judgments.remarks, *on_revisions(told)))
+
+
+def _options(
+    form: str | None,
+    columns: Mapping[str, str | None] | None,
+    winner_values: Mapping[str, str] | None,
+    further: Mapping[str, str | None],
+) -> list[str]:
+    """What files are read by, as the options of a command; of `further` what is not None or "ask"."""
+    given = [] if form is None else ["--format", form]
+    for option, pairs in (("--column", columns), ("--winner-values", winner_values)):
+        for key, value in (pairs or {}).items():
+            given += [option, f"{key}={'null' if value is None else value}"]
+    for name, said in further.items():
+        given += [] if said is None or said == ASK else [f"--{name}", said]
+    return given
 
 
 def _source(paths: Sequence[Path], told: Sequence[Mapping[str, object]]) -> dict[str, object]:

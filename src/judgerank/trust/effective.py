@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 FEWEST = 10  # shared items from which a judge is named as another's nearest
 CLOSEST = 0.999  # correlation from which an interval is no longer computed
+ALONE = 1e-9  # of a judge beyond one that counts as none
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,7 +147,8 @@ def effective_judges(
     Raises
     ------
     DataError
-        If there are no questions, no two judges share an item, or these are not the comparisons that were fitted.
+        If there are no questions, no two judges share an item, their errors cancel, or these are not the
+        comparisons that were fitted.
     ConfigError
         If the fit has further blocks or question effects.
     """
@@ -222,22 +224,36 @@ def design_effect(fitted: Fit, comparisons: Comparisons, question: IntArray) -> 
 def _worth(a2: FloatArray, r: FloatArray, mean: float) -> float:
     """Independent judges with the information `mean`, by the weights of a fit."""
     a = np.sqrt(a2)
-    return float(a2.sum() ** 2 / (a @ r @ a) / mean) if a2.any() else 0.0
+    variance = float(a @ r @ a)
+    if not a2.any():
+        return 0.0
+    return float(a2.sum()) ** 2 / variance / mean if variance > 0 else np.inf
 
 
 def _measures(r: FloatArray, a2: FloatArray) -> tuple[float, float]:
-    return len(r) ** 2 / float(r.sum()), _worth(a2, r, float(a2.mean()))
+    return _worth(np.ones(len(r)), r, 1.0), _worth(a2, r, float(a2.mean()))
 
 
 def _with_errors(
     r: FloatArray, without: FloatArray, a2: FloatArray, a2_without: FloatArray, level: float
 ) -> pd.DataFrame:
-    """Each measure with the jackknife's error over groups of questions; intervals in the logarithm."""
+    """Each measure with the jackknife's error over groups of questions.
+
+    A panel is worth one judge at least, so intervals are in the logarithm of what it is worth beyond one.
+
+    Raises
+    ------
+    DataError
+        If the judges' errors cancel.
+    """
     estimate = np.array(_measures(r, a2))
-    parts = [_measures(part, own) for part, own in zip(without, a2_without, strict=True)]
-    relative = _jackknife(np.log(parts))
+    parts = np.array([_measures(part, own) for part, own in zip(without, a2_without, strict=True)])
+    if not (np.isfinite(estimate).all() and np.isfinite(parts).all()):
+        raise DataError("as far as the shared questions show, the judges' errors cancel")
+    relative = _jackknife(np.log(np.maximum(parts - 1, ALONE)))
     reach = np.exp(normal_quantile(level, max(len(without) - 1.0, 1.0)) * relative)
-    ends = {"standard_error": estimate * relative, "low": estimate / reach, "high": estimate * reach}
+    beyond = np.maximum(estimate - 1, 0.0)
+    ends = {"standard_error": beyond * relative, "low": 1 + beyond / reach, "high": 1 + beyond * reach}
     return pd.DataFrame({"measure": ["kish", "information"], "estimate": estimate, **ends})
 
 

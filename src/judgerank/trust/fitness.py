@@ -7,13 +7,15 @@
 
 A statistic is the sum of squares over variances. Its distribution where the model holds comes from sign flips of
 whole questions (`trust.flipped_residuals`), so that judges of a question may err together. Judges are tested all
-at once: p-values are adjusted by the largest statistic of all, each standardised (Westfall and Young, 1993).
+at once: p-values are adjusted by the largest statistic of all, each standardised (Westfall and Young, 1993). A
+judge who departs has no say in the scores when the others are tested again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -117,7 +119,7 @@ def fitness(
     """
     fitted.comparisons.require_pairs("the test of fit")
     flips = FlippedResiduals.of(fitted, rows, question)
-    n, k = len(rows.models), len(rows.judges)
+    n = len(rows.models)
     low, high = np.minimum(rows.first, rows.second).astype(np.int64), np.maximum(rows.first, rows.second)
     sign, pair = np.where(rows.first < rows.second, 1.0, -1.0), low * n + high
     models = np.asarray(rows.models, object)
@@ -125,7 +127,7 @@ def fitness(
     if not len(by_pair.kept):
         raise NoIntervalError("no two models were compared on two questions, so the fit cannot be tested")
     found = [_one("overall", by_both, level, ""), _one("order", by_pair, level, _pair(by_pair, models))]
-    found += _judges(flips, models, k, level)
+    found += _judges(flips, models, level)
     sd = 0.0
     if question is not None:
         table, sd = _questions(flips, level, names or [str(one) for one in np.unique(question)])
@@ -174,12 +176,46 @@ def _pair(sums: Sums, names: np.ndarray) -> str:
     return f"{one} against {other}"
 
 
-def _judges(flips: FlippedResiduals, names: np.ndarray, k: int, level: float) -> list[dict[str, object]]:
-    """One test for every judge, by its preference for models beyond their scores."""
+def _judges(flips: FlippedResiduals, names: np.ndarray, level: float) -> list[dict[str, object]]:
+    """One test for every judge, by its preference for models beyond their scores.
+
+    A judge who departs moves the scores, so that others seem to depart. So the one who departs most is named and
+    given scores of its own, and the others are tested again, until none departs. With two left, nobody can tell
+    which of them is odd.
+    """
+    found, named, least = list[dict[str, object]](), list[int](), 0.0
+    while True:
+        tests = _tests_by_judge(flips.apart(np.sort(named)) if named else flips, names, named)
+        most = max(tests, key=lambda one: one.away, default=None)
+        again = most is not None and max(most.adjusted, least) <= 1 - level and len(tests) > 2
+        kept = [most] if again and most is not None else sorted(tests, key=lambda one: one.judge)
+        for one in kept:
+            told = one.statistic, one.expected, one.p, max(one.adjusted, least)
+            found.append(_row("judge", flips.rows.judges[one.judge], *told, level, one.most))
+        if most is None or not again:
+            return found
+        named, least = [*named, most.judge], max(most.adjusted, least)
+
+
+class _OfJudge(NamedTuple):
+    """The test of one judge; `away`: its statistic, standardised by its flips."""
+
+    judge: int
+    statistic: float
+    expected: float
+    away: float
+    p: float
+    adjusted: float
+    most: str
+
+
+def _tests_by_judge(flips: FlippedResiduals, names: np.ndarray, named: list[int]) -> list[_OfJudge]:
+    """Every judge but those named before, p-values adjusted by the largest of these."""
     rows, n = flips.rows, len(names)
-    twice = flips.between(rows.judge * n + rows.first, rows.judge * n + rows.second, k * n)
-    judge = twice.kept // n
-    variance = np.maximum(twice.variance, np.finfo(float).tiny)
+    twice = flips.between(rows.judge * n + rows.first, rows.judge * n + rows.second, len(rows.judges) * n)
+    asked = np.flatnonzero(~np.isin(twice.kept // n, named))
+    judge, model = np.divmod(twice.kept[asked], n)
+    variance = np.maximum(twice.variance[asked], np.finfo(float).tiny)
     there = np.unique(judge)
     if not len(there):
         return []
@@ -188,19 +224,20 @@ def _judges(flips: FlippedResiduals, names: np.ndarray, k: int, level: float) ->
     def by_judge(sums: FloatArray) -> FloatArray:
         return np.add.reduceat(sums**2 / variance, starts, axis=-1)
 
-    observed = by_judge(twice.observed)
-    drawn = np.concatenate([by_judge(each) for each in twice.draws(_stream("judge", twice))])
+    observed = by_judge(twice.observed[asked])
+    drawn = np.concatenate([by_judge(each[:, asked]) for each in twice.draws(_stream("judge", twice))])
     middle, spread = drawn.mean(axis=0), np.maximum(drawn.std(axis=0), 1e-9)
     away, usual = (observed - middle) / spread, (drawn - middle) / spread
     p = (1 + (usual >= away - 1e-9).sum(axis=0)) / (1 + DRAWS)
     adjusted = (1 + (usual.max(axis=1)[:, None] >= away - 1e-9).sum(axis=0)) / (1 + DRAWS)
-    z = twice.observed / np.sqrt(variance)
-    found = []
-    for place, one in enumerate(there):
+    z, found = twice.observed[asked] / np.sqrt(variance), []
+    for place, one in enumerate(there.tolist()):
         own = np.flatnonzero(judge == one)
-        most = names[twice.kept[own[z[own].argmax()]] % n]
-        told = (float(observed[place]), float(middle[place]), float(p[place]), float(adjusted[place]))
-        found.append(_row("judge", rows.judges[one], *told, level, str(most)))
+        statistic, expected, far, chance, of_all = (
+            float(values[place]) for values in (observed, middle, away, p, adjusted)
+        )
+        most = str(names[model[own[z[own].argmax()]]])
+        found.append(_OfJudge(one, statistic, expected, far, chance, of_all, most))
     return found
 
 

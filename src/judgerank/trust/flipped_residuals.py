@@ -17,7 +17,7 @@ Without questions every judgment is one of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,6 +32,7 @@ from judgerank.model.block import Role
 
 DRAWS, AT_ONCE = 499, 5_000_000  # flips; numbers held at a time
 HIGHEST = 1 - 1e-6  # leverage that is made up for: beyond it nothing of a residual is left
+FLAT = 1e-9  # share of a judge's information below which a direction of its own scores is not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +96,26 @@ class FlippedResiduals:
         alone = order[(ends - many)[many == 1]]
         found[alone] /= np.sqrt(1 - np.minimum((z[alone] ** 2).sum(axis=1), HIGHEST))
         return found * root
+
+    def apart(self, judges: IntArray) -> FlippedResiduals:
+        """The same where some judges have scores of their own, so that the others' residuals do without them.
+
+        One step, as for flips: their own scores are further parameters, zero at the fit.
+        """
+        c, n = self.rows, len(self.rows.models)
+        mine = np.flatnonzero(np.isin(c.judge, judges))
+        place = np.searchsorted(judges, c.judge[mine]) * n
+        ends = np.r_[place + c.first[mine], place + c.second[mine]]
+        sign = np.repeat([1.0, -1.0], len(mine))
+        own = coo_array((sign, (np.tile(mine, 2), ends)), (len(c), n * len(judges))).tocsr()
+        expected = own.multiply(self.variance[:, None]).tocsr()
+        moved = self.inverse @ (self.jacobian.T @ own).toarray()
+        known = (own.T @ expected).toarray() - (self.jacobian.T @ own).T @ moved
+        inverse = np.linalg.pinv(known, rcond=FLAT, hermitian=True)
+        joint = np.block(
+            [[self.inverse + moved @ inverse @ moved.T, -moved @ inverse], [-inverse @ moved.T, inverse]]
+        )
+        return replace(self, jacobian=csr_array(hstack([self.jacobian, expected])), inverse=joint)
 
     def sums(self, group: IntArray, sign: FloatArray) -> Sums:
         """Signed sums by group; groups of a single question are left out, since no flip of it changes them.

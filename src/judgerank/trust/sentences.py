@@ -73,12 +73,17 @@ def neighbours(changes: pd.DataFrame) -> pd.DataFrame:
 
 def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
     yield "\nEffective number of judges"
+    if len(same) == panel.n_judges - 1:
+        yield f"- All {panel.n_judges} judges give almost identical answers: they count as one."
+        return
     row = panel.worth.set_index("measure").loc["information"]
     yield (
         f"- On the same questions, the {panel.n_judges} judges carry as much information as {row['estimate']:.1f} "
         f"independent judges of average quality (confidence interval {row['low']:.1f} to {row['high']:.1f}). "
         f"Their errors correlate at {panel.correlation:.2f}."
     )
+    if row["estimate"] > panel.n_judges:
+        yield "- That is more than there are judges: on shared questions, their errors cancel in part."
     if panel.correlation > 0:
         yield f"- More judges of this kind would never exceed {panel.most:.1f} independent ones."
     if panel.design_effect > 1:
@@ -89,7 +94,7 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
     for judge, other in same.items():
         yield f"- {judge} and {other} give almost identical answers: one model under two names?"
     if same:
-        yield "- Where judges are copies of each other, this interval is too short. Merge them and run this again."
+        yield "- Copies have several votes in the ranking. Merge them and run this again."
     another = panel.another([1.0]).iloc[0]
     if panel.correlation > 0:
         yield (
