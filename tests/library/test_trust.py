@@ -11,11 +11,12 @@ from judgerank import Comparisons, effective_judges, fit, fragility
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.trust.fragility import top_change
 from judgerank.trust.influence import Influence
-from judgerank.trust.refits import whole_part
+from judgerank.trust.refits import Part, whole_part
 from judgerank.trust.removable import judgments_as_units
 from judgerank.trust.removal import smallest
 from judgerank.trust.reversals import APART, forecast, swapped
 from judgerank.trust.sentences import on_panel
+from judgerank.trust.small_sets import SMALL
 from tests.real_data import needs_data
 from tests.study.test_config import composed
 
@@ -129,6 +130,26 @@ def test_small_sets_that_steps_alone_miss_are_found(seed, size):
     rows = small_design(seed)
     row = top_change(fit(rows, "position_aware"), rows)
     assert row["size"] == size and row["at_least"] == size
+
+
+def test_models_that_take_more_to_be_first_are_not_fitted_to_the_end(monkeypatch):
+    """The smallest set of all is found, and what no set could be smaller for is confirmed for one model alone."""
+    confirmed = []
+    without = Part.without
+
+    def counted(part, left, cold=False):
+        confirmed.extend([part] * cold)
+        return without(part, left, cold)
+
+    monkeypatch.setattr(Part, "without", counted)
+    for seed in range(4):
+        rows = raw(seed, [0.5, 0.2, 0.1, -0.6], [1.4, 0.9], 500)
+        fitted = fit(rows, "position_aware", "penalised")
+        start, (top, *others) = whole_part(fitted, rows), np.argsort(-fitted.scores.to_numpy())
+        every = [smallest(start, judgments_as_units(rows), swapped(top, j)).size for j in others]
+        confirmed.clear()
+        assert top_change(fitted, rows)["size"] == min(size for size in every if size is not None) > SMALL
+        assert len(confirmed) == 1
 
 
 def test_one_newton_step_comes_near_the_fit():

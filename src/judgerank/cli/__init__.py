@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 from typing import Annotated
 
 import typer
@@ -19,6 +21,8 @@ judgerank ranks language models from pairwise judgments, and says how sure the r
 Which command for which task:
 """
 LAST = "judgerank COMMAND --help explains a command, judgerank --help lists all of them."
+
+FEW_SEARCHES = 100_000  # objects made between two searches for garbage
 
 app = typer.Typer(
     name="judgerank",
@@ -49,6 +53,9 @@ def judgerank(
     Start with example, which writes a file to play with, or with doctor on a file of your own.
     """
     prepare(ctx.meta.get(JSON, False))
+    # what is loaded stays until the command ends, when searching it for garbage takes a tenth of a second
+    gc.set_threshold(FEW_SEARCHES)
+    atexit.register(gc.freeze)
     if ctx.invoked_subcommand is None:
         say(FIRST)
         width = max(map(len, TASKS)) + 2

@@ -1,4 +1,7 @@
-"""What `judgerank rank` does, apart from its options, so that its help loads nothing of it."""
+"""What `judgerank rank` does, apart from its options, so that its help loads nothing of it.
+
+What takes long to load and only some options need is loaded where it is used.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,8 @@ from typing import Any
 
 import typer
 
-from judgerank.boards.changelog import changelog_of
-from judgerank.boards.reported import about_of
 from judgerank.cli.documents import records, sized
 from judgerank.cli.terminal import Progress, say, say_json, say_wrapped
-from judgerank.collecting.answer_sources import read_questions
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted
 from judgerank.fits import loading
@@ -71,9 +71,13 @@ class Beside:
         facts = None if self.models is None else read_facts(self.models, ranking.tables["leaderboard"]["model"])
         log = None
         if old is not None and self.since is not None:
+            from judgerank.boards.changelog import changelog_of
+
             log = changelog_of(old, ranking.fitted, self.since.name, ranking.settings.level)
         texts = None
         if self.answers is not None:
+            from judgerank.collecting.answer_sources import read_questions
+
             read = read_questions(self.answers, {})
             texts = Texts(read.text, read.answers)
         return Additions(facts, log, texts, self.each_judge, Progress("drawing the page"))
@@ -159,6 +163,8 @@ def ranked_into(
     ranking = ranked(judgments, settings, Progress("ranking"))
     further = contents(ranking, exports, places.raw)
     if places.save is not None:
+        from judgerank.boards.reported import about_of
+
         further[places.save] = content(ranking.fitted, about_of(judgments, places.notes))
     if places.card is not None:
         further[places.card] = draw_card(ranking, places.card)

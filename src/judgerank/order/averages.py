@@ -26,6 +26,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.elementary import exp
 from judgerank.engine.at import in_parts, product
 from judgerank.engine.penalty import ALPHA, Spread, scale
 from judgerank.model.members import Model, Parameters
@@ -62,20 +63,20 @@ class _Nodes:
 
     def at_level(self, t: float) -> tuple[FloatArray, FloatArray]:
         """Probabilities of the nodes and the information of the judges there, shape (NODES, K)."""
-        k, heights, told = len(self.cells.judges), [], []
-        for alpha in self.alpha:
-            judges = self.at.judges.copy()
-            judges[0] = np.where(np.isfinite(judges[0]), alpha + t, judges[0])
-            height, information = np.zeros(k), np.zeros(k)
-            for rows, here in in_parts(self.cells, self.model, Parameters(self.at.scores, judges, self.at.common)):
-                judge, count = self.cells.judge[rows], here.rows.count
-                height += np.bincount(judge, count * here.log_likelihood, k)
-                information += np.bincount(judge, product(count * here.law.variance, here.g, here.g), k)
-            heights.append(height)
-            told.append(information)
-        log_weight = self.prior + np.array(heights)
+        k = len(self.cells.judges)
+        longer = exp(np.where(np.isfinite(self.at.judges[0]), self.alpha + t - self.mode, 0.0))
+        heights, told = np.zeros((2, NODES, k))
+        for rows, here in in_parts(self.cells, self.model, self.at):
+            judge, count, of = self.cells.judge[rows], here.rows.count, here.rows
+            for node, times_longer in enumerate(longer):  # which only stretch what scores do
+                more = times_longer[judge]
+                law = of.law(here.eta + here.signal * (more - 1), here.nu, here.log_strong)
+                height = count * law.log_likelihood(here.outcome, of.tied, of.strong)
+                heights[node] += np.bincount(judge, height, k)
+                told[node] += np.bincount(judge, product(count * law.variance, here.g, here.g, more, more), k)
+        log_weight = self.prior + heights
         weight = np.exp(log_weight - log_weight.max(axis=0))
-        return weight / weight.sum(axis=0), np.array(told)
+        return weight / weight.sum(axis=0), told
 
 
 def averages(cells: Comparisons, model: Model, at: Parameters, spread: Spread) -> Averages:

@@ -34,7 +34,7 @@ from judgerank.model.members import Model, Parameters
 SPREAD = 2.0  # tau of the discriminations about their mean of one
 LEAST = 0.05  # weight of a judge, so that no model hangs on nothing
 ROUNDS = 4  # of weights given scores and scores given weights
-AT_ONCE = 4_000_000  # numbers held for the pairs worked on at a time
+AT_ONCE = 1_000_000  # numbers held for the pairs worked on at a time
 
 
 @dataclass(frozen=True)

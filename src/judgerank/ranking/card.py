@@ -7,10 +7,10 @@ matplotlib.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import wrap
-from xml.sax.saxutils import escape, quoteattr
 
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, shortened
@@ -106,14 +106,14 @@ def svg(shapes: list[Shape], about: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
         f'height="{HEIGHT}" role="img" font-family="system-ui, sans-serif">\n'
-        f"<title>{escape(about)}</title>\n{drawn}\n</svg>\n"
+        f"<title>{escape(about, quote=False)}</title>\n{drawn}\n</svg>\n"
     )
 
 
 def _as_svg(shape: Shape) -> str:
     if isinstance(shape, Box):
         place = f'x="{shape.x:.1f}" y="{shape.y:.1f}" width="{shape.width:.1f}" height="{shape.height:.1f}"'
-        return f"<rect {place} fill={quoteattr(shape.colour)}/>"
+        return f'<rect {place} fill="{shape.colour}"/>'
     further = (' font-weight="bold"' if shape.bold else "") + (' text-anchor="end"' if shape.end else "")
-    place = f'x="{shape.x:.1f}" y="{shape.y:.1f}" font-size="{shape.size:.1f}" fill={quoteattr(shape.colour)}'
-    return f"<text {place}{further}>{escape(shape.text)}</text>"
+    place = f'x="{shape.x:.1f}" y="{shape.y:.1f}" font-size="{shape.size:.1f}" fill="{shape.colour}"'
+    return f"<text {place}{further}>{escape(shape.text, quote=False)}</text>"

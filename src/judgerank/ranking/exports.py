@@ -16,7 +16,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
-from tabulate import tabulate
 
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.inference.wald import normal_quantile
@@ -64,9 +63,7 @@ def _json_lines(table: pd.DataFrame) -> bytes:
 
 
 def _tex(table: pd.DataFrame) -> bytes:
-    text = tabulate(
-        _shown(table), list(table), tablefmt="latex_booktabs", disable_numparse=True, colalign=_sides(table)
-    )
+    text = _tabulated(table, _shown(table), "latex_booktabs")
     # after the end of a line, TeX would take these for an option of it
     text = re.sub(r"^(\s*)(?=[\[*])", r"\1{}", text, flags=re.MULTILINE)
     return f"% \\usepackage{{booktabs}}\n{text}\n".encode()
@@ -74,8 +71,13 @@ def _tex(table: pd.DataFrame) -> bytes:
 
 def _markdown(table: pd.DataFrame) -> bytes:
     rows = [[_plain(cell) for cell in row] for row in _shown(table)]
-    sides = _sides(table)
-    return (tabulate(rows, list(table), tablefmt="pipe", disable_numparse=True, colalign=sides) + "\n").encode()
+    return f"{_tabulated(table, rows, 'pipe')}\n".encode()
+
+
+def _tabulated(table: pd.DataFrame, rows: list[list[str]], form: str) -> str:
+    from tabulate import tabulate  # few rankings are exported
+
+    return tabulate(rows, list(table), tablefmt=form, disable_numparse=True, colalign=_sides(table))
 
 
 FORMS: Mapping[str, Callable[[pd.DataFrame], bytes]] = {

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, hstack
+from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
@@ -30,7 +30,7 @@ from judgerank.engine.levels import thresholds
 from judgerank.fits.result import Fit
 from judgerank.model.block import Role
 
-DRAWS, AT_ONCE = 499, 5_000_000  # flips; numbers held at a time
+DRAWS, AT_ONCE = 499, 400_000  # flips; signs held at a time, which a processor's cache holds
 HIGHEST = 1 - 1e-6  # leverage that is made up for: beyond it nothing of a residual is left
 FLAT = 1e-9  # share of a judge's information below which a direction of its own scores is not known
 
@@ -89,12 +89,11 @@ class FlippedResiduals:
         found = self.here.residual / root
         order = np.argsort(self.question, kind="stable")
         many = np.bincount(self.question)
-        ends = np.cumsum(many)
-        for q in np.flatnonzero(many > 1):
-            of = order[ends[q] - many[q] : ends[q]]
-            found[of] += _made_up(z[of], found[of])
-        alone = order[(ends - many)[many == 1]]
-        found[alone] /= np.sqrt(1 - np.minimum((z[alone] ** 2).sum(axis=1), HIGHEST))
+        begin = np.cumsum(many) - many
+        for size in np.unique(many[many > 0]):  # questions with as many rows, all at once
+            of = order[begin[many == size][:, None] + np.arange(size)]
+            for few in np.array_split(of, -(-of.size * z.shape[1] // AT_ONCE)):
+                found[few] += _made_up(z[few], found[few])
         return found * root
 
     def apart(self, judges: IntArray) -> FlippedResiduals:
@@ -116,6 +115,16 @@ class FlippedResiduals:
             [[self.inverse + moved @ inverse @ moved.T, -moved @ inverse], [-inverse @ moved.T, inverse]]
         )
         return replace(self, jacobian=csr_array(hstack([self.jacobian, expected])), inverse=joint)
+
+    @cached_property
+    def asked(self) -> csr_array:
+        """The matrix that sums over the rows of every question, shape (Q, T), with restored residuals."""
+        return csr_array(coo_array((self.restored, (self.question, np.arange(len(self.question))))))
+
+    @cached_property
+    def gradient(self) -> csr_array:
+        """Gradient of every question by restored residuals, shape (Q, D)."""
+        return csr_array(self.asked @ self.jacobian.multiply(1 / self.variance[:, None]))
 
     def sums(self, group: IntArray, sign: FloatArray) -> Sums:
         """Signed sums by group; groups of a single question are left out, since no flip of it changes them.
@@ -144,8 +153,7 @@ class FlippedResiduals:
 
     def _sums(self, member: csr_array) -> Sums:
         """Sums by the rows of a matrix of signs, shape (groups, T)."""
-        asked = self._by_question(self.restored)
-        kept = np.flatnonzero(np.diff((abs(member) @ abs(asked.astype(bool)).T).tocsr().indptr) > 1)
+        kept = np.flatnonzero(np.diff((abs(member) @ self.asked.astype(bool).T).tocsr().indptr) > 1)
         member = member[kept]
         step = self.inverse @ (self.jacobian.T @ member.T).toarray()
         moved = self.jacobian.T @ (self.here.residual / self.variance)
@@ -153,14 +161,10 @@ class FlippedResiduals:
             kept,
             member @ self.here.residual - moved @ step,
             abs(member) @ self.variance,
-            csr_array(asked @ member.T),
-            (asked @ self.jacobian.multiply(1 / self.variance[:, None])).toarray(),
+            csr_array(self.asked @ member.T),
+            self.gradient,
             step,
         )
-
-    def _by_question(self, values: FloatArray) -> csr_array:
-        """The matrix that sums values by question, shape (Q, T)."""
-        return csr_array(coo_array((values, (self.question, np.arange(len(values))))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +179,7 @@ class Sums:
     variance : float array, shape (C,)
         Of independent answers.
     by_question : sparse float array, shape (Q, C)
-    gradient : float array, shape (Q, D)
+    gradient : sparse float array, shape (Q, D)
     step : float array, shape (D, C)
         B H.
     """
@@ -184,29 +188,34 @@ class Sums:
     observed: FloatArray
     variance: FloatArray
     by_question: csr_array
-    gradient: FloatArray
+    gradient: csr_array
     step: FloatArray
 
     def draws(self, rng: np.random.Generator, many: int = DRAWS) -> Iterator[FloatArray]:
         """Sums under random flips, some draws at a time; float arrays, shape (draws, C)."""
         q, c = self.by_question.shape
-        size = max(1, AT_ONCE // max(q, c))
-        turned = self.by_question.T.tocsr()
+        size = max(1, AT_ONCE // q)
+        turned = csr_array(vstack([self.by_question.T, self.gradient.T]))
         for start in range(0, many, size):
-            signs = rng.choice([-1.0, 1.0], (min(size, many - start), q))
-            yield (turned @ signs.T).T - (signs @ self.gradient) @ self.step
+            # the highest bits, as rng.choice([-1, 1], ...) takes them
+            signs = (rng.integers(0, 2**32, (min(size, many - start), q), np.uint32) >> 31).T.astype(float, "C")
+            signs *= 2
+            signs -= 1
+            sums = turned @ signs
+            yield (sums[:c] - self.step.T @ sums[c:]).T
 
 
 def _made_up(z: FloatArray, r: FloatArray) -> FloatArray:
-    """(1 - Z Z')^-1/2 r - r, by the smaller of Z'Z and Z Z'."""
-    wide = z.shape[0] < z.shape[1]
-    values, vectors = np.linalg.eigh(z @ z.T if wide else z.T @ z)
-    kept = values > 1e-12
-    values, vectors = np.minimum(values[kept], HIGHEST), vectors[:, kept]
-    more = 1 / np.sqrt(1 - values) - 1
-    if wide:
-        return vectors @ (more * (vectors.T @ r))
-    return z @ (vectors @ (more / values * (vectors.T @ (z.T @ r))))
+    """(1 - Z Z')^-1/2 r - r by the smaller of Z'Z and Z Z', for Z of shape (..., m, D) and r of shape (..., m)."""
+    wide, turned = z.shape[-2] < z.shape[-1], z.swapaxes(-1, -2)
+    values, vectors = np.linalg.eigh(z @ turned if wide else turned @ z)
+    kept, values = values > 1e-12, np.clip(values, 1e-12, HIGHEST)
+    more = np.where(kept, 1 / np.sqrt(1 - values) - 1, 0.0)[..., None]
+    r = r[..., None]
+    if not wide:
+        r, more = turned @ r, more / values[..., None]
+    found = vectors @ (more * (vectors.swapaxes(-1, -2) @ r))
+    return np.asarray((found if wide else z @ found)[..., 0], float)
 
 
 def _jacobian(here: At, rows: Comparisons, fitted: Fit) -> csr_array:

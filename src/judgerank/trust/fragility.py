@@ -172,12 +172,12 @@ def start_of(fitted: Fit, comparisons: Comparisons, question: IntArray | None, l
     return whole_part(fitted, comparisons, question, level)
 
 
-def _found(start: Part, units: Units, goal: Goal, known: Iterable[Part]) -> Removal:
-    """The smallest set, by those that were left out alone before where there are any."""
+def _found(start: Part, units: Units, goal: Goal, known: Iterable[Part], below: float = np.inf) -> Removal:
+    """The smallest set, by those that were left out alone before where there are any; `below` as of `smallest`."""
     for part in known:
         if goal.gap(part) <= 0:
             return Removal(forecast(start, units, goal), 1.0, 1, part, "")
-    return smallest(start, units, goal)
+    return smallest(start, units, goal, below)
 
 
 def _top(start: Part, units: Units, ranked: IntArray, known: Iterable[Part]) -> tuple[int, int, Removal]:
@@ -185,9 +185,13 @@ def _top(start: Part, units: Units, ranked: IntArray, known: Iterable[Part]) -> 
     top, known = int(ranked[0]), list(known)
     near = {int(j): forecast(start, units, swapped(top, int(j))) for j in ranked[1 : NEAREST + 1]}
     tried = sorted(near, key=near.__getitem__)[:CHALLENGERS]
-    found = {j: _found(start, units, swapped(top, j), known) for j in tried}
-    best = min(tried, key=lambda j: np.inf if found[j].size is None else float(found[j].size or 0))
-    return top, best, found[best]
+    best, found = tried[0], _found(start, units, swapped(top, tried[0]), known)
+    for j in tried[1:]:
+        fewest = np.inf if found.size is None else float(found.size)
+        other = _found(start, units, swapped(top, j), known, fewest)
+        if other.size is not None and other.size < fewest:
+            best, found = j, other
+    return top, best, found
 
 
 def _row(change: str, units: Units, first: str, second: str, found: Removal) -> dict[str, object]:

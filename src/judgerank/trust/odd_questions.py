@@ -89,8 +89,8 @@ class Design:
         """z of every question, shape (..., Q), for residuals of shape (..., T)."""
         many = int(self.question.max()) + 1
         known = np.bincount(self.question, self.variance * self.lead**2, many)
-        flat = (residual * self.lead).reshape(-1, len(self.lead))
-        summed = np.array([np.bincount(self.question, row, many) for row in flat])
+        flat = residual.reshape(-1, len(self.lead))
+        summed = np.array([np.bincount(self.question, row * self.lead, many) for row in flat])
         return (summed / np.sqrt(np.maximum(known, np.finfo(float).tiny))).reshape(*residual.shape[:-1], many)
 
     def shared(self, residual: FloatArray) -> float:
@@ -109,20 +109,24 @@ class Design:
         wider = self.eta * np.sqrt(1 + 2 * (WIDENING * self.gamma * sd) ** 2)
         answers = max(int(self.first.max()), int(self.second.max())) + 1
         for start in range(0, many, size):
-            now, eta = min(size, many - start), wider
-            if sd > 0:
-                e = sd * rng.standard_normal((now, answers))
-                eta = wider + self.gamma * (e[:, self.first] - e[:, self.second])
-            yield self.count * (self._answers(eta, rng.random((now, len(wider)))) - self.mean)
+            now = min(size, many - start)
+            e = sd * rng.standard_normal((now, answers)) if sd > 0 else None
+            drawn = rng.random((now, len(wider)))
+            for place, chance in enumerate(drawn):  # one by one, since a processor's cache holds one
+                eta = wider
+                if e is not None:
+                    eta = wider + self.gamma * (e[place].take(self.first) - e[place].take(self.second))
+                drawn[place] = self.count * (self._answers(eta, chance) - self.mean)
+            yield drawn
 
     def _answers(self, eta: FloatArray, chance: FloatArray) -> FloatArray:
-        """Outcomes at predictors by uniform draws, of the shape of these."""
+        """Outcomes at predictors by uniform draws, shape (T,)."""
         if self.nu is None and not self.log_strong:
             p = expit(eta)
             # a tie has the judge's share, so that the expected answer is p all the same
-            tied = np.minimum(self.tied, 2 * np.minimum(p, 1 - p))
-            return np.where(chance < p - tied / 2, 1.0, np.where(chance < p + tied / 2, 0.5, 0.0))
-        law = Law(np.broadcast_to(eta, chance.shape), self.nu, *self.log_strong)
+            half = np.minimum(self.tied / 2, np.minimum(p, 1 - p))
+            return ((chance < p - half).astype(float) + (chance < p + half)) / 2
+        law = Law(eta, self.nu, *self.log_strong)
         return outcomes(len(self.log_strong))[levels_at(law.levels, chance)]
 
 
@@ -155,7 +159,8 @@ def against_the_order(flips: FlippedResiduals) -> tuple[FloatArray, FloatArray, 
     drawn = np.concatenate([design.slopes(each) for each in design.simulated(rng, sd, DRAWS)])
     z = design.slopes(residual)
     spread = np.maximum(drawn.std(axis=0), 1.0)  # that of independent answers, which few draws may not show
-    away, usual = (drawn.mean(axis=0) - z) / spread, (drawn.mean(axis=0) - drawn) / spread
+    mean = drawn.mean(axis=0)
+    away, usual = (mean - z) / spread, (mean - drawn) / spread
     p = (1 + (usual >= away - 1e-9).sum(axis=0)) / (1 + DRAWS)
     adjusted = (1 + (usual.max(axis=1)[:, None] >= away - 1e-9).sum(axis=0)) / (1 + DRAWS)
     return z, p, adjusted, sd

@@ -80,11 +80,14 @@ class Part:
     left : float array, shape (T,)
         Judgments left of every row.
     fitted : Fit
+    near : bool
+        Whether this is a step that has come near the fit, and not the fit.
     """
 
     whole: Whole
     left: FloatArray
     fitted: Fit
+    near: bool = False
 
     @cached_property
     def rows(self) -> IntArray:
@@ -133,7 +136,7 @@ class Part:
         if found.evaluation.relative_gradient > NEAR or (found.parameters.in_play != in_play).any():
             return self.without(left)
         found = replace(found, status=self.fitted.status)
-        return Part(self.whole, left, Fit(cells, model, self.fitted.settings, found))
+        return Part(self.whole, left, Fit(cells, model, self.fitted.settings, found), near=True)
 
     @cached_property
     def influence(self) -> Influence:

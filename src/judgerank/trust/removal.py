@@ -51,7 +51,7 @@ class Removal:
     why: str
 
 
-def smallest(start: Part, units: Units, goal: Goal) -> Removal:
+def smallest(start: Part, units: Units, goal: Goal, below: float = np.inf) -> Removal:
     """The smallest set found whose removal reaches a goal, confirmed by a fit from the beginning.
 
     Parameters
@@ -60,13 +60,15 @@ def smallest(start: Part, units: Units, goal: Goal) -> Removal:
         Where the goal is not reached.
     units : Units
     goal : Goal
+    below : float
+        A size of no interest, nor any larger: where that is no small set, steps end there.
 
     Raises
     ------
     NoIntervalError
         If there is no information to forecast with.
     """
-    found = by_steps(start, units, goal)
+    found = by_steps(start, units, goal, below if below > SMALL else np.inf)
     if found.size == 1:
         return found
     few, part = smaller(start, units, goal, 2 if found.size is None or found.size > SMALL else found.size)
@@ -77,7 +79,7 @@ def smallest(start: Part, units: Units, goal: Goal) -> Removal:
     return replace(found, at_least=max(bound, min(few, 2)))  # single ones that come near were tried
 
 
-def by_steps(start: Part, units: Units, goal: Goal) -> Removal:
+def by_steps(start: Part, units: Units, goal: Goal, below: float = np.inf) -> Removal:
     """A set by leaving out half of what the forecast asks for, again and again; smaller ones are not sought."""
     first = wanted = forecast(start, units, goal)
     most = units.total - 1.0 if units.name == "judges" else MOST * units.total
@@ -90,7 +92,11 @@ def by_steps(start: Part, units: Units, goal: Goal) -> Removal:
         try:
             there, step = _step(here, units, goal, effect, step)
             refits += 1
-            if goal.gap(there) <= 0:
+            reached = goal.gap(there) <= 0
+            if taken + step + (not reached) >= below:
+                why = f"{below:,.0f} {units.name} or more"
+                return Removal(first, bound, None, None, why)
+            if reached:
                 return _confirmed(start, there, goal, Removal(first, bound, taken + step, None, ""))
             taken, here = taken + step, there
             wanted = forecast(here, units, goal)
@@ -108,7 +114,7 @@ def _step(here: Part, units: Units, goal: Goal, effect: FloatArray, step: int) -
         try:
             left = units.left_after(here.left, effect, many)
             there = here.nearby(left)
-            if many == 1 and goal.gap(there) <= 0:
+            if many == 1 and there.near and goal.gap(there) <= 0:
                 there = here.without(left)
             if many == 1 or many in BEYOND or goal.gap(there) > 0:
                 return there, many
