@@ -236,7 +236,9 @@ def standardised_log(lengths: FloatArray) -> FloatArray:
 
 
 def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[IntArray, pd.Index]:
-    values = frame[columns[0]] if len(columns) == 1 else pd.concat([frame[name] for name in columns])
+    values = (
+        frame[columns[0]] if len(columns) == 1 else pd.concat([frame[name] for name in columns], ignore_index=True)
+    )
     try:
         return pd.factorize(values)
     except TypeError:  # a list or another value that cannot be hashed
