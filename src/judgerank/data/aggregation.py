@@ -27,7 +27,8 @@ def merged(rows: Rows) -> tuple[IntArray, dict[str, FloatArray]] | None:
         return None
     order: slice | IntArray = slice(None)
     if np.any(key[1:] < key[:-1]):
-        order = np.argsort(key)
+        # of numbers this small numpy sorts by digits
+        order = np.argsort(key.astype(np.uint16), kind="stable") if key.max() < 1 << 16 else np.argsort(key)
         key = key[order]
     start = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
     del key  # at ten million rows every array counts towards the peak

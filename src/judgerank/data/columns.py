@@ -34,4 +34,4 @@ def kinds(columns: csr_array) -> IntArray:
             kind, own = (pd.factorize(numbers, sort=True)[0] for numbers in (kind, own))
             highest, size = int(kind.max()) + 1, int(own.max()) + 1
         kind, highest = kind * size + own, highest * size
-    return pd.factorize(kind, sort=True)[0]
+    return kind if highest <= 2 * len(kind) else pd.factorize(kind, sort=True)[0]

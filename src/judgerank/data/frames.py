@@ -106,11 +106,12 @@ def parsed(frame: pd.DataFrame, covariate: str | None = None, count: str | None 
     first, second = pair[:size], pair[size:]
     refuse_itself(models, first, second)
     read = ~np.isnan(outcome)
-    silent = [judges[k] for k in np.flatnonzero(np.bincount(judge[read], minlength=len(judges)) == 0)]
     z = None if covariate is None else finite(frame[covariate], read)
-    rows = first[read], second[read], judge[read], outcome[read]
-    times = None if times is None else times[read]
-    return Parsed(models, judges, *rows, times, z, dropped, silent)
+    if not read.all():
+        first, second, judge, outcome = first[read], second[read], judge[read], outcome[read]
+        times = None if times is None else times[read]
+    silent = [judges[k] for k in np.flatnonzero(np.bincount(judge, minlength=len(judges)) == 0)]
+    return Parsed(models, judges, first, second, judge, outcome, times, z, dropped, silent)
 
 
 def outcomes(frame: pd.DataFrame, times: FloatArray | None = None) -> tuple[FloatArray, dict[str, int]]:
@@ -129,10 +130,9 @@ def outcomes(frame: pd.DataFrame, times: FloatArray | None = None) -> tuple[Floa
                 "(known: a, b, c, unknown or null)"
             )
     values = np.array([OUTCOMES.get(letter, np.nan) for letter in letters] + [np.nan])
-    unparsed = [code for code, letter in enumerate(letters) if letter == UNPARSED]
-    times = np.ones(len(answer)) if times is None else times
-    left_out = {UNPARSED: np.isin(answer, unparsed), "null": answer == -1}
-    return values[answer], {reason: int(times[rows].sum()) for reason, rows in left_out.items()}
+    *many, null = np.bincount(answer % len(values), times, len(values)).tolist()
+    left_out = {UNPARSED: sum(many[code] for code in np.flatnonzero(letters == UNPARSED)), "null": null}
+    return values[answer], {reason: int(number) for reason, number in left_out.items()}
 
 
 def counts(column: pd.Series) -> FloatArray:
@@ -236,7 +236,9 @@ def standardised_log(lengths: FloatArray) -> FloatArray:
 
 
 def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[IntArray, pd.Index]:
-    values = frame[columns[0]] if len(columns) == 1 else pd.concat([frame[name] for name in columns])
+    values = (
+        frame[columns[0]] if len(columns) == 1 else pd.concat([frame[name] for name in columns], ignore_index=True)
+    )
     try:
         return pd.factorize(values)
     except TypeError:  # a list or another value that cannot be hashed

@@ -124,7 +124,7 @@ def _by_gradients(
 
 def rough_discrimination(rows: Rows, scores: np.ndarray) -> np.ndarray:
     """One Newton step from zero for every judge's gamma, given scores, kept positive; shape (K, S)."""
-    d = scores[rows.i] - scores[rows.j]
+    d = scores.take(rows.i, axis=0) - scores.take(rows.j, axis=0)
     rise = rows.by_judge((rows.wins - rows.count / 2)[:, None] * d)
     curvature = rows.by_judge(rows.count[:, None] / 4 * d * d)
     gamma = rise / np.where(curvature > 0, curvature, np.inf)
@@ -269,7 +269,7 @@ def _direction(
     top[:, :, 0], top[:, :, 1] = gradient[:n].T, 1.0
     low = np.zeros((size, k, many, 3))
     low[..., 0], low[:, :, 0, 2] = gradient[n:].reshape(many, k, size).transpose(2, 1, 0), 1.0
-    scaled = (cross / own if many == 1 else np.linalg.solve(own, cross)).reshape(size, -1, n)
+    scaled = _over(own, cross).reshape(size, -1, n)
     flat = cross.reshape(size, -1, n)
     top -= np.matmul(scaled.transpose(0, 2, 1), low.reshape(size, -1, 3))
     many = max(1, AT_ONCE // n**2) if n < SPARSE else 1
@@ -284,9 +284,14 @@ def _direction(
         info[:, np.arange(n), np.arange(n)] += fence[:n, part].T
         info -= np.matmul(flat[part].transpose(0, 2, 1), scaled[part])
         top[part] = _solved(info, top[part])
-    low = np.linalg.solve(own, low - np.matmul(flat, top).reshape(low.shape))
+    low = _over(own, low - np.matmul(flat, top).reshape(low.shape))
     sums = np.stack([top.sum(axis=1), low[:, :, 0].sum(axis=1)], axis=1)  # (S, 2, 3)
     multipliers = np.linalg.solve(sums[:, :, 1:], sums[:, :, :1])
     both = np.concatenate([top, low.transpose(0, 2, 1, 3).reshape(size, -1, 3)], axis=1)
     step = (both[:, :, :1] - np.matmul(both[:, :, 1:], multipliers))[:, :, 0].T
     return step, (gradient * step).sum(axis=0)
+
+
+def _over(own: np.ndarray, sides: np.ndarray) -> np.ndarray:
+    """Solutions of every judge's own systems, which often are of one parameter."""
+    return sides / own if own.shape[-1] == 1 else np.linalg.solve(own, sides)

@@ -76,11 +76,14 @@ class Rows:
         """Discrimination, signal and predictor of every row."""
         scores, judges = self.parts(x)
         if "slope" in self.blocks:
-            g = np.exp(judges[0][self.judge] + judges[1][self.judge] * self.cells.known_covariate[:, None])
+            slope = judges[1].take(self.judge, axis=0)
+            g = np.exp(judges[0].take(self.judge, axis=0) + slope * self.cells.known_covariate[:, None])
         else:
-            g = np.exp(judges[0])[self.judge]
-        signal = g * (scores[self.i] - scores[self.j])
-        return g, signal, signal + judges[-1][self.judge] if "position" in self.blocks else signal
+            g = np.exp(judges[0]).take(self.judge, axis=0)
+        signal = g * (scores.take(self.i, axis=0) - scores.take(self.j, axis=0))
+        if "position" not in self.blocks:
+            return g, signal, signal
+        return g, signal, signal + judges[-1].take(self.judge, axis=0)
 
     def shares(self, signal: np.ndarray) -> list[np.ndarray | float]:
         """Derivative of the predictor in each block."""
@@ -92,10 +95,9 @@ class Rows:
     def look(self, x: np.ndarray) -> Look:
         """Everything about a point that the rows have a part in."""
         g, signal, eta = self.predictor(x)
-        e = np.exp(-np.abs(eta))
-        q = 1.0 / (1.0 + e)
+        q = 1.0 / (1.0 + np.exp(-np.abs(eta)))  # of the likelier outcome
         fit = _total(self.wins, eta) + _total(self.count, np.log(q) - np.maximum(eta, 0.0))
-        return Look(fit, g, signal, np.where(eta >= 0, q, e * q))
+        return Look(fit, g, signal, np.exp(np.minimum(eta, 0.0)) * q)
 
     def counting(self, factors: np.ndarray) -> Rows:
         """The same rows with every judge's counts times a factor of its own at each start, shape (K, S)."""

@@ -183,13 +183,14 @@ class Estimates:
     @property
     def judge_status(self) -> pd.Series:
         """How each judge ended: interior, zero, unbounded, slope_bound, or that of an unfinished fit."""
-        status = pd.Series(str(self.status), index=labels(self.comparisons.judges), name="status")
+        usual = self.status
         if self.converged or self.solution.alone is not None:  # the others are at their best, given that judge's
-            status[:] = str(Status.SHRUNK if self.solution.shrinks_scores else Status.INTERIOR)
-        status[list(self.slopes_at_bound)] = "slope_bound"
-        status[list(self.judges_at_zero)] = "zero"
-        status[list(self.unbounded_judges)] = str(Status.UNBOUNDED)
-        return status
+            usual = Status.SHRUNK if self.solution.shrinks_scores else Status.INTERIOR
+        status = np.full(len(self.comparisons.judges), str(usual), object)
+        status[self._slope_held] = "slope_bound"
+        status[~self.solution.parameters.in_play] = "zero"
+        status[list(self.solution.unbounded_judges)] = str(Status.UNBOUNDED)
+        return pd.Series(status.tolist(), index=labels(self.comparisons.judges), name="status")
 
     def _judges(self, where: BoolArray | list[int]) -> tuple[str, ...]:
         return tuple(np.asarray(self.comparisons.judges, object)[where])

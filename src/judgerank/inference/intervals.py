@@ -92,8 +92,9 @@ class Intervals(Criteria):
         ends = wald(np.zeros(len(relative)), relative, level, self.degrees_of_freedom)
         low[positive], high[positive] = estimate[positive] * np.exp(np.clip(ends, -FURTHEST, FURTHEST))
         name = [label for _, labels, *_ in parts for label in labels]
-        rows = pd.DataFrame({"parameter": parameter, "name": name, "estimate": estimate, "standard_error": errors})
-        rows = rows.assign(low=low, high=high, status=[ended for *_, each in parts for ended in each])
+        numbers = {"estimate": estimate, "standard_error": errors, "low": low, "high": high}
+        every = [ended for *_, each in parts for ended in each]
+        rows = pd.DataFrame({"parameter": parameter, "name": name, **numbers, "status": every})
         if not self.model.weighs_judges:
             rows = rows[rows["parameter"] != "discrimination"].reset_index(drop=True)
         if self.effects is None:
