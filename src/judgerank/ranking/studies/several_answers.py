@@ -24,8 +24,8 @@ def of_component(component: Component) -> Finding:
     among = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     told = (
         f"Judges ranked several answers: {counted(round(choices), 'choice')} of the best among {among} answers. "
-        "A ranking of k answers counts as k (k - 1) / 2 comparisons. Not computed here: the smallest change of the "
-        "data that changes the leader (judgerank trust has it), goodness of fit, and effects by judge."
+        "A ranking of k answers counts as k (k - 1) / 2 comparisons. Not computed here: the smallest change of "
+        "the data that changes the leader (judgerank trust has it), goodness of fit, and effects by judge."
     )
     tied = bool(((c.outcome == OUTCOMES["c"]) & (c.stages.neither < 1)).any())
     return Finding([told, *([TIED] if tied else [])])
