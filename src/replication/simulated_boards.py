@@ -16,9 +16,8 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.model.draw_levels import draw_levels, graded_comparisons
 from judgerank.model.law import Law
-from judgerank.people.conformal import conformal_interval
 from judgerank.people.human_board import ORIGIN, POINTS, HumanBoard
-from judgerank.people.human_scale import HumanScale, human_scale
+from judgerank.people.human_scale import human_scale
 from judgerank.people.items import items_of
 from judgerank.people.reference import on_scale_of
 from judgerank.people.toward_panel import drawn_toward_panel
@@ -38,7 +37,7 @@ WAYS = (
     "human scale",
     "human scale, verdicts with strength",
 )
-MEASURES = ("held", "held_conformal", "width", "width_conformal", "informative", "held_known", "tastes", "own")
+MEASURES = ("held", "held_conformal", "width", "width_conformal", "informative")
 ENDS = ["elo", "low", "high", "conformal_low", "conformal_high"]
 
 
@@ -94,14 +93,11 @@ class Simulated:
     truth : float array, shape (N,)
         What scores of infinitely many human votes are, ties counting half; the mean of the models that people
         compared is zero.
-    own : float
-        Standard deviation of people's own tastes on the scale of these scores.
     """
 
     verdicts: Comparisons
     votes: Comparisons
     truth: FloatArray
-    own: float
 
     def together(self) -> tuple[Comparisons, IntArray, BoolArray]:
         """All rows, people as one more judge; the question of each; and which are people's."""
@@ -132,8 +128,7 @@ def drawn_board(board: Board, rng: np.random.Generator) -> Simulated:
     numbers, outcome = tuple(str(x) for x in range(size)), np.array([0.0, 0.5, 1.0])[level]
     votes = Comparisons(models, numbers, i, j, item, outcome, tied=(level == 1).astype(float))
     truth = scores_of_votes(s)
-    own = board.own * float(truth.std() / s.std())
-    return Simulated(verdicts, votes, truth - truth[: board.models].mean(), own)
+    return Simulated(verdicts, votes, truth - truth[: board.models].mean())
 
 
 def _voted(board: Board, first: IntArray, second: IntArray, rng: np.random.Generator) -> IntArray:
@@ -184,22 +179,7 @@ def placed_once(cell: dict[str, Any], rng: np.random.Generator) -> Record:
         "width": float((high - low).mean()),
         "width_conformal": float((conformal_high - conformal_low).mean()),
         "informative": float(found.informative),
-        "held_known": _held_with_known_tastes(simulated, panel, found, cell["level"]),
-        "tastes": found.drawn.spread,
-        "own": simulated.own,
     }
-
-
-def _held_with_known_tastes(simulated: Simulated, panel: Fit, found: HumanScale, level: float) -> float:
-    """Share of the conformal intervals that hold the truth where the size of people's tastes is known."""
-    n = len(found.board.models)
-    s, v = panel.scores.to_numpy(), np.diag(panel.covariance)
-    own = simulated.own**2 + found.drawn.slope**2 * v
-    h, w = (found.board.elo - ORIGIN) / POINTS, 1 / (own[:n] + (found.board.error / POINTS) ** 2)
-    new = range(n, len(s))
-    ends = np.array([conformal_interval(s[:n], h, w, s[k], 1 / own[k], level) for k in new])
-    truth = simulated.truth[n:]
-    return float(((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean())
 
 
 def points_above(scores: FloatArray, n: int) -> FloatArray:
