@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from judgerank import fit, place, read
+from judgerank import fit, place, rank, read
 from judgerank.boards.comparing import compare
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
@@ -221,3 +221,12 @@ def test_rankings_among_graded_verdicts_are_told_to_lose_strength(tmp_path):
     found = read([tmp_path / "ranked.csv", tmp_path / "graded.csv"])
     assert found.comparisons.strong is None
     assert any("Strength is not used, since there are rankings" in remark for remark in found.remarks)
+
+
+@pytest.mark.parametrize(("last", "tied"), [("cat = dan", True), ("cat > dan", False)])
+def test_the_page_says_how_ties_in_rankings_count(last, tied):
+    frame = pd.DataFrame(
+        {"judge": "x", "ranking": [f"ann > bob > {last}", "dan > ann > bob > cat", "bob > dan > ann"]}
+    )
+    found = rank(frame)
+    assert any("averaged over the orders" in remark for remark in found.remarks) == tied

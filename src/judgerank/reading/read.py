@@ -56,7 +56,8 @@ def read_judgments(
     columns : mapping of str to str, optional
         Names of the file's columns where they are not the usual ones: ``model_a`` (shown first), ``model_b``,
         ``winner``, and, if there are any, ``judge``, ``question``, ``length``, ``category``, ``reply`` (what the
-        judge wrote), ``human`` (whether a person judged) and ``strength`` (1 or better, 2 or much better).
+        judge wrote), ``human`` (whether a person judged) and ``strength`` (1 or better, 2 or much
+        better, and so on).
         ``model`` and ``score`` are of tables of scores.
         ``count`` names a column that says how many like judgments a record stands for; null counts every record
         once. Unless it is there (or ``"ask"``), a column that looks like one is refused, since either

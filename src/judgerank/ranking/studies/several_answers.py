@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import counted
 from judgerank.ranking.study import Component, Finding
+
+TIED = (
+    "Ties inside rankings are averaged over the orders of the tied answers. This is an approximation: it does not "
+    "model how often judges tie."
+)
 
 
 def of_component(component: Component) -> Finding:
@@ -18,7 +24,8 @@ def of_component(component: Component) -> Finding:
     among = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     told = (
         f"Judges ranked several answers: {counted(round(choices), 'choice')} of the best among {among} answers. "
-        "A ranking of k answers counts as k (k - 1) / 2 comparisons. Not computed for rankings: the smallest "
-        "change of the data that changes the leader, goodness of fit, and effects by judge."
+        "A ranking of k answers counts as k (k - 1) / 2 comparisons. Not computed here: the smallest change of "
+        "the data that changes the leader (judgerank trust has it), goodness of fit, and effects by judge."
     )
-    return Finding([told])
+    tied = bool(((c.outcome == OUTCOMES["c"]) & (c.stages.neither < 1)).any())
+    return Finding([told, *([TIED] if tied else [])])
