@@ -15,7 +15,7 @@ import yaml
 from omegaconf import DictConfig
 
 from judgerank.data.errors import DataUnavailableError
-from judgerank.plots.looks import in_style, save_figures
+from judgerank.plots.looks import in_style
 from judgerank.writing.atomic import STORED_FORMAT, replace_file, staged
 from replication import plots, published
 from replication.auditing.article import written
@@ -29,6 +29,7 @@ from replication.auditing.reviewing import manifest
 from replication.auditing.shown import blocks, keep_current, markdown_in
 from replication.config import ROOT, main
 from replication.pages import whole_page
+from replication.plots.labels import save_figures
 
 log = logging.getLogger("replication")
 

@@ -20,12 +20,13 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, open_dict
 
 from judgerank.data.errors import ConfigError, DataUnavailableError
-from judgerank.plots.looks import in_style, save_figures
+from judgerank.plots.looks import in_style
 from judgerank.writing.atomic import staged
 from replication.config import ROOT, main, script_of
 from replication.errors import NotAsStoredError
 from replication.legends import looks, wrong_labels
 from replication.outputs import folder_of, load_section_data, suffix_of
+from replication.plots.labels import save_figures
 from replication.records import RECORD, VERSIONED, provenance, write_record
 from replication.tables import Table
 from replication.verifying import Difference, compare, unlike_csv, unlike_listed, unlike_versions

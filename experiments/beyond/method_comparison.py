@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.judgments import Judgments
-from judgerank.fits.crossvalidation import folds_of
 from replication import plots
 from replication.config import ROOT, main
+from replication.cross_validation import folds_of
 from replication.methods.comparison import methods_table, panels_table, sets_table
 from replication.methods.study import method_of, on_panel, on_set
 from replication.outputs import run_section

@@ -14,11 +14,11 @@ from omegaconf import DictConfig
 from judgerank import Fit, fit
 from judgerank.data.connectivity import position_share
 from judgerank.data.judgments import Judgments
-from judgerank.fits.crossvalidation import cross_validated, folds_of
 from judgerank.inference.wald import likelihood_ratio
 from replication import plots, published
 from replication.config import main, solver_settings
 from replication.correlation import spearman
+from replication.cross_validation import cross_validated, folds_of
 from replication.dependence import agreements
 from replication.outputs import run_section
 from replication.tables import Table

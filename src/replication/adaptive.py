@@ -11,9 +11,9 @@ from scipy.special import betaincinv
 
 from judgerank.adaptive.choosing import RULES
 from judgerank.adaptive.goals import Goal, spent_at
-from judgerank.adaptive.oracles import Drawn, Replayed
+from judgerank.adaptive.oracles import Answers, Drawn
 from judgerank.adaptive.rounds import collect_until
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.fits.result import Fit
@@ -39,6 +39,31 @@ NULLS = {
     },
 }  # fmt: skip
 SLOW = ("all equal", "40 questions, second and third equal")  # to fit, or to be asked all
+
+
+class Replayed:
+    """The judgments of a data set, each given out once, in random order within its pair, judge and order."""
+
+    def __init__(self, rows: Comparisons, rng: np.random.Generator, costs: FloatArray | None = None):
+        self.models, self.judges = rows.models, rows.judges
+        self.costs = np.ones(len(rows.judges)) if costs is None else costs
+        shape = len(rows.models), len(rows.models), len(rows.judges)
+        cell = np.ravel_multi_index((rows.first, rows.second, rows.judge), shape)
+        order = rng.permutation(len(cell))
+        order = order[np.argsort(cell[order], kind="stable")]
+        self._outcomes = rows.outcome[order]
+        many = np.bincount(cell, minlength=int(np.prod(shape)))
+        self._next = np.cumsum(many) - many
+        self.left = many.reshape(shape)
+
+    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers:
+        found = np.empty(len(first))
+        cells = np.ravel_multi_index((first, second, judge), self.left.shape)
+        for place, cell in enumerate(cells.tolist()):
+            found[place] = self._outcomes[self._next[cell]]
+            self._next[cell] += 1
+        np.subtract.at(self.left, (first, second, judge), 1)
+        return Answers(found)
 
 
 def truth(scores: FloatArray) -> Parameters:

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from judgerank.model.simulate import draw_comparisons
 from replication.config import ROOT, simulation_settings
+from replication.random_designs import draw_comparisons
 from replication.replicate import Study
 from replication.side_by_side import read_at
 from replication.simulation import LAST, Point, grid, truth_of

@@ -15,12 +15,13 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.errors import ConfigError, DataUnavailableError
 from judgerank.data.judgments import Judgments
-from judgerank.plots.looks import in_style, save_figures
+from judgerank.plots.looks import in_style
 from judgerank.reading.read import read_judgments
 from judgerank.writing.atomic import locked, recover, staged
 from replication.config import ROOT
 from replication.datasets import load_judgments
 from replication.legends import looks
+from replication.plots.labels import save_figures
 from replication.records import RECORD, provenance, write_record
 from replication.schemas.dataset import Surrogate
 from replication.surrogates import surrogate_judgments

@@ -15,13 +15,14 @@ from judgerank.fits.fit import fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
-from judgerank.planning.assumed_panels import assumed, drawn
+from judgerank.planning.assumed_panels import assumed
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import pair_of
 from judgerank.planning.precision import GOALS, POWERS, WIDTHS, needed, precision_of, whole
-from judgerank.planning.questions import INDEPENDENT, Questions, drawn_in_questions
+from judgerank.planning.questions import INDEPENDENT, Questions
 from replication.config import ROOT
 from replication.dependence import standardised_errors
+from replication.planned_data import drawn, drawn_in_questions
 from replication.replicate import Record, Study
 
 

@@ -18,10 +18,10 @@ from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.engine.solvers import Settings
 from judgerank.fits.result import Fit
-from judgerank.model.simulate import draw_outcomes
 from replication import published
 from replication.config import ROOT, fits_by
 from replication.correlation import spearman
+from replication.random_designs import draw_outcomes
 from replication.replicate import Cell, Study, Task
 
 MEASURES = ("pearson", "spearman")

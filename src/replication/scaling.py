@@ -19,8 +19,9 @@ from scipy.special import expit
 
 from judgerank import aggregate, fit
 from judgerank.fits.by_question import clustered, resampled
-from judgerank.model.simulate import draw_truth, generator, uniform_triples
+from judgerank.model.simulate import generator
 from judgerank.reading.large.engine import session
+from replication.random_designs import draw_truth, uniform_triples
 
 N_MODELS, N_JUDGES, ASKED = 1000, 100, 10  # comparisons of a question, on average
 PART = 1_000_000  # rows written at a time

@@ -9,7 +9,8 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.fits.fit import fit
 from judgerank.model.members import Parameters
-from judgerank.model.simulate import draw_truth, generator
+from judgerank.model.simulate import generator
+from replication.random_designs import draw_truth
 from replication.replicate import Record
 
 ORDERS = ("names", "random")  # the first name is shown first, as in the published sets, or either model at random

@@ -11,9 +11,10 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataUnavailableError
 from judgerank.data.judgments import Judgments
-from judgerank.model.simulate import draw_panel, generator
+from judgerank.model.simulate import generator
 from replication import published
 from replication.config import ROOT
+from replication.random_designs import draw_panel
 from replication.schemas.dataset import Dataset
 
 STORED = ROOT / "results"  # the fits of the real data that surrogates are drawn from

@@ -14,12 +14,12 @@ from scipy.special import expit
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError, NoMaximumError
-from judgerank.fits.by_component import fit_apart
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import Order, holm, orders, orders_by_errors, simultaneous_quantile
+from replication.by_component import fit_apart
 from replication.schemas.validity import Design, Fitted
 
 TESTS = ("wald", "both")

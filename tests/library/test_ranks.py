@@ -13,11 +13,11 @@ from judgerank import Comparisons, Fit, fit
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.engine.sums import evaluate
-from judgerank.fits.by_component import fit_apart
 from judgerank.inference.wald import cluster_gradients
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
 from judgerank.order import pairs as ranks
 from judgerank.order.equality import NetResults, differences_under_equality
+from replication.by_component import fit_apart
 
 SCORES, GAMMA = (1.0, 0.3, 0.2, -0.6, -0.9), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)

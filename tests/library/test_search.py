@@ -21,7 +21,7 @@ from judgerank.engine.newton import Newton, climb
 from judgerank.engine.separation import separable_judges
 from judgerank.engine.solution import EQUAL, Solution, unerring_judges
 from judgerank.model.members import JUDGE_AWARE, MODELS, Parameters
-from judgerank.model.simulate import uniform_triples
+from replication.random_designs import uniform_triples
 
 
 def drawn(seed: int, ties: float = 0.1) -> Comparisons:

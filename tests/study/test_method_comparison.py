@@ -17,9 +17,10 @@ from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
 from judgerank.data.errors import ConfigError, NoMaximumError
-from judgerank.fits.crossvalidation import cross_validated, losses
+from judgerank.fits.crossvalidation import losses
 from judgerank.model.simulate import generator
 from replication.config import ROOT
+from replication.cross_validation import cross_validated
 from replication.datasets import load_judgments
 from replication.errors import MethodUnavailableError
 from replication.methods.bt_sigma import _cells, _loss, bt_sigma, by_evaluatorq

@@ -11,10 +11,11 @@ from scipy.special import expit
 from judgerank import Comparisons, fit
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.crossvalidation import cross_validated, folds_of, three_outcomes
+from judgerank.fits.crossvalidation import three_outcomes
 from judgerank.model.members import MODELS
 from judgerank.model.simulate import generator
 from replication.config import ROOT
+from replication.cross_validation import cross_validated, folds_of
 from replication.verifying import compare
 from tests.real_data import needs_data
 from tests.study.test_sections import run, tree

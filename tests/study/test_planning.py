@@ -17,7 +17,7 @@ from judgerank.fits.standings import leaderboard
 from judgerank.model.members import NAMED, POSITION_AWARE, Parameters
 from judgerank.model.simulate import generator
 from judgerank.order.pairs import holm, pairwise
-from judgerank.planning.assumed_panels import drawn, sub_panels
+from judgerank.planning.assumed_panels import sub_panels
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import WANTED as PLANNED
 from judgerank.planning.plans import asked_as, pair_of
@@ -33,10 +33,11 @@ from judgerank.planning.precision import (
     precision_of,
     whole,
 )
-from judgerank.planning.questions import Questions, deviation, drawn_in_questions, shared_variance
+from judgerank.planning.questions import Questions, deviation, shared_variance
 from judgerank.reading.read import read_judgments
 from replication.config import ROOT
 from replication.plan_study import grid, simulated, study_of
+from replication.planned_data import drawn, drawn_in_questions
 from tests import forked
 from tests.study.test_config import composed, options
 

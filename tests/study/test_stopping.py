@@ -6,8 +6,9 @@ import pandas as pd
 from judgerank import fit
 from judgerank.engine.adam import Adam, maximise
 from judgerank.model.members import JUDGE_AWARE, Parameters
-from judgerank.model.simulate import draw_comparisons, draw_truth, generator
+from judgerank.model.simulate import generator
 from replication import published
+from replication.random_designs import draw_comparisons, draw_truth
 from replication.stopping import Path, Tried, gradient_at_printed, one_at_a_time, same_as_printed, stops
 
 

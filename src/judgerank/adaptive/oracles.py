@@ -1,4 +1,4 @@
-"""Sources of answers for adaptive collection: simulated judges, or a recorded data set."""
+"""Sources of answers for adaptive collection: simulated judges with a known truth."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import expit
 
 from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.data.comparisons import Comparisons
 from judgerank.model.members import Parameters
 
 ENDLESS = np.iinfo(np.int32).max
@@ -108,28 +107,3 @@ class Drawn:
         self._asked[question] += 1
         self.left[cell] -= 1
         return question
-
-
-class Replayed:
-    """The judgments of a data set, each given out once, in random order within its pair, judge and order."""
-
-    def __init__(self, rows: Comparisons, rng: np.random.Generator, costs: FloatArray | None = None):
-        self.models, self.judges = rows.models, rows.judges
-        self.costs = np.ones(len(rows.judges)) if costs is None else costs
-        shape = len(rows.models), len(rows.models), len(rows.judges)
-        cell = np.ravel_multi_index((rows.first, rows.second, rows.judge), shape)
-        order = rng.permutation(len(cell))
-        order = order[np.argsort(cell[order], kind="stable")]
-        self._outcomes = rows.outcome[order]
-        many = np.bincount(cell, minlength=int(np.prod(shape)))
-        self._next = np.cumsum(many) - many
-        self.left = many.reshape(shape)
-
-    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers:
-        found = np.empty(len(first))
-        cells = np.ravel_multi_index((first, second, judge), self.left.shape)
-        for place, cell in enumerate(cells.tolist()):
-            found[place] = self._outcomes[self._next[cell]]
-            self._next[cell] += 1
-        np.subtract.at(self.left, (first, second, judge), 1)
-        return Answers(found)

@@ -114,11 +114,6 @@ def fit(
     return found.clustered(cluster=np.asarray(cluster))
 
 
-_NO_QUESTIONS = (
-    "there are no questions: judgments have them in question_id, comparisons take `question` beside them"
-)
-
-
 @dataclass(frozen=True)
 class Described:
     """What is fitted to what.

@@ -44,12 +44,6 @@ def best_known(scores: FloatArray, covariance: FloatArray, n_judges: int) -> Flo
     return found
 
 
-def at_best_known(scores: FloatArray, covariance: FloatArray, n_judges: int) -> FloatArray:
-    """Covariance of the scores with the best-known scale held, shape (N, N); parameters as of `best_known`."""
-    to_scores = best_known(scores, covariance, n_judges)
-    return to_scores @ covariance @ to_scores.T
-
-
 def best_known_scores(fitted: Uncertainty) -> FloatArray:
     """`best_known` of a fit, in reported units.
 

@@ -96,7 +96,7 @@ def orders(result: Fitted) -> Iterator[Order]:
     Parameters
     ----------
     result : Uncertainty, or sequence of Uncertainty or Order
-        A fit, fits of single components (`judgerank.fits.by_component.fit_apart`), or what this returned before.
+        A fit, fits of single components, or what this returned before.
 
     Raises
     ------

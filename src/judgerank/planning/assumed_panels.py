@@ -1,4 +1,4 @@
-"""Panels to plan for: assumed without data, some of the judges of another, and judgments drawn from one."""
+"""Panels to plan for: assumed without data, or some of the judges of another."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray
-from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.model.draw_levels import levels_at
 from judgerank.model.simulate import generator
 from judgerank.planning.panels import Panel
 
@@ -92,28 +90,3 @@ def normal_spread(size: int, sigma: float) -> FloatArray:
         return np.zeros(1)
     quantiles = -ndtri((np.arange(size) + 0.5) / size)
     return sigma * quantiles / quantiles.std()
-
-
-def drawn(
-    rng: np.random.Generator, panel: Panel, size: int, repeats: int = 1, correlation: float = 0.0
-) -> Comparisons:
-    """Comparisons on the panel's design, each judgment asked for `repeats` times; one row per judgment.
-
-    With the probability `correlation` the repeats of a judgment are copies of one answer, else independent: any
-    two of them then have that correlation.
-
-    Parameters
-    ----------
-    size : int
-        Comparisons altogether, repeats among them.
-    """
-    cells = panel.design()
-    asked = size // repeats
-    cell = rng.choice(len(cells), asked, p=cells.count / cells.count.sum())
-    chance = rng.random((asked, repeats))
-    copied = rng.random(asked) < correlation
-    chance[copied] = chance[copied, :1]
-    who = cells.first[cell], cells.second[cell], cells.judge[cell]
-    level = levels_at(panel.probabilities(*who)[:, None], chance)
-    share = (level[..., None] == np.arange(len(panel.levels))).mean(axis=1)
-    return panel.answered(who, share, np.full(asked, float(repeats)))

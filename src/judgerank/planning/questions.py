@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.optimize import brentq
 from scipy.sparse import coo_array, csr_array, diags_array
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
@@ -37,8 +37,6 @@ from judgerank.engine.at import product, row_by_row
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import cluster_gradients, normal_quantile
 from judgerank.model.block import Role
-from judgerank.model.draw_levels import levels_at
-from judgerank.model.needs import Need
 from judgerank.order.scale import scale_of
 from judgerank.planning.panels import Panel
 
@@ -215,26 +213,3 @@ def _tau(panel: Panel, ratio: float, pairs: int, judges: int) -> float:
     if ratio <= 1:
         return 0.0
     return float(brentq(excess, 0.0, WIDEST)) if excess(WIDEST) > 0 else np.inf
-
-
-def drawn_in_questions(
-    rng: np.random.Generator, panel: Panel, size: int, questions: Questions
-) -> tuple[Comparisons, IntArray]:
-    """Comparisons on a panel's design in questions, as in this module's model, and the question of each."""
-    questions = questions.within(panel)
-    n, many = len(panel.models), max(1, round(size / questions.size))
-    share = panel.pair_weight / panel.pair_weight.sum()
-    pair = np.repeat(rng.choice(len(share), many * questions.pairs, p=share), questions.judges)
-    asking = np.log(panel.judge_weight) + rng.gumbel(size=(many * questions.pairs, len(panel.judges)))
-    judge = np.argsort(-asking, axis=1)[:, : questions.judges].ravel()  # without replacement, by weight
-    question = np.repeat(np.arange(many), questions.size)
-    i, j = (index[pair] for index in np.triu_indices(n, 1))
-    turned = (rng.random(len(pair)) < 0.5) & panel.model.uses(Need.ORDER)
-    i, j = np.where(turned, j, i), np.where(turned, i, j)
-    rho = loading(panel, questions.sd)[judge]
-    better = rng.standard_normal((many, n))
-    latent = rho * (better[question, i] - better[question, j]) / np.sqrt(2)
-    latent += np.sqrt(1 - rho**2) * rng.standard_normal(len(pair))
-    level = levels_at(panel.probabilities(i, j, judge), ndtr(-latent))
-    share = (level[:, None] == np.arange(len(panel.levels))).astype(float)
-    return panel.answered((i, j, judge), share, np.ones(len(pair))), question

@@ -1,27 +1,17 @@
-"""The look of every figure: sizes, fonts, and labels that do not overlap."""
+"""The look of every figure: sizes, fonts, and names short enough to print."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
-import textalloc
 from matplotlib import style
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from judgerank.data.arrays import ObjectArray
 
 COLUMN, PAGE = 3.25, 6.75  # widths of the paper's column and page, in inches
-REFERENCES = {
-    "judge_aware": "the judge-aware full-data fit",
-    "btl": "the BTL full-data fit",
-    "human": "human Elo",
-    "truth": "the surrogate's truth",
-}
 STYLE: dict[str, Any] = {
     "font.size": 7,
     "axes.titlesize": 8,
@@ -76,92 +66,3 @@ def canvas(
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, squeeze=False, **options).ravel()
-
-
-def save_figures(figures: Mapping[str, Figure], folder: Path) -> None:
-    """Write figures as PDF and PNG, the same to the byte each time.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written to.
-    """
-    for name, figure in figures.items():
-        # fixed metadata keep the files the same to the byte
-        figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "ModDate": None})
-        figure.set_layout_engine("none")  # the layout found for the one is kept for the other
-        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
-
-
-def name_rows(axes: Axes, names: Iterable[str], heights: Iterable[float], **options: Any) -> None:
-    """Name the rows of a list, and leave half a row and a bit above the first and below the last.
-
-    A margin in shares of the height would cut the markers of a list of few rows.
-    """
-    heights = list(heights)
-    axes.set_yticks(heights, [short(name) for name in names], **options)
-    axes.set_ylim(min(heights) - 0.7, max(heights) + 0.7)
-
-
-def label_points(
-    axes: Axes, x: Iterable[float], y: Iterable[float], names: Iterable[str], reach: Iterable[float] | None = None
-) -> None:
-    """Name points where no name covers another, a point, or a vertical bar of half-length `reach`.
-
-    Call when the layout is final.
-    """
-    x, y = list(x), list(y)
-    axes.figure.canvas.figure.draw_without_rendering()  # the whole figure, also from a part of it
-    bars: dict[str, Any] = {}
-    if reach is not None:
-        ends = [(b - r, b + r) for b, r in zip(y, reach, strict=True)]
-        bars = {"x_lines": [(a, a) for a in x], "y_lines": ends}
-    textalloc.allocate(
-        axes,
-        x,
-        y,
-        list(names),
-        x_scatter=x,
-        y_scatter=y,
-        textsize=6,
-        min_distance=0.012,
-        max_distance=0.4,
-        margin=0.006,
-        nbr_candidates=600,
-        linecolor="#9A9A9A",
-        linewidth=0.4,
-        **bars,
-    )
-
-
-def name_beside(
-    axes: Axes, x: Iterable[float], y: Iterable[float], names: Iterable[str], gap: float = 0.04
-) -> None:
-    """Name points in a column to the right of the axes, in order of height, each with a line to its point.
-
-    Names are at least `gap` of the axis apart. For crowds that leave no room beside their points.
-    """
-    points = sorted(zip(y, x, names, strict=True))
-    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    heights: list[float] = []
-    for height, _, _ in points:
-        heights.append(max(height, heights[-1] + gap * (top - bottom)) if heights else height)
-    down = sum(high - point[0] for high, point in zip(heights, points, strict=True)) / max(len(points), 1)
-    line = {
-        "arrowstyle": "-",
-        "color": "#9A9A9A",
-        "linewidth": 0.4,
-        "relpos": (0, 0.5),
-        "shrinkA": 1,
-        "shrinkB": 1,
-    }
-    for height, (point_y, point_x, name) in zip(heights, points, strict=True):
-        axes.annotate(
-            name,
-            (point_x, point_y),
-            (right + 0.015 * (right - left), height - down),
-            fontsize=6,
-            va="center",
-            annotation_clip=False,
-            arrowprops=line,
-        )

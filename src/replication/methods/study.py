@@ -17,9 +17,9 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.fits.crossvalidation import losses
 from judgerank.inference.wald import normal_quantile
-from judgerank.model.simulate import draw_truth, uniform_triples
 from replication.correlation import kendall, spearman
 from replication.methods.ranking import Ranking
+from replication.random_designs import draw_truth, uniform_triples
 from replication.replicate import Record
 
 Rank = Callable[[Comparisons], Ranking]

@@ -1,7 +1,7 @@
 """How stored tables become figures. Nothing here computes a result or draws a random number."""
 
 from judgerank.plots.colours import NAMES
-from judgerank.plots.looks import PAGE, REFERENCES, canvas, label_points, short
+from judgerank.plots.looks import PAGE, canvas, short
 from replication.plots.adaptive import adaptive
 from replication.plots.coverage import coverage
 from replication.plots.data import pair_heatmap, prompt
@@ -19,6 +19,7 @@ from replication.plots.judges import (
     size_against_discrimination,
     stopping_path,
 )
+from replication.plots.labels import REFERENCES, label_points
 from replication.plots.length import length_curves, slopes
 from replication.plots.methods import methods
 from replication.plots.newcomers import newcomers

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from judgerank.plots.colours import COLOURS, DATA_SETS, MARKERS, NAMES, shades
-from judgerank.plots.looks import PAGE, canvas, label_points, name_beside, name_rows, short
+from judgerank.plots.looks import PAGE, canvas, short
+from replication.plots.labels import label_points, name_beside, name_rows
 
 HEADROOM = 1.6  # of the axis of discriminations, over the largest estimate
 CROWDED = 0.4  # of the axis: points beyond have their names in the margin

@@ -7,7 +7,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, MARKERS
-from judgerank.plots.looks import PAGE, canvas, name_rows, short
+from judgerank.plots.looks import PAGE, canvas, short
+from replication.plots.labels import name_rows
 
 ACROSS = 4  # panels side by side
 TALLEST = 2.5  # axis of discriminations over the largest estimate; bands are cut above

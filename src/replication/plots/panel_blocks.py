@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, MARKERS, shades
-from judgerank.plots.looks import PAGE, canvas, name_rows
+from judgerank.plots.looks import PAGE, canvas
+from replication.plots.labels import name_rows
 
 
 def blocks(rows: pd.DataFrame, coverage: pd.DataFrame | None, title: str) -> Figure:

@@ -7,7 +7,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
-from judgerank.plots.looks import PAGE, canvas, label_points, name_rows
+from judgerank.plots.looks import PAGE, canvas
+from replication.plots.labels import label_points, name_rows
 
 
 def leaderboard(frame: pd.DataFrame, title: str) -> Figure:

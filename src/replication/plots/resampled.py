@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, MARKERS, NAMES
-from judgerank.plots.looks import PAGE, REFERENCES, canvas
+from judgerank.plots.looks import PAGE, canvas
+from replication.plots.labels import REFERENCES
 
 MEASURE_NAMES = {"pearson": "Pearson correlation", "spearman": "Spearman correlation"}
 ENOUGH = 0.9  # of the repeats at the fullest point; points with fewer are drawn hollow

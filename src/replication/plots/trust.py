@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
-from judgerank.plots.looks import PAGE, canvas, name_rows
+from judgerank.plots.looks import PAGE, canvas
+from replication.plots.labels import name_rows
 
 
 def fragility(summary: pd.DataFrame, changes: pd.DataFrame, title: str) -> Figure:

@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, NAMES, shades
-from judgerank.plots.looks import PAGE, canvas, name_rows
+from judgerank.plots.looks import PAGE, canvas
+from replication.plots.labels import name_rows
 
 (GOOD, _), (EXPLAINED, _), (OPEN, _) = shades(3)  # no models
 BESIDE = ("mt_bench", "ultrafeedback")  # columns of Table A.8, which are the bars of Figure A.9

@@ -25,7 +25,7 @@ def of_component(component: Component) -> Finding:
     if isinstance(exact, JudgerankError):
         return Finding([f"{WHICH_FIT}There is no exact fit ({exact}). The scores shown rest on shrinkage there."])
     table = beside(component.shown, exact)
-    return Finding([*on_shrinkage(component.shown, exact, table), *on_trust(exact)], {"exact": table})
+    return Finding([*on_shrinkage(table), *on_trust(exact)], {"exact": table})
 
 
 def beside(shown: Fit, exact: Fit) -> pd.DataFrame:
@@ -39,7 +39,7 @@ def beside(shown: Fit, exact: Fit) -> pd.DataFrame:
     return pd.DataFrame(columns).sort_values("rank").rename_axis("model").reset_index()
 
 
-def on_shrinkage(shown: Fit, exact: Fit, table: pd.DataFrame) -> list[str]:
+def on_shrinkage(table: pd.DataFrame) -> list[str]:
     """How the exact fit ranks the models."""
     moved = int((table["rank"] != table["rank_exact"]).sum())
     first = str(table.sort_values("rank_exact")["model"].iloc[0])
