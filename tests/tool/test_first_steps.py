@@ -81,6 +81,31 @@ def test_collect_says_its_first_word_before_it_loads_what_takes_seconds():
     assert done.stdout.splitlines()[0] == "reading examples/answers.jsonl []", done.stdout + done.stderr
 
 
+def test_a_ranking_loads_nothing_that_it_does_not_use(tmp_path):
+    """Packages of other commands and of other options; scipy.stats alone takes half a second."""
+    code = "import sys, judgerank; path, folder = sys.argv[1:]\n"
+    code += "sys.argv = ['judgerank', 'rank', path, '--output', folder]\n"
+    code += "from judgerank.cli import app\n"
+    heavy = {
+        "scipy.stats",
+        "matplotlib",
+        "duckdb",
+        "yaml",
+        "httpx",
+        "http",
+        "tabulate",
+        "tqdm",
+        "joblib",
+        "litellm",
+    }
+    folders = {"adaptive", "boards", "collecting", "gating", "inspecting", "people", "planning", "voting"}
+    heavy |= {f"judgerank.{name}" for name in folders}
+    code += f"try:\n    app()\nfinally:\n    print(sorted({heavy!r} & set(sys.modules)))"
+    done = run_anew(["-c", code, str(ROOT / "examples/judgments.csv"), str(tmp_path)], ROOT, environment())
+    assert done.stdout.rstrip().endswith("[]"), done.stdout + done.stderr
+    assert (tmp_path / "index.html").is_file()
+
+
 def test_judgerank_alone_says_which_command_is_for_which_task():
     done = judgerank()
     assert done.returncode == 0

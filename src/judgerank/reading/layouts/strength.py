@@ -45,6 +45,8 @@ def kept(frame: pd.DataFrame, said: Iterable[object]) -> pd.DataFrame:
         The winner of each as it is written.
     """
     texts = ["" if (text := word(value)) is None else normal(text) for value in said]
+    if not {*SIGNS, *BAD} & {*texts}:
+        return frame
     much = np.isin(texts, SIGNS)
     if much.any() and STRENGTH not in frame:
         frame = frame.assign(**{STRENGTH: np.where(much, 2.0, 1.0)})
