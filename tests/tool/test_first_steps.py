@@ -106,6 +106,15 @@ def test_a_ranking_loads_nothing_that_it_does_not_use(tmp_path):
     assert (tmp_path / "index.html").is_file()
 
 
+def test_duckdb_has_nothing_to_report_at_the_end_of_a_command():
+    """What a process leaves to its end without a search for garbage DuckDB takes for leaked."""
+    pytest.importorskip("duckdb")
+    code = "import sys, duckdb; sys.argv = ['judgerank']\nduckdb.connect().sql('select 1').fetchall()\n"
+    done = run_anew(["-c", f"{code}from judgerank.cli import app\napp()"], ROOT, environment())
+    assert "Which command" in done.stdout
+    assert "leaked" not in done.stderr
+
+
 def test_judgerank_alone_says_which_command_is_for_which_task():
     done = judgerank()
     assert done.returncode == 0
