@@ -152,11 +152,15 @@ def sample_of(judgments: Judgments) -> Sample:
             rows = rows[among]
             said.append(f"the {MOST_MODELS} models compared most")
     if len(rows) > MOST_ROWS:
-        there = np.bincount(unit[rows]) > 0
-        place = (np.cumsum(there) - 1)[unit[rows]]
-        place = generator(0, "members", "questions").permutation(int(there.sum()))[place]
-        ends = np.cumsum(np.bincount(place))
-        rows = rows[(ends[place] <= MOST_ROWS) | (place < LEAST)]
+        asked = unit[rows]
+        size = np.bincount(asked)
+        there = np.flatnonzero(size)
+        place = generator(0, "members", "questions").permutation(len(there))
+        in_turn = np.empty(len(there), np.int64)
+        in_turn[place] = size[there]
+        drawn = np.zeros(len(size), bool)
+        drawn[there] = (np.cumsum(in_turn)[place] <= MOST_ROWS) | (place < LEAST)
+        rows = rows[drawn[asked]]
         said.append(f"{len(rows):,} comparisons drawn at random")
     if said:
         comparisons, kept = split(comparisons.take(rows))[0]
