@@ -81,6 +81,40 @@ def test_collect_says_its_first_word_before_it_loads_what_takes_seconds():
     assert done.stdout.splitlines()[0] == "reading examples/answers.jsonl []", done.stdout + done.stderr
 
 
+def test_a_ranking_loads_nothing_that_it_does_not_use(tmp_path):
+    """Packages of other commands and of other options; scipy.stats alone takes half a second."""
+    code = "import sys, judgerank; path, folder = sys.argv[1:]\n"
+    code += "sys.argv = ['judgerank', 'rank', path, '--output', folder]\n"
+    code += "from judgerank.cli import app\n"
+    heavy = {
+        "scipy.stats",
+        "matplotlib",
+        "duckdb",
+        "yaml",
+        "httpx",
+        "http",
+        "tabulate",
+        "tqdm",
+        "joblib",
+        "litellm",
+    }
+    folders = {"adaptive", "boards", "collecting", "gating", "inspecting", "people", "planning", "voting"}
+    heavy |= {f"judgerank.{name}" for name in folders}
+    code += f"try:\n    app()\nfinally:\n    print(sorted({heavy!r} & set(sys.modules)))"
+    done = run_anew(["-c", code, str(ROOT / "examples/judgments.csv"), str(tmp_path)], ROOT, environment())
+    assert done.stdout.rstrip().endswith("[]"), done.stdout + done.stderr
+    assert (tmp_path / "index.html").is_file()
+
+
+def test_duckdb_has_nothing_to_report_at_the_end_of_a_command():
+    """What a process leaves to its end without a search for garbage DuckDB takes for leaked."""
+    pytest.importorskip("duckdb")
+    code = "import sys, duckdb; sys.argv = ['judgerank']\nduckdb.connect().sql('select 1').fetchall()\n"
+    done = run_anew(["-c", f"{code}from judgerank.cli import app\napp()"], ROOT, environment())
+    assert "Which command" in done.stdout
+    assert "leaked" not in done.stderr
+
+
 def test_judgerank_alone_says_which_command_is_for_which_task():
     done = judgerank()
     assert done.returncode == 0

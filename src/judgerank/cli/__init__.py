@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import sys
 from typing import Annotated
 
 import typer
@@ -41,6 +42,15 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _leave() -> None:
+    """Spare the end of the process a search for garbage, which takes a tenth of a second.
+
+    DuckDB reports what is not found in it as leaked.
+    """
+    if "duckdb" not in sys.modules:
+        gc.freeze()
+
+
 @app.callback()
 def judgerank(
     ctx: typer.Context,
@@ -53,9 +63,8 @@ def judgerank(
     Start with example, which writes a file to play with, or with doctor on a file of your own.
     """
     prepare(ctx.meta.get(JSON, False))
-    # what is loaded stays until the command ends, when searching it for garbage takes a tenth of a second
     gc.set_threshold(FEW_SEARCHES)
-    atexit.register(gc.freeze)
+    atexit.register(_leave)
     if ctx.invoked_subcommand is None:
         say(FIRST)
         width = max(map(len, TASKS)) + 2

@@ -8,7 +8,7 @@ member ranks does not follow from it: `default_member` says why.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -92,7 +92,7 @@ def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tup
         None if there are not two to compare.
     """
     sample = sample_of(judgments)
-    rows, losses = [], {}
+    rows, losses = list[dict[str, Any]](), dict[str, FloatArray]()
     tried: dict[str, tuple[Model, Fit | None]] = {
         member.name: (member, None) for member in compared_members(judgments)
     }
@@ -110,18 +110,18 @@ def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tup
             rows[-1]["note"] = found
         else:
             rows[-1]["parameters"], losses[name] = found
+    if losses:
+        kept = np.concatenate([of for *_, of in sample.folds])
+        weight = _by_unit(sample, sample.comparisons.count, kept)
+        best = min(losses, key=lambda name: float(losses[name].sum()))
+    for row in rows:
+        if row["member"] in losses:
+            own = losses[row["member"]]
+            row["log_loss"], row["log_loss_error"] = mean_of(own, weight)
+            row["worse"], row["worse_error"] = mean_of(own - losses[best], weight)
     table = pd.DataFrame(rows).reindex(columns=COLUMNS).astype({"parameters": "Int64"})
     table = table.sort_values("parameters", kind="stable", na_position="last", ignore_index=True)
-    if not losses:
-        return table, []
-    kept = np.concatenate([rows for *_, rows in sample.folds])
-    weight = _by_unit(sample, sample.comparisons.count, kept)
-    best = min(losses, key=lambda name: float(losses[name].sum()))
-    for place, name in table["member"].items():
-        if name in losses:
-            table.loc[place, ["log_loss", "log_loss_error"]] = mean_of(losses[name], weight)
-            table.loc[place, ["worse", "worse_error"]] = mean_of(losses[name] - losses[best], weight)
-    return table, _told(table, used, sample.told)
+    return table, _told(table, used, sample.told) if losses else []
 
 
 def compared_members(judgments: Judgments) -> tuple[Model, ...]:
@@ -152,11 +152,15 @@ def sample_of(judgments: Judgments) -> Sample:
             rows = rows[among]
             said.append(f"the {MOST_MODELS} models compared most")
     if len(rows) > MOST_ROWS:
-        there = np.bincount(unit[rows]) > 0
-        place = (np.cumsum(there) - 1)[unit[rows]]
-        place = generator(0, "members", "questions").permutation(int(there.sum()))[place]
-        ends = np.cumsum(np.bincount(place))
-        rows = rows[(ends[place] <= MOST_ROWS) | (place < LEAST)]
+        asked = unit[rows]
+        size = np.bincount(asked)
+        there = np.flatnonzero(size)
+        place = generator(0, "members", "questions").permutation(len(there))
+        in_turn = np.empty(len(there), np.int64)
+        in_turn[place] = size[there]
+        drawn = np.zeros(len(size), bool)
+        drawn[there] = (np.cumsum(in_turn)[place] <= MOST_ROWS) | (place < LEAST)
+        rows = rows[drawn[asked]]
         said.append(f"{len(rows):,} comparisons drawn at random")
     if said:
         comparisons, kept = split(comparisons.take(rows))[0]

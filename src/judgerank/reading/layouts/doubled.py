@@ -118,7 +118,7 @@ def _hashes(frame: pd.DataFrame, columns: set[Any]) -> NDArray[np.uint64]:
     places = sorted((str(name), place) for place, name in enumerate(frame.columns) if name in columns)
     total = np.zeros(len(frame), np.uint64)
     for name, place in places:
-        texts = frame.iloc[:, place].map(str).map(visible).to_numpy(object)
+        texts = np.array([visible(str(value)) for value in frame.iloc[:, place].tolist()], object)
         own = pd.util.hash_array(texts) + np.uint64(len(name))
         total = total * np.uint64(1_099_511_628_211) + own  # as FNV does
     return total

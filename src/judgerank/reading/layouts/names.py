@@ -38,13 +38,24 @@ def with_answers(table: Table, layout: Layout) -> Table:
     pair = [used[key][0] for key in ("model_a", "model_b") if used.get(key) and used[key][0] in table.frame]
     models = [values(table.frame, name).tolist() for name in pair]
     same = _folded if table.names == "fold" else seen
+    known = {same(model) for column in models for model in {*filter(_is_text, column)}}
     columns = {}
     for name in (*used.get("winner", ()), *used.get("judges", ())):
         said = values(table.frame, name).tolist()
-        written = [_as_written(text, [column[row] for column in models], same) for row, text in enumerate(said)]
+        others = {text: visible(text) for text in {*filter(_is_text, said)} if same(text) not in known}
+        written = [
+            others[text]
+            if _is_text(text) and text in others
+            else _as_written(text, [column[row] for column in models], same)
+            for row, text in enumerate(said)
+        ]
         if written != said:
             columns[name] = pd.Series(written, table.frame.index, dtype=object)
     return replace(table, frame=table.frame.assign(**columns)) if columns else table
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _as_written(text: object, models: Sequence[object], same: Callable[[str], str]) -> object:

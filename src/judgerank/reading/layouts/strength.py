@@ -42,6 +42,9 @@ def kept(frame: pd.DataFrame, said: Iterable[object]) -> pd.DataFrame:
         The winner of each as it is written.
     """
     texts = ["" if (text := word(value)) is None else normal(text) for value in said]
+    different = {*texts}
+    if not BAD & different and not _more_than_better([*different]).any():
+        return frame
     much = _more_than_better(texts)
     if much.any() and STRENGTH not in frame:
         frame = frame.assign(**{STRENGTH: np.where(much, degrees(of_verdict(text) or "" for text in texts), 1.0)})

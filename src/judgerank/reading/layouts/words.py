@@ -7,6 +7,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -63,6 +64,7 @@ def number(value: object) -> float | None:
     return found if math.isfinite(found) else None
 
 
+@lru_cache(maxsize=1 << 12)
 def normal(text: str) -> str:
     """A word without what people write in different ways: case, blanks, underscores, [[brackets]] of a verdict."""
     text = " ".join(text.replace("_", " ").casefold().split())
