@@ -281,7 +281,7 @@ def _direction(
             )
             continue
         info = rows.laplacian(wg[:, part] * g[:, part])
-        info[:, np.arange(n), np.arange(n)] += fence[:n, part].T
+        info.reshape(len(info), -1)[:, :: n + 1] += fence[:n, part].T
         info -= np.matmul(flat[part].transpose(0, 2, 1), scaled[part])
         top[part] = _solved(info, top[part])
     low = _over(own, low - np.matmul(flat, top).reshape(low.shape))

@@ -49,7 +49,8 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     schur = here.top_information
     right = here.top_gradient
     mean = np.trace(schur) / len(schur)
-    schur = schur + damping * mean * np.eye(len(schur))
+    if damping:
+        schur = schur + damping * mean * np.eye(len(schur))
     if len(at.judges) == 0:
         return Parameters(positive_solve(schur + mean / len(schur), right), at.judges)
     own, play = _own_information(model, at, here, gain, damping, mean)

@@ -15,12 +15,13 @@ from scipy.special import expit
 
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import by_judge, predictor
+from judgerank.engine.at import At, by_judge
 from judgerank.engine.basins import Ends, rough_maxima
 from judgerank.engine.choice import height, highest
 from judgerank.engine.closure import assurance, guess, offsets_at_zero
 from judgerank.engine.far_out import far_starts
 from judgerank.engine.newton import Newton, climb
+from judgerank.engine.rows import Listed
 from judgerank.engine.separation import separable_judges
 from judgerank.engine.slopes import elsewhere
 from judgerank.engine.solution import LARGEST_LOG_ODDS, Solution, Status
@@ -168,18 +169,18 @@ def followed(
 
     An end that was stopped is no reason to leave a start out: a climb from there may yet end.
     """
-    found, weights = list(ends), shares(cells.judge, cells.count)
+    found, rows, weights = list(ends), Listed(cells, slice(None)), shares(cells.judge, cells.count)
+    known = list[np.ndarray]()  # predictions of the ends that were no stops
+    compared = 0
 
     def predicted(at: Parameters) -> np.ndarray:
-        return expit(predictor(cells, model, at))
+        return expit(At(rows, model, at, model.gamma(at)).eta)
 
-    known = [predicted(end.parameters) for end in found if end.status is not Status.ITERATION_LIMIT]
     for near in starts:
-        here = predicted(near)[:, None]
-        if not known or apart(weights, here, np.column_stack(known)).min() > REACHED:
+        ended = (end for end in found[compared:] if end.status is not Status.ITERATION_LIMIT)
+        known, compared = [*known, *(predicted(end.parameters) for end in ended)], len(found)
+        if not known or apart(weights, predicted(near)[:, None], np.column_stack(known)).min() > REACHED:
             found.append(climb_from(near))
-            if found[-1].status is not Status.ITERATION_LIMIT:
-                known.append(predicted(found[-1].parameters))
     return found
 
 

@@ -143,12 +143,12 @@ class Model:
         """Whether every judge has a parameter of one of these roles."""
         return any(block.role in roles for block in self.blocks)
 
-    @property
+    @cached_property
     def weights(self) -> slice:
         """Rows of the blocks that scale differences."""
         return slice(0, self.n_scale)
 
-    @property
+    @cached_property
     def free_rows(self) -> slice:
         """Rows of the blocks that are not held."""
         return slice(int(self.fixed_scale), len(self.judge_blocks))
@@ -179,17 +179,17 @@ class Model:
         known = (one.name for one in NAMED.values() if replace(one, name=name) == usual)
         return replace(found, name=next(known, name))
 
-    @property
+    @cached_property
     def offsets(self) -> slice:
         """Rows of the blocks that do not scale differences: they matter for judges at zero discrimination, too."""
         return slice(self.n_scale, len(self.judge_blocks))
 
-    @property
+    @cached_property
     def moving(self) -> range:
         """Rows of the free blocks that scale differences."""
         return range(0 if self.fixed_scale else self.n_scale)
 
-    @property
+    @cached_property
     def weighs_judges(self) -> bool:
         """Whether discriminations are free."""
         return len(self.moving) > 0
@@ -289,9 +289,10 @@ class Parameters:
             Where there are further blocks: what they add to the quality of an answer is in the scores' units.
         """
         scores = self.scores - self.scores.mean()
-        if len(self.judges) == 0 or not self.in_play.any():
+        in_play = self.in_play
+        if len(self.judges) == 0 or not in_play.any():
             return Parameters(scores, self.judges, self.common)
-        mean = self.judges[0, self.in_play].mean()
+        mean = self.judges[0, in_play].mean()
         judges, common = self.judges.copy(), self.common
         judges[0] -= mean
         if model is not None and len(common):
