@@ -12,13 +12,14 @@ levels the polynomial in e^{eta/2} is of degree four, and they are at least pi i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from judgerank.data.arrays import FloatArray
-from judgerank.engine.information import zero_sum_basis
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.elementary import exp
 from judgerank.engine.questions.groups import Group
 from judgerank.engine.questions.laplace import Mode
 from judgerank.engine.questions.point import Parts, Point
@@ -26,7 +27,7 @@ from judgerank.model.law import Law
 
 REACH = 5.5  # of the nodes, in standard deviations
 WIDER = 1.3  # in variance, of draws
-CHUNK = 1 << 15  # values at a time: the temporaries stay in cache
+CHUNK = 1 << 12  # values at a time: the temporaries stay in cache
 STEPS = (0.75, 0.5, 0.35, 0.25, 0.18, 0.13, 0.09)  # between nodes
 LEAST_STEP = 0.25  # in two dimensions
 
@@ -52,46 +53,80 @@ def wanted(group: Group, gamma: FloatArray, sigma: float, digits: float) -> Floa
 
 @lru_cache(maxsize=32)
 def rule(step: float, size: int) -> tuple[FloatArray, FloatArray]:
-    """Deviates e of m models at the nodes, shape (m, Z), and the logarithms of their weights, shape (Z,)."""
+    """Nodes in the coordinates z of m models, shape (m - 1, Z), and the logarithms of their weights, shape (Z,)."""
     nodes = step * np.arange(-np.floor(REACH / step), np.floor(REACH / step) + 1)
     grid = np.stack(np.meshgrid(*[nodes] * (size - 1), indexing="ij")).reshape(size - 1, -1)
     squares = (grid**2).sum(axis=0)
     grid, squares = grid[:, squares <= REACH**2], squares[squares <= REACH**2]
-    return zero_sum_basis(size) @ grid, -squares / 2 - np.log(np.exp(-squares / 2).sum())
+    return grid, -squares / 2 - np.log(np.exp(-squares / 2).sum())
+
+
+class Believed(NamedTuple):
+    """Some questions with R rows each at the nodes, and what their answers say of where they are.
+
+    Attributes
+    ----------
+    questions : int array, shape (Q,)
+    rows : int array, shape (R, Q)
+    value : float array, shape (Q,)
+        Log marginal likelihoods.
+    share : float array, shape (Z, Q)
+        Probability of each node, given the answers.
+    law : Law
+        Of every row at every node, shape (Z, R, Q).
+    """
+
+    questions: IntArray
+    rows: IntArray
+    value: FloatArray
+    share: FloatArray
+    law: Law
+
+
+def believed(group: Group, at: Point, step: float) -> Iterator[Believed]:
+    """All questions of a group, some at a time."""
+    grid, weights = rule(step, group.size)
+    base, slopes = at.gamma * at.difference + at.position, at.sigma * at.gamma * group.contrast
+    for questions, of_questions in group.by_many:
+        many = max(1, CHUNK // (len(weights) * len(of_questions)))
+        for start in range(0, len(questions), many):
+            rows = of_questions[:, start : start + many]
+            eta = base[rows] + grid[0][:, None, None] * slopes[0, rows]
+            for nodes, slope in zip(grid[1:], slopes[1:], strict=True):
+                eta += nodes[:, None, None] * slope[rows]
+            law = Law(eta, at.nu[rows], None if at.log_strong is None else at.log_strong[rows])
+            much = None if group.strong is None else group.strong[rows]
+            given = law.log_likelihood(group.outcome[rows], group.tied[rows], much)
+            logs = np.einsum("rq,zrq->zq", group.count[rows], given) + weights[:, None]
+            highest = logs.max(axis=0)
+            share = exp(logs - highest)
+            total = share.sum(axis=0)
+            share /= total
+            yield Believed(questions[start : start + many], rows, np.log(total) + highest, share, law)
 
 
 def look(group: Group, at: Point, step: float) -> Parts:
-    """A group's marginal log-likelihoods with their derivatives, which are those of the rule itself."""
-    deviates, weights = rule(step, group.size)
-    value = np.empty(len(group))
-    by_row = np.empty((4, len(group.judge)))
-    by_log_sigma = 0.0
-    ends = np.r_[group.starts, len(group.judge)]
-    many = max(1, CHUNK // len(weights))
-    edges = np.unique(np.searchsorted(ends, np.arange(0, ends[-1] + many, many)).clip(0, len(group)))
-    for one, other in pairwise(edges.tolist()):
-        rows = slice(ends[one], ends[other])
-        starts = ends[one:other] - ends[one]
-        apart = at.sigma * (deviates[group.first_place[rows]] - deviates[group.second_place[rows]])
-        eta = at.gamma[rows, None] * (at.difference[rows, None] + apart) + at.position[rows, None]
-        law = Law(eta, at.nu[rows, None], None if at.log_strong is None else at.log_strong[rows, None])
-        n, y, tied = group.count[rows, None], group.outcome[rows, None], group.tied[rows, None]
-        much = None if group.strong is None else group.strong[rows, None]
-        logs = np.add.reduceat(n * law.log_likelihood(y, tied, much), starts, axis=0) + weights
-        highest = logs.max(axis=1, keepdims=True)
-        share = np.exp(logs - highest)
-        total = share.sum(axis=1, keepdims=True)
-        value[one:other] = (np.log(total) + highest)[:, 0]
-        behind = n * (share / total)[group.question[rows] - one]
-        residual = behind * (y - law.mean)
-        by_row[0, rows] = residual.sum(axis=1)
-        by_deviate = np.einsum("tz,tz->t", residual, apart)
-        by_row[1, rows] = at.difference[rows] * by_row[0, rows] + by_deviate
-        by_row[2, rows] = (n * tied)[:, 0] - np.einsum("tz,tz->t", behind, law.tie)  # what is behind adds up to n
-        if much is not None:
-            by_row[3, rows] = (n * much)[:, 0] - np.einsum("tz,tz->t", behind, law.strong)
-        by_log_sigma += float(at.gamma[rows] @ by_deviate)
-    return Parts(value, by_row[0], by_row[1], by_row[2], by_log_sigma, None if group.strong is None else by_row[3])
+    """A group's marginal log-likelihoods with their derivatives, which are those of the rule itself.
+
+    Derivatives are of the sum over all questions that the group's represent, values of each one.
+    """
+    grid = rule(step, group.size)[0]
+    moments = np.vstack([np.ones(grid.shape[1]), grid])
+    value, by_row = np.empty(len(group)), np.empty((len(grid) + 3, len(group.judge)))
+    for part in believed(group, at, step):
+        rows, share, law = part.rows, part.share, part.law
+        value[part.questions] = part.value
+        n = group.count[rows] if group.alike is None else group.count[rows] * group.alike[part.questions]
+        mean = moments @ (share[:, None] * law.mean).reshape(len(share), -1)
+        expected = (moments @ share)[:, None] * group.outcome[rows]
+        by_row[:-2, rows] = n * (expected - mean.reshape(-1, *rows.shape))
+        by_row[-2, rows] = n * (group.tied[rows] - np.einsum("zq,zrq->rq", share, law.tie))
+        if group.strong is not None:
+            by_row[-1, rows] = n * (group.strong[rows] - np.einsum("zq,zrq->rq", share, law.strong))
+    by_deviate = at.sigma * (group.contrast * by_row[1:-2]).sum(axis=0)
+    by_gamma, by_log_sigma = at.difference * by_row[0] + by_deviate, float(at.gamma @ by_deviate)
+    strong = None if group.strong is None else by_row[-1]
+    return Parts(value, by_row[0], by_gamma, by_row[-2], by_log_sigma, strong)
 
 
 def sampled(group: Group, at: Point, rng: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
