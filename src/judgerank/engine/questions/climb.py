@@ -20,12 +20,15 @@ from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 LEAST = 1e-3  # of sigma: about there it counts as zero
-NOISELESS = 25.0  # times the logistic noise of a judge, the noise of a question's effect: the former is as none
+# times the logistic noise of a judge, the noise of a question's effect: the former is as none, and beyond it the
+# finest rules here do not hold what they promise
+NOISELESS = 13.0
 FLOOR = 0.05  # discrimination that judges at zero are scaled for
 SHARPER = 1.4  # than a rule was chosen for, from which on it is not trusted
-CLOSE = 1e-2  # distance from the maximum in standard errors, where the sharper rules take over
+CLOSE = 1e-4  # distance from the maximum in standard errors
+NEAR = 1.0  # rise of the log-likelihood that a step promises, from which on curvature is carried along
 ITERATIONS = 100
-FURTHEST = 1.5  # of a step: in log sigma, and in a discrimination over its size
+FURTHEST = 0.7  # of a step: in log sigma, and in a discrimination over its size
 DAMPINGS = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)  # of a step, in the curvature's own units, where it is upward
 FAINTEST = 1e-3  # of a discrimination that is shrunk, over that at the start
 
@@ -70,13 +73,18 @@ class Plain:
 
 
 class Place(NamedTuple):
-    """A point of the climb, what is known there, the step on, and the rise that it promises, NaN if it is damped."""
+    """A point of the climb: the gradient there in its coordinates, and minus the curvature, if that is carried on.
+
+    Besides, the step on from it and the rise that this promises, infinite if it is damped.
+    """
 
     at: Parameters
     sigma: float
     slopes: Slopes
+    gradient: FloatArray
+    minus: FloatArray | None = None
     step: FloatArray | None = None
-    rise: float = np.nan
+    rise: float = np.inf
 
 
 class Climb(Ascent[Place]):
@@ -116,21 +124,21 @@ class Climb(Ascent[Place]):
         """The place with the step on from it; one that strays as it is."""
         if self.strays(here):
             return here
-        slopes = here.slopes
-        gradient = self.to_full.T @ np.r_[slopes.scores, slopes.judges.ravel(), slopes.common, slopes.log_sigma]
-        bounded = self._bounded(here)
+        bounded, gradient, minus = self._bounded(here), here.gradient, here.minus
+        if minus is None:
+            minus = -self.to_full.T @ self.marginal.curvature(here.at, here.sigma, here.slopes) @ self.to_full
         moves = np.ones(len(gradient), bool)
         moves[-len(bounded) :] = (bounded > self.least) | (gradient[-len(bounded) :] > 0)
-        minus = -self.to_full.T @ self.marginal.curvature(here.at, here.sigma, slopes) @ self.to_full
+        lifted, step = minus, np.zeros(len(gradient))
         if self.scale_free:
             along = self._along_scale(here)
-            minus += np.abs(np.diag(minus)).mean() / (along @ along) * np.outer(along, along)
-        minus, step = minus[np.ix_(moves, moves)], np.zeros(len(gradient))
+            lifted = minus + np.abs(np.diag(minus)).mean() / (along @ along) * np.outer(along, along)
+        lifted = lifted[np.ix_(moves, moves)]
         for damping in DAMPINGS:
-            with suppress(np.linalg.LinAlgError):
-                half = cho_factor(minus + np.diag(damping * (np.abs(np.diag(minus)) + damping)))
+            with suppress(LinAlgError):
+                half = cho_factor(lifted + np.diag(damping * (np.abs(np.diag(lifted)) + damping)))
                 step[moves] = cho_solve(half, gradient[moves])
-                return here._replace(step=step, rise=np.nan if damping else float(gradient @ step))
+                return here._replace(minus=minus, step=step, rise=np.inf if damping else float(gradient @ step))
         return here
 
     def arrived(self, here: Place) -> bool:
@@ -142,14 +150,22 @@ class Climb(Ascent[Place]):
         bounded, step = self._bounded(here), here.step[-len(self.least) :]
         most = np.r_[FURTHEST * np.maximum(bounded[:-1], FLOOR), FURTHEST]
         size = 1 / max(1.0, float((step / most).max()), float(-step[-1] / FURTHEST))
-        slopes = here.slopes
         whole = self.to_full @ here.step
-        rise = float(np.r_[slopes.scores, slopes.judges.ravel(), slopes.common, slopes.log_sigma] @ whole)
 
-        def there(size: float) -> Place:
+        def look(size: float) -> Place:
             return self.place(*self._moved(here, size * whole, np.maximum(bounded + size * step, self.least)))
 
-        return backtracked(there, lambda place: place.slopes.value, slopes.value, rise, size)[1]
+        height, rise = here.slopes.value, float(here.gradient @ here.step)
+        size, there = backtracked(look, lambda place: place.slopes.value, height, rise, size)
+        if here.rise > NEAR or here.minus is None:
+            return there
+        # Broyden, Fletcher, Goldfarb and Shanno's update, by what the gradient did along the step
+        went, fell = size * here.step, here.gradient - there.gradient
+        across = here.minus @ went
+        if fell @ went <= 0 or went @ across <= 0:
+            return there
+        minus = here.minus - np.outer(across, across) / (went @ across) + np.outer(fell, fell) / (fell @ went)
+        return there._replace(minus=minus)
 
     def _moved(self, here: Place, step: FloatArray, bounded: FloatArray) -> tuple[Parameters, float]:
         """The point a step away, where discriminations and log sigma are these."""
@@ -174,7 +190,9 @@ class Climb(Ascent[Place]):
         return np.r_[self.model.of_judges(here.at).gamma[: len(self.least) - 1], np.log(here.sigma)]
 
     def place(self, at: Parameters, sigma: float) -> Place:
-        return Place(at, sigma, self.marginal.at(at, sigma))
+        here = self.marginal.at(at, sigma)
+        whole = np.r_[here.scores, here.judges.ravel(), here.common, here.log_sigma]
+        return Place(at, sigma, here, self.to_full.T @ whole)
 
     def top(self, at: Parameters, sigma: float) -> tuple[Parameters, float, int]:
         """Parameters and sigma close to the maximum, and how many steps led there."""

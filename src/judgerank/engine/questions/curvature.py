@@ -111,61 +111,70 @@ def by_rule(group: Group, model: Model, at: Parameters, here: Point, step: float
         rows.append(_scaled(design.gamma, contrast) + design.along_sigma(here.gamma * contrast))
     rows += [design.log_nu] + ([] if group.strong is None else [design.log_strong])
     stacked, total = csr_array(vstack(rows)), np.zeros((design.size, design.size))
-    places = np.arange(len(rows)) * many
-    for questions, of_rows, local in _local(group, here, step):
+    places, local = np.arange(len(rows)) * many, _local(group, here, step)
+    for (questions, of_rows), blocks in zip(group.by_many, local, strict=True):
         if group.alike is not None:
-            local *= group.alike[questions][:, None, None]
+            blocks *= group.alike[questions]
         mine = stacked[(places[:, None, None] + of_rows).reshape(-1, len(questions)).T.ravel()]
         sizes = np.arange(len(questions)), np.arange(len(questions) + 1)
-        total += (mine.T @ (bsr_array((local, *sizes)).tocsr() @ mine)).toarray()
+        whole = bsr_array((np.ascontiguousarray(blocks.transpose(2, 0, 1)), *sizes)).tocsr()
+        total += (mine.T @ (whole @ mine)).toarray()
     by_deviate = parts.by_gamma - here.difference * parts.by_eta
     return total + design.bent(parts.by_eta, by_deviate, parts.by_gamma)
 
 
-def _local(group: Group, here: Point, step: float):
-    """Of questions with R rows each, those rows, and second derivatives in what is made of them, shape (Q, C R, C R).
+def _local(group: Group, here: Point, step: float) -> list[FloatArray]:
+    """Second derivatives of questions in what their rows are made of, of shape (C R, C R, Q) where they have R rows.
 
     Kind by kind: all rows' bases, slopes in every coordinate, log nu and log rho.
     """
-    grid = rule(step, group.size)[0]
-    moments = [np.ones(grid.shape[1]), *grid]
-    found = {}
+    grid, strong = rule(step, group.size)[0], group.strong
+    moments = np.vstack([np.ones(grid.shape[1]), grid])
+    many = len(moments) + (1 if strong is None else 2)
+    found = [np.empty((many * len(rows),) * 2 + (len(questions),)) for questions, rows in group.by_many]
+    place, start = 0, 0
     for part in believed(group, here, step):
-        rows, share, law = part.rows, part.share, part.law
-        n, strong = group.count[rows], group.strong
-        residual = n * (group.outcome[rows] - law.mean)
-        firsts = [residual * moment[:, None, None] for moment in moments] + [n * (group.tied[rows] - law.tie)]
-        firsts += [] if strong is None else [n * (strong[rows] - law.strong)]
-        first = np.stack(firsts, axis=1).reshape(len(share), -1, len(part.questions))
+        rows, share, law, size = part.rows, part.share, part.law, len(part.questions)
+        n = group.count[rows]
+        first = np.empty((len(share), many, *rows.shape))
+        np.multiply(moments.T[:, :, None, None], (n * (group.outcome[rows] - law.mean))[:, None], first[:, :len(moments)])
+        first[:, len(moments)] = n * (group.tied[rows] - law.tie)
+        if strong is not None:
+            first[:, -1] = n * (strong[rows] - law.strong)
+        first = first.reshape(len(share), -1, size)
         weighted = first * share[:, None]
-        mean, size = weighted.sum(axis=0), first.shape[1]
-        local = np.empty((size, size, len(part.questions)))
-        for one in range(size):
+        mean = weighted.sum(axis=0)
+        local = found[place][:, :, start : start + size]
+        for one in range(len(mean)):
             both = np.einsum("zq,zbq->bq", weighted[:, one], first[:, one:]) - mean[one] * mean[one:]
             local[one, one:] = local[one:, one] = both
-        five = local.reshape(len(firsts), len(rows), len(firsts), len(rows), -1)
-        own, dims = np.arange(len(rows)), len(moments)
+        _add_own(local, moments, share, law, n)
+        start += size
+        if start == found[place].shape[-1]:
+            place, start = place + 1, 0
+    return found
 
-        def add(one: int, other: int, values: FloatArray) -> None:
-            five[one, own, other, own] += values
+
+def _add_own(local: FloatArray, moments: FloatArray, share: FloatArray, law: Law, n: FloatArray) -> None:
+    """Means of the second derivatives of every row's own log-likelihood."""
+    dims, own = len(moments), np.arange(len(n))
+
+    def add(values: FloatArray, pairs: list[tuple[int, int]], by: list[FloatArray]) -> None:
+        means = n * (np.array(by) @ (share[:, None] * values).reshape(len(share), -1)).reshape(-1, *n.shape)
+        for (one, other), mean in zip(pairs, means, strict=True):
+            local[one * len(n) + own, other * len(n) + own] -= mean
             if one != other:
-                five[other, own, one, own] += values
+                local[other * len(n) + own, one * len(n) + own] -= mean
 
-        def expected(values: FloatArray, *by: FloatArray) -> FloatArray:
-            return np.einsum("zq,zrq->rq", share * np.prod(by, axis=0)[:, None], n * values)
-
-        variance, with_ties = law.variance, law.with_ties
-        for one in range(dims):
-            for other in range(one, dims):
-                add(one, other, -expected(variance, moments[one], moments[other]))
-            add(one, dims, -expected(with_ties, moments[one]))
-            if strong is not None:
-                add(one, dims + 1, -expected(law.with_strong, moments[one]))
-        add(dims, dims, -expected(law.tie * (1 - law.tie), moments[0]))
-        if strong is not None:
-            add(dims, dims + 1, expected(law.tie * law.strong, moments[0]))
-            add(dims + 1, dims + 1, -expected(law.strong * (1 - law.strong), moments[0]))
-        yield part.questions, rows, np.ascontiguousarray(local.transpose(2, 0, 1))
+    pairs = [(one, other) for one in range(dims) for other in range(one, dims)]
+    everywhere = [moments[0]]
+    add(law.variance, pairs, [moments[one] * moments[other] for one, other in pairs])
+    add(law.with_ties, [(one, dims) for one in range(dims)], list(moments))
+    add(law.tie * (1 - law.tie), [(dims, dims)], everywhere)
+    if len(local) > (dims + 1) * len(n):
+        add(law.with_strong, [(one, dims + 1) for one in range(dims)], list(moments))
+        add(-law.tie * law.strong, [(dims, dims + 1)], everywhere)
+        add(law.strong * (1 - law.strong), [(dims + 1, dims + 1)], everywhere)
 
 
 def of_modes(group: Group, model: Model, at: Parameters, here: Point, mode: Mode) -> FloatArray:

@@ -21,11 +21,11 @@ from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 START = 0.7  # of sigma, where discriminations have geometric mean one
-ROUGH, SHARP = 8.0, 12.0  # of a rule, while climbing and in the end: minus the logarithm of its error
+SHARP = 12.0  # of a rule: minus the logarithm of its error
 RULES = 12  # for ever sharper judges
 ROUNDS = 5  # of climbs by better rules
-MOVED = 2e-2  # in standard errors, by which curvature changes little
-ARRIVED = 1e-5  # distance from the maximum in standard errors
+MOVED = 1e-3  # in standard errors, by which curvature changes little
+ARRIVED = 1e-7  # distance from the maximum in standard errors
 STEPS = 50  # of Newton's method
 MOST_SPREADS, SAME_SPREAD = (
     30,
@@ -140,7 +140,7 @@ def _at_spread(
     model, done = plain.model, 0
     for _ in range(RULES):  # a rule is chosen for what is climbed from, and the climb may leave that
         gamma = model.of_judges(at).gamma
-        climb = Climb(Marginal.fine(groups, model, gamma, sigma, ROUGH, spread), plain, at, sigma)
+        climb = Climb(Marginal.fine(groups, model, gamma, sigma, SHARP, spread), plain, at, sigma)
         at, sigma, steps = climb.top(at, sigma)
         done += steps
         _require_bounded(plain, at, sigma)

@@ -27,7 +27,7 @@ from judgerank.model.law import Law
 
 REACH = 5.5  # of the nodes, in standard deviations
 WIDER = 1.3  # in variance, of draws
-CHUNK = 1 << 12  # values at a time: the temporaries stay in cache
+CHUNK = 1 << 14  # values at a time: the temporaries stay in cache
 STEPS = (0.75, 0.5, 0.35, 0.25, 0.18, 0.13, 0.09)  # between nodes
 LEAST_STEP = 0.25  # in two dimensions
 
