@@ -98,6 +98,21 @@ class Group:
         basis = zero_sum_basis(self.size)
         return np.asarray((basis[self.first_place] - basis[self.second_place]).T)
 
+    @cached_property
+    def padded(self) -> tuple[IntArray, FloatArray]:
+        """Columns of further blocks that each row has, and what it has there: zero where others have more of them.
+
+        Shapes are (C, T) for at most C columns of a row.
+        """
+        shape = 0, len(self.judge)
+        if self.columns is None:
+            return np.zeros(shape, np.intp), np.zeros(shape)
+        many = np.diff(self.columns.indptr)
+        there = np.arange(many.max(initial=0))[:, None] < many
+        place, value = np.zeros(there.shape, np.intp), np.zeros(there.shape)
+        place.T[there.T], value.T[there.T] = self.columns.indices, self.columns.data
+        return place, value
+
     def by_question(self, values: FloatArray) -> FloatArray:
         """Sums over the rows of each question, along the first axis."""
         return np.asarray(np.add.reduceat(values, self.starts, axis=0))
