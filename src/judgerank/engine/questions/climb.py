@@ -95,7 +95,7 @@ class Climb(Ascent[Place]):
     """
 
     def __init__(self, marginal: Marginal, plain: Plain, at: Parameters, sigma: float):
-        model, n, k = plain.model, len(at.scores), at.judges.shape[1]
+        model, n = plain.model, len(at.scores)
         self.marginal, self.model = marginal, model
         self.sharpest = model.of_judges(at).gamma.max() * sigma
         others = plain.free & np.isfinite(at.judges)

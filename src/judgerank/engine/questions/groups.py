@@ -50,7 +50,7 @@ class Group:
     strong : float array, shape (T,), optional
         Share that is much better for either model.
     alike : float array, shape (Q,), optional
-        How many questions have the same comparisons and are represented by each (`merged`); one where there is none.
+        How many questions with the same comparisons each one represents (`merged`); one where there is none.
     """
 
     size: int

@@ -200,9 +200,7 @@ class Marginal:
             whole[:-1, :-1] -= lost[np.ix_(chosen[:-1], chosen[:-1])]
         return np.asarray((whole + whole.T) / 2)
 
-    def differences(
-        self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray
-    ) -> FloatArray:
+    def differences(self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
         """Second derivatives by central differences of the gradient, without the penalty's."""
         n, of_judges = len(at.scores), int(free.sum())
         kinds = [("model", place) for place in range(n)]

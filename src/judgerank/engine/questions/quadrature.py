@@ -53,7 +53,7 @@ def wanted(group: Group, gamma: FloatArray, sigma: float, digits: float) -> Floa
 
 @lru_cache(maxsize=32)
 def rule(step: float, size: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes in the coordinates z of m models, shape (m - 1, Z), and the logarithms of their weights, shape (Z,)."""
+    """Nodes in m models' coordinates z, shape (m - 1, Z), and the logarithms of their weights, shape (Z,)."""
     nodes = step * np.arange(-np.floor(REACH / step), np.floor(REACH / step) + 1)
     grid = np.stack(np.meshgrid(*[nodes] * (size - 1), indexing="ij")).reshape(size - 1, -1)
     squares = (grid**2).sum(axis=0)
