@@ -17,14 +17,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import xlogy
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.elementary import exp
 from judgerank.engine.questions.groups import Group
 from judgerank.engine.questions.laplace import Mode
 from judgerank.engine.questions.point import Parts, Point
-from judgerank.model.law import Law
+from judgerank.model.law import ByOdds, Law
 
+FAR = 600.0  # log-odds whose exponential is a number
 REACH = 5.5  # of the nodes, in standard deviations
 WIDER = 1.3  # in variance, of draws
 CHUNK = 1 << 14  # values at a time: the temporaries stay in cache
@@ -87,22 +89,70 @@ def believed(group: Group, at: Point, step: float) -> Iterator[Believed]:
     """All questions of a group, some at a time."""
     grid, weights = rule(step, group.size)
     base, slopes = at.gamma * at.difference + at.position, at.sigma * at.gamma * group.contrast
+    furthest = group.by_question(group.count * (np.abs(base) + REACH * np.abs(slopes).sum(axis=0))).max()
+    near = group.strong is None and bool(furthest < FAR)
     for questions, of_questions in group.by_many:
         many = max(1, CHUNK // (len(weights) * len(of_questions)))
         for start in range(0, len(questions), many):
-            rows = of_questions[:, start : start + many]
-            eta = base[rows] + grid[0][:, None, None] * slopes[0, rows]
-            for nodes, slope in zip(grid[1:], slopes[1:], strict=True):
-                eta += nodes[:, None, None] * slope[rows]
-            law = Law(eta, at.nu[rows], None if at.log_strong is None else at.log_strong[rows])
-            much = None if group.strong is None else group.strong[rows]
-            given = law.log_likelihood(group.outcome[rows], group.tied[rows], much)
-            logs = np.einsum("rq,zrq->zq", group.count[rows], given) + weights[:, None]
-            highest = logs.max(axis=0)
-            share = exp(logs - highest)
-            total = share.sum(axis=0)
-            share /= total
-            yield Believed(questions[start : start + many], rows, np.log(total) + highest, share, law)
+            rows, chosen = of_questions[:, start : start + many], questions[start : start + many]
+            yield (_by_powers if near else _by_law)(group, at, step, chosen, rows, base[rows], slopes[:, rows])
+
+
+def _by_law(
+    group: Group, at: Point, step: float, questions: IntArray, rows: IntArray, base: FloatArray, slopes: FloatArray
+) -> Believed:
+    """What answers say of the nodes, from logarithms: wherever predictors are."""
+    grid, weights = rule(step, group.size)
+    eta = base + np.tensordot(grid.T, slopes, axes=1)
+    law = Law(eta, at.nu[rows], None if at.log_strong is None else at.log_strong[rows])
+    much = None if group.strong is None else group.strong[rows]
+    given = law.log_likelihood(group.outcome[rows], group.tied[rows], much)
+    logs = np.einsum("rq,zrq->zq", group.count[rows], given) + weights[:, None]
+    highest = logs.max(axis=0)
+    share = exp(logs - highest)
+    total = share.sum(axis=0)
+    return Believed(questions, rows, np.log(total) + highest, share / total, law)
+
+
+def _by_powers(
+    group: Group, at: Point, step: float, questions: IntArray, rows: IntArray, base: FloatArray, slopes: FloatArray
+) -> Believed:
+    """The same from products: what a step between nodes adds to a predictor multiplies the odds."""
+    weights, n, y, nu = rule(step, group.size)[1], group.count[rows], group.outcome[rows], at.nu[rows]
+    law = ByOdds(_along(step, group.size, 0.5 * base, 0.5 * slopes), nu)
+    share = _along(step, group.size, (n * y * base).sum(axis=0), (n * y * slopes).sum(axis=1))
+    for row, count in zip(law.total.transpose(1, 0, 2), n, strict=True):
+        share /= row if (count == 1).all() else row**count
+    share *= exp(weights)[:, None]
+    total = share.sum(axis=0)
+    share /= total
+    value = np.log(total) + (n * xlogy(group.tied[rows], nu)).sum(axis=0)
+    return Believed(questions, rows, value, share, law)
+
+
+def _along(step: float, size: int, base: FloatArray, slopes: FloatArray) -> FloatArray:
+    """e^(base + slopes' z) at the nodes z of m models, for base of shape (...) and slopes of shape (m - 1, ...)."""
+    place = np.rint(rule(step, size)[0] / step).astype(np.intp)
+    furthest = int(place.max())
+    tables = [
+        _powers(exp((base if d == 0 else 0.0) - furthest * step * slope), exp(step * slope), 2 * furthest + 1)
+        for d, slope in enumerate(slopes)
+    ]
+    found = tables[0] if size == 2 else tables[0][place[0] + furthest]
+    for nodes, table in zip(place[1:], tables[1:], strict=True):
+        found *= table[nodes + furthest]
+    return found
+
+
+def _powers(start: FloatArray, ratio: FloatArray, many: int) -> FloatArray:
+    """start, start ratio, start ratio^2, ..., so many, along the first axis."""
+    found, done = np.empty((many, *start.shape)), 1
+    found[0] = start
+    while done < many:
+        more = min(done, many - done)
+        np.multiply(found[:more], ratio, out=found[done : done + more])
+        ratio, done = ratio * ratio, done + more
+    return found
 
 
 def look(group: Group, at: Point, step: float) -> Parts:
