@@ -44,7 +44,7 @@ def excess_agreement(fitted: Uncertainty, judgments: Judgments, fewest: int = FE
     first, second = (models.get_indexer(pd.Index(frame[name])) for name in ("model_a", "model_b"))
     judge = judges.get_indexer(pd.Index(frame["judge_model"]))
     said = frame["judge_preferred_model"].eq("a").to_numpy()
-    question = frame.groupby("question_id", sort=False, dropna=False).ngroup().to_numpy()
+    question = pd.factorize(frame["question_id"], use_na_sentinel=False)[0]
     return _excess(fitted, Decided(question, first, second, judge, said), fewest)
 
 
@@ -80,7 +80,7 @@ def _excess(fitted: Uncertainty, answers: Decided, fewest: int = FEWEST) -> pd.D
     def spread(values: FloatArray) -> csr_array:
         return coo_array((values, (item, judge)), shape=shape).tocsr()
 
-    asked, answered, expected = spread(np.ones(len(item))), spread(said[once] * 1.0), spread(chance)
+    asked, answered, expected = spread(np.ones(len(item))), spread(said[once].astype(float)), spread(chance)
     shared = triu(asked.T @ asked, 1).tocoo()
     enough = shared.data >= fewest
     one, other, n = shared.row[enough], shared.col[enough], shared.data[enough]

@@ -26,7 +26,7 @@ NOISELESS = 13.0
 FLOOR = 0.05  # discrimination that judges at zero are scaled for
 SHARPER = 1.4  # than a rule was chosen for, from which on it is not trusted
 CLOSE = 1e-4  # distance from the maximum in standard errors
-NEAR = 1.0  # rise of the log-likelihood that a step promises, from which on curvature is carried along
+NEAR = 3.0  # rise of the log-likelihood that a step promises, from which on curvature is carried along
 ITERATIONS = 100
 FURTHEST = 0.7  # of a step: in log sigma, and in a discrimination over its size
 DAMPINGS = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)  # of a step, in the curvature's own units, where it is upward
@@ -102,8 +102,14 @@ class Climb(Ascent[Place]):
         others[model.weights] = False
         end = n + at.judges.size
         gamma = model.of_judges(at).gamma if model.weighs_judges else np.empty(0)
-        places = n + np.flatnonzero(others), end + np.flatnonzero(plain.free_common), n + np.arange(len(gamma))
-        places = np.concatenate([*places, [end + len(at.common)]])
+        places = np.concatenate(
+            [
+                n + np.flatnonzero(others),
+                end + np.flatnonzero(plain.free_common),
+                n + np.arange(len(gamma)),
+                [end + len(at.common)],
+            ]
+        )
         self.to_full = np.zeros((end + len(at.common) + 1, n - 1 + len(places)))
         self.to_full[:n, : n - 1] = zero_sum_basis(n)
         self.to_full[places, n - 1 + np.arange(len(places))] = 1.0
@@ -161,6 +167,7 @@ class Climb(Ascent[Place]):
             return there
         # Broyden, Fletcher, Goldfarb and Shanno's update, by what the gradient did along the step
         went, fell = size * here.step, here.gradient - there.gradient
+        went[-len(bounded) :] = self._bounded(there) - bounded
         across = here.minus @ went
         if fell @ went <= 0 or went @ across <= 0:
             return there
@@ -194,7 +201,7 @@ class Climb(Ascent[Place]):
         whole = np.r_[here.scores, here.judges.ravel(), here.common, here.log_sigma]
         return Place(at, sigma, here, self.to_full.T @ whole)
 
-    def top(self, at: Parameters, sigma: float) -> tuple[Parameters, float, int]:
-        """Parameters and sigma close to the maximum, and how many steps led there."""
-        here, _, steps = ascended(self, self.place(at, sigma), ITERATIONS)
-        return here.at, here.sigma, steps
+    def top(self, at: Parameters, sigma: float, minus: FloatArray | None = None) -> tuple[Place, int]:
+        """A place close to the maximum, and how many steps led there, from a point where `minus` is known."""
+        here, _, steps = ascended(self, self.place(at, sigma)._replace(minus=minus), ITERATIONS)
+        return here, steps

@@ -1,14 +1,14 @@
 """Second derivatives of the log marginal likelihood, from those in what its rows are made of.
 
-The predictor of row t is eta_t = gamma_t (d_t + sigma x_t' e) + b_t, e being the deviates of the question's models.
-By a rule at nodes z the question's log marginal likelihood is a function of
+The predictor of row t is eta_t = gamma_t (d_t + sigma x_t' e) + b_t, e being the deviates of its question's
+models. By a rule at nodes z the question's log marginal likelihood is a function of
 
     base_t = gamma_t d_t + b_t,   slope_t = sigma gamma_t A' x_t,   log nu_t   and   log rho_t
 
 of its rows (x_t' e = x_t' A z, rho the propensity to say much better). Its second derivatives in these are means
 over the nodes, given the answers, of those of the rows' own log-likelihoods, and covariances of their first
-derivatives (Louis, 1982). By Laplace's approximation it is the height of the mode that is followed here; of the
-logarithm of the determinant, whose curvature is small where there are many rows, only what sigma itself does to it.
+derivatives (Louis, 1982). By Laplace's approximation it is the height of the mode that is followed here. Of the
+logarithm of the determinant, whose curvature is small where there are many rows, only what sigma does is.
 
 T. A. Louis (1982), Finding the observed information matrix when using the EM algorithm, J. R. Stat. Soc. B 44.
 """
@@ -92,11 +92,12 @@ class Design:
         """Sum of what rows say of their parameters, of shape (W, W, T), in all parameters, shape (D, D)."""
         places = self.places if places is None else places
         key = places[:, None] * self.size + places
-        return np.bincount(key.ravel(), local.ravel(), self.size**2).reshape(self.size, self.size)
+        total = np.bincount(key.ravel(), local.ravel(), self.size**2)
+        return np.asarray(total, float).reshape(self.size, self.size)
 
 
 def by_rule(group: Group, model: Model, at: Parameters, here: Point, step: float, parts: Parts) -> FloatArray:
-    """Second derivatives of the sum over a group's questions by a rule, shape (D, D), with the first ones known."""
+    """Second derivatives of the sum over a group's questions by a rule, shape (D, D); the first ones are known."""
     design = Design(group, model, at, here)
     kinds = [here.difference * design.gamma + here.gamma * design.difference + design.position]
     for contrast in here.sigma * group.contrast:

@@ -217,7 +217,9 @@ def merged(group: Group) -> Group:
         for row in rows:
             same[chosen] = same.max() + 1 + _both(same[chosen], kind[row])
     same = pd.factorize(same)[0]  # by first appearance
-    return replace(group.only(np.diff(np.maximum.accumulate(same), prepend=-1) > 0), alike=np.bincount(same) * 1.0)
+    return replace(
+        group.only(np.diff(np.maximum.accumulate(same), prepend=-1) > 0), alike=np.bincount(same).astype(float)
+    )
 
 
 def _both(one: IntArray, other: IntArray) -> IntArray:

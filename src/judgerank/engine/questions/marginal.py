@@ -63,6 +63,7 @@ class Marginal:
     steps: tuple[float, ...]
     spread: Mapping[str, float] = field(default_factory=dict)
     _modes: dict[int, FloatArray] = field(default_factory=dict)
+    _last: list[tuple[Parameters, float, Slopes]] = field(default_factory=list)
 
     @classmethod
     def fine(
@@ -85,7 +86,7 @@ class Marginal:
 
     def only(self, choose: Callable[[Group], BoolArray]) -> Marginal:
         """The same for chosen questions of each group, without the penalty."""
-        groups, steps, modes = [], [], dict[int, FloatArray]()
+        groups, steps, modes = list[Group](), list[float](), dict[int, FloatArray]()
         for place, (group, step) in enumerate(zip(self.groups, self.steps, strict=True)):
             chosen = choose(group)
             if not chosen.any():
@@ -106,7 +107,13 @@ class Marginal:
         return total
 
     def at(self, at: Parameters, sigma: float) -> Slopes:
-        """Value and derivatives at a point; every mode is sought from the last one found, which is near."""
+        """Value and derivatives at a point; those of the last point asked for are known."""
+        if not (self._last and self._last[0][0] is at and self._last[0][1] == sigma):
+            self._last[:] = [(at, sigma, self._at(at, sigma))]
+        return self._last[0][2]
+
+    def _at(self, at: Parameters, sigma: float) -> Slopes:
+        """Every mode is sought from the last one found, which is near."""
         n, k, value, by_log_sigma, every = len(at.scores), at.judges.shape[1], 0.0, 0.0, list[Parts]()
         scores, judges, common = np.zeros(n), np.zeros(at.judges.shape), np.zeros(len(at.common))
         gamma = self.model.of_judges(at).gamma
@@ -187,18 +194,19 @@ class Marginal:
         They are exact where rules integrate. Those of Laplace's approximation are central differences of the
         gradient; each parameter is moved for the questions that have its model or its judge alone.
         """
-        rules = self.only(lambda group: np.full(len(group), group.exact))
+        whole = not self.spread and all(group.exact for group in self.groups)
+        rules = self if whole else self.only(lambda group: np.full(len(group), group.exact))
         chosen = np.r_[np.ones(len(at.scores), bool), free.ravel(), free_common, True]
         here = rules.at(at, sigma)
         first = np.r_[here.scores, here.judges.ravel(), here.common, here.log_sigma]
-        whole = self._by_gamma(rules.curvature(at, sigma, here), first, at, 1)[np.ix_(chosen, chosen)]
+        total = self._by_gamma(rules.curvature(at, sigma, here), first, at, 1)[np.ix_(chosen, chosen)]
         if len(rules.groups) < len(self.groups):
             modes = self.only(lambda group: np.full(len(group), not group.exact))
-            whole += modes.differences(at, sigma, free, free_common)
+            total += modes.differences(at, sigma, free, free_common)
         if self.spread:
             lost = penalty(self.model, at, self.spread, observed=True)
-            whole[:-1, :-1] -= lost[np.ix_(chosen[:-1], chosen[:-1])]
-        return np.asarray((whole + whole.T) / 2)
+            total[:-1, :-1] -= lost[np.ix_(chosen[:-1], chosen[:-1])]
+        return np.asarray((total + total.T) / 2)
 
     def differences(self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
         """Second derivatives by central differences of the gradient, without the penalty's."""
@@ -206,7 +214,7 @@ class Marginal:
         kinds = [("model", place) for place in range(n)]
         kinds += [("judge", int(judge)) for judge in np.nonzero(free)[1]]
         kinds += [("all", 0)] * (int(free_common.sum()) + 1)
-        parts: dict[tuple[str, int], Marginal] = {("all", 0): replace(self, spread={})}
+        parts: dict[tuple[str, int], Marginal] = {("all", 0): replace(self, spread={}, _last=[])}
         columns = []
         for place, key in enumerate(kinds):
             if key not in parts:

@@ -137,16 +137,16 @@ def _at_spread(
     plain: Plain, groups: Sequence[Group], spread: Mapping[str, float], at: Parameters, sigma: float
 ) -> Found:
     """The maximum for given standard deviations of what is shrunk."""
-    model, done = plain.model, 0
+    model, done, minus = plain.model, 0, None
     for _ in range(RULES):  # a rule is chosen for what is climbed from, and the climb may leave that
         gamma = model.of_judges(at).gamma
         climb = Climb(Marginal.fine(groups, model, gamma, sigma, SHARP, spread), plain, at, sigma)
-        at, sigma, steps = climb.top(at, sigma)
-        done += steps
+        here, steps = climb.top(at, sigma, minus)
+        at, sigma, minus, done = here.at, here.sigma, here.minus, done + steps
         _require_bounded(plain, at, sigma)
         if not climb.too_sharp(at, sigma):
             break
-    if sigma <= 2 * LEAST or climb.marginal.at(at, sigma).value <= plain.height:
+    if sigma <= 2 * LEAST or here.slopes.value <= plain.height:
         return _at_zero(plain, groups, spread, done)
     at, sigma = normalised(model, at, sigma)
     free = plain.free_at(at)

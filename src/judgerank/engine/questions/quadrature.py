@@ -87,12 +87,12 @@ class Believed(NamedTuple):
 
 def believed(group: Group, at: Point, step: float) -> Iterator[Believed]:
     """All questions of a group, some at a time."""
-    grid, weights = rule(step, group.size)
+    nodes = rule(step, group.size)[1].size
     base, slopes = at.gamma * at.difference + at.position, at.sigma * at.gamma * group.contrast
     furthest = group.by_question(group.count * (np.abs(base) + REACH * np.abs(slopes).sum(axis=0))).max()
     near = group.strong is None and bool(furthest < FAR)
     for questions, of_questions in group.by_many:
-        many = max(1, CHUNK // (len(weights) * len(of_questions)))
+        many = max(1, CHUNK // (nodes * len(of_questions)))
         for start in range(0, len(questions), many):
             rows, chosen = of_questions[:, start : start + many], questions[start : start + many]
             yield (_by_powers if near else _by_law)(group, at, step, chosen, rows, base[rows], slopes[:, rows])
@@ -131,7 +131,7 @@ def _by_powers(
 
 
 def _along(step: float, size: int, base: FloatArray, slopes: FloatArray) -> FloatArray:
-    """e^(base + slopes' z) at the nodes z of m models, for base of shape (...) and slopes of shape (m - 1, ...)."""
+    """e^(base + slopes' z) at the nodes z of m models, for base of any shape and slopes of (m - 1, that shape)."""
     place = np.rint(rule(step, size)[0] / step).astype(np.intp)
     furthest = int(place.max())
     tables = [
