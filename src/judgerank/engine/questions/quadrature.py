@@ -26,7 +26,7 @@ from judgerank.engine.questions.laplace import Mode
 from judgerank.engine.questions.point import Parts, Point
 from judgerank.model.law import ByOdds, Law
 
-FAR = 600.0  # log-odds whose exponential is a number
+FAR = 300.0  # log-odds, the exponential of twice which is a number
 REACH = 5.5  # of the nodes, in standard deviations
 WIDER = 1.3  # in variance, of draws
 CHUNK = 1 << 14  # values at a time: the temporaries stay in cache
@@ -151,7 +151,9 @@ def _powers(start: FloatArray, ratio: FloatArray, many: int) -> FloatArray:
     while done < many:
         more = min(done, many - done)
         np.multiply(found[:more], ratio, out=found[done : done + more])
-        ratio, done = ratio * ratio, done + more
+        done += more
+        if done < many:
+            ratio = ratio * ratio
     return found
 
 
