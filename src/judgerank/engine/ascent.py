@@ -1,9 +1,8 @@
 """The one loop of the exact climbs, and how far each goes along a step.
 
 A climb says what its points are, which way is up from one, and what may happen between two steps: parameters that
-are set aside, held at a bound or given free. Two climbs are not of this kind: rough ones (`engine.basins`), since
-many go up at once and each step is one pass for all; and the first of those with question effects
-(`engine.questions.climb`), a quasi-Newton method, since second derivatives are dear there. Adam is the paper's.
+are set aside, held at a bound or given free. Rough climbs (`engine.basins`) are not of this kind, since
+many go up at once and each step is one pass for all. Adam is the paper's.
 """
 
 from __future__ import annotations

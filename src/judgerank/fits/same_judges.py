@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import coo_array, csr_array, triu
 from scipy.sparse.csgraph import connected_components
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import NoMaximumError, NotIdentifiedError
+from judgerank.data.errors import DataError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
 from judgerank.inference.shares import wilson
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.law import Law
 from judgerank.model.needs import Need
 
-ITEM = ["question_id", "model_a", "model_b"]
 FEWEST = 30  # items that two judges both decided
 EXCESS = 0.8  # share of the agreement still possible, beyond which two judges are taken for one
 SURE = 0.5  # of the lower end of its interval
@@ -38,20 +37,50 @@ def excess_agreement(fitted: Uncertainty, judgments: Judgments, fewest: int = FE
     DataFrame
         ``judge_1, judge_2, shared, agreement, expected, excess`` of pairs with at least `fewest` shared items.
     """
-    fitted.comparisons.require_pairs("the search for copies of judges")
     c = fitted.comparisons
     frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(["a", "b"])]
     frame = frame[frame["model_a"].isin(c.models) & frame["model_b"].isin(c.models)]
-    once = frame.drop_duplicates([*ITEM, "judge_model"])
-    item = once.groupby(ITEM, sort=False).ngroup().to_numpy()
-    judge = pd.Index(c.judges).get_indexer(pd.Index(once["judge_model"]))
-    first = np.where(once["judge_preferred_model"] == "a", 1.0, 0.0)
+    models, judges = pd.Index(c.models), pd.Index(c.judges)
+    first, second = (models.get_indexer(pd.Index(frame[name])) for name in ("model_a", "model_b"))
+    judge = judges.get_indexer(pd.Index(frame["judge_model"]))
+    said = frame["judge_preferred_model"].eq("a").to_numpy()
+    question = pd.factorize(frame["question_id"], use_na_sentinel=False)[0]
+    return _excess(fitted, Decided(question, first, second, judge, said), fewest)
+
+
+class Decided(NamedTuple):
+    """Answers that are no ties: question, models and judge by number, and whether the first is preferred."""
+
+    question: IntArray
+    first: IntArray
+    second: IntArray
+    judge: IntArray
+    said: BoolArray
+
+
+def _excess(fitted: Uncertainty, answers: Decided, fewest: int = FEWEST) -> pd.DataFrame:
+    """As `excess_agreement`, from answers that number models and judges as the fit does."""
+    fitted.comparisons.require_pairs("the search for copies of judges")
+    c, (question, first, second, judge, said) = fitted.comparisons, answers
+    n = len(c.models)
+    item = pd.factorize((pd.factorize(question)[0] * n + first) * n + second)[0]
+    once = ~pd.Series(item * len(c.judges) + judge).duplicated().to_numpy()
+    item, first, second, judge = item[once], first[once], second[once], judge[once]
+    s, gamma, b = (
+        values[list(names)].to_numpy()
+        for values, names in (
+            (fitted.scores, c.models),
+            (fitted.discrimination, c.judges),
+            (fitted.position, c.judges),
+        )
+    )
+    chance = Law(gamma[judge] * (s[first] - s[second]) + b[judge], None).mean
     shape = (int(item.max(initial=-1)) + 1, len(c.judges))
 
     def spread(values: FloatArray) -> csr_array:
         return coo_array((values, (item, judge)), shape=shape).tocsr()
 
-    asked, said, chance = spread(np.ones(len(item))), spread(first), spread(_chances(fitted, once))
+    asked, answered, expected = spread(np.ones(len(item))), spread(said[once].astype(float)), spread(chance)
     shared = triu(asked.T @ asked, 1).tocoo()
     enough = shared.data >= fewest
     one, other, n = shared.row[enough], shared.col[enough], shared.data[enough]
@@ -61,18 +90,10 @@ def excess_agreement(fitted: Uncertainty, judgments: Judgments, fewest: int = FE
         both, alone = (x.T @ x).tocsr(), (asked.T @ x).tocsr()
         return np.asarray(n - alone[other, one] - alone[one, other] + 2 * both[one, other]).ravel()
 
-    observed, expected = agreeing(said) / n, agreeing(chance) / n
+    agreement, by_chance = agreeing(answered) / n, agreeing(expected) / n
     names = np.asarray(c.judges, object)
-    columns = {"judge_1": names[one], "judge_2": names[other], "shared": n.astype(int), "agreement": observed}
-    return pd.DataFrame({**columns, "expected": expected, "excess": (observed - expected) / (1 - expected)})
-
-
-def _chances(fitted: Uncertainty, records: pd.DataFrame) -> FloatArray:
-    """P(first preferred) of records that are no ties."""
-    s, gamma, b = fitted.scores, fitted.discrimination, fitted.position
-    judge = records["judge_model"]
-    lead = s[records["model_a"]].to_numpy() - s[records["model_b"]].to_numpy()
-    return Law(gamma[judge].to_numpy() * lead + b[judge].to_numpy(), None).mean
+    columns = {"judge_1": names[one], "judge_2": names[other], "shared": n.astype(int), "agreement": agreement}
+    return pd.DataFrame({**columns, "expected": by_chance, "excess": (agreement - by_chance) / (1 - by_chance)})
 
 
 def same_judges(fitted: Uncertainty, judgments: Judgments, level: float) -> dict[str, str]:
@@ -84,7 +105,10 @@ def same_judges(fitted: Uncertainty, judgments: Judgments, level: float) -> dict
     """
     if "question_id" not in judgments.frame:
         return {}
-    pairs = excess_agreement(fitted, judgments)
+    return _leaders(fitted, excess_agreement(fitted, judgments), level)
+
+
+def _leaders(fitted: Uncertainty, pairs: pd.DataFrame, level: float) -> dict[str, str]:
     pairs = pairs[pairs["excess"] >= EXCESS]
     judges = list(fitted.comparisons.judges)
     place = pd.Index(judges)
@@ -119,14 +143,21 @@ def copies(
     DataError
         If an outcome is a weight between two models.
     """
-    once = replace(comparisons, count=np.ones(len(comparisons)))  # how often an answer was given does not matter
-    frame = once.to_frame().assign(question_id=question)
+    if not np.isin(comparisons.outcome, (0.0, 0.5, 1.0)).all():
+        raise DataError("this needs whole answers, but some of these records are shares of a win")
     try:
         known = without.model.uses(Need.ORDER) or not comparisons.ordered
         expecting = without if known else again(comparisons, "position_aware")
     except (NoMaximumError, NotIdentifiedError):
         expecting = without
-    return same_judges(expecting, Judgments("", "", frame, comparisons, {}), LEVEL)
+    c = comparisons._rows(comparisons.outcome != 0.5)  # how often an answer was given does not matter
+    models, judges = (
+        pd.Index(getattr(expecting.comparisons, names)).get_indexer(pd.Index(getattr(c, names)))
+        for names in ("models", "judges")
+    )
+    asked = question[comparisons.outcome != 0.5]
+    answers = Decided(asked, models[c.first], models[c.second], judges[c.judge], c.outcome == 1.0)
+    return _leaders(expecting, _excess(expecting, answers), LEVEL)
 
 
 def with_one_vote(

@@ -206,3 +206,30 @@ class Law(ByThreshold):
         """Central moment of y."""
         away = outcomes(len(self._log_strong)) - self.mean[..., None]
         return np.asarray((self.levels * away**power).sum(axis=-1))
+
+
+class ByOdds(Law):
+    """The law of three levels from x = e^{eta / 2}, in units of the second's win: quicker, where x^2 is finite.
+
+    Parameters
+    ----------
+    x : float array
+    nu : float array
+        Tie propensity.
+
+    Attributes
+    ----------
+    total : float array
+        Odds of all levels together, of which the second's win is one.
+    """
+
+    def __init__(self, x: FloatArray, nu: FloatArray):
+        self._nu, self._e, self._log_strong = nu, x * x, ()
+        ties = nu * x
+        self.total = self._e + ties
+        self.total += 1.0
+        self._q = 1.0 / self.total
+        self.tie = np.multiply(ties, self._q, out=ties)
+        self.mean = self._e * self._q
+        self.mean += 0.5 * self.tie
+        self.strong = ()

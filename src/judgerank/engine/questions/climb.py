@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag, solve_triangular
-from scipy.optimize import minimize
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.information import information, zero_sum_basis
-from judgerank.engine.penalty import ALPHA, penalty, pulled
-from judgerank.engine.questions.marginal import Marginal
+from judgerank.engine.ascent import Ascent, ascended, backtracked
+from judgerank.engine.information import zero_sum_basis
+from judgerank.engine.penalty import ALPHA, pulled
+from judgerank.engine.questions.marginal import Marginal, Slopes
 from judgerank.engine.solution import Solution
-from judgerank.engine.sums import evaluate
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 LEAST = 1e-3  # of sigma: about there it counts as zero
-NOISELESS = 25.0  # times the logistic noise of a judge, the noise of a question's effect: the former is as none
+# times the logistic noise of a judge, the noise of a question's effect: the former is as none, and beyond it the
+# finest rules here do not hold what they promise
+NOISELESS = 13.0
 FLOOR = 0.05  # discrimination that judges at zero are scaled for
 SHARPER = 1.4  # than a rule was chosen for, from which on it is not trusted
-CLOSE = 1e-2  # gradient in such units, at which Newton's method takes over
-ITERATIONS = 500
+CLOSE = 1e-4  # distance from the maximum in standard errors
+NEAR = 3.0  # rise of the log-likelihood that a step promises, from which on curvature is carried along
+ITERATIONS = 100
+FURTHEST = 0.7  # of a step: in log sigma, and in a discrimination over its size
+DAMPINGS = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)  # of a step, in the curvature's own units, where it is upward
 FAINTEST = 1e-3  # of a discrimination that is shrunk, over that at the start
 
 
@@ -66,82 +72,136 @@ class Plain:
         return free & np.isfinite(at.judges)
 
 
-class Climb:
-    """L-BFGS from a point, in units in which the likelihood without question effects is all but round.
+class Place(NamedTuple):
+    """A point of the climb: the gradient there in its coordinates, and minus the curvature, if that is carried on.
+
+    Besides, the step on from it and the rise that this promises, infinite if it is damped.
+    """
+
+    at: Parameters
+    sigma: float
+    slopes: Slopes
+    gradient: FloatArray
+    minus: FloatArray | None = None
+    step: FloatArray | None = None
+    rise: float = np.inf
+
+
+class Climb(Ascent[Place]):
+    """Newton's method close to the maximum, in scores, judges' and further blocks' parameters, and log sigma.
 
     Discriminations are climbed in themselves, bounded by zero: the logarithm of a weak judge's has no end that
     tells. Their scale is left free, and fixed in the end.
     """
 
     def __init__(self, marginal: Marginal, plain: Plain, at: Parameters, sigma: float):
-        model, n, k = plain.model, len(at.scores), at.judges.shape[1]
+        model, n = plain.model, len(at.scores)
+        self.marginal, self.model = marginal, model
         self.sharpest = model.of_judges(at).gamma.max() * sigma
-        self.marginal, self.base, self.model = marginal, at, model
-        self.moving = model.weighs_judges
-        self.others, self.to_scores = plain.free & np.isfinite(at.judges), zero_sum_basis(n)
-        self.others[model.weights] = False
-        self.common = plain.free_common
-        info = self._information(plain, at)
-        kept = np.r_[np.arange(n), n + np.flatnonzero(np.r_[self.others.ravel(), self.common])]
-        self.n_others = int(self.others.sum())
-        to_full = block_diag(self.to_scores, np.eye(self.n_others + int(self.common.sum())))
-        reduced = to_full.T @ info[np.ix_(kept, kept)] @ to_full
-        self.half = np.linalg.cholesky(reduced + np.diag(1e-6 * np.diag(reduced) + 1e-3))
-        self.start = np.r_[self.to_scores.T @ at.scores, at.judges[self.others], at.common[self.common]]
-        gamma = model.of_judges(at).gamma if self.moving else np.empty(0)
-        floor = np.maximum(gamma, FLOOR)
-        own = np.diag(info)[n : n + k] / floor**2 if self.moving else np.empty(0)
-        self.unit = np.r_[1 / np.sqrt(own + 1.0), 1 / np.sqrt(2.0 * sum(map(len, marginal.groups)) * 0.01 + 1.0)]
-        self.bounded = np.r_[gamma, np.log(sigma)]
-        # where discriminations are shrunk none is zero
-        self.least = np.r_[FAINTEST * gamma if ALPHA in marginal.spread else np.zeros(len(gamma)), np.log(LEAST)]
-
-    def _information(self, plain: Plain, at: Parameters) -> FloatArray:
-        """Without question effects, shape (D, D), judges at zero being taken for weak ones; the penalty's, too."""
-        judges = at.judges
-        if self.model.has(Role.WEIGHT):
-            judges = np.where(np.isfinite(judges), judges, np.maximum(judges, np.log(FLOOR)))
-        here = evaluate(plain.cells, self.model, Parameters(at.scores, judges, at.common), "expected")
-        info = information(here, np.ones(judges.shape, bool), np.ones(len(at.common), bool))
-        return info + penalty(self.model, at, self.marginal.spread) if self.marginal.spread else info
+        others = plain.free & np.isfinite(at.judges)
+        others[model.weights] = False
+        end = n + at.judges.size
+        gamma = model.of_judges(at).gamma if model.weighs_judges else np.empty(0)
+        places = np.concatenate(
+            [
+                n + np.flatnonzero(others),
+                end + np.flatnonzero(plain.free_common),
+                n + np.arange(len(gamma)),
+                [end + len(at.common)],
+            ]
+        )
+        self.to_full = np.zeros((end + len(at.common) + 1, n - 1 + len(places)))
+        self.to_full[:n, : n - 1] = zero_sum_basis(n)
+        self.to_full[places, n - 1 + np.arange(len(places))] = 1.0
+        # where discriminations are shrunk none is zero, and their scale is not free
+        shrunk = ALPHA in marginal.spread
+        self.least = np.r_[FAINTEST * gamma if shrunk else np.zeros(len(gamma)), np.log(LEAST)]
+        self.scale_free = model.weighs_judges and not shrunk
 
     def too_sharp(self, at: Parameters, sigma: float) -> bool:
         """Whether the rules were chosen for judges that are not as sharp."""
         return bool(self.model.of_judges(at).gamma.max() * sigma > SHARPER * self.sharpest)
 
-    def point(self, y: FloatArray) -> tuple[Parameters, float]:
-        p, n = len(self.start), self.to_scores.shape[1]
-        free = self.start + solve_triangular(self.half.T, y[:p])
-        bounded = self.bounded + self.unit * y[p:]
-        judges, common = self.base.judges.copy(), self.base.common.copy()
-        judges[self.others], common[self.common] = free[n : n + self.n_others], free[n + self.n_others :]
-        if self.moving:
+    def strays(self, here: Place) -> bool:
+        sharpest = self.model.of_judges(here.at).gamma.max() * here.sigma
+        return bool(sharpest >= NOISELESS) or self.too_sharp(here.at, here.sigma)
+
+    def settled(self, here: Place) -> Place:
+        """The place with the step on from it; one that strays as it is."""
+        if self.strays(here):
+            return here
+        bounded, gradient, minus = self._bounded(here), here.gradient, here.minus
+        if minus is None:
+            minus = -self.to_full.T @ self.marginal.curvature(here.at, here.sigma, here.slopes) @ self.to_full
+        moves = np.ones(len(gradient), bool)
+        moves[-len(bounded) :] = (bounded > self.least) | (gradient[-len(bounded) :] > 0)
+        lifted, step = minus, np.zeros(len(gradient))
+        if self.scale_free:
+            along = self._along_scale(here)
+            lifted = minus + np.abs(np.diag(minus)).mean() / (along @ along) * np.outer(along, along)
+        lifted = lifted[np.ix_(moves, moves)]
+        for damping in DAMPINGS:
+            with suppress(LinAlgError):
+                half = cho_factor(lifted + np.diag(damping * (np.abs(np.diag(lifted)) + damping)))
+                step[moves] = cho_solve(half, gradient[moves])
+                return here._replace(minus=minus, step=step, rise=np.inf if damping else float(gradient @ step))
+        return here
+
+    def arrived(self, here: Place) -> bool:
+        return here.rise <= CLOSE**2
+
+    def ahead(self, here: Place) -> Place:
+        if here.step is None:
+            raise LinAlgError("the likelihood curves upward")
+        bounded, step = self._bounded(here), here.step[-len(self.least) :]
+        most = np.r_[FURTHEST * np.maximum(bounded[:-1], FLOOR), FURTHEST]
+        size = 1 / max(1.0, float((step / most).max()), float(-step[-1] / FURTHEST))
+        whole = self.to_full @ here.step
+
+        def look(size: float) -> Place:
+            return self.place(*self._moved(here, size * whole, np.maximum(bounded + size * step, self.least)))
+
+        height, rise = here.slopes.value, float(here.gradient @ here.step)
+        size, there = backtracked(look, lambda place: place.slopes.value, height, rise, size)
+        if here.rise > NEAR or here.minus is None:
+            return there
+        # Broyden, Fletcher, Goldfarb and Shanno's update, by what the gradient did along the step
+        went, fell = size * here.step, here.gradient - there.gradient
+        went[-len(bounded) :] = self._bounded(there) - bounded
+        across = here.minus @ went
+        if fell @ went <= 0 or went @ across <= 0:
+            return there
+        minus = here.minus - np.outer(across, across) / (went @ across) + np.outer(fell, fell) / (fell @ went)
+        return there._replace(minus=minus)
+
+    def _moved(self, here: Place, step: FloatArray, bounded: FloatArray) -> tuple[Parameters, float]:
+        """The point a step away, where discriminations and log sigma are these."""
+        at = here.at
+        n, end = len(at.scores), len(at.scores) + at.judges.size
+        judges = np.where(np.isfinite(at.judges), at.judges, 0.0) + step[n:end].reshape(at.judges.shape)
+        judges = np.where(np.isfinite(at.judges), judges, at.judges)
+        if len(bounded) > 1:
             with np.errstate(divide="ignore"):
-                judges[0] = np.log(np.maximum(bounded[:-1], 0.0))
-        return Parameters(self.to_scores @ free[:n], judges, common), float(np.exp(bounded[-1]))
+                judges[0] = np.log(bounded[:-1])
+        return Parameters(at.scores + step[:n], judges, at.common + step[end:-1]), float(np.exp(bounded[-1]))
 
-    def falls(self, y: FloatArray) -> tuple[float, FloatArray]:
-        """Minus the value, and its slopes."""
-        here = self.marginal.at(*self.point(y))
-        free = np.r_[self.to_scores.T @ here.scores, here.judges[self.others], here.common[self.common]]
-        gamma = here.judges[0] if self.moving else np.empty(0)
-        slopes = np.r_[solve_triangular(self.half, free, lower=True), self.unit * np.r_[gamma, here.log_sigma]]
-        return -here.value, -slopes
+    def _along_scale(self, here: Place) -> FloatArray:
+        """Where the likelihood stays as it is: qualities and sigma rise as discriminations fall."""
+        at, qualities = here.at, np.equal(self.model.roles, Role.QUALITY)
+        judges = np.zeros(at.judges.shape)
+        judges[0] = -self.model.of_judges(at).gamma
+        return self.to_full.T @ np.r_[at.scores, judges.ravel(), np.where(qualities, at.common, 0.0), 1.0]
 
-    def top(self) -> tuple[Parameters, float, int]:
-        """Parameters and sigma close to the maximum, and iterations."""
-        p = len(self.start)
-        ends = (self.least - self.bounded) / self.unit
-        bounds = [(None, None)] * p + [(end, None) for end in ends]
-        options = {"maxiter": ITERATIONS, "maxfun": 2 * ITERATIONS, "ftol": 1e-14, "gtol": CLOSE, "maxcor": 30}
-        y = np.zeros(p + len(ends))
+    def _bounded(self, here: Place) -> FloatArray:
+        """Discriminations that move, and log sigma."""
+        return np.r_[self.model.of_judges(here.at).gamma[: len(self.least) - 1], np.log(here.sigma)]
 
-        def callback(y: FloatArray) -> None:
-            at, sigma = self.point(y)
-            if self.model.of_judges(at).gamma.max() * sigma >= NOISELESS:
-                raise StopIteration
+    def place(self, at: Parameters, sigma: float) -> Place:
+        here = self.marginal.at(at, sigma)
+        whole = np.r_[here.scores, here.judges.ravel(), here.common, here.log_sigma]
+        return Place(at, sigma, here, self.to_full.T @ whole)
 
-        found = minimize(
-            self.falls, y, jac=True, bounds=bounds, method="L-BFGS-B", options=options, callback=callback
-        )
-        return *self.point(found.x), int(found.nit)
+    def top(self, at: Parameters, sigma: float, minus: FloatArray | None = None) -> tuple[Place, int]:
+        """A place close to the maximum, and how many steps led there, from a point where `minus` is known."""
+        here, _, steps = ascended(self, self.place(at, sigma)._replace(minus=minus), ITERATIONS)
+        return here, steps

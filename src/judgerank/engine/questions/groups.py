@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
@@ -13,6 +14,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.columns import kinds
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
+from judgerank.engine.information import zero_sum_basis
 
 # rows, by number of models, of a question that is integrated out by quadrature: with more of either, Laplace's
 # approximation is good and a rule is dear
@@ -47,6 +49,8 @@ class Group:
         Of further blocks.
     strong : float array, shape (T, S), optional
         Shares of the S strengths beyond better, for either model.
+    alike : float array, shape (Q,), optional
+        How many questions with the same comparisons each one represents (`merged`); one where there is none.
     """
 
     size: int
@@ -63,6 +67,7 @@ class Group:
     tied: FloatArray
     columns: csr_array | None = None
     strong: FloatArray | None = None
+    alike: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.number)
@@ -82,7 +87,36 @@ class Group:
         rows = chosen[self.question]
         kept = {name: getattr(self, name)[rows] for name in ROWS if getattr(self, name) is not None}
         place = np.cumsum(chosen)[kept.pop("question")] - 1
-        return replace(self, number=self.number[chosen], question=place, **kept)
+        alike = None if self.alike is None else self.alike[chosen]
+        return replace(self, number=self.number[chosen], question=place, alike=alike, **kept)
+
+    @cached_property
+    def by_many(self) -> list[tuple[IntArray, IntArray]]:
+        """Questions that have R rows each, shape (Q_R,), and those rows, shape (R, Q_R), for every R there is."""
+        many = np.diff(np.r_[self.starts, len(self.question)])
+        found = ((rows, np.flatnonzero(many == rows)) for rows in np.unique(many))
+        return [(chosen, self.starts[chosen] + np.arange(rows)[:, None]) for rows, chosen in found]
+
+    @cached_property
+    def contrast(self) -> FloatArray:
+        """Coordinates of x_t in an orthonormal basis of the zero-sum vectors, shape (m - 1, T)."""
+        basis = zero_sum_basis(self.size)
+        return np.asarray((basis[self.first_place] - basis[self.second_place]).T)
+
+    @cached_property
+    def padded(self) -> tuple[IntArray, FloatArray]:
+        """Columns of further blocks that each row has, and what it has there: zero where others have more of them.
+
+        Shapes are (C, T) for at most C columns of a row.
+        """
+        shape = 0, len(self.judge)
+        if self.columns is None:
+            return np.zeros(shape, np.intp), np.zeros(shape)
+        many = np.diff(self.columns.indptr)
+        there = np.arange(many.max(initial=0))[:, None] < many
+        place, value = np.zeros(there.shape, np.intp), np.zeros(there.shape)
+        place.T[there.T], value.T[there.T] = self.columns.indices, self.columns.data
+        return place, value
 
     def by_question(self, values: FloatArray) -> FloatArray:
         """Sums over the rows of each question, along the first axis."""
@@ -112,7 +146,7 @@ class Group:
         return np.asarray(first - values[self.question, self.second_place])
 
 
-ROWS = tuple(field.name for field in fields(Group) if field.name not in ("size", "exact", "number"))
+ROWS = tuple(field.name for field in fields(Group) if field.name not in ("size", "exact", "number", "alike"))
 
 
 def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
@@ -172,3 +206,26 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
         kept = Group(size, by_rule, asked[of_group], at, *models, judge[rows], n_alike, mean, ties, columns)
         groups.append(kept if c.strong is None else replace(kept, strong=np.stack(much, axis=1)[rows]))
     return groups
+
+
+def merged(group: Group) -> Group:
+    """The unlike questions of a group, in order, each representing all that have the same comparisons."""
+    given = [group.first, group.second, group.judge, group.count, group.outcome, group.tied]
+    given += [*group.by_strength, *([] if group.columns is None else [kinds(group.columns)])]
+    kind = np.zeros(len(group.judge), np.intp)
+    for values in given:
+        kind = _both(kind, pd.factorize(values)[0])
+    same = np.zeros(len(group), np.intp)
+    for chosen, rows in group.by_many:
+        same[chosen] = len(rows)
+        for row in rows:
+            same[chosen] = same.max() + 1 + _both(same[chosen], kind[row])
+    same = pd.factorize(same)[0]  # by first appearance
+    return replace(
+        group.only(np.diff(np.maximum.accumulate(same), prepend=-1) > 0), alike=np.bincount(same).astype(float)
+    )
+
+
+def _both(one: IntArray, other: IntArray) -> IntArray:
+    """Number of each pair of two numbers, shape (T,)."""
+    return np.asarray(pd.factorize(one * (other.max() + 1) + other)[0])

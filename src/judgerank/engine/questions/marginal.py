@@ -11,8 +11,9 @@ import numpy as np
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.engine.penalty import penalty, pulled
 from judgerank.engine.questions import laplace, quadrature
+from judgerank.engine.questions.curvature import by_rule, of_modes
 from judgerank.engine.questions.groups import Group
-from judgerank.engine.questions.point import at_rows
+from judgerank.engine.questions.point import Parts, at_rows
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
@@ -31,6 +32,8 @@ class Slopes:
         Of discriminations the derivatives in gamma.
     common : float array, shape (P,)
     log_sigma : float
+    parts : sequence of Parts
+        What each group says.
     """
 
     value: float
@@ -38,6 +41,7 @@ class Slopes:
     judges: FloatArray
     common: FloatArray
     log_sigma: float
+    parts: Sequence[Parts] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +62,8 @@ class Marginal:
     model: Model
     steps: tuple[float, ...]
     spread: Mapping[str, float] = field(default_factory=dict)
-    _modes: dict[int, FloatArray] = field(init=False, default_factory=dict)
+    _modes: dict[int, FloatArray] = field(default_factory=dict)
+    _last: list[tuple[Parameters, float, Slopes]] = field(default_factory=list)
 
     @classmethod
     def fine(
@@ -81,9 +86,16 @@ class Marginal:
 
     def only(self, choose: Callable[[Group], BoolArray]) -> Marginal:
         """The same for chosen questions of each group, without the penalty."""
-        chosen = [(group.only(choose(group)), step) for group, step in zip(self.groups, self.steps, strict=True)]
-        kept = [(group, step) for group, step in chosen if len(group)]
-        return Marginal(tuple(group for group, _ in kept), self.model, tuple(step for _, step in kept))
+        groups, steps, modes = list[Group](), list[float](), dict[int, FloatArray]()
+        for place, (group, step) in enumerate(zip(self.groups, self.steps, strict=True)):
+            chosen = choose(group)
+            if not chosen.any():
+                continue
+            if place in self._modes:
+                modes[len(groups)] = self._modes[place][chosen]
+            groups.append(group if chosen.all() else group.only(chosen))
+            steps.append(step)
+        return Marginal(tuple(groups), self.model, tuple(steps), _modes=modes)
 
     def values(self, at: Parameters, sigma: float, size: int) -> FloatArray:
         """Log marginal likelihood of each question, shape (Q,), by its number."""
@@ -95,8 +107,14 @@ class Marginal:
         return total
 
     def at(self, at: Parameters, sigma: float) -> Slopes:
-        """Value and derivatives at a point; every mode is sought from the last one found, which is near."""
-        n, k, value, by_log_sigma = len(at.scores), at.judges.shape[1], 0.0, 0.0
+        """Value and derivatives at a point; those of the last point asked for are known."""
+        if not (self._last and self._last[0][0] is at and self._last[0][1] == sigma):
+            self._last[:] = [(at, sigma, self._at(at, sigma))]
+        return self._last[0][2]
+
+    def _at(self, at: Parameters, sigma: float) -> Slopes:
+        """Every mode is sought from the last one found, which is near."""
+        n, k, value, by_log_sigma, every = len(at.scores), at.judges.shape[1], 0.0, 0.0, list[Parts]()
         scores, judges, common = np.zeros(n), np.zeros(at.judges.shape), np.zeros(len(at.common))
         gamma = self.model.of_judges(at).gamma
         for place, (group, step) in enumerate(zip(self.groups, self.steps, strict=True)):
@@ -105,7 +123,8 @@ class Marginal:
                 parts = quadrature.look(group, here, step)
             else:
                 parts, self._modes[place] = laplace.look(group, here, self._modes.get(place))
-            value += float(parts.value.sum())
+            every.append(parts)
+            value += float(parts.value.sum() if group.alike is None else parts.value @ group.alike)
             by_log_sigma += parts.by_log_sigma
             signed = parts.by_eta * here.gamma
             scores += np.bincount(group.first, signed, n) - np.bincount(group.second, signed, n)
@@ -129,7 +148,7 @@ class Marginal:
             if self.model.has(Role.WEIGHT):  # in gamma
                 of_judges[0] = np.divide(of_judges[0], gamma, out=np.zeros(k), where=gamma > 0)
             judges -= of_judges
-        return Slopes(value, scores, judges, common, by_log_sigma)
+        return Slopes(value, scores, judges, common, by_log_sigma, every)
 
     def gradient(self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
         """Derivatives in (s, judges' and further blocks' free parameters, log sigma), shape (D + 1,)."""
@@ -139,16 +158,62 @@ class Marginal:
             judges[0] *= np.exp(at.judges[0])
         return np.r_[here.scores, judges[free], here.common[free_common], here.log_sigma]
 
-    def hessian(self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
-        """Second derivatives in the same by central differences of the gradient, shape (D + 1, D + 1).
+    def curvature(self, at: Parameters, sigma: float, slopes: Slopes) -> FloatArray:
+        """Second derivatives in (s, judges' and further blocks' parameters, log sigma), shape (D + 1, D + 1).
 
-        Each parameter is moved for the questions that have its model or its judge alone; the penalty's are exact.
+        Discriminations are parameters in themselves. Of Laplace's approximation it is that of the modes' heights.
         """
+        total = np.zeros((len(at.scores) + at.judges.size + len(at.common) + 1,) * 2)
+        for place, (group, step) in enumerate(zip(self.groups, self.steps, strict=True)):
+            here = at_rows(group, self.model, at, sigma)
+            if group.exact:
+                total += by_rule(group, self.model, at, here, step, slopes.parts[place])
+            else:
+                total += of_modes(group, self.model, at, here, laplace.Mode(group, here, self._modes.get(place)))
+        if self.spread:
+            pull = pulled(self.model, at, self.spread)[1]
+            lost = penalty(self.model, at, self.spread, observed=True)
+            total[:-1, :-1] -= self._by_gamma(lost, pull, at, -1)
+        return total
+
+    def _by_gamma(self, second: FloatArray, first: FloatArray, at: Parameters, power: int) -> FloatArray:
+        """Second derivatives in log-discriminations from those in discriminations (power 1), or back (-1)."""
+        if not self.model.has(Role.WEIGHT):
+            return second
+        unit, own = np.ones(len(second)), len(at.scores) + np.arange(at.judges.shape[1])
+        gamma = self.model.of_judges(at).gamma
+        unit[own] = gamma if power > 0 else np.divide(1.0, gamma, out=np.zeros(len(gamma)), where=gamma > 0)
+        second = second * unit * unit[:, None]
+        second[own, own] += power * first[own] * unit[own] ** (1 if power > 0 else 2)
+        return second
+
+    def hessian(self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
+        """Second derivatives in the same as `gradient`, shape (D + 1, D + 1).
+
+        They are exact where rules integrate. Those of Laplace's approximation are central differences of the
+        gradient; each parameter is moved for the questions that have its model or its judge alone.
+        """
+        whole = not self.spread and all(group.exact for group in self.groups)
+        rules = self if whole else self.only(lambda group: np.full(len(group), group.exact))
+        chosen = np.r_[np.ones(len(at.scores), bool), free.ravel(), free_common, True]
+        here = rules.at(at, sigma)
+        first = np.r_[here.scores, here.judges.ravel(), here.common, here.log_sigma]
+        total = self._by_gamma(rules.curvature(at, sigma, here), first, at, 1)[np.ix_(chosen, chosen)]
+        if len(rules.groups) < len(self.groups):
+            modes = self.only(lambda group: np.full(len(group), not group.exact))
+            total += modes.differences(at, sigma, free, free_common)
+        if self.spread:
+            lost = penalty(self.model, at, self.spread, observed=True)
+            total[:-1, :-1] -= lost[np.ix_(chosen[:-1], chosen[:-1])]
+        return np.asarray((total + total.T) / 2)
+
+    def differences(self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
+        """Second derivatives by central differences of the gradient, without the penalty's."""
         n, of_judges = len(at.scores), int(free.sum())
         kinds = [("model", place) for place in range(n)]
         kinds += [("judge", int(judge)) for judge in np.nonzero(free)[1]]
         kinds += [("all", 0)] * (int(free_common.sum()) + 1)
-        parts: dict[tuple[str, int], Marginal] = {("all", 0): replace(self, spread={})}
+        parts: dict[tuple[str, int], Marginal] = {("all", 0): replace(self, spread={}, _last=[])}
         columns = []
         for place, key in enumerate(kinds):
             if key not in parts:
@@ -162,11 +227,7 @@ class Marginal:
                 there = Parameters(at.scores + move[:n], judges, common)
                 ends.append(parts[key].gradient(there, sigma * float(np.exp(move[-1])), free, free_common))
             columns.append((ends[0] - ends[1]) / (2 * STEP))
-        whole = np.array(columns)
-        chosen = np.r_[np.ones(n, bool), free.ravel(), free_common]
-        if self.spread:
-            whole[:-1, :-1] -= penalty(self.model, at, self.spread, observed=True)[np.ix_(chosen, chosen)]
-        return np.asarray((whole + whole.T) / 2)
+        return np.array(columns)
 
 
 def _asks(kind: str, place: int, group: Group) -> BoolArray:

@@ -14,17 +14,18 @@ from judgerank.engine.ascent import Ascent, ascended
 from judgerank.engine.information import covariance
 from judgerank.engine.penalty import ALPHA, flat, pulled, scale
 from judgerank.engine.questions.climb import LEAST, NOISELESS, Climb, Plain
-from judgerank.engine.questions.groups import Group
+from judgerank.engine.questions.groups import Group, merged
 from judgerank.engine.questions.marginal import Marginal
 from judgerank.engine.solution import Status
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 START = 0.7  # of sigma, where discriminations have geometric mean one
-ROUGH, SHARP = 8.0, 12.0  # of a rule, while climbing and in the end: minus the logarithm of its error
+SHARP = 12.0  # of a rule: minus the logarithm of its error
+RULES = 12  # for ever sharper judges
 ROUNDS = 5  # of climbs by better rules
-MOVED = 2e-2  # in standard errors, by which curvature changes little
-ARRIVED = 1e-5  # distance from the maximum in standard errors
+MOVED = 1e-3  # in standard errors, by which curvature changes little
+ARRIVED = 1e-7  # distance from the maximum in standard errors
 STEPS = 50  # of Newton's method
 MOST_SPREADS, SAME_SPREAD = (
     30,
@@ -79,6 +80,7 @@ def maximise(plain: Plain, groups: Sequence[Group], fitted: Sequence[str] = ()) 
         If sigma or a discrimination runs off.
     """
     spread, at, sigma, done = plain.spread, plain.solution.parameters, START, 0
+    groups = [merged(group) if group.exact else group for group in groups]
     for _ in range(MOST_SPREADS):
         found = _at_spread(plain, groups, spread, at, sigma)
         done += found.iterations
@@ -135,16 +137,16 @@ def _at_spread(
     plain: Plain, groups: Sequence[Group], spread: Mapping[str, float], at: Parameters, sigma: float
 ) -> Found:
     """The maximum for given standard deviations of what is shrunk."""
-    model, done = plain.model, 0
-    for _ in range(ROUNDS):  # a rule is chosen for what is climbed from, and the climb may leave that
+    model, done, minus = plain.model, 0, None
+    for _ in range(RULES):  # a rule is chosen for what is climbed from, and the climb may leave that
         gamma = model.of_judges(at).gamma
-        climb = Climb(Marginal.fine(groups, model, gamma, sigma, ROUGH, spread), plain, at, sigma)
-        at, sigma, steps = climb.top()
-        done += steps
+        climb = Climb(Marginal.fine(groups, model, gamma, sigma, SHARP, spread), plain, at, sigma)
+        here, steps = climb.top(at, sigma, minus)
+        at, sigma, minus, done = here.at, here.sigma, here.minus, done + steps
         _require_bounded(plain, at, sigma)
         if not climb.too_sharp(at, sigma):
             break
-    if sigma <= 2 * LEAST or climb.marginal.at(at, sigma).value <= plain.height:
+    if sigma <= 2 * LEAST or here.slopes.value <= plain.height:
         return _at_zero(plain, groups, spread, done)
     at, sigma = normalised(model, at, sigma)
     free = plain.free_at(at)

@@ -12,21 +12,24 @@ levels the polynomial in e^{eta/2} is of degree four, and they are at least pi i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import xlogy
 
-from judgerank.data.arrays import FloatArray
-from judgerank.engine.information import zero_sum_basis
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.elementary import exp
 from judgerank.engine.questions.groups import Group
 from judgerank.engine.questions.laplace import Mode
 from judgerank.engine.questions.point import Parts, Point
-from judgerank.model.law import Law
+from judgerank.model.law import ByOdds, Law
 
+FAR = 300.0  # log-odds, the exponential of twice which is a number
 REACH = 5.5  # of the nodes, in standard deviations
 WIDER = 1.3  # in variance, of draws
-CHUNK = 1 << 15  # values at a time: the temporaries stay in cache
+CHUNK = 1 << 14  # values at a time: the temporaries stay in cache
 STEPS = (0.75, 0.5, 0.35, 0.25, 0.18, 0.13, 0.09)  # between nodes
 LEAST_STEP = 0.25  # in two dimensions
 
@@ -52,46 +55,130 @@ def wanted(group: Group, gamma: FloatArray, sigma: float, digits: float) -> Floa
 
 @lru_cache(maxsize=32)
 def rule(step: float, size: int) -> tuple[FloatArray, FloatArray]:
-    """Deviates e of m models at the nodes, shape (m, Z), and the logarithms of their weights, shape (Z,)."""
+    """Nodes in m models' coordinates z, shape (m - 1, Z), and the logarithms of their weights, shape (Z,)."""
     nodes = step * np.arange(-np.floor(REACH / step), np.floor(REACH / step) + 1)
     grid = np.stack(np.meshgrid(*[nodes] * (size - 1), indexing="ij")).reshape(size - 1, -1)
     squares = (grid**2).sum(axis=0)
     grid, squares = grid[:, squares <= REACH**2], squares[squares <= REACH**2]
-    return zero_sum_basis(size) @ grid, -squares / 2 - np.log(np.exp(-squares / 2).sum())
+    return grid, -squares / 2 - np.log(np.exp(-squares / 2).sum())
+
+
+class Believed(NamedTuple):
+    """Some questions with R rows each at the nodes, and what their answers say of where they are.
+
+    Attributes
+    ----------
+    questions : int array, shape (Q,)
+    rows : int array, shape (R, Q)
+    value : float array, shape (Q,)
+        Log marginal likelihoods.
+    share : float array, shape (Z, Q)
+        Probability of each node, given the answers.
+    law : Law
+        Of every row at every node, shape (Z, R, Q).
+    """
+
+    questions: IntArray
+    rows: IntArray
+    value: FloatArray
+    share: FloatArray
+    law: Law
+
+
+def believed(group: Group, at: Point, step: float) -> Iterator[Believed]:
+    """All questions of a group, some at a time."""
+    nodes = rule(step, group.size)[1].size
+    base, slopes = at.gamma * at.difference + at.position, at.sigma * at.gamma * group.contrast
+    furthest = group.by_question(group.count * (np.abs(base) + REACH * np.abs(slopes).sum(axis=0))).max()
+    near = group.strong is None and bool(furthest < FAR)
+    for questions, of_questions in group.by_many:
+        many = max(1, CHUNK // (nodes * len(of_questions)))
+        for start in range(0, len(questions), many):
+            rows, chosen = of_questions[:, start : start + many], questions[start : start + many]
+            yield (_by_powers if near else _by_law)(group, at, step, chosen, rows, base[rows], slopes[:, rows])
+
+
+def _by_law(
+    group: Group, at: Point, step: float, questions: IntArray, rows: IntArray, base: FloatArray, slopes: FloatArray
+) -> Believed:
+    """What answers say of the nodes, from logarithms: wherever predictors are."""
+    grid, weights = rule(step, group.size)
+    eta = base + np.tensordot(grid.T, slopes, axes=1)
+    law = Law(eta, at.nu[rows], *(own[rows] for own in at.log_strong))
+    much = (share[rows] for share in group.by_strength)
+    given = law.log_likelihood(group.outcome[rows], group.tied[rows], *much)
+    logs = np.einsum("rq,zrq->zq", group.count[rows], given) + weights[:, None]
+    highest = logs.max(axis=0)
+    share = exp(logs - highest)
+    total = share.sum(axis=0)
+    return Believed(questions, rows, np.log(total) + highest, share / total, law)
+
+
+def _by_powers(
+    group: Group, at: Point, step: float, questions: IntArray, rows: IntArray, base: FloatArray, slopes: FloatArray
+) -> Believed:
+    """The same from products: what a step between nodes adds to a predictor multiplies the odds."""
+    weights, n, y, nu = rule(step, group.size)[1], group.count[rows], group.outcome[rows], at.nu[rows]
+    law = ByOdds(_along(step, group.size, 0.5 * base, 0.5 * slopes), nu)
+    share = _along(step, group.size, (n * y * base).sum(axis=0), (n * y * slopes).sum(axis=1))
+    for row, count in zip(law.total.transpose(1, 0, 2), n, strict=True):
+        share /= row if (count == 1).all() else row**count
+    share *= exp(weights)[:, None]
+    total = share.sum(axis=0)
+    share /= total
+    value = np.log(total) + (n * xlogy(group.tied[rows], nu)).sum(axis=0)
+    return Believed(questions, rows, value, share, law)
+
+
+def _along(step: float, size: int, base: FloatArray, slopes: FloatArray) -> FloatArray:
+    """e^(base + slopes' z) at the nodes z of m models, for base of any shape and slopes of (m - 1, that shape)."""
+    place = np.rint(rule(step, size)[0] / step).astype(np.intp)
+    furthest = int(place.max())
+    tables = [
+        _powers(exp((base if d == 0 else 0.0) - furthest * step * slope), exp(step * slope), 2 * furthest + 1)
+        for d, slope in enumerate(slopes)
+    ]
+    found = tables[0] if size == 2 else tables[0][place[0] + furthest]
+    for nodes, table in zip(place[1:], tables[1:], strict=True):
+        found *= table[nodes + furthest]
+    return found
+
+
+def _powers(start: FloatArray, ratio: FloatArray, many: int) -> FloatArray:
+    """start, start ratio, start ratio^2, ..., so many, along the first axis."""
+    found, done = np.empty((many, *start.shape)), 1
+    found[0] = start
+    while done < many:
+        more = min(done, many - done)
+        np.multiply(found[:more], ratio, out=found[done : done + more])
+        done += more
+        if done < many:
+            ratio = ratio * ratio
+    return found
 
 
 def look(group: Group, at: Point, step: float) -> Parts:
-    """A group's marginal log-likelihoods with their derivatives, which are those of the rule itself."""
-    deviates, weights = rule(step, group.size)
-    value = np.empty(len(group))
-    by_row = np.empty((3 + len(group.by_strength), len(group.judge)))
-    by_log_sigma = 0.0
-    ends = np.r_[group.starts, len(group.judge)]
-    many = max(1, CHUNK // len(weights))
-    edges = np.unique(np.searchsorted(ends, np.arange(0, ends[-1] + many, many)).clip(0, len(group)))
-    for one, other in pairwise(edges.tolist()):
-        rows = slice(ends[one], ends[other])
-        starts = ends[one:other] - ends[one]
-        apart = at.sigma * (deviates[group.first_place[rows]] - deviates[group.second_place[rows]])
-        eta = at.gamma[rows, None] * (at.difference[rows, None] + apart) + at.position[rows, None]
-        law = Law(eta, at.nu[rows, None], *(own[rows, None] for own in at.log_strong))
-        n, y, tied = group.count[rows, None], group.outcome[rows, None], group.tied[rows, None]
-        much = [share[rows, None] for share in group.by_strength]
-        logs = np.add.reduceat(n * law.log_likelihood(y, tied, *much), starts, axis=0) + weights
-        highest = logs.max(axis=1, keepdims=True)
-        share = np.exp(logs - highest)
-        total = share.sum(axis=1, keepdims=True)
-        value[one:other] = (np.log(total) + highest)[:, 0]
-        behind = n * (share / total)[group.question[rows] - one]
-        residual = behind * (y - law.mean)
-        by_row[0, rows] = residual.sum(axis=1)
-        by_deviate = np.einsum("tz,tz->t", residual, apart)
-        by_row[1, rows] = at.difference[rows] * by_row[0, rows] + by_deviate
-        by_row[2, rows] = (n * tied)[:, 0] - np.einsum("tz,tz->t", behind, law.tie)  # what is behind adds up to n
-        for number, (given, chance) in enumerate(zip(much, law.strong, strict=bool(much)), 3):
-            by_row[number, rows] = (n * given)[:, 0] - np.einsum("tz,tz->t", behind, chance)
-        by_log_sigma += float(at.gamma[rows] @ by_deviate)
-    return Parts(value, by_row[0], by_row[1], by_row[2], by_log_sigma, tuple(by_row[3:]))
+    """A group's marginal log-likelihoods with their derivatives, which are those of the rule itself.
+
+    Derivatives are of the sum over all questions that the group's represent, values of each one.
+    """
+    grid = rule(step, group.size)[0]
+    moments = np.vstack([np.ones(grid.shape[1]), grid])
+    value, tie = np.empty(len(group)), len(moments)
+    by_row = np.empty((tie + 1 + len(group.by_strength), len(group.judge)))
+    for part in believed(group, at, step):
+        rows, share, law = part.rows, part.share, part.law
+        value[part.questions] = part.value
+        n = group.count[rows] if group.alike is None else group.count[rows] * group.alike[part.questions]
+        mean = moments @ (share[:, None] * law.mean).reshape(len(share), -1)
+        expected = (moments @ share)[:, None] * group.outcome[rows]
+        by_row[:tie, rows] = n * (expected - mean.reshape(-1, *rows.shape))
+        levels = zip((group.tied, *group.by_strength), (law.tie, *law.strong), strict=True)
+        for place, (given, chance) in enumerate(levels, tie):
+            by_row[place, rows] = n * (given[rows] - np.einsum("zq,zrq->rq", share, chance))
+    by_deviate = at.sigma * (group.contrast * by_row[1:tie]).sum(axis=0)
+    by_gamma, by_log_sigma = at.difference * by_row[0] + by_deviate, float(at.gamma @ by_deviate)
+    return Parts(value, by_row[0], by_gamma, by_row[tie], by_log_sigma, tuple(by_row[tie + 1 :]))
 
 
 def sampled(group: Group, at: Point, rng: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
