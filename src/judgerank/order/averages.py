@@ -70,7 +70,7 @@ class _Nodes:
             judge, count, of = self.cells.judge[rows], here.rows.count, here.rows
             for node, times_longer in enumerate(longer):  # which only stretch what scores do
                 more = times_longer[judge]
-                law = of.law(here.eta + here.signal * (more - 1), here.nu, here.log_strong)
+                law = of.law(here.eta + here.signal * (more - 1), here.nu, *here.log_strong)
                 height = count * law.log_likelihood(here.outcome, of.tied, *of.strong)
                 heights[node] += np.bincount(judge, height, k)
                 told[node] += np.bincount(judge, product(count * law.variance, here.g, here.g, more, more), k)
