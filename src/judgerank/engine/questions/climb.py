@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -23,13 +24,24 @@ LEAST = 1e-3  # of sigma: about there it counts as zero
 # times the logistic noise of a judge, the noise of a question's effect: the former is as none, and beyond it the
 # finest rules here do not hold what they promise
 NOISELESS = 13.0
+FAINT = 0.1  # times that noise, below which the likelihood is all but linear in the effects' variance
 FLOOR = 0.05  # discrimination that judges at zero are scaled for
 SHARPER = 1.4  # than a rule was chosen for, from which on it is not trusted
 CLOSE = 1e-4  # distance from the maximum in standard errors
 NEAR = 3.0  # rise of the log-likelihood that a step promises, from which on curvature is carried along
 ITERATIONS = 100
+TINY = 1e-10  # curvature
 FURTHEST = 0.7  # of a step: in log sigma, and in a discrimination over its size
-DAMPINGS = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)  # of a step, in the curvature's own units, where it is upward
+DAMPINGS = (
+    0.0,
+    1e-3,
+    1e-2,
+    0.1,
+    1.0,
+    2.0,
+    10.0,
+    100.0,
+)  # of a step, in the curvature's own units, where it is upward
 FAINTEST = 1e-3  # of a discrimination that is shrunk, over that at the start
 
 
@@ -75,7 +87,7 @@ class Plain:
 class Place(NamedTuple):
     """A point of the climb: the gradient there in its coordinates, and minus the curvature, if that is carried on.
 
-    Besides, the step on from it and the rise that this promises, infinite if it is damped.
+    Besides, the step on from it, the rise that this promises, and whether it is damped.
     """
 
     at: Parameters
@@ -85,6 +97,7 @@ class Place(NamedTuple):
     minus: FloatArray | None = None
     step: FloatArray | None = None
     rise: float = np.inf
+    damped: bool = False
 
 
 class Climb(Ascent[Place]):
@@ -96,7 +109,7 @@ class Climb(Ascent[Place]):
 
     def __init__(self, marginal: Marginal, plain: Plain, at: Parameters, sigma: float):
         model, n = plain.model, len(at.scores)
-        self.marginal, self.model = marginal, model
+        self.marginal, self.model, self.plain = marginal, model, plain
         self.sharpest = model.of_judges(at).gamma.max() * sigma
         others = plain.free & np.isfinite(at.judges)
         others[model.weights] = False
@@ -124,7 +137,14 @@ class Climb(Ascent[Place]):
 
     def strays(self, here: Place) -> bool:
         sharpest = self.model.of_judges(here.at).gamma.max() * here.sigma
+        if sharpest < FAINT and here.slopes.log_sigma < 0 and here.slopes.value <= self.plain.height:
+            return self.zero_is_best
         return bool(sharpest >= NOISELESS) or self.too_sharp(here.at, here.sigma)
+
+    @cached_property
+    def zero_is_best(self) -> bool:
+        """Whether the likelihood falls as sigma rises from zero, at the fit without question effects."""
+        return self.marginal.at(self.plain.solution.parameters, LEAST).log_sigma <= 0
 
     def settled(self, here: Place) -> Place:
         """The place with the step on from it; one that strays as it is."""
@@ -139,16 +159,16 @@ class Climb(Ascent[Place]):
         if self.scale_free:
             along = self._along_scale(here)
             lifted = minus + np.abs(np.diag(minus)).mean() / (along @ along) * np.outer(along, along)
-        lifted = lifted[np.ix_(moves, moves)]
+        lifted, unit = lifted[np.ix_(moves, moves)], np.abs(np.diag(minus)) + TINY
         for damping in DAMPINGS:
             with suppress(LinAlgError):
-                half = cho_factor(lifted + np.diag(damping * (np.abs(np.diag(lifted)) + damping)))
-                step[moves] = cho_solve(half, gradient[moves])
-                return here._replace(minus=minus, step=step, rise=np.inf if damping else float(gradient @ step))
+                step[moves] = cho_solve(cho_factor(lifted + damping * np.diag(unit[moves])), gradient[moves])
+                minus = minus + damping * np.diag(unit)
+                return here._replace(minus=minus, step=step, rise=float(gradient @ step), damped=damping > 0)
         return here
 
     def arrived(self, here: Place) -> bool:
-        return here.rise <= CLOSE**2
+        return here.rise <= CLOSE**2 and not here.damped
 
     def ahead(self, here: Place) -> Place:
         if here.step is None:
