@@ -25,6 +25,7 @@ from judgerank.model.members import Model, Parameters
 from judgerank.model.naming import get_model
 from judgerank.planning.panels import Panel
 from judgerank.reading.layouts.strength import shares_of
+from judgerank.trust.removable import judgments_as_units
 
 NAME = "position_aware_graded"
 LEVELS = np.arange(-3, 4) / 2
@@ -221,6 +222,13 @@ def test_cells_with_counts_hold_the_same_answers_as_records():
     c = drawn(400)
     again = fit(Judgments.of(c.aggregate()), NAME)
     assert again.log_likelihood == pytest.approx(fit(c, NAME).log_likelihood, rel=1e-12)
+
+
+def test_judgments_of_different_strength_are_not_left_out_as_one_kind():
+    c = drawn(400)
+    kind = judgments_as_units(c).kind
+    key = [(c.first[t], c.second[t], c.judge[t], c.response[t]) for t in range(len(c))]
+    assert len(set(kind.tolist())) == len(set(key)) == len(set(zip(kind.tolist(), key, strict=True)))
 
 
 def test_blocks_out_of_order_and_too_many_strengths_are_refused():

@@ -17,6 +17,7 @@ HEADS |= {"to_separate": "comparisons needed", "elo": "Elo scale", "versus": "wi
 HEADS |= {"separated": "significant", "unparsed": "unreadable"}
 HEADS |= {"p_adjusted": "p, adjusted", "flip_rate": "changed", "second_answer": "second answer adds"}
 BLOCKS = (*JUDGE_BLOCKS.values(), *map(judge_block, strengths(MOST_STRENGTHS)[1:]))
+HEADS |= {one.shown: one.shown.replace("strong_", "strength ") for one in BLOCKS[len(JUDGE_BLOCKS) :]}
 HEADS |= {f"{end}_{one.shown}": word for end, word in (("low", "from"), ("high", "to")) for one in BLOCKS}
 ABOUT = {
     "score": "quality in log-odds; scores sum to zero",

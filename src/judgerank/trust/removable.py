@@ -92,7 +92,7 @@ def judgments_as_units(comparisons: Comparisons, question: IntArray | None = Non
         of_row = number_of_ranking(c, question)
         return Units("rankings", of_row, int(of_row.max()) + 1, of_row)
     key = places(c)
-    for values in (c.outcome, c.covariate):
+    for values in (c.response, c.covariate):
         if values is not None:
             found, code = np.unique(values, return_inverse=True)
             key = key * len(found) + code
