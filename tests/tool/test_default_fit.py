@@ -67,7 +67,9 @@ def test_where_a_judge_stands_at_zero_the_shrunk_fit_is_the_one_to_trust():
 def test_where_a_judge_runs_off_it_is_said_and_scores_have_intervals():
     table = drawn(400, (0.8, 1.0, 60.0), seed=3)
     ranking = rank(table, model="judge_aware")
-    assert any("a parameter of j2 grows without limit" in said for said in which(ranking))
+    (said,) = which(ranking)
+    assert "a parameter of j2 grows without limit" in said
+    assert "how much more j2 discriminates than the other judges" in said
     assert ranking.tables["leaderboard"]["low"].notna().all()
     assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "never wrong"
 

@@ -12,6 +12,7 @@ from judgerank.ranking.choices import EXACT, SHRUNK
 from judgerank.ranking.study import Component, Finding
 
 WHICH_FIT = "Which fit: "  # how the remark begins that says which one to trust
+FAR = 3.0  # times the median discrimination, beyond which shrinkage may take too much of a judge's
 ADVICE = f"leave --solver {EXACT} out, or name --solver {SHRUNK}"
 
 
@@ -25,7 +26,7 @@ def of_component(component: Component) -> Finding:
     if isinstance(exact, JudgerankError):
         return Finding([f"{WHICH_FIT}There is no exact fit ({exact}). The scores shown rest on shrinkage there."])
     table = beside(component.shown, exact)
-    return Finding([*on_shrinkage(table), *on_trust(exact)], {"exact": table})
+    return Finding([*on_shrinkage(table), *on_trust(component.shown, exact)], {"exact": table})
 
 
 def beside(shown: Fit, exact: Fit) -> pd.DataFrame:
@@ -52,12 +53,19 @@ def on_shrinkage(table: pd.DataFrame) -> list[str]:
     return [f"Scores and judges are shrunk toward the panel. The exact fit (--solver {EXACT}) {told}."]
 
 
-def on_trust(exact: Fit) -> list[str]:
-    """Which fit to trust where a judge runs off or stands at zero in the exact one."""
+def on_trust(shown: Fit, exact: Fit) -> list[str]:
+    """Which fit to trust where a judge runs off or stands at zero in the exact one, and how far."""
     trouble = _trouble(exact)
     if not trouble:
         return []
     said = f"{WHICH_FIT}Keep the default fit. In the exact one (--solver {EXACT}) {trouble}."
+    sharpness = shown.discrimination
+    far = [judge for judge in exact.unbounded_judges if sharpness[judge] > FAR * sharpness.median()]
+    if far:
+        said += (
+            f" Shrinkage cannot tell how much more {listed(far)} discriminates than the other judges, so the "
+            "intervals of scores may be too short. The order and the tests hold."
+        )
     if 2 * len(exact.judges_at_zero) >= len(exact.comparisons.judges):
         said += (
             " They are half of the panel or more: if the others answer against quality, this ranking is the "
