@@ -66,8 +66,10 @@ def test_stored_panels_are_worth_what_is_said():
     table = pd.read_csv(ROOT / "results/trust/calibration.csv")
     off = (table["information"] - table["worth"]).abs()
     assert (off < 3 * np.hypot(table["worth_se"], table["information_se"]) + 0.05 * table["worth"]).all()
-    copies = table["panel"].str.contains("copies")
-    assert (table["information_covered"][~copies] > 0.8).all() and (table["information_covered"] > 0.7).all()
+    kept = table["panel"] != "one judge eight times"  # which gets no interval
+    copies = table["panel"] == "six copies"
+    assert (table["information_covered"][kept & ~copies] > 0.85).all()
+    assert (table["information_covered"][kept] > 0.75).all()
 
 
 def test_stored_small_sets_refute_no_bound():
