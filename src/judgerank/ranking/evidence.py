@@ -144,7 +144,7 @@ def _places(column: pd.Series, names: pd.Index) -> IntArray:
     """The place of every label among names, -1 for one that is not there."""
     if not isinstance(column.dtype, pd.CategoricalDtype):
         return np.asarray(names.get_indexer(pd.Index(column)))
-    place = np.append(names.get_indexer(column.cat.categories), -1)
+    place = np.append(names.get_indexer(column.cat.categories), -1).astype(np.int32)
     return np.asarray(place[column.cat.codes.to_numpy()])
 
 
@@ -153,8 +153,9 @@ def _kept(low: IntArray, high: IntArray, known: np.ndarray) -> IntArray:
     rows = np.flatnonzero(known)
     if len(rows) <= MOST_RECORDS:
         return rows
-    pair = low[rows].astype(np.int64) * (int(high.max()) + 1) + high[rows]
-    size = np.bincount(pd.factorize(pair)[0])
+    n = int(high.max()) + 1
+    pair = low[rows].astype(np.int64) * n + high[rows]
+    size = np.bincount(pair if n <= LARGE else pd.factorize(pair)[0])
     with_turn = len(size) - np.cumsum(np.bincount(size))  # pairs with more than 0, 1, ... records
     fitting = int(np.searchsorted(np.cumsum(with_turn), MOST_RECORDS, side="right"))
     part = MOST_RECORDS

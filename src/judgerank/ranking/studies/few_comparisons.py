@@ -11,7 +11,7 @@ from judgerank.ranking.study import Component, Finding
 
 def of_component(component: Component) -> Finding:
     """Remarks on the design."""
-    return Finding(on_few(component.comparisons, component.settings.few))
+    return Finding(on_few(component.asked.comparisons, component.settings.few))
 
 
 def on_few(comparisons: Comparisons, few: int) -> list[str]:
