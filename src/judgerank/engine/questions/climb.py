@@ -32,16 +32,8 @@ NEAR = 3.0  # rise of the log-likelihood that a step promises, from which on cur
 ITERATIONS = 100
 TINY = 1e-10  # curvature
 FURTHEST = 0.7  # of a step: in log sigma, and in a discrimination over its size
-DAMPINGS = (
-    0.0,
-    1e-3,
-    1e-2,
-    0.1,
-    1.0,
-    2.0,
-    10.0,
-    100.0,
-)  # of a step, in the curvature's own units, where it is upward
+# of a step, in the curvature's own units, where it is upward
+DAMPINGS = (0.0, 1e-3, 1e-2, 0.1, 1.0, 2.0, 10.0, 100.0)
 FAINTEST = 1e-3  # of a discrimination that is shrunk, over that at the start
 
 
