@@ -11,8 +11,10 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
-from judgerank.fits.same_judges import ITEM, with_one_vote
+from judgerank.fits.same_judges import with_one_vote
 from judgerank.inference.shares import wilson
+
+ITEM = ["question_id", "model_a", "model_b"]
 
 
 def answer_agreement(judgments: Judgments, fewest: int, level: float = 0.95) -> pd.DataFrame:
