@@ -26,7 +26,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.engine.sums import evaluate
 from judgerank.model.members import BTL, JUDGE_AWARE, Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import growth, stored_speed
 from replication.commands_timed import of_commands, of_large_rank
 from replication.config import ROOT, main, solver_settings

@@ -17,7 +17,7 @@ from judgerank import Fit, fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import published
 from replication.config import main
 from replication.outputs import run_section

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import plots
 from replication.config import ROOT, main
 from replication.gates import (

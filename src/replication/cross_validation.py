@@ -13,7 +13,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.crossvalidation import losses, three_outcomes
 from judgerank.fits.result import Fit
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 
 Fitter = Callable[[Comparisons], Fit]
 

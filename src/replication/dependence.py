@@ -20,7 +20,7 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order.pairs import Order, orders_by_errors, pairwise, rank_intervals, standardised
 from replication.correlation import spearman
 from replication.replicate import Record

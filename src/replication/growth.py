@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from judgerank import fit
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.plots.colours import shades
 from judgerank.plots.looks import PAGE, canvas, in_style
 from replication.measuring import simulated

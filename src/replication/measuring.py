@@ -20,7 +20,7 @@ from scipy.special import expit
 from judgerank import Comparisons, Records, fit
 from judgerank.model.members import Parameters
 from judgerank.model.naming import named
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order.equality import NetResults, differences_under_equality
 from judgerank.order.many import ManyResults, differences_of_many
 from replication.random_designs import draw_outcomes, draw_truth, uniform_triples

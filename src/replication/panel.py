@@ -22,7 +22,7 @@ from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
 from judgerank.model.members import Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.dependence import standardised_errors
 from replication.replicate import Record
 

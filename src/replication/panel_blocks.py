@@ -18,7 +18,7 @@ from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile, wald
 from judgerank.model.block import Records
 from judgerank.model.kinds.category import in_category
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order.pairs import pairwise, rank_intervals, standardised
 from replication.datasets import find_file
 from replication.replicate import Record

@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from judgerank.data.errors import ConfigError, DataError, JudgerankError
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import blocks
 from replication.sources import code_digest, named_modules
 

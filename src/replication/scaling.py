@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from judgerank import aggregate, fit
 from judgerank.fits.by_question import clustered, resampled
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.reading.large.engine import session
 from replication.random_designs import draw_truth, uniform_triples
 

@@ -23,7 +23,7 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.model.members import JUDGE_AWARE, Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.config import ROOT, simulation_settings, solver_settings
 from replication.random_designs import draw_comparisons, draw_truth
 from replication.replicate import Study, Task

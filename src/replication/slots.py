@@ -9,7 +9,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.fits.fit import fit
 from judgerank.model.members import Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.random_designs import draw_truth
 from replication.replicate import Record
 

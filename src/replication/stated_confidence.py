@@ -21,7 +21,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.fits.crossvalidation import losses_with_ties
 from judgerank.fits.fit import fit
 from judgerank.model.members import NAMED, Model
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.ranking.studies.prediction import held_out, mean_of, sample_of
 
 IN_ORDER = "in_house"  # the set whose order of presentation tells positions from scores

@@ -20,7 +20,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam, iterates
 from judgerank.engine.sums import evaluate
 from judgerank.model.members import JUDGE_AWARE, Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import published
 
 ROUND = 1000  # iterations: a limit that one would choose is a multiple

@@ -11,7 +11,7 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataUnavailableError
 from judgerank.data.judgments import Judgments
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import published
 from replication.config import ROOT
 from replication.random_designs import draw_panel

@@ -19,7 +19,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.model.block import Records
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
 from judgerank.ranking.default_member import default_member

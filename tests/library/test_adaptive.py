@@ -13,7 +13,7 @@ from judgerank.adaptive.oracles import Drawn
 from judgerank.adaptive.rounds import collect_until
 from judgerank.data.errors import ConfigError
 from judgerank.model.members import Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order.pairs import orders
 from judgerank.ranking.candidates import Candidates
 from replication.adaptive import Replayed

@@ -9,7 +9,7 @@ from judgerank import Comparisons, fit
 from judgerank.data.errors import NotIdentifiedError
 from judgerank.engine.units import USUAL, in_units
 from judgerank.model.members import MEMBERS
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.torture.designs import drawn
 from replication.torture.scales import answer, differ, tellings
 

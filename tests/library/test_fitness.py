@@ -11,7 +11,7 @@ from judgerank.data.errors import NoIntervalError
 from judgerank.inference.wald import cluster_gradients
 from judgerank.model.draw_levels import draw_graded
 from judgerank.model.judge_values import JudgeValues
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.trust.fitness import fitness, fitness_if_quick
 from judgerank.trust.flipped_residuals import FlippedResiduals
 from judgerank.trust.odd_questions import Design as Questions

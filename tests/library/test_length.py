@@ -17,7 +17,7 @@ from judgerank.engine.newton import Newton, climb
 from judgerank.engine.sums import evaluate
 from judgerank.inference.wald import likelihood_ratio
 from judgerank.model.members import LENGTH
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.datasets import load_judgments
 from replication.torture import designs

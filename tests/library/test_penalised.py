@@ -17,7 +17,7 @@ from judgerank.engine.problem import Problem
 from judgerank.engine.sums import evaluate
 from judgerank.inference.wald import for_few_clusters
 from judgerank.model.members import BTL, MODELS, Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.random_designs import draw_comparisons, draw_truth
 
 SCORES, GAMMA = (1.0, 0.2, -0.3, -0.9), (0.5, 1.0, 2.0)

@@ -14,7 +14,7 @@ from judgerank.engine.adam import Adam
 from judgerank.engine.sums import evaluate
 from judgerank.inference.wald import likelihood_ratio
 from judgerank.model.members import POSITION_AWARE, POSITION_LENGTH, Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.datasets import find_file, read_records
 from replication.methods.study import drawn_panel
 from tests.real_data import FILES, needs_data

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.strengths import by_strength
+from judgerank.data.strengths import strength_by_side
 from judgerank.engine.questions import laplace, quadrature
 from judgerank.engine.questions.curvature import of_modes
 from judgerank.engine.questions.groups import grouped, merged
@@ -35,7 +35,7 @@ def panel(member, per_question, n_models=3, columns=False, n_questions=40, stren
     outcome = rng.choice([0.0, 0.5, 1.0], many)
     degree = np.floor(1 + rng.random(many) * (0.4 + strengths))
     degree[:2], outcome[:2] = [2, strengths + 1], 1.0  # all of them are there
-    strong = by_strength(degree, outcome == 1, outcome == 0)
+    strong = strength_by_side(degree, outcome == 1, outcome == 0)
     names = tuple(f"m{n}" for n in range(n_models)), tuple(f"j{k}" for k in range(JUDGES))
     c = Comparisons(*names, first, first + 1, rng.integers(0, JUDGES, many), outcome)
     own, common = {Role.QUALITY, Role.WEIGHT, Role.OFFSET, *(block.role for block in model.blocks)}, np.empty(0)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import adaptive
 
 SETTINGS = {"rule": "information", "level": 0.95, "most": 400}

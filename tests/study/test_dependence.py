@@ -14,7 +14,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order.pairs import standardised
 from replication.config import ROOT
 from replication.dependence import (

@@ -9,7 +9,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.engine import newton, search
 from judgerank.engine.adam import Adam
 from judgerank.model.members import JUDGE_AWARE, Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import published
 from replication.datasets import find_file, read_records
 from replication.tables import discrimination, leaderboard

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from judgerank.data.judgments import Judgments
 from judgerank.model.law import Law
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import graded_answers, plots, score_pairs
 from replication.config import ROOT
 from replication.graded_answers import ANSWERED, WAYS, Answering

@@ -18,7 +18,7 @@ from scipy.stats import spearmanr
 from judgerank import Comparisons, fit
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.fits.crossvalidation import losses
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.cross_validation import cross_validated
 from replication.datasets import load_judgments

@@ -13,7 +13,7 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.crossvalidation import three_outcomes
 from judgerank.model.members import MODELS
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.cross_validation import cross_validated, folds_of
 from replication.verifying import compare

@@ -15,7 +15,7 @@ from judgerank import fit, rank
 from judgerank.data.errors import ConfigError, DisconnectedError, NoIntervalError, NotIdentifiedError
 from judgerank.fits.standings import leaderboard
 from judgerank.model.members import NAMED, POSITION_AWARE, Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order.pairs import holm, pairwise
 from judgerank.planning.assumed_panels import sub_panels
 from judgerank.planning.panels import Panel

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.container import BarContainer
 
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.plots.looks import in_style
 from replication import plots
 from replication.auditing.audit import RESULTS

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from judgerank import fit
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import plots, ranked_answers
 from replication.config import ROOT
 from replication.ranked_answers import RANKED, Ranking, drawn, mean_ranks, pairs, ranked_once, rows_by_way, whole

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import sources
 from replication.config import CONF, ROOT, script_of
 from replication.outputs import run_section
@@ -317,7 +317,7 @@ def digest_after(tmp_path_factory):
     [
         *[
             (f"judgerank/{name}.py", True)
-            for name in ("__init__", "engine/sums", "model/simulate", "engine/newton")
+            for name in ("__init__", "engine/sums", "model/streams", "engine/newton")
         ],
         *[(f"replication/{name}.py", True) for name in ("__init__", "replicate", "simulation", "methods/online")],
         *[(f"judgerank/{name}.py", False) for name in ("plots/style", "ranking/page")],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from judgerank import Comparisons, fit
 from judgerank.data.judgments import Judgments
 from judgerank.engine.newton import Newton
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.config import fits_by
 from replication.replicate import Study
 from replication.resampling import (

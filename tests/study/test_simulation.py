@@ -21,7 +21,7 @@ from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
 from judgerank.engine.search import maximise
 from judgerank.model.members import JUDGE_AWARE
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.config import CONF, script_of
 from replication.random_designs import draw_comparisons, draw_truth
 from replication.simulation import (

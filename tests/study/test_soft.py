@@ -13,7 +13,7 @@ from scipy.special import expit, ndtr
 from judgerank import fit, read
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import plots, soft
 from replication.config import ROOT
 from replication.soft import ANSWERED, Answering

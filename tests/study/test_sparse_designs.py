@@ -9,7 +9,7 @@ import pytest
 from judgerank import fit
 from judgerank.engine.adam import Adam, iterates
 from judgerank.model.members import JUDGE_AWARE
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.prediction import LEAST_ORDERED, one_more_by_order
 from replication.random_designs import draw_comparisons, draw_truth
 from replication.replicate import Study

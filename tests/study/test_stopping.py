@@ -6,7 +6,7 @@ import pandas as pd
 from judgerank import fit
 from judgerank.engine.adam import Adam, maximise
 from judgerank.model.members import JUDGE_AWARE, Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import published
 from replication.random_designs import draw_comparisons, draw_truth
 from replication.stopping import Path, Tried, gradient_at_printed, one_at_a_time, same_as_printed, stops

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pandas as pd
 import pytest
 
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.simulation import interval_coverage, squared_error, study_of
 from replication.verifying import TOLERANCES

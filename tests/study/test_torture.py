@@ -13,7 +13,7 @@ from judgerank import Status, fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine import search
 from judgerank.model.members import BTL, POSITION_ONLY
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.torture import designs, inputs, thin
 

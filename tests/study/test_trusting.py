@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication import plots, trusting
 from replication.config import ROOT
 from tests.study.test_sections import run

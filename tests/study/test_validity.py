@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from judgerank import fit
 from judgerank.data.connectivity import components
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order import pairs as ranks
 from replication.config import CONF
 from replication.schemas.validity import Design, Fitted

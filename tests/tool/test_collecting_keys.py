@@ -20,7 +20,7 @@ from judgerank.collecting.network import proxy_for
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.data.errors import ConfigError
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.torture import secrets as torture
 from replication.torture.secrets import ADDRESSES, PROXIES, listening, shows
 from tests.tool.collecting import KEY, TOTAL, collected, judgments

@@ -13,7 +13,7 @@ import pytest
 from judgerank import Comparisons, fit
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.wording import PAIRWISE
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from replication.config import ROOT
 from tests.tool.collecting import JUDGES, KEY, MODELS, TOTAL, collected, judgments, rows
 from tests.tool.command import environment

@@ -11,7 +11,7 @@ from scipy.special import expit
 from judgerank import Comparisons, fit, rank
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import MODELS
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order.pairs import standardised
 from judgerank.order.scale import scale_of
 from judgerank.ranking.default_member import DEFAULT

@@ -14,7 +14,7 @@ from judgerank import Comparisons, fit, rank
 from judgerank.data.errors import NoMaximumError
 from judgerank.engine import search
 from judgerank.engine.closure import guess
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.ranking.default_member import DEFAULT, FALLBACK, default_member
 from judgerank.ranking.page import to_html
 from judgerank.ranking.studies.position_bias import leaning, on_positions

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from judgerank import Comparisons, fit, rank
 from judgerank.cli import app
 from judgerank.fits.same_judges import excess_agreement, same_judges
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.ranking import evidence as evidence_of
 from judgerank.ranking.bands import bands_of
 from judgerank.ranking.first_screen import judges_of

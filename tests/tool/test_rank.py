@@ -23,7 +23,7 @@ from judgerank.data.listing import LISTED, listed
 from judgerank.fits import standings
 from judgerank.model.formula import formula
 from judgerank.model.members import MODELS
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order import pairs as ranks
 from judgerank.plots import own
 from judgerank.plots.looks import in_style

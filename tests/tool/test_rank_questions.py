@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from judgerank import fit, load, pairwise, rank, rank_intervals
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError, NotIdentifiedError
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order.pairs import orders
 from judgerank.order.scale import scale_of
 from judgerank.ranking import described

@@ -6,7 +6,7 @@ import pytest
 
 from judgerank import rank, read
 from judgerank.data.errors import ConfigError, DataError, JudgerankError
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.ranking.examination import examine
 from judgerank.reading.read import judgments_of
 from replication.torture import misreadings

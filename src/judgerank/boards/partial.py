@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
-from judgerank.boards.placing import LONGEST, STEPS, Anchored, two_sided
+from judgerank.boards.placing import Anchored, climbed, two_sided
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.information import information
 from judgerank.engine.sums import evaluate
 from judgerank.order.pairs import holm
 from judgerank.order.scale import scale_of
-
-NEAR = 1e-8  # length of a step after which a lead is known
 
 
 def by_judge(held: Anchored) -> pd.DataFrame:
@@ -54,19 +50,11 @@ def by_judge(held: Anchored) -> pd.DataFrame:
 
 
 def _lead(held: Anchored, rows: Comparisons, place: int) -> float:
-    """How far a newcomer's score is from where some comparisons alone put it, by Newton's method."""
+    """How far a newcomer's score is from where these comparisons put it; infinite where they are of one mind."""
     for_it = np.r_[rows.outcome[rows.first == place], 1 - rows.outcome[rows.second == place]]
     if len(np.unique(for_it)) == 1 and for_it[0] != 0.5:
         return float(np.copysign(np.inf, for_it[0] - 0.5))
-    at = held.at
-    for _ in range(STEPS):
-        here = evaluate(rows, held.board.model, at, "expected")
-        step = float(here.top_gradient[place] / here.top_information[place, place])
-        at = replace(
-            at, scores=at.scores + np.clip(step, -LONGEST, LONGEST) * (np.arange(len(at.scores)) == place)
-        )
-        if abs(step) <= NEAR:
-            break
+    at, *_ = climbed(rows, held.board.model, held.at, slice(place, place + 1))
     return float(at.scores[place] - held.at.scores[place])
 
 

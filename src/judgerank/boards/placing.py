@@ -29,7 +29,7 @@ from judgerank.engine.information import information
 from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import cluster_gradients, require_level, wald
-from judgerank.model.members import Parameters
+from judgerank.model.members import Model, Parameters
 from judgerank.order.pairs import holm
 from judgerank.order.scale import scale_of
 
@@ -163,7 +163,11 @@ def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = N
     rows, newcomers, kept, left_out = _onto(board, comparisons)
     n, m = len(board.scores), len(newcomers)
     _require_bounds(board, rows, newcomers)
-    at, here = _maximum(board, rows, n, m)
+    base = board.solution.parameters
+    start = Parameters(np.r_[base.scores, np.zeros(m)], base.judges)
+    at, here, done = climbed(rows, board.model, start, slice(n, None))
+    if not done:
+        raise NoMaximumError("the newcomers' scores did not settle", (newcomers,))
     free, v = board.free, board.covariance
     info = information(here, free)
     new = np.arange(n, n + m)
@@ -256,21 +260,14 @@ def _require_bounds(board: Fit, rows: Comparisons, newcomers: Sequence[str]) -> 
     require_maximum(pooled.aggregate())
 
 
-def _maximum(board: Fit, rows: Comparisons, n: int, m: int) -> tuple[Parameters, Evaluation]:
-    """Newton's method in the newcomers' scores alone, where the log-likelihood is concave.
-
-    Raises
-    ------
-    NoMaximumError
-        If it does not end.
-    """
-    base = board.solution.parameters
-    at = Parameters(np.r_[base.scores, np.zeros(m)], base.judges)
+def climbed(rows: Comparisons, model: Model, at: Parameters, moving: slice) -> tuple[Parameters, Evaluation, bool]:
+    """Newton's method in some scores alone, where the log-likelihood is concave, and whether it converged."""
     for _ in range(STEPS):
-        here = evaluate(rows, board.model, at, "expected")
-        step = np.linalg.solve(here.top_information[n:, n:], here.top_gradient[n:])
+        here = evaluate(rows, model, at, "expected")
+        step = np.linalg.solve(here.top_information[moving, moving], here.top_gradient[moving])
         if np.abs(step).max() <= DONE * max(1.0, np.abs(at.scores).max()):
-            return at, here
-        step *= min(1.0, LONGEST / np.abs(step).max())
-        at = replace(at, scores=at.scores + np.r_[np.zeros(n), step])
-    raise NoMaximumError("the newcomers' scores did not settle", (tuple(rows.models[n:]),))
+            return at, here, True
+        scores = at.scores.copy()
+        scores[moving] += step * min(1.0, LONGEST / np.abs(step).max())
+        at = replace(at, scores=scores)
+    return at, here, False

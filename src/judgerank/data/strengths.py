@@ -13,7 +13,7 @@ STRENGTH = "strength"  # column of records
 MOST_STRENGTHS = 9  # of a win: more are no grades, but scores
 
 
-def by_strength(degree: FloatArray, first: BoolArray, second: BoolArray) -> FloatArray:
+def strength_by_side(degree: FloatArray, first: BoolArray, second: BoolArray) -> FloatArray:
     """Which strength beyond better each record finds the first model, and the second.
 
     Parameters
@@ -57,6 +57,6 @@ def with_further(strong: FloatArray, frame: pd.DataFrame) -> FloatArray:
             f"record {row + 1} has {frame[STRENGTH].iloc[row]} as its strength; expected a whole number from 1 to "
             f"{MOST_STRENGTHS}"
         )
-    further = by_strength(degree[read], answer[read] == OUTCOMES["a"], answer[read] == OUTCOMES["b"])
+    further = strength_by_side(degree[read], answer[read] == OUTCOMES["a"], answer[read] == OUTCOMES["b"])
     width = max(strong.shape[1], further.shape[1])
     return np.vstack([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in (strong, further)])

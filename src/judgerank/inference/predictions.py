@@ -156,7 +156,7 @@ class Predictions(Estimates):
             forms = self.model.forms(columns, at.common)
             gamma, difference = gamma * np.exp(forms[Role.WEIGHT]), difference + forms[Role.QUALITY]
             position, nu = position + forms[Role.OFFSET], None if nu is None else nu * np.exp(forms[Role.TIE])
-            strong = [own + forms[Role(Role.STRONG + place)] for place, own in enumerate(strong)]
+            strong = [own + forms[role] for own, role in zip(strong, Role.strengths(len(strong)), strict=True)]
         return self._at(gamma * difference + position, gamma, nu, *strong)
 
     def _at(

@@ -15,7 +15,7 @@ from judgerank.data.numbering import numbered
 from judgerank.engine.at import in_parts, product
 from judgerank.engine.sums import evaluate
 from judgerank.model.members import Model, Parameters
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 
 
 def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> FloatArray:

@@ -45,6 +45,11 @@ class Role(IntEnum):
         found._name_, found._value_ = f"STRONG_{value - cls.STRONG + 2}", value
         return cls._value2member_map_.setdefault(value, found)  # type: ignore[return-value]
 
+    @classmethod
+    def strengths(cls, many: int) -> tuple[Role, ...]:
+        """The thresholds of so many strengths beyond better, the weakest first."""
+        return tuple(cls(cls.STRONG + place) for place in range(many))
+
     @property
     def is_threshold(self) -> bool:
         """Whether it says how readily a level is used, and nothing of which model is better."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -216,8 +217,8 @@ class Model:
     def place(self, block: str) -> slice:
         """Where a further block's parameters stand among all P."""
         sizes = {one.name: len(one.labels) for one in self.further}
-        start = sum([*sizes.values()][: [*sizes].index(block)])
-        return slice(start, start + sizes[block])
+        end = dict(zip(sizes, accumulate(sizes.values()), strict=True))[block]
+        return slice(end - sizes[block], end)
 
     def of_judges(self, at: Parameters) -> JudgeValues:
         """What every judge has at a point, in its own units; what the member does not free as it then is."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.inference.wald import require_level
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 
 DRAWS = 20_000  # of the largest of all pairs' statistics
 CHUNK = 500  # draws held at a time

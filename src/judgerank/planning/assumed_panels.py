@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.planning.panels import Panel
 
 

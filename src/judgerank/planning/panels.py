@@ -223,8 +223,8 @@ class Panel:
     ) -> Comparisons:
         """Comparisons (first, second, judge) whose answers are these shares of every level, shape (T, L)."""
         outcome, many = share @ (1 + np.sign(self.levels)) / 2, len(self.levels)
-        tied = share[:, many // 2] if many > 2 else None
         middle = many // 2
+        tied = share[:, middle] if many > 2 else None
         sides = [middle + way * size for size in range(2, middle + 1) for way in (-1, 1)]
         strong = share[:, sides] if sides and many > 3 else None
         return Comparisons(self.models, self.judges, *who, outcome, count, tied=tied, strong=strong)

@@ -19,7 +19,7 @@ from scipy.special import ndtr
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError
 from judgerank.inference.wald import normal_quantile
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order.pairs import standardised
 from judgerank.planning.panels import Panel
 from judgerank.planning.questions import INDEPENDENT, Questions, shared_variance

@@ -257,7 +257,7 @@ def _half(of_outcome: FloatArray, shared: FloatArray, of_tie: FloatArray) -> Flo
 
 def _threshold_roles(model: Model) -> tuple[Role, ...]:
     """The thresholds in the order of `half_information`, that of ties whether or not it is free."""
-    return Role.TIE, *(Role(Role.STRONG + place) for place in range(model.n_strengths))
+    return Role.TIE, *Role.strengths(model.n_strengths)
 
 
 def _half_of_more(whole: FloatArray, inner: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from judgerank.data.judgments import Judgments
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 
 MOST_ROWS = 200_000  # judgments that are looked at one by one
 

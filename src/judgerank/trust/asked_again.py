@@ -23,7 +23,7 @@ import pandas as pd
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.listing import counted, p_of
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.order.pairs import holm
 
 PERMUTATIONS, MOST = 4999, 40_000_000  # of a judge, and exchanged answers in all of them

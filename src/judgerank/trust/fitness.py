@@ -26,7 +26,7 @@ from judgerank.data.errors import NoIntervalError
 from judgerank.data.listing import counted, listed, p_of
 from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.trust.flipped_residuals import DRAWS, FlippedResiduals, Sums
 from judgerank.trust.odd_questions import against_the_order
 

@@ -18,7 +18,7 @@ from scipy.special import expit
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.model.draw_levels import levels_at
 from judgerank.model.law import Law, outcomes
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.trust.flipped_residuals import FlippedResiduals
 
 DRAWS, AT_ONCE = 199, 4_000_000  # sets simulated; numbers held at a time

@@ -61,7 +61,7 @@ def smallest(start: Part, units: Units, goal: Goal, below: float = np.inf) -> Re
     units : Units
     goal : Goal
     below : float
-        A size of no interest, nor any larger: where that is no small set, steps end there.
+        Steps end at sets of this size, which are too large to be of interest. Small sizes are no bound.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
 from judgerank.plots.looks import PAGE, canvas
-from replication.plots.labels import name_rows
+from replication.plots.labels import label_points, name_rows
 
 
 def fragility(summary: pd.DataFrame, changes: pd.DataFrame, title: str) -> Figure:
@@ -65,6 +65,9 @@ def effective(summary: pd.DataFrame, calibration: pd.DataFrame | None, title: st
     else:
         _calibration(right, calibration, style)
     figure.suptitle(title, fontsize=8)
+    if calibration is not None:
+        places = calibration["worth"], calibration["information"]
+        label_points(right, *places, calibration["panel"], reach=2 * calibration["information_se"])
     return figure
 
 
@@ -74,10 +77,5 @@ def _calibration(axes: Axes, known: pd.DataFrame, style: dict[str, Any]) -> None
     axes.plot([0, top], [0, top], color=COLOURS["reference"], linewidth=0.6)
     errors = {"xerr": 2 * known["worth_se"], "yerr": 2 * known["information_se"]}
     axes.errorbar(known["worth"], known["information"], color=shades(1)[0][0], **errors, **style)
-    for number, (_, row) in enumerate(known.sort_values("worth").iterrows()):
-        below = {"xytext": (-7, 6), "ha": "right"} if number % 2 else {"xytext": (7, -8)}
-        place = {"textcoords": "offset points", "fontsize": 6, **below}
-        axes.annotate(row["panel"], (row["worth"], row["information"]), **place)
-    axes.set(xlim=(0, 1.3 * top), ylim=(0, top), xlabel="effective judges, by the variance of the scores")
-    axes.set_ylabel("effective judges, estimated")
+    axes.set(xlim=(0, 1.3 * top), ylim=(0, top), xlabel="by the variance of the scores", ylabel="estimated")
     axes.set_title("eight simulated judges; bars: two standard errors", fontsize=7)

@@ -55,7 +55,7 @@ class Design:
         self.places = np.vstack([group.first, group.second, of_judges, end + place, last])
         self.common = slice(2 + rows, 2 + rows + len(value))
         own, roles = dict[Role, FloatArray](), np.array([*model.roles, -1])
-        strengths = [Role(Role.STRONG + place) for place in range(len(group.by_strength))]
+        strengths = Role.strengths(len(group.by_strength))
         for role in (Role.QUALITY, Role.WEIGHT, Role.OFFSET, Role.TIE, *strengths):
             own[role] = np.zeros(self.places.shape)
             own[role][self.common] = np.where(roles[place] == role, value, 0.0)

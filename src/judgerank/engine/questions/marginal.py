@@ -133,7 +133,8 @@ class Marginal:
                 Role.OFFSET: parts.by_eta,
                 Role.TIE: parts.by_log_nu,
             }
-            by_role |= {Role(Role.STRONG + place): own for place, own in enumerate(parts.by_log_strong)}
+            strengths = Role.strengths(len(parts.by_log_strong))
+            by_role |= dict(zip(strengths, parts.by_log_strong, strict=True))
             for total, block in zip(judges, self.model.blocks, strict=True):
                 total += np.bincount(group.judge, by_role[block.role], k)
             if group.columns is not None:

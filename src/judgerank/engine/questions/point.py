@@ -74,6 +74,5 @@ def at_rows(group: Group, model: Model, at: Parameters, sigma: float) -> Point:
         difference, position = difference + forms[Role.QUALITY], position + forms[Role.OFFSET]
         shape = np.exp(forms[Role.WEIGHT])
         gamma, nu = gamma * shape, nu * np.exp(forms[Role.TIE])
-        strong = np.array([own + forms[Role(Role.STRONG + place)] for place, own in enumerate(strong)])
-        strong = strong.reshape(-1, len(gamma))
+        strong = strong + np.array([forms[role] for role in Role.strengths(len(strong))]).reshape(strong.shape)
     return Point(difference, gamma, position, nu, sigma, shape, strong)

@@ -6,8 +6,9 @@ basis of the zero-sum vectors and z standard normal in m - 1 dimensions: one for
 The rule is the trapezoidal one, with weights proportional to the normal density at z = 0, -/+ h, -/+ 2 h, ... It
 beats Gauss and Hermite's here, whose nodes go far out: its error falls as exp(-2 pi d / h), d being the distance
 of the integrand's next pole from the real line (Trefethen and Weideman, 2014, theorem 5.1). A judge's law has its
-poles at least pi i from the real line, so that d = pi / (sqrt(2) sigma gamma) of the sharpest judge. With five
-levels the polynomial in e^{eta/2} is of degree four, and they are at least pi i / 2 away.
+poles at least pi i from the real line, so that d = pi / (sqrt(2) sigma gamma) of the sharpest judge. With S
+strengths beyond better the polynomial in e^{eta/2} is of degree 2 (1 + S), and they are at least pi i / (1 + S)
+away.
 """
 
 from __future__ import annotations

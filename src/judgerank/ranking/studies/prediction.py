@@ -28,7 +28,7 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.model.members import GRADED_MEMBERS, MEMBERS, NAMED, Model
 from judgerank.model.needs import Need, unmet
-from judgerank.model.simulate import generator
+from judgerank.model.streams import generator
 from judgerank.ranking.choices import EXACT
 from judgerank.ranking.study import Finding, Ranked
 

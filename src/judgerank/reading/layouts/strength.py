@@ -13,7 +13,7 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.errors import DataError
-from judgerank.data.strengths import MOST_STRENGTHS, STRENGTH, by_strength
+from judgerank.data.strengths import MOST_STRENGTHS, STRENGTH, strength_by_side
 from judgerank.reading.layouts.grades import are_signed, degrees, of_verdict
 from judgerank.reading.layouts.words import normal, number, word
 
@@ -74,7 +74,7 @@ def shares_of(frame: pd.DataFrame) -> FloatArray:
     Returns
     -------
     float array, shape (T, 2 S)
-        As of `by_strength`.
+        As of `strength_by_side`.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def shares_of(frame: pd.DataFrame) -> FloatArray:
             f"expected 1 or better, 2 or much better, and so on up to {MOST_STRENGTHS} (--column {STRENGTH}=null "
             "leaves strength out)"
         )
-    return by_strength(degree, letter == "a", letter == "b")
+    return strength_by_side(degree, letter == "a", letter == "b")
 
 
 def _said(value: object) -> str:
