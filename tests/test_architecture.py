@@ -36,7 +36,7 @@ CORE = {
     *sys.stdlib_module_names,
 }
 EXTRAS = {
-    "judgerank.plots": {"matplotlib", "textalloc"},
+    "judgerank.plots": {"matplotlib"},
     "judgerank.gating.pytest_plugin": {"pytest"},
     "judgerank.inspecting": {"inspect_ai"},
     "judgerank.collecting": {"httpx", "litellm", "pydantic", "yaml", "tenacity", "filelock", "tqdm"},

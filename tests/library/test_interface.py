@@ -214,7 +214,7 @@ def test_drawing_leaves_matplotlib_as_it_was_and_takes_nothing_from_it(fits):
 
 
 def test_the_plot_is_of_every_model(fits):
-    pytest.importorskip("textalloc", reason="could not import textalloc")
+    pytest.importorskip("matplotlib", reason="could not import matplotlib")
     figure = fits["judge_aware"].plot()
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["m0", "m1", "m2", "m3"]
 
