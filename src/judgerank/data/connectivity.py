@@ -60,8 +60,8 @@ def runaway_models(cells: Comparisons) -> Groups:
     """
     n = len(cells.models)
     won, lost = cells.won > 0, cells.lost > 0
-    winner = np.r_[cells.first[won], cells.second[lost]]
-    loser = np.r_[cells.second[won], cells.first[lost]]
+    winner = np.concatenate([cells.first[won], cells.second[lost]])
+    loser = np.concatenate([cells.second[won], cells.first[lost]])
     digraph = coo_array((np.ones(len(winner), np.int8), (winner, loser)), shape=(n, n))
     n_strong, label = connected_components(digraph, connection="strong")
     if n_strong == 1:

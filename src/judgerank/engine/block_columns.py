@@ -137,7 +137,7 @@ def scaled(matrix: csr_array, values: FloatArray) -> csr_array:
 def starts_of_runs(new: BoolArray, length: int) -> IntArray | None:
     """Where runs start, by whether each value but the first begins one; None if they are shorter on average."""
     places = np.flatnonzero(new) + 1
-    return np.r_[0, places] if len(new) and length * len(places) <= len(new) else None
+    return np.concatenate([[0], places]) if len(new) and length * len(places) <= len(new) else None
 
 
 def over_runs(starts: IntArray | None, values: FloatArray) -> FloatArray:

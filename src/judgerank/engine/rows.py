@@ -200,7 +200,7 @@ def _kept(cells: Comparisons, size: int) -> Sequence[Listed | Table]:
         return list(_listed(cells, size))
     n, k = len(cells.models), len(cells.judges)
     pair = cells.first.astype(np.intp) * n + cells.second
-    new = np.r_[True, pair[1:] != pair[:-1]]
+    new = np.concatenate([[True], pair[1:] != pair[:-1]])
     pairs = pair[new]
     in_order = np.all((pair[1:] > pair[:-1]) | (~new[1:] & (cells.judge[1:] > cells.judge[:-1])))
     if (
