@@ -156,6 +156,8 @@ def _sums(place: IntArray, values: FloatArray, size: int) -> FloatArray:
 
 def _pairs(one: csr_array, other: csr_array) -> csr_array | None:
     """The matrix of sums over pairs of entries that stand in one row; none where there are too many pairs."""
+    if one.shape[1] == other.shape[1] == 1:
+        return csr_array(one.multiply(other).T)
     many = np.diff(other.indptr)[_row_of(one)]  # pairs of every entry of the first
     ends = np.cumsum(many)
     total = int(ends[-1]) if len(ends) else 0

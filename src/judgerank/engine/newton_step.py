@@ -63,7 +63,7 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     right = right - rows.T @ solved[:, -1]
     lifted = schur + mean / len(schur)
     if model.weighs_judges:
-        s = at.scores / max(np.sqrt(at.scores @ at.scores), np.finfo(float).tiny)
+        s = at.scores / max(float(np.sqrt(at.scores @ at.scores)), np.finfo(float).tiny)
         lifted += mean * (s[:, None] * s)
     scores = positive_solve(lifted, right)
     judges = np.zeros_like(at.judges)
