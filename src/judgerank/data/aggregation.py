@@ -30,10 +30,13 @@ def merged(rows: Rows) -> tuple[IntArray, dict[str, FloatArray]] | None:
         # of numbers this small numpy sorts by digits
         order = np.argsort(key.astype(np.uint16), kind="stable") if key.max() < 1 << 16 else np.argsort(key)
         key = key[order]
-    start = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
+    start = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
     del key  # at ten million rows every array counts towards the peak
-    count = np.add.reduceat(rows.count[order], start)
     alike = rows.count.strides == (0,) and rows.count[0] == 1  # counts of one, held as one number
+    if alike:
+        count = np.diff(start, append=len(rows.count)).astype(float)
+    else:
+        count = np.add.reduceat(rows.count[order], start)
     wins = rows.outcome if alike else rows.outcome * rows.count
     outcome = np.add.reduceat(wins[order], start)
     outcome /= count

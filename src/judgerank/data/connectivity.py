@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import coo_array, diags_array
+from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import FloatArray, IntArray
@@ -30,7 +30,11 @@ def components(cells: Comparisons) -> Groups:
 def shown_pairs(cells: Comparisons) -> tuple[IntArray, IntArray]:
     """The model shown first and the one shown second of every two that were compared, each order once."""
     n = len(cells.models)
-    pair = cells.first.astype(np.intp) * n + cells.second
+    return _different(cells.first.astype(np.intp) * n + cells.second, n)
+
+
+def _different(pair: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """First and second of every pair i n + j that is there, each pair once and in order."""
     there = np.flatnonzero(np.bincount(pair, minlength=n * n)) if n <= LARGE else np.unique(pair)
     return there // n, there % n
 
@@ -60,9 +64,10 @@ def runaway_models(cells: Comparisons) -> Groups:
     """
     n = len(cells.models)
     won, lost = cells.won > 0, cells.lost > 0
-    winner = np.r_[cells.first[won], cells.second[lost]]
-    loser = np.r_[cells.second[won], cells.first[lost]]
-    digraph = coo_array((np.ones(len(winner), np.int8), (winner, loser)), shape=(n, n))
+    first, second = cells.first.astype(np.intp), cells.second.astype(np.intp)
+    winner, loser = _different(np.concatenate([(first * n + second)[won], (second * n + first)[lost]]), n)
+    ends = np.searchsorted(winner, np.arange(n + 1)).astype(np.int32)
+    digraph = csr_array((np.ones(len(loser)), loser.astype(np.int32), ends), shape=(n, n))  # as csgraph takes it
     n_strong, label = connected_components(digraph, connection="strong")
     if n_strong == 1:
         return ()

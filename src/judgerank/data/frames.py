@@ -159,10 +159,10 @@ def codes(frame: pd.DataFrame, columns: list[str]) -> tuple[NDArray[np.int32], t
             if number < 0:
                 raise DataError(f"record {position + 1} has no {columns[column]!r}")
             raise DataError(f"record {position + 1} has {labels[number]!r} as {columns[column]!r}, not a name")
-    order = np.argsort(np.asarray(labels, object))
+    order = np.argsort(labels)
     rank = np.empty(len(labels), np.int32)
     rank[order] = np.arange(len(labels), dtype=np.int32)
-    return rank[code], tuple(np.asarray(labels, object)[order])
+    return rank[code], tuple(labels[order])
 
 
 def finite(column: pd.Series, used: BoolArray) -> FloatArray:
@@ -235,12 +235,14 @@ def standardised_log(lengths: FloatArray) -> FloatArray:
     return (log_length - log_length.mean()) / log_length.std()
 
 
-def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[IntArray, pd.Index]:
+def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[IntArray, NDArray[np.object_]]:
+    """Code of every value, columns one after the other, and the values by code."""
     values = (
         frame[columns[0]] if len(columns) == 1 else pd.concat([frame[name] for name in columns], ignore_index=True)
     )
     try:
-        return pd.factorize(values)
+        code, different = pd.factorize(values)
+        return code, np.asarray(different, object)
     except TypeError:  # a list or another value that cannot be hashed
         row = next(n for n, value in enumerate(values) if isinstance(value, list | dict | set))
         column, position = divmod(row, len(frame))

@@ -203,9 +203,11 @@ def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
 def distinct(rows: Rows, here: Look) -> np.ndarray:
     """Starts that predict something of their own, highest first."""
     kept: list[int] = []
-    for place in np.argsort(-here.fit, kind="stable").tolist():
-        if not kept or apart(rows.shares_of_judge, here.p[:, [place]], here.p[:, kept]).min() > ALIKE:
-            kept.append(place)
+    left = np.argsort(-here.fit, kind="stable")
+    while left.size:
+        kept.append(int(left[0]))
+        left = left[1:]
+        left = left[apart(rows.shares_of_judge, here.p[:, kept[-1:]], here.p[:, left]) > ALIKE]
     return np.array(kept)
 
 

@@ -137,7 +137,7 @@ def scaled(matrix: csr_array, values: FloatArray) -> csr_array:
 def starts_of_runs(new: BoolArray, length: int) -> IntArray | None:
     """Where runs start, by whether each value but the first begins one; None if they are shorter on average."""
     places = np.flatnonzero(new) + 1
-    return np.r_[0, places] if len(new) and length * len(places) <= len(new) else None
+    return np.concatenate([[0], places]) if len(new) and length * len(places) <= len(new) else None
 
 
 def over_runs(starts: IntArray | None, values: FloatArray) -> FloatArray:
@@ -156,6 +156,8 @@ def _sums(place: IntArray, values: FloatArray, size: int) -> FloatArray:
 
 def _pairs(one: csr_array, other: csr_array) -> csr_array | None:
     """The matrix of sums over pairs of entries that stand in one row; none where there are too many pairs."""
+    if one.shape[1] == other.shape[1] == 1:
+        return csr_array(one.multiply(other).T)
     many = np.diff(other.indptr)[_row_of(one)]  # pairs of every entry of the first
     ends = np.cumsum(many)
     total = int(ends[-1]) if len(ends) else 0

@@ -8,8 +8,9 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import in_parts
+from judgerank.engine.at import CHUNK, At
 from judgerank.engine.levels import offsets_with_strength
+from judgerank.engine.rows import laid_out
 from judgerank.engine.solution import ROUNDING
 from judgerank.engine.sums import (
     LEAST_SHARE,
@@ -115,13 +116,11 @@ def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | 
         zero.judges[model.offsets] = offsets_at_zero(cells, model)
         chance = evaluate(cells, model, zero).log_likelihood
     gain = (evaluate(cells, model, at).log_likelihood if height is None else height) - chance
-    residual, information = np.zeros(k * n), np.zeros(k * n)
-    for rows, here in in_parts(cells, model, at):
-        first, second, judge = (c[rows].astype(np.intp) for c in (cells.first, cells.second, cells.judge))
-        r, w = here.residual, cells.count[rows] * here.law.variance
-        for model_, sign in ((first, 1.0), (second, -1.0)):
-            residual += np.bincount(judge * n + model_, sign * r, k * n)
-            information += np.bincount(judge * n + model_, w, k * n)
+    residual, information = np.zeros((k, n)), np.zeros((k, n))
+    for rows in laid_out(cells, CHUNK):
+        here = At(rows, model, at, model.gamma(at))
+        rows.by_both(here.residual, None, residual)
+        rows.by_either(rows.count * here.law.variance, information)
     known = information > 0
     further = 0.5 * float(np.sum(residual[known] ** 2 / information[known]))
     return gain / further if further > 0 else np.inf

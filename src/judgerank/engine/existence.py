@@ -17,10 +17,11 @@ from scipy.sparse import block_diag, coo_array, csr_array, eye_array, hstack, vs
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import At, row_by_row
+from judgerank.engine.at import CHUNK, At, row_by_row
 from judgerank.engine.information import SINGULAR, information
 from judgerank.engine.levels import GIVEN, RISE, contests, shares, thresholds, users
 from judgerank.engine.penalty import flat
+from judgerank.engine.rows import laid_out
 from judgerank.engine.solution import ROUNDING
 from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.block import Role
@@ -84,8 +85,9 @@ def near_maximum(
     judges, common = at.judges.copy(), at.common.copy()
     judges[model.offsets], common[np.not_equal(model.roles, Role.WEIGHT)] = 0.0, 0.0
     judges[free], common[linear] = step[n : n + of_judges], step[n + of_judges :]
-    moved = row_by_row(cells, model, Parameters(step[:n], judges, common))
-    return bool(_turned(moved).max() <= CERTAIN)
+    there = Parameters(step[:n], judges, common)
+    moved = (At(rows, model, there, model.gamma(there)) for rows in laid_out(cells, CHUNK))
+    return all(_turned(one)[one.rows.count > 0].max() <= CERTAIN for one in moved)
 
 
 def _turned(moved: At) -> FloatArray:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy.linalg import helmert, solve_triangular
+from scipy.linalg import helmert
+from scipy.linalg.lapack import dtrtrs
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.engine.sums import Evaluation
@@ -89,5 +90,6 @@ def covariance(info: FloatArray, n_models: int, n_judges: int) -> FloatArray:
     scale = np.sqrt(np.maximum(np.diag(within), 0.0))  # units of every parameter
     if not scale.all() or np.linalg.eigvalsh(within / np.outer(scale, scale)).min() <= SINGULAR:
         raise np.linalg.LinAlgError("the information is singular")
-    half = solve_triangular(np.linalg.cholesky(within), np.eye(len(info)) - sums @ sums.T, lower=True)
+    # the factor's transpose is what LAPACK takes without a copy
+    half: FloatArray = dtrtrs(np.linalg.cholesky(within).T, np.eye(len(info)) - sums @ sums.T, trans=1)[0]
     return half.T @ half

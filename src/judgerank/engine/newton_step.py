@@ -48,7 +48,7 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     """
     schur = here.top_information
     right = here.top_gradient
-    mean = np.trace(schur) / len(schur)
+    mean = schur.trace() / len(schur)
     if damping:
         schur = schur + damping * mean * np.eye(len(schur))
     if len(at.judges) == 0:
@@ -63,8 +63,8 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     right = right - rows.T @ solved[:, -1]
     lifted = schur + mean / len(schur)
     if model.weighs_judges:
-        s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
-        lifted = lifted + mean * np.outer(s, s)
+        s = at.scores / max(float(np.sqrt(at.scores @ at.scores)), np.finfo(float).tiny)
+        lifted += mean * (s[:, None] * s)
     scores = positive_solve(lifted, right)
     judges = np.zeros_like(at.judges)
     judges[:, play] = (solved[:, -1] - solved[:, :-1] @ scores).reshape(-1, len(judges)).T
@@ -90,18 +90,22 @@ def _own_information(
         If that of some judge is not positive definite.
     """
     # a judge at zero has its offsets alone to move, and so has every judge of one fixed discrimination
-    moves_offsets_alone = (~at.in_play | (not model.weighs_judges)) & bool(model.blocks[model.offsets])
-    play = at.in_play | moves_offsets_alone
-    own = here.judge_information[play] + damping * mean * np.eye(len(at.judges))
-    for b in range(own.shape[-1])[model.weights]:
-        own[moves_offsets_alone[play], b, b] = mean
+    in_play = at.in_play
+    moves_offsets_alone = (~in_play | (not model.weighs_judges)) & bool(model.blocks[model.offsets])
+    play = in_play | moves_offsets_alone
+    own = here.judge_information[play]
+    if damping:
+        own += damping * mean * np.eye(len(at.judges))
+    if moves_offsets_alone.any():
+        for b in range(own.shape[-1])[model.weights]:
+            own[moves_offsets_alone[play], b, b] = mean
     if model.has(Role.TIE, Role.STRONG):
         still = ~movable(model, at)[:, play]
         for b in range(own.shape[-1])[model.offsets]:
             own[still[b], b, b] = mean  # of a level that the judge never uses
     # judges that rise in log gamma: minus the second derivative there is smaller by the gradient
     rise = np.where(decides(at)[0, play], here.judge_gradient[0, play], 0.0)
-    own[:, 0, 0] -= np.clip(rise, 0.0, np.maximum(gain * own[:, 0, 0], 0.0))
+    own[:, 0, 0] -= np.minimum(np.maximum(rise, 0.0), np.maximum(gain * own[:, 0, 0], 0.0))
     if not _positive(own, SMALLEST * mean):
         raise LinAlgError("a judge's information is not positive definite")
     return own, play
@@ -110,15 +114,16 @@ def _own_information(
 def _positive(own: np.ndarray, least: float) -> bool:
     """Whether matrices are positive definite by more than rounding, each in its own units."""
     diagonal = np.einsum("kbb->kb", own)
-    if not np.all(diagonal > least) or own.shape[-1] == 1:
-        return bool(np.all(diagonal > least))
+    positive = bool((diagonal > least).all())
+    if not positive or own.shape[-1] == 1:
+        return positive
     scale = np.sqrt(diagonal)
     return bool(np.all(np.linalg.eigvalsh(own / (scale[:, :, None] * scale[:, None, :])) > FLATTEST))
 
 
 def rise_along(here: Evaluation, step: Parameters) -> float:
     """Directional derivative of the log-likelihood along a step."""
-    return float(here.top_gradient @ step.scores + np.sum(here.judge_gradient * step.judges))
+    return float(here.top_gradient @ step.scores + (here.judge_gradient * step.judges).sum())
 
 
 def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:

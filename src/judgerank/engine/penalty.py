@@ -62,6 +62,7 @@ class Penalty:
                 else:
                     self._diagonal[place] = spread[block.name] ** -2
         self._of_qualities = bool(np.isfinite(self._deviation).any())
+        self._last: tuple[Parameters, FloatArray, FloatArray, FloatArray] | None = None
 
     @cached_property
     def _fixed(self) -> FloatArray:
@@ -70,6 +71,13 @@ class Penalty:
         for place, everywhere in self._means:
             precision[place, place] += everywhere
         return precision
+
+    def _at(self, at: Parameters) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """All parameters of a point, precisions of its qualities, and shares of the judges; kept for the last."""
+        if self._last is None or self._last[0] is not at:
+            mean_gamma, share = scale(self._model, at) if self._of_qualities else (1.0, np.empty(0))
+            self._last = at, flat(at), (mean_gamma / self._deviation) ** 2, share
+        return self._last[1:]
 
     def matrix(self, at: Parameters, observed: bool = False) -> FloatArray:
         """Precision matrix at a point, shape (D, D).
@@ -81,12 +89,11 @@ class Penalty:
         if not self._of_qualities:
             return precision
         # J'J of the scaled qualities' derivatives J = (I, values share') over their scale
-        mean_gamma, share = scale(self._model, at)
-        squares = (mean_gamma / self._deviation) ** 2
+        values, squares, share = self._at(at)
         precision.reshape(-1)[:: self._size + 1] += squares
         if not len(share):
             return precision
-        judges, pull, values = self._judges, squares * flat(at), flat(at)
+        judges, pull = self._judges, squares * values
         cross = (1 + observed) * pull[:, None] * share
         precision[:, judges] += cross
         precision[judges] += cross.T
@@ -96,14 +103,13 @@ class Penalty:
 
     def pulled(self, at: Parameters) -> tuple[float, FloatArray]:
         """Twice the penalty at a point, and half of its derivatives by that, shape (D,)."""
-        values = flat(at)
+        values, squares, share = self._at(at)
         image = self._diagonal * values
         for place, everywhere in self._means:
             image[place] += everywhere * values[place].sum()
         lost = float(values @ image)
         if self._of_qualities:
-            mean_gamma, share = scale(self._model, at)
-            pull = (mean_gamma / self._deviation) ** 2 * values
+            pull = squares * values
             size = float(pull @ values)
             lost, image = size + lost, image + pull
             if len(share):

@@ -264,7 +264,7 @@ def faint(at: Parameters, least: float) -> BoolArray:
     """Judges under whom a typical pair's log-odds are below a size, shape (K,)."""
     if not len(at.judges):
         return np.zeros(at.judges.shape[1], bool)
-    weak: BoolArray = np.exp(at.judges[0]) * at.scores.std() < least
+    weak: BoolArray = np.exp(at.judges[0]) * at.score_spread < least
     return weak
 
 

@@ -105,6 +105,12 @@ class Listed:
         np.add.at(total.reshape(-1), self._with_first, weighted)
         np.subtract.at(total.reshape(-1), self._with_second, weighted)
 
+    def by_either(self, values: FloatArray, total: FloatArray) -> None:
+        """Add sums to a total by judge and by model, in whichever place it is shown, shape (K, N)."""
+        summed = over_runs(self._cells, values)
+        np.add.at(total.reshape(-1), self._with_first, summed)
+        np.add.at(total.reshape(-1), self._with_second, summed)
+
 
 class Table:
     """Some of the pairs in a table of judges by pairs; with the methods of `Listed`."""
@@ -151,6 +157,9 @@ class Table:
 
     def by_both(self, values: FloatArray, weight: FloatArray | None, total: FloatArray) -> None:
         total += _product((self._signed @ values.T).T, weight)
+
+    def by_either(self, values: FloatArray, total: FloatArray) -> None:
+        total += (abs(self._signed) @ values.T).T
 
     @staticmethod
     def _over_judges(values: FloatArray, weight: FloatArray | None) -> FloatArray:
@@ -200,7 +209,7 @@ def _kept(cells: Comparisons, size: int) -> Sequence[Listed | Table]:
         return list(_listed(cells, size))
     n, k = len(cells.models), len(cells.judges)
     pair = cells.first.astype(np.intp) * n + cells.second
-    new = np.r_[True, pair[1:] != pair[:-1]]
+    new = np.concatenate([[True], pair[1:] != pair[:-1]])
     pairs = pair[new]
     in_order = np.all((pair[1:] > pair[:-1]) | (~new[1:] & (cells.judge[1:] > cells.judge[:-1])))
     if (

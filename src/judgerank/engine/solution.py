@@ -113,7 +113,7 @@ def unbounded_judges(model: Model, at: Parameters, furthest: float = LARGEST_LOG
     """
     if not model.weighs_judges:
         return ()
-    return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.scores.std() > furthest).tolist())
+    return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.score_spread > furthest).tolist())
 
 
 def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:

@@ -157,14 +157,13 @@ class _Sums:
 
     def evaluation(self) -> Evaluation:
         first = (self.log_likelihood, self.top_gradient, self.judge_gradient)
-        still = held(self.model, self.at)
-        if still.any():
-            self.judge_gradient[still] = 0.0
+        for row, k in np.argwhere(held(self.model, self.at)) if self.model.n_strengths else ():
+            self.judge_gradient[row, k] = 0.0  # a parameter that does not move tells nothing
+            if self.curvature:
+                self.own[row, :, k] = self.own[:, row, k] = 0.0
+                self.cross[row, k] = self.cross_further[row, k] = 0.0
         if not self.curvature:
             return Evaluation(*first)
-        for row, k in zip(*np.nonzero(still), strict=True):  # a parameter that does not move tells nothing
-            self.own[row, :, k] = self.own[:, row, k] = 0.0
-            self.cross[row, k] = self.cross_further[row, k] = 0.0
         laplacian = -(self.pairs + self.pairs.T)
         np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
         top, cross = laplacian, self.cross

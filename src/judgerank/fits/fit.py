@@ -144,7 +144,8 @@ class Described:
         certified: bool = True,
     ) -> Fit:
         """The member and further blocks fitted to comparisons such as these."""
-        bare = replace(comparisons, columns=None)
+        # the same object, where it can be: what is known of it is remembered with it
+        bare = comparisons if comparisons.columns is None else replace(comparisons, columns=None)
         own = replace(_member(bare, self.member, settings, start), raw=bare, question=question)
         if question is self.question:  # and not of some of the rows
             own = replace(own, question_keys=self.question_keys)
@@ -207,7 +208,9 @@ def described(
         if number is None:
             number, ids = pd.factorize(asked, sort=True)
             keys = question_keys(ids) if keys is None else keys
-    return Described(replace(comparisons, columns=columns), member, number, keys, further)
+    if columns is not None or comparisons.columns is not None:
+        comparisons = replace(comparisons, columns=columns)
+    return Described(comparisons, member, number, keys, further)
 
 
 def _settings(

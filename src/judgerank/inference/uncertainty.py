@@ -230,12 +230,12 @@ class Uncertainty(Predictions):
         if not (alike and np.isclose(n_comparisons, c.n_comparisons, rtol=1e-9, atol=0.0)):  # weights round
             raise DataError("clusters are of the comparisons that were fitted, and these are others")
 
-    @property
+    @cached_property
     def chosen(self) -> BoolArray:
         """Which of scores, judges' parameters and those of further blocks are free, shape (N + B K + P,)."""
         return np.r_[np.ones(len(self.comparisons.models), bool), self.free.ravel(), self.free_common]
 
-    @property
+    @cached_property
     def free_common(self) -> BoolArray:
         """The free parameters of further blocks, shape (P,)."""
         return moving(self.model, self.solution.spread)

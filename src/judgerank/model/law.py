@@ -12,6 +12,8 @@ A. Agresti (1992), Analysis of ordinal paired comparison data, Applied Statistic
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy.special import xlogy
 
@@ -100,10 +102,16 @@ class Law(ByThreshold):
         self._leads: list[FloatArray] = []
         self._signs: list[FloatArray] = []  # mean of c for each strength, in units of its size
         self._powers: list[FloatArray] = []
-        self._total = np.log1p(self._others)  # log of all weaker levels
         self._weak: FloatArray | None = None
+        if log_strong:
+            self._total = self._log_total  # log of all weaker levels
         for strength, own in enumerate(log_strong):
             self._mix(1.0 + strength / 2, own)
+
+    @cached_property
+    def _log_total(self) -> FloatArray:
+        """Log of the levels without strengths, in units of the likelier win's probability."""
+        return np.log1p(self._others)
 
     def _mix(self, size: float, log_strong: FloatArray) -> None:
         """Make the law of the weaker levels part of the whole one."""
@@ -129,7 +137,7 @@ class Law(ByThreshold):
         """Per comparison, for a mean outcome and the shares of ties and of each strength beyond better."""
         value = y * self._eta
         value -= np.maximum(self._eta, 0.0)
-        value -= np.log1p(self._others)
+        value -= self._log_total
         for lead, threshold, share in zip(self._leads, self._log_strong, strong, strict=False):
             value -= np.logaddexp(0.0, lead)
             value += np.where(share > 0, share * np.where(share > 0, threshold, 0.0), 0.0)

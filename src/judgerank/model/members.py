@@ -281,6 +281,12 @@ class Parameters:
         """Mask of the judges with positive discrimination, shape (K,)."""
         return np.isfinite(self.judges[0]) if len(self.judges) else np.ones(self.judges.shape[1], bool)
 
+    @property
+    def score_spread(self) -> float:
+        """Standard deviation of the scores, quicker than numpy's own: every step of a climb asks for it."""
+        away = self.scores - self.scores.sum() / len(self.scores)
+        return float(np.sqrt((away * away).sum() / len(away)))
+
     def normalised(self, model: Model | None = None) -> Parameters:
         """The same probabilities with zero-sum scores and, over judges in play, alpha (equation 3).
 
@@ -289,11 +295,11 @@ class Parameters:
         model : Model, optional
             Where there are further blocks: what they add to the quality of an answer is in the scores' units.
         """
-        scores = self.scores - self.scores.mean()
+        scores = self.scores - self.scores.sum() / len(self.scores)
         in_play = self.in_play
         if len(self.judges) == 0 or not in_play.any():
             return Parameters(scores, self.judges, self.common)
-        mean = self.judges[0, in_play].mean()
+        mean = self.judges[0, in_play].sum() / np.count_nonzero(in_play)
         judges, common = self.judges.copy(), self.common
         judges[0] -= mean
         if model is not None and len(common):

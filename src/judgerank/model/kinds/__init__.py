@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pkgutil import iter_modules
 
 
-def known() -> list[str]:
+@cache
+def known() -> tuple[str, ...]:
     """Names of the blocks that come with the library."""
-    return sorted(module.name for module in iter_modules(__path__))
+    return tuple(sorted(module.name for module in iter_modules(__path__)))

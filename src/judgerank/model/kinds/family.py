@@ -43,8 +43,9 @@ def block(*files: str) -> tuple[Block, ...]:
         judges, models = [plain(name) for name in c.judges], [plain(name) for name in c.models]
         own = np.array([[judge == model for model in models] for judge in judges])  # (K, N)
         maker = np.array([[family != "" and family == other for other in others] for family in families]) & ~own
+        first, second = (c.judge.astype(np.intp) * len(c.models) + end for end in (c.first, c.second))
         columns = {
-            name: (kind[c.judge, c.first] - kind[c.judge, c.second])
+            name: kind.take(first) - kind.take(second)
             for name, kind in ((OWN, own.astype(float)), (MAKER, maker.astype(float)))
         }
         there = {name: values for name, values in columns.items() if values.any()}
