@@ -15,9 +15,10 @@ from judgerank import fit, load, pairwise, read
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError
 from judgerank.engine import rows as layout
+from judgerank.engine.at_zero import mean_at_zero, net_wins
 from judgerank.engine.newton import Newton
 from judgerank.engine.solution import Status
-from judgerank.engine.sums import evaluate, mean_at_zero, net_wins
+from judgerank.engine.sums import evaluate
 from judgerank.inference.wald import cluster_gradients
 from judgerank.model.members import MODELS, Parameters
 from judgerank.model.stage_law import StageLaw
@@ -303,7 +304,7 @@ def test_the_law_of_two_is_that_of_pairs():
 def test_what_rankings_do_not_go_with_is_said():
     frame = drawn(60, 3, (1.0, 0.5))
     with pytest.raises(DataError, match="pairs"):
-        fit(frame, "judge_aware_ties")
+        fit(frame, "length")
     with pytest.raises(DataError, match="order of presentation"):
         fit(frame, "position_aware")
     with pytest.raises(DataError, match="question effects"):

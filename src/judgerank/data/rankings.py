@@ -2,7 +2,8 @@
 
 A ranking is a sequence of choices: the best of all, the best of those that are left, and so on (Plackett, 1975).
 Where answers are tied, its log-likelihood is the average over all orders of them: of two answers, half a win for
-either. Answers whose order is not known are in every choice before them and chosen in none.
+either. The first stage of a tie holds all of its answers; with ties as an outcome it is the only one that counts
+(`judgerank.data.tied_choices`). Answers whose order is not known are in every choice before them, chosen in none.
 """
 
 from __future__ import annotations
@@ -138,7 +139,8 @@ def with_stages(rows: Comparisons, columns: pd.DataFrame) -> Comparisons:
     )
     begins = alone | (columns[BEGINS].to_numpy() == True)  # noqa: E712  # some are None
     known = not np.isnan(apart).any()
-    return replace(rows, count=weight, stages=Stages(begins, neither, apart if known else None), ordered=known)
+    stages = Stages(begins, neither, apart if known else None)
+    return replace(rows, count=weight, stages=stages, ordered=known, tied=None)
 
 
 def number_of_ranking(rows: Comparisons, question: IntArray | None = None) -> IntArray:

@@ -148,6 +148,21 @@ class Alternatives:
             row[starts[which][:, None] + np.arange(1, m)] += np.arange(m - 1)
         return cls(first, second, starts, size, np.repeat(np.arange(len(size)), many), row, reference)
 
+    @cached_property
+    def first_rows(self) -> IntArray:
+        """First row of every stage, shape (S,)."""
+        return self.row[self.starts]
+
+    @cached_property
+    def by_size(self) -> list[tuple[int, IntArray, IntArray, IntArray]]:
+        """Stages of each size m: m, which they are (n,), their answers (n, m), their rows (n, m (m - 1) / 2)."""
+        found = []
+        for m in np.unique(self.size).tolist():
+            which = np.flatnonzero(self.size == m)
+            rows = self.first_rows[which][:, None] + np.arange(m * (m - 1) // 2)
+            found.append((m, which, self.starts[which][:, None] + np.arange(m), rows))
+        return found
+
     def of_stage(self, values: FloatArray) -> FloatArray:
         """Values by stage, for every answer."""
         return np.repeat(values, self.size)

@@ -23,6 +23,7 @@ from judgerank.model.law import Law
 from judgerank.model.members import Model, Parameters
 from judgerank.model.needs import Need
 from judgerank.model.stage_law import StageLaw
+from judgerank.model.tied_law import TiedLaw
 
 CHUNK = 1 << 14  # rows evaluated at a time: the temporaries stay in cache
 Values = FloatArray | None  # by row; None stands for one
@@ -63,17 +64,31 @@ class At:
                 thresholds[block.role] = self._with(block.role, times(rows.spread(values), column), at)
         self.log_nu = thresholds.get(Role.TIE)
         self.log_strong = tuple(own for role, own in thresholds.items() if role.is_strong)
+        ties = {role.tied: own for role, own in thresholds.items() if role.tied}
+        self.log_delta = ties if rows.may_tie_more else {}
         self.nu = None if self.log_nu is None else exp(self.log_nu)
         self.eta = self._with(Role.OFFSET, eta, at)
 
     @cached_property
-    def law(self) -> Law | StageLaw:
-        return self.rows.law(self.eta, self.nu, *self.log_strong)
+    def law(self) -> Law | StageLaw | TiedLaw:
+        return self.law_at(self.eta)
+
+    def law_at(self, eta: FloatArray) -> Law | StageLaw | TiedLaw:
+        """The law with the thresholds of here and other predictors."""
+        return self.rows.law(eta, self.nu, *self.log_strong, log_delta=self.log_delta)
+
+    @cached_property
+    def given(self) -> tuple[FloatArray | None, *tuple[FloatArray, ...]]:
+        """Shares of the levels that have thresholds, as the law takes them."""
+        if not self.log_delta:
+            return self.rows.tied, *self.rows.strong
+        two, *more = (self.rows.given_tie(size) for size in self.log_delta)
+        return two, *more
 
     @property
     def log_likelihood(self) -> FloatArray:
         """Per comparison."""
-        return self.law.log_likelihood(self.outcome, self.rows.tied, *self.rows.strong)
+        return self.law.log_likelihood(self.outcome, *self.given)
 
     def _with(self, role: Role, values: FloatArray, at: Parameters) -> FloatArray:
         """With what the further blocks of a role add."""
@@ -106,9 +121,10 @@ class At:
         """Counted residual of what a parameter of this role is known by: the outcome, ties or a strength."""
         if not role.is_threshold:
             return self.residual
-        given = self.rows.tied if role is Role.TIE else self.rows.strong[role.strength]
+        place = [*self.log_delta].index(role.tied) if self.log_delta else role - Role.TIE
+        given = self.given[place]
         assert given is not None
-        return self.rows.count * (given - self.law.chance(role))
+        return self.rows.choices * (given - self.law.chance(role))
 
     @cached_property
     def residual(self) -> FloatArray:
@@ -146,7 +162,7 @@ class Second:
         return self._shared[role]
 
     def _of_thresholds(self, one: Role, other: Role) -> FloatArray:
-        count, law = self._here.rows.count, self._here.law
+        count, law = self._here.rows.choices, self._here.law
         if one is not other:
             low, high = sorted((one, other))
             return -count * law.chance(low) * law.chance(high)

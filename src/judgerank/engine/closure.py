@@ -9,14 +9,9 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import CHUNK, At
-from judgerank.engine.levels import offsets_with_strength
-from judgerank.engine.rows import laid_out
-from judgerank.engine.solution import ROUNDING
-from judgerank.engine.sums import (
+from judgerank.engine.at_zero import (
     LEAST_SHARE,
-    Curvature,
-    Evaluation,
-    evaluate,
+    choices_at_zero,
     first_shown_share,
     judged,
     mean_at_zero,
@@ -24,6 +19,10 @@ from judgerank.engine.sums import (
     position_at_zero,
     tied_share,
 )
+from judgerank.engine.levels import offsets_with_strength
+from judgerank.engine.rows import laid_out
+from judgerank.engine.solution import ROUNDING
+from judgerank.engine.sums import Curvature, Evaluation, evaluate
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
@@ -82,6 +81,11 @@ def offsets_at_zero(cells: Comparisons, model: Model) -> np.ndarray:
         return np.zeros((0, len(cells.judges)))
     if not model.has(Role.TIE):
         return position_at_zero(cells)[None, :]
+    if cells.stages is not None:
+        b, log_delta = choices_at_zero(cells, model.has(Role.OFFSET))
+        never = np.full(len(b), -np.inf)
+        ties = [log_delta.get(size, never) for size in model.tie_sizes]
+        return np.array([b, *ties][not model.has(Role.OFFSET) :])
     share = first_shown_share(cells)
     tied = np.minimum(tied_share(cells), 1 - 2 * LEAST_SHARE)
     wins = np.array([share, 1 - share]) - tied / 2 if model.has(Role.OFFSET) else np.tile((1 - tied) / 2, (2, 1))

@@ -24,9 +24,11 @@ from judgerank.engine.penalty import flat
 from judgerank.engine.rows import laid_out
 from judgerank.engine.solution import ROUNDING
 from judgerank.engine.sums import Evaluation, evaluate
+from judgerank.engine.tied_forms import chosen_against_others
 from judgerank.model.block import Role
 from judgerank.model.limits import movable
 from judgerank.model.members import Model, Parameters
+from judgerank.model.tied_law import TiedLaw
 
 CERTAIN = 0.5  # change of log-odds that is surely below one; the rest is for rounding
 MANY = 2_000  # forms beyond which any rising direction will do: the steepest takes a matrix of all their products
@@ -93,6 +95,8 @@ def near_maximum(
 def _turned(moved: At) -> FloatArray:
     """Largest change of the log-odds of two levels that a direction makes, by row."""
     lead = np.abs(moved.eta)
+    if isinstance(moved.law, TiedLaw):
+        return moved.law.reach
     if not moved.log_strong:
         return lead if moved.log_nu is None else np.maximum(lead, np.abs(moved.log_nu) + lead / 2)
     ends = [lead / 2, -lead / 2]
@@ -209,13 +213,15 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
     of_judge = coo_array((ones, (rows, cells.judge)), (size, k))
     of_position = of_judge if cells.apart is None else coo_array((cells.apart, (rows, cells.judge)), (size, k))
     lead = csr_array(hstack([of_models, *_by_role(model, of_position, {Role.OFFSET}), *_columns(cells, model, g)]))
-    none, of = csr_array((size, n)), shares(cells, model)
+    none = csr_array((size, n))
     tau = {
         level: csr_array(hstack([none, *_by_role(model, of_judge, {role}), *_columns(cells, model, g, role)]))
         for level, role in thresholds(model).items()
     }
     used = {level: known[cells.judge] for level, known in users(cells, model).items()}
-    forms = []
+    if cells.stages is not None and model.has(Role.TIE):
+        return chosen_against_others(cells, model, lead, tau, used)[0]
+    forms, of = [], shares(cells, model)
     for given, other in contests(of):
         there = (of[given] > GIVEN) & used[abs(other)]
         form = (given - other) * lead[there]

@@ -12,7 +12,7 @@ import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.sums import LEAST_SHARE, first_shown_share, judged, tied_share
+from judgerank.engine.at_zero import LEAST_SHARE, first_shown_share, judged, tied_share, ties_used
 from judgerank.model.block import Role
 from judgerank.model.limits import ALWAYS_STRONG
 from judgerank.model.members import Model
@@ -46,8 +46,11 @@ def shares(cells: Comparisons, model: Model) -> dict[float, FloatArray]:
 
 def users(cells: Comparisons, model: Model) -> dict[float, BoolArray]:
     """Judges who use a level or its mirror image at all, by its size, shape (K,); for others it has no chance."""
-    k, of = len(cells.judges), shares(cells, model)
-    found = {}
+    k = len(cells.judges)
+    if cells.stages is not None and model.has(Role.TIE):
+        sizes = {Role.of_tie(size).size: ties_used(cells, size) for size in model.tie_sizes}
+        return {0.5: np.full(k, True), **sizes}
+    of, found = shares(cells, model), dict[float, BoolArray]()
     for size in sorted({abs(level) for level in of}):
         total = of[size] if size == 0 else of[size] + of[-size]
         # the judge of a law of two levels uses both

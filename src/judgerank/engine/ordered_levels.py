@@ -1,4 +1,4 @@
-"""Judges whose graded answers their own thresholds explain without exception, given the scores.
+"""Judges whose graded answers, or choices with ties, their thresholds explain without exception, given the scores.
 
 Their likelihood rises without end as discrimination, position and thresholds grow together.
 """
@@ -6,10 +6,12 @@ Their likelihood rises without end as discrimination, position and thresholds gr
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.levels import EQUAL, GIVEN, RISE, contests, shares, thresholds, users
+from judgerank.engine.tied_forms import chosen_against_others
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
@@ -20,6 +22,8 @@ def ordered_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[in
     With the discrimination a number times which the differences of scores enter, positions and thresholds, every
     level that was given must be at least as likely as every other one that the judge uses.
     """
+    if cells.stages is not None:
+        return _ordered_choices(cells, model, at)
     d = at.scores.take(cells.first) - at.scores.take(cells.second)
     d = np.where(np.abs(d) <= EQUAL * np.ptp(at.scores), 0.0, d) / max(np.abs(d).max(), np.finfo(float).tiny)
     of, used = shares(cells, model), users(cells, model)
@@ -31,6 +35,26 @@ def ordered_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[in
         if _rises(forms):
             found.append(k)
     return tuple(found)
+
+
+def _ordered_choices(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
+    """The same of rankings with ties: no set of answers is more likely than the one that was chosen."""
+    unit = max(EQUAL * np.ptp(at.scores), np.finfo(float).tiny)
+    scores = np.round(at.scores / unit) * unit  # those that count as equal are
+    d = scores.take(cells.first) - scores.take(cells.second)
+    moves = at.in_play[cells.judge] & model.weighs_judges
+    places = np.ones(len(cells)) if cells.apart is None else cells.apart
+    lead = [d / max(np.abs(d).max(), np.finfo(float).tiny) * moves, places * model.has(Role.OFFSET)]
+    sizes = [*thresholds(model)]
+    none, one = np.zeros(len(cells)), np.ones(len(cells))
+
+    def columns(*given: FloatArray) -> csr_array:
+        return csr_array(np.stack([*given, *[none] * (2 + len(sizes) - len(given))], axis=1))
+
+    tau = {size: columns(*[none] * (2 + place), one) for place, size in enumerate(sizes)}
+    used = {size: known[cells.judge] for size, known in users(cells, model).items()}
+    forms, judge = chosen_against_others(cells, model, columns(*lead), tau, used)
+    return tuple(k for k in range(len(cells.judges)) if _rises(forms[judge == k].toarray()))
 
 
 def _forms(

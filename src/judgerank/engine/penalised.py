@@ -30,7 +30,7 @@ from judgerank.engine.problem import LOST, Problem, faint
 from judgerank.engine.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges
 from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.block import Role
-from judgerank.model.judge_blocks import JUDGE_BLOCKS, strengths
+from judgerank.model.judge_blocks import JUDGE_BLOCKS, TIE, judge_block, strengths
 from judgerank.model.members import Model, Parameters
 
 NARROWEST, WIDEST = 0.05, 5.0  # standard deviations tried, in log-odds and log gamma
@@ -52,6 +52,8 @@ class Penalised:
         Standard deviations tau of the blocks; by marginal likelihood where they are not given.
     stronger : tuple of float
         Those of the strengths beyond much better, the weakest first, likewise.
+    larger_ties : tuple of pairs of int and float
+        Those of ties of three and more answers of a ranking, by how many there are, likewise.
     tolerance : float
         Largest gradient component of the penalised log-likelihood, over its size.
     max_iterations : int
@@ -65,6 +67,7 @@ class Penalised:
     log_tie: float | None = None
     log_strong: float | None = None
     stronger: tuple[float, ...] = ()
+    larger_ties: tuple[tuple[int, float], ...] = ()
     tolerance: float = 1e-10
     max_iterations: int = 500
 
@@ -77,12 +80,15 @@ class Penalised:
         """The same with standard deviations given, such as those of a fit of nearly the same comparisons."""
         changes: dict[str, Any] = {name: tau for name, tau in spread.items() if hasattr(self, name)}
         stronger = tuple(spread[name] for name in strengths(len(spread) + 1)[1:] if name in spread)
-        return replace(self, **changes, stronger=stronger or self.stronger)
+        ties = tuple((judge_block(name).role.tied, spread[name]) for name in spread if name.startswith(f"{TIE}_"))
+        changes |= {"stronger": stronger or self.stronger, "larger_ties": ties or self.larger_ties}
+        return replace(self, **changes)
 
     def given(self, name: str) -> float | None:
         """The standard deviation of a block, if it is given."""
         of_stronger = dict(zip(strengths(len(self.stronger) + 1)[1:], self.stronger, strict=True))
-        return of_stronger.get(name, getattr(self, name, None))
+        of_ties = {f"{TIE}_{size}": tau for size, tau in self.larger_ties}
+        return {**of_stronger, **of_ties}.get(name, getattr(self, name, None))
 
     def maximise(
         self, cells: Comparisons, model: Model, start: Parameters | None = None, bar: float | None = None

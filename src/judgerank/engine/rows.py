@@ -8,7 +8,7 @@ they are weighted by, or multiplied with, may have one that broadcasts to it, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -18,15 +18,23 @@ from scipy.sparse import csc_array
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.tied_choices import chosen, whole
 from judgerank.engine.block_columns import LONG, BlockColumns, over_runs, starts_of_runs
 from judgerank.model.block import Role
 from judgerank.model.law import Law
 from judgerank.model.stage_law import StageLaw
+from judgerank.model.tied_law import TiedLaw
 
 SMALL = 1 << 18  # rows up to which they may stand in a table, and are summed over at once
 KEPT = 1 << 21  # rows up to which a layout is kept between passes, which takes 80 bytes a row
 FILLED, MANY = 0.4, 1_000  # share of a table's places with a comparison, and rows, from which it is quicker
 Numbers = TypeVar("Numbers", FloatArray, IntArray)
+
+
+@remembered
+def _chosen(cells: Comparisons) -> IntArray:
+    """How many answers are tied for the best in the choice of every row, one where it says nothing, shape (T,)."""
+    return np.where(whole(cells), chosen(cells), 1)
 
 
 class Listed:
@@ -58,10 +66,32 @@ class Listed:
         stages = None if cells.stages is None else cells.stages.take(rows)
         self.apart = None if stages is None else stages.apart
         self._answers = None if stages is None else stages.alternatives
+        self.choices, self._chosen = self.count, None
+        if stages is not None:
+            self.choices = self.count / (stages.size - 1)  # these add up to the choices of a stage
+            self._chosen = None if cells.tied is None else _chosen(cells)[rows]
 
-    def law(self, eta: FloatArray, nu: FloatArray | None, *log_strong: FloatArray) -> Law | StageLaw:
-        """Of the outcomes, given their predictors and propensities."""
-        return Law(eta, nu, *log_strong) if self._answers is None else StageLaw(eta, self._answers)
+    @property
+    def may_tie_more(self) -> bool:
+        """Whether a choice among several answers may be a tie of any number of them."""
+        return self._chosen is not None
+
+    def given_tie(self, size: int) -> FloatArray:
+        """Whether the choice of the row's stage is a tie of so many answers, shape (C,)."""
+        assert self._chosen is not None
+        return (self._chosen == size).astype(float)
+
+    def law(
+        self,
+        eta: FloatArray,
+        nu: FloatArray | None,
+        *log_strong: FloatArray,
+        log_delta: Mapping[int, FloatArray] | None = None,
+    ) -> Law | StageLaw | TiedLaw:
+        """Of the outcomes, given their predictors and propensities, in rankings to ties of each size."""
+        if self._answers is None:
+            return Law(eta, nu, *log_strong)
+        return TiedLaw(eta, self._answers, log_delta) if log_delta else StageLaw(eta, self._answers)
 
     def further(self, roles: tuple[Role, ...]) -> BlockColumns:
         """Columns of the further blocks, by their roles."""
@@ -116,7 +146,7 @@ class Table:
     """Some of the pairs in a table of judges by pairs; with the methods of `Listed`."""
 
     covariate = apart = None
-    law = staticmethod(Law)
+    may_tie_more = False
 
     def __init__(
         self,
@@ -132,7 +162,20 @@ class Table:
         self._n = n
         self._i, self._j, self._pair = first, second, first * self._n + second
         self.outcome, self.count, self.tied = outcome, count, tied
-        self.strong, self.response = strong, response
+        self.strong, self.response, self.choices = strong, response, count
+
+    @staticmethod
+    def law(
+        eta: FloatArray,
+        nu: FloatArray | None,
+        *log_strong: FloatArray,
+        log_delta: Mapping[int, FloatArray] | None = None,
+    ) -> Law:
+        return Law(eta, nu, *log_strong)
+
+    @staticmethod
+    def given_tie(size: int) -> FloatArray:
+        raise NotImplementedError("rankings do not stand in a table")
 
     def differences(self, scores: FloatArray) -> FloatArray:
         return (scores.take(self._i) - scores.take(self._j))[None, :]

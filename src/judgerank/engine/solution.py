@@ -126,7 +126,7 @@ def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[i
     """
     if not model.judge_blocks:
         return ()
-    if model.has(Role.STRONG):
+    if model.has(Role.STRONG) or (model.has(Role.TIE) and cells.stages is not None):
         return ordered_judges(cells, model, at)
     if model.has(Role.TIE):
         return _separated_with_ties(cells, model, at)

@@ -8,17 +8,15 @@ from typing import Literal
 import numpy as np
 
 from judgerank.data.arrays import FloatArray
-from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import CHUNK, At, Second, product, times, times_both
+from judgerank.engine.at_zero import first_shown_share, net_wins
 from judgerank.engine.block_columns import BlockColumns
-from judgerank.engine.rows import SMALL, Listed, Table, laid_out
+from judgerank.engine.rows import Listed, Table, laid_out
 from judgerank.model.block import Role
 from judgerank.model.limits import held
 from judgerank.model.members import Model, Parameters
 
-LEAST_SHARE = 1e-9  # of an answer that a judge never gives
-MOST_STEPS, SETTLED = 100, 1e-12  # of a climb in one parameter
 Curvature = Literal["expected", "observed"]
 
 
@@ -115,7 +113,7 @@ class _Sums:
         if not self.asks_at_zero:
             return
         if self.p and self.model.has(Role.WEIGHT):
-            at_zero = rows.law(here.eta - here.signal, here.nu, *here.log_strong).mean
+            at_zero = here.law_at(here.eta - here.signal).mean
             self.slope_at_zero += rows.by_judge(rows.count * (here.outcome - at_zero), here.d, here.shape)
         elif here.shape is not None and not self.p:
             share = rows.spread(self.share_at_zero)
@@ -172,76 +170,6 @@ class _Sums:
             top[self.n :, : self.n] = top[: self.n, self.n :].T
             top[: self.n, : self.n] = laplacian
         return Evaluation(*first, self.slope_at_zero, top, self.own.transpose(2, 0, 1), cross)
-
-
-@remembered
-def net_wins(cells: Comparisons, of_position: bool = False) -> np.ndarray:
-    """Wins (or responses) of every model by judge over those at zero discrimination, shape (K, N).
-
-    Those are a half of its comparisons, or, with `of_position`, as many as the judge gives to that position.
-    """
-    n, k = len(cells.models), len(cells.judges)
-    share = first_shown_share(cells) if of_position else np.full(k, 0.5)
-    of_rows = mean_at_zero(cells) if of_position and cells.stages is not None else None
-    wins = np.zeros(k * n)
-    for start in range(0, len(cells), SMALL):  # a sum over all cells at once takes as much as they do
-        part = slice(start, start + SMALL)
-        judge = cells.judge[part].astype(np.intp)
-        at_zero = share[judge] if of_rows is None else of_rows[part]
-        net = cells.count[part] * (cells.response[part] - at_zero)
-        wins += np.bincount(judge * n + cells.first[part], net, k * n)
-        wins -= np.bincount(judge * n + cells.second[part], net, k * n)
-    return wins.reshape(k, n)
-
-
-@remembered
-def judged(cells: Comparisons) -> FloatArray:
-    """Number of comparisons of every judge, shape (K,)."""
-    return np.asarray(np.bincount(cells.judge, cells.count, len(cells.judges)), float)
-
-
-def first_shown_share(cells: Comparisons) -> FloatArray:
-    """Share of each judge's comparisons won by the model shown first, or mean response, shape (K,)."""
-    first = np.bincount(cells.judge, cells.count * cells.response, len(cells.judges))
-    return first / np.maximum(judged(cells), np.finfo(float).tiny)
-
-
-@remembered
-def position_at_zero(cells: Comparisons) -> FloatArray:
-    """Best b_k of every judge at zero discrimination, if only positions count; shape (K,).
-
-    Large where a judge always chose the first answer, or always the last.
-    """
-    share = np.clip(first_shown_share(cells), LEAST_SHARE, 1 - LEAST_SHARE)
-    if cells.stages is None:
-        return np.asarray(np.log(share) - np.log1p(-share))
-    rows, judge, k = Listed(cells, slice(None)), cells.judge, len(cells.judges)
-    found, reach = np.zeros(k), -np.log(LEAST_SHARE)
-    places = np.ones(len(cells)) if cells.apart is None else cells.apart
-    for _ in range(MOST_STEPS):
-        law = rows.law(found[judge] * places, None)
-        rise = np.bincount(judge, cells.count * (cells.outcome - law.mean) * places, k)
-        fall = np.bincount(judge, cells.count * law.variance * places**2, k)
-        # nowhere is the curvature so small but where a judge has one answer only
-        step = np.clip(rise / np.maximum(fall, LEAST_SHARE), -1.0, 1.0)
-        found = np.clip(found + step, -reach, reach)
-        if np.abs(step).max() <= SETTLED:
-            break
-    return found
-
-
-def mean_at_zero(cells: Comparisons) -> FloatArray:
-    """Mean outcome of every row at zero discrimination and the best position there, shape (T,)."""
-    if cells.stages is None:
-        return np.asarray(first_shown_share(cells)[cells.judge])
-    eta = position_at_zero(cells)[cells.judge]
-    return Listed(cells, slice(None)).law(eta if cells.apart is None else eta * cells.apart, None).mean
-
-
-def tied_share(cells: Comparisons) -> FloatArray:
-    """Share of each judge's comparisons that are ties, shape (K,)."""
-    ties = np.bincount(cells.judge, cells.count * cells.known_ties, len(cells.judges))
-    return ties / np.maximum(judged(cells), np.finfo(float).tiny)
 
 
 def evaluate(

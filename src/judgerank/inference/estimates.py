@@ -115,6 +115,9 @@ class Estimates:
 
     def of_judges(self, block: JudgeBlock) -> pd.Series:
         """Estimates of what every judge has, by judge."""
+        if block.role.tied > 2:
+            own = self.solution.parameters.judges[self.model.row(block.name)]
+            return self._propensities(np.exp(own), block.shown)
         found = self.strength(block.role.strength + 2) if block.role.is_strong else getattr(self, block.shown)
         assert isinstance(found, pd.Series)
         return found

@@ -26,9 +26,14 @@ from judgerank.data.frames import finite
 from judgerank.data.judgments import Judgments
 from judgerank.data.shown import Shown
 
+LARGER_TIES = 1_000  # roles above it, by the number of answers tied, are thresholds of ties of three and more
+
 
 class Role(IntEnum):
-    """Where a block enters the model; ``Role(5)``, ``Role(6)``, ... are the thresholds beyond *much better*."""
+    """Where a block enters the model; ``Role(5)``, ``Role(6)``, ... are the thresholds beyond *much better*.
+
+    ``Role(1003)``, ``Role(1004)``, ... are those of ties of three, four, ... answers of a ranking.
+    """
 
     QUALITY = 0
     WEIGHT = 1
@@ -42,13 +47,19 @@ class Role(IntEnum):
         if not isinstance(value, int) or value <= cls.STRONG:
             return None
         found = int.__new__(cls, value)
-        found._name_, found._value_ = f"STRONG_{value - cls.STRONG + 2}", value
+        name = f"STRONG_{value - cls.STRONG + 2}" if value < LARGER_TIES else f"TIE_{value - LARGER_TIES}"
+        found._name_, found._value_ = name, value
         return cls._value2member_map_.setdefault(value, found)  # type: ignore[return-value]
 
     @classmethod
     def strengths(cls, many: int) -> tuple[Role, ...]:
         """The thresholds of so many strengths beyond better, the weakest first."""
         return tuple(cls(cls.STRONG + place) for place in range(many))
+
+    @classmethod
+    def of_tie(cls, answers: int) -> Role:
+        """The threshold of ties of so many answers, two or more."""
+        return cls.TIE if answers == 2 else cls(LARGER_TIES + answers)
 
     @property
     def is_threshold(self) -> bool:
@@ -58,7 +69,12 @@ class Role(IntEnum):
     @property
     def is_strong(self) -> bool:
         """Whether it is the threshold of a strength beyond better."""
-        return self >= Role.STRONG
+        return Role.STRONG <= self < LARGER_TIES
+
+    @property
+    def tied(self) -> int:
+        """How many answers a tie has whose threshold it is; zero if it is none of a tie."""
+        return 2 if self is Role.TIE else max(self - LARGER_TIES, 0)
 
     @property
     def strength(self) -> int:

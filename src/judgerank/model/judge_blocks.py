@@ -106,12 +106,24 @@ JUDGE_BLOCKS = {
     )
 }
 STRONG = "log_strong"  # followed by log_strong_3, log_strong_4, ..., by what `strength` is called in a file
+TIE = "log_tie"  # followed by log_tie_3, log_tie_4, ..., by how many answers of a ranking are tied
 
 
 def judge_block(name: str) -> JudgeBlock:
-    """The block of a name, among them those of strengths beyond much better: ``log_strong_3`` and so on."""
+    """The block of a name, also of a further strength or of a larger tie: ``log_strong_3``, ``log_tie_3``."""
     if name in JUDGE_BLOCKS:
         return JUDGE_BLOCKS[name]
+    if name.startswith(f"{TIE}_"):
+        many = int(name.removeprefix(f"{TIE}_"))
+        return replace(
+            JUDGE_BLOCKS[TIE],
+            name=name,
+            role=Role.of_tie(many),
+            shown=f"tie_{many}",
+            unit=f"propensities to tie {many} answers, as odds of a tie between equals against a single best one",
+            about=f"propensity to tie {many} answers: odds of that between equals against a single best one",
+            term=f"log nu_k{many}",
+        )
     degree = int(name.removeprefix(f"{STRONG}_"))
     return replace(
         JUDGE_BLOCKS[STRONG],
@@ -129,10 +141,19 @@ def strengths(many: int) -> tuple[str, ...]:
     return (STRONG, *(f"{STRONG}_{degree}" for degree in range(3, many + 2)))[:many]
 
 
+def larger_ties(sizes: Iterable[int]) -> tuple[str, ...]:
+    """Names of the blocks of ties of so many answers, but for ties of two: their block every member has."""
+    return tuple(f"{TIE}_{size}" for size in sorted(sizes) if size > 2)
+
+
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
     """Those names that are blocks, in their order; a strength without all weaker ones is none."""
     given = {*names}
     found = [name for name in JUDGE_BLOCKS if name in given]
+    if TIE in given:
+        more = (name.removeprefix(f"{TIE}_") for name in given if name.startswith(f"{TIE}_"))
+        place = found.index(TIE) + 1
+        found[place:place] = larger_ties(int(size) for size in more if size.isdecimal())
     degree = 3
     while STRONG in given and f"{STRONG}_{degree}" in given:
         found.append(f"{STRONG}_{degree}")
@@ -141,5 +162,5 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def plain(names: Iterable[str]) -> tuple[str, ...]:
-    """The same with one strength beyond better at most, as members are named."""
+    """The same with one strength beyond better at most, and ties of two alone, as members are named."""
     return tuple(name for name in names if name in JUDGE_BLOCKS)

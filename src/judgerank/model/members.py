@@ -25,11 +25,12 @@ from scipy.sparse import csr_array
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.elementary import exp
-from judgerank.data.errors import ConfigError
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.model.block import Placed, Role
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, JudgeBlock, in_order, judge_block, plain, strengths
 from judgerank.model.judge_values import JudgeValues
 from judgerank.model.needs import PAIRS_ALONE, Need
+from judgerank.model.tied_law import refuse_ties
 
 SCALE = "log_discrimination"  # the block that all others need
 
@@ -80,11 +81,16 @@ class Model:
     def has_ties(self) -> bool:
         return "log_tie" in self.judge_blocks
 
+    @cached_property
+    def tie_sizes(self) -> tuple[int, ...]:
+        """Numbers of answers that a tie may have."""
+        return tuple(block.role.tied for block in self.blocks if block.role.tied)
+
     def missing(self, comparisons: Comparisons) -> str | None:
         """What the model needs and the comparisons do not have; None if they have it all."""
         if self.uses(Need.ORDER) and not comparisons.ordered:
             return "an order of presentation"
-        if comparisons.stages is not None and (self.has_ties or self.has_slope):
+        if comparisons.stages is not None and self.has_slope:
             return PAIRS_ALONE
         if self.uses(Need.STRENGTH) and comparisons.strong is None:
             return "strength (how much better an answer is)"
@@ -97,10 +103,14 @@ class Model:
         Raises
         ------
         DataError
-            If ties are an outcome, and aggregated rows have lost them.
+            If ties are an outcome, and aggregated rows have lost them or rankings have larger ones than the model.
         """
         if self.has_ties:
-            comparisons = comparisons.with_ties()
+            comparisons = comparisons.with_tied_choices()
+            if comparisons.stages is not None:
+                refuse_ties(comparisons, self.tie_sizes)
+        elif comparisons.stages is not None and comparisons.tied is not None:
+            raise DataError("in these rankings ties are an outcome already: give the rankings as they were read")
         elif comparisons.tied is not None:
             comparisons = replace(comparisons, tied=None)
         if comparisons.strong is not None and not self.has(Role.STRONG):

@@ -14,9 +14,10 @@ from types import ModuleType
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, JudgerankError
 from judgerank.data.modules import from_file, is_file, object_of
+from judgerank.data.tied_choices import tie_sizes
 from judgerank.model import kinds
 from judgerank.model.block import Block, Role
-from judgerank.model.judge_blocks import plain, strengths
+from judgerank.model.judge_blocks import in_order, larger_ties, plain, strengths
 from judgerank.model.kinds import known
 from judgerank.model.members import NAMED, Model
 from judgerank.model.needs import PAIRS_ALONE
@@ -114,6 +115,9 @@ def get_model(name: str | Model, cells: Comparisons) -> Model:
         why = f"needs {missing}, and the comparisons have none"
         why = f"takes {missing}" if missing == PAIRS_ALONE else why
         raise DataError(f"model {found.name!r} {why} (models that do without: {others})")
+    if found.has_ties and cells.stages is not None:
+        names = larger_ties({*tie_sizes(cells), *found.tie_sizes})
+        return replace(found, judge_blocks=in_order((*found.judge_blocks, *names)))
     more = 0 if cells.strong is None else cells.n_strengths - found.n_strengths
     if not found.has(Role.STRONG) or more <= 0:
         return found

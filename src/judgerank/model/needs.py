@@ -7,8 +7,9 @@ from enum import StrEnum
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import positions_are_imitated
+from judgerank.data.tied_choices import tie_sizes
 
-PAIRS_ALONE = "pairs alone, no rankings of several answers"  # what members with ties or slopes take
+PAIRS_ALONE = "pairs alone, no rankings of several answers"  # what members with slopes take
 
 
 class Need(StrEnum):
@@ -24,7 +25,8 @@ def unmet(needs: Collection[Need], comparisons: Comparisons) -> str:
     """Say which need the comparisons do not meet, the first of several; empty if they meet all."""
     if Need.LENGTH in needs and comparisons.covariate is None:
         return "there are no lengths"
-    if Need.TIES in needs and not comparisons.known_ties.any():
+    of_rankings = comparisons.stages is not None
+    if Need.TIES in needs and not (tie_sizes(comparisons) if of_rankings else comparisons.known_ties.any()):
         return "there are no ties"
     if Need.STRENGTH in needs and comparisons.strong is None:
         return "no answer says how much better it finds a model"

@@ -67,11 +67,11 @@ class _Nodes:
         longer = exp(np.where(np.isfinite(self.at.judges[0]), self.alpha + t - self.mode, 0.0))
         heights, told = np.zeros((2, NODES, k))
         for rows, here in in_parts(self.cells, self.model, self.at):
-            judge, count, of = self.cells.judge[rows], here.rows.count, here.rows
+            judge, count = self.cells.judge[rows], here.rows.count
             for node, times_longer in enumerate(longer):  # which only stretch what scores do
                 more = times_longer[judge]
-                law = of.law(here.eta + here.signal * (more - 1), here.nu, *here.log_strong)
-                height = count * law.log_likelihood(here.outcome, of.tied, *of.strong)
+                law = here.law_at(here.eta + here.signal * (more - 1))
+                height = count * law.log_likelihood(here.outcome, *here.given)
                 heights[node] += np.bincount(judge, height, k)
                 told[node] += np.bincount(judge, product(count * law.variance, here.g, here.g, more, more), k)
         log_weight = self.prior + heights

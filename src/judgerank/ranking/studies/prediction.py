@@ -1,8 +1,9 @@
 """How well each member of the family predicts what it has not seen, beside the one that ranks.
 
 All members predict the same three outcomes, a tie among them (`crossvalidation.three_outcomes`), of whole
-questions that were left out; a member for graded answers gives a win the chances of both its strengths. Which
-member ranks does not follow from it: `default_member` says why.
+questions that were left out; a member for graded answers gives a win the chances of both its strengths. Of
+rankings they predict every choice, and where judges tie, ties too (`fits.choice_losses`). Which member ranks does
+not follow from it: `default_member` says why.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from judgerank.data.connectivity import split
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
+from judgerank.data.tied_choices import tie_sizes
 from judgerank.engine.at import row_by_row
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Status
+from judgerank.fits.choice_losses import choice_losses
 from judgerank.fits.crossvalidation import losses_with_ties
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
@@ -51,12 +54,15 @@ class Sample(NamedTuple):
         Cells to fit to, rows to predict, and which those are; none by judges of whom nothing is left.
     told : str
         What it is, in words.
+    counted : float array, shape (T,)
+        Comparisons behind each row, as losses count them.
     """
 
     comparisons: Comparisons
     unit: IntArray
     folds: tuple[tuple[Comparisons, Comparisons, IntArray], ...]
     told: str
+    counted: FloatArray
 
 
 def of_set(ranked: Ranked) -> Finding:
@@ -102,7 +108,8 @@ def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tup
     for name, (member, shrunk) in tried.items():
         if member.uses(Need.ORDER) and not judgments.ordered:
             continue
-        if judgments.comparisons.stages is not None and member.missing(judgments.comparisons):
+        c = judgments.comparisons
+        if c.stages is not None and (member.missing(c) or (member.has_ties and not tie_sizes(c))):
             continue
         found = held_out(sample, member, shrunk)
         rows.append({"member": name, "ranks": name == used, "note": ""})
@@ -112,7 +119,7 @@ def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tup
             rows[-1]["parameters"], losses[name] = found
     if losses:
         kept = np.concatenate([of for *_, of in sample.folds])
-        weight = _by_unit(sample, sample.comparisons.count, kept)
+        weight = _by_unit(sample, sample.counted, kept)
         best = min(losses, key=lambda name: float(losses[name].sum()))
     for row in rows:
         if row["member"] in losses:
@@ -178,7 +185,8 @@ def sampled(comparisons: Comparisons, unit: IntArray, told: str) -> Sample:
     parts = tuple(_parted(c, fold == number) for number in range(FOLDS)) if units >= FOLDS else ()
     without = len(c) - sum(len(rows) for *_, rows in parts)
     alone = f" ({without} by judges who are in one fold only left out)" if parts and without else ""
-    return Sample(c, unit, parts, told + alone)
+    tied = c.stages is not None and tie_sizes(c)
+    return Sample(c, unit, parts, told + alone, c.with_tied_choices().count if tied else c.count)
 
 
 def _in_order(comparisons: Comparisons) -> IntArray:
@@ -209,16 +217,19 @@ def held_out(sample: Sample, member: Model, shrunk: Fit | None = None) -> tuple[
             alike = (train.models, train.judges) == (whole.comparisons.models, whole.comparisons.judges)
             start = whole.solution.parameters if alike else None
             fitted = fit(train, member, settings, start=start)
-            losses[rows] = test.count * _losses(fitted, train, test)
+            losses[rows] = sample.counted[rows] * _losses(fitted, train, test, sample)
     except JudgerankError as error:
         return str(error)
     return whole.n_parameters, _by_unit(sample, losses, slice(None))
 
 
-def _losses(fitted: Fit, train: Comparisons, test: Comparisons) -> FloatArray:
+def _losses(fitted: Fit, train: Comparisons, test: Comparisons, sample: Sample) -> FloatArray:
     """Log-loss of every row, shape (T,); those of a ranking add up to the ranking's."""
     if test.stages is None:
         return losses_with_ties(fitted, train, test)
+    sizes = tie_sizes(sample.comparisons)
+    if sizes:
+        return choice_losses(fitted, train, test, sizes)
     at, known = fitted.solution.parameters, pd.Index(fitted.comparisons.judges).get_indexer(pd.Index(test.judges))
     here = row_by_row(test, fitted.model, replace(at, judges=at.judges[:, known]))
     return -here.law.log_likelihood(test.outcome, None)

@@ -1,0 +1,83 @@
+"""Choices of several answers at once: how many are tied for the best, where ties of rankings are an outcome.
+
+A choice among some answers then has one row group (`judgerank.data.stages`) in which all that are tied have equal
+shares. The further row groups of a tie, one for each order of its answers, say nothing any more.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.errors import DataError
+from judgerank.data.stages import Stages
+
+NOTHING = 1e-200  # count of a row that says nothing; it stays, so that rows still go with their records
+LEAST = 1e-100  # count above which a row says something
+ROUNDING = 1e-9  # of shares and weights
+
+
+class Rows(Protocol):
+    """What is asked of rows of rankings (`judgerank.data.comparisons.Comparisons`)."""
+
+    @property
+    def won(self) -> FloatArray: ...
+    @property
+    def lost(self) -> FloatArray: ...
+    @property
+    def choices(self) -> FloatArray: ...
+    @property
+    def count(self) -> FloatArray: ...
+    @property
+    def tied(self) -> FloatArray | None: ...
+    @property
+    def stages(self) -> Stages | None: ...
+
+
+def whole(rows: Rows) -> BoolArray:
+    """Which rows are of choices that were made, and not of one order of tied answers, shape (T,)."""
+    return rows.count > LEAST if rows.tied is not None else rows.choices >= 1 - ROUNDING
+
+
+def chosen(rows: Rows) -> IntArray:
+    """How many answers are tied for the best in the choice of every row, one where one alone is, shape (T,).
+
+    Raises
+    ------
+    DataError
+        If a choice is shared out unevenly, as by weights between two models.
+    """
+    assert rows.stages is not None
+    first, stage = rows.stages.first_rows, rows.stages.alternatives.stage
+    won, lost = rows.won, rows.lost
+    most = np.maximum.reduceat(np.maximum(won, lost), first)[stage]
+    many = np.round(1 / most)
+    uneven = np.abs(most * many - 1) > ROUNDING
+    for share in (won, lost):
+        uneven |= (share > ROUNDING) & (np.abs(share - most) > ROUNDING)
+    if uneven.any():
+        raise DataError(
+            f"row {int(uneven.argmax()) + 1} is a weight between answers: a model with ties takes whole answers"
+        )
+    return many.astype(np.intp)
+
+
+def tie_sizes(rows: Rows) -> tuple[int, ...]:
+    """Numbers of answers that are tied in some choice, from two."""
+    found = np.unique(chosen(rows)[whole(rows)]).tolist()
+    return tuple(size for size in found if size > 1)
+
+
+def of_ties(rows: Rows) -> tuple[FloatArray, FloatArray]:
+    """Columns ``count`` and ``tied`` of the same rows with ties as an outcome.
+
+    Raises
+    ------
+    DataError
+        As `chosen`.
+    """
+    chosen(rows)
+    count = np.where(whole(rows), rows.count, NOTHING)
+    return count, 2 * np.maximum(np.minimum(rows.won, rows.lost), 0.0)

@@ -1,0 +1,72 @@
+"""Choices of rankings with ties as linear forms: how far the set that was chosen is ahead of each other set.
+
+In the likelihood a set's exponent is the mean over its answers plus the threshold of its size
+(`judgerank.model.tied_law`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.sparse import csr_array, kron, vstack
+
+from judgerank.data.arrays import BoolArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.tied_choices import ROUNDING, whole
+from judgerank.model.block import Role
+from judgerank.model.members import Model
+from judgerank.model.tied_law import sets_of
+
+
+def chosen_against_others(
+    cells: Comparisons,
+    model: Model,
+    lead: csr_array,
+    tau: Mapping[float, csr_array],
+    used: Mapping[float, BoolArray],
+) -> tuple[csr_array, IntArray]:
+    """Forms in some variables, and the judge of each.
+
+    Parameters
+    ----------
+    cells : Comparisons
+        Rankings with ties as an outcome.
+    model : Model
+    lead : sparse float array, shape (T, D)
+        What every row's predictor is in the variables.
+    tau : mapping of float to sparse float array, shape (T, D)
+        What the threshold of each size of ties is, by `Role.size`.
+    used : mapping of float to bool array, shape (T,)
+        Whether the row's judge uses such ties at all.
+
+    Returns
+    -------
+    forms : sparse float array, shape (forms, D)
+    judge : int array, shape (forms,)
+    """
+    assert cells.stages is not None
+    a, told = cells.stages.alternatives, whole(cells)[cells.stages.first_rows]
+    chosen = np.where(a.reference, cells.won[a.row], cells.lost[a.row]) > ROUNDING
+    ahead = csr_array(lead[a.row].multiply(np.where(a.reference, 0.0, -1.0)[:, None]))
+    forms, judges = [csr_array((0, lead.shape[1]))], [np.zeros(0, np.intp)]
+    for m, which, places, rows in a.by_size:
+        here = told[which]
+        if not here.any():
+            continue
+        answers, first = places[here], rows[here, 0]
+        sets = sets_of(m, (1, *model.tie_sizes))
+        exponent = csr_array(kron(np.eye(len(first)), sets.share)) @ ahead[answers.ravel()]
+        there = np.ones((len(first), len(sets.size)), bool)
+        for size in model.tie_sizes:
+            level, of_size = Role.of_tie(size).size, (sets.size == size).astype(float)
+            exponent = exponent + csr_array(kron(tau[level][first], of_size[:, None]))
+            there &= (of_size == 0) | used[level][first][:, None]
+        given = np.searchsorted(sets.code, chosen[answers] @ (1 << np.arange(m, dtype=np.int64)))
+        there[np.arange(len(first)), given] = False
+        stage, other = np.nonzero(there)
+        start = stage * len(sets.size)
+        exponent = csr_array(exponent)
+        forms.append(csr_array(exponent[start + given[stage]] - exponent[start + other]))
+        judges.append(cells.judge[first][stage])
+    return csr_array(vstack(forms)), np.concatenate(judges)
