@@ -13,6 +13,7 @@ from scipy.stats import chi2
 from judgerank import Comparisons, Status, fit
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.adam import Adam
+from judgerank.engine.closure import Bound
 from judgerank.engine.newton import Newton, climb
 from judgerank.engine.sums import evaluate
 from judgerank.inference.wald import likelihood_ratio
@@ -278,7 +279,7 @@ def test_a_judge_is_held_between_bounds_of_its_own():
     least[1] = largest[1] = 0.7
     judges = free.parameters.judges.copy()
     judges[1, 1] = 0.7
-    held = climb(cells, LENGTH, Newton(), replace(free.parameters, judges=judges), (least, largest))
+    held = climb(cells, LENGTH, Newton(), replace(free.parameters, judges=judges), Bound(least, largest))
     assert held.parameters.judges[1, 1] == 0.7
     here = evaluate(cells, LENGTH, held.parameters)
     here.judge_gradient[1, 1] = 0.0

@@ -8,13 +8,20 @@ import pytest
 
 from judgerank import Comparisons, Status, fit
 from judgerank.data.errors import ConfigError, JudgerankError
+from judgerank.engine import search
 from judgerank.engine.adam import Adam
+from judgerank.engine.at import predictor
+from judgerank.engine.closure import guess
 from judgerank.engine.localized import Localized
-from judgerank.engine.newton import Newton
-from judgerank.engine.newton_step import newton_step
+from judgerank.engine.newton import Newton, climb
+from judgerank.engine.newton_step import moved, newton_step
+from judgerank.engine.runaway import on_the_scale_of_the_others
 from judgerank.engine.search import maximise
+from judgerank.engine.solution import log_odds
 from judgerank.engine.sums import evaluate
-from judgerank.model.members import LENGTH, Parameters
+from judgerank.model.members import LENGTH, MODELS, POSITION_AWARE, Parameters
+from judgerank.model.streams import generator
+from replication.torture.designs import drawn
 
 GOOD = (("a", "b", "x", 70, 30), ("b", "c", "x", 65, 35), ("a", "c", "x", 80, 20))
 
@@ -149,3 +156,60 @@ def test_no_small_panel_crashes(seed):
     names = tuple(f"m{x}" for x in range(n)), tuple(f"j{x}" for x in range(k))
     with contextlib.suppress(JudgerankError):
         fit(Comparisons(*names, i, j, judge, y))
+
+
+def few(member: str, seed: int, most: int) -> Comparisons:
+    """Some ten judgments of three models, or up to so many, by two judges, with lengths."""
+    settings = {"member": member, "models": [3, most], "judges": [2, 2], "comparisons": [8, 8 + 2 * most]}
+    return drawn(settings, np.random.default_rng(seed))
+
+
+def test_scores_beside_a_judge_who_runs_off_do_not_hang_on_where_a_climb_stopped():
+    """With slopes nothing holds such a judge: scores moved by .08 as models were renamed."""
+    member, settings = "position_length", {"models": [3, 6], "judges": [1, 5], "comparisons": [4, 160]}
+    rows = drawn(settings | {"member": member}, generator(2026, "torture_scales", member, 44))
+    cells, model = rows.aggregate(), MODELS[member]
+    never = -np.inf
+    judges = [[-1.7, 3.8, -2.0, never, never], [-2.0, -2.0, -2.0, 0.0, 0.0], [7.0, -1867.0, 1.9, -22.0, 22.0]]
+    near = Parameters(np.array([8.3, 2.4, -3.5, 2.3, -9.5]), np.array(judges))  # judge 1 runs off
+    ends = [climb(cells, model, Newton(max_iterations=most), near, furthest=1e9) for most in (3, 200)]
+    held = [search.held_far_out(cells, model, Newton(), end) for end in ends]
+    before, after = ([on_the_scale_of_the_others(cells, model, end) for end in both] for both in (ends, held))
+    assert np.abs(before[0].parameters.scores - before[1].parameters.scores).max() > 1e-3
+    np.testing.assert_allclose(after[0].parameters.scores, after[1].parameters.scores, atol=1e-9)
+
+
+def test_a_judge_who_runs_off_beside_slopes_is_held_at_one_place_and_the_others_at_their_best():
+    found = fit(few("length", 3, 3), "length")
+    assert (found.status, found.unbounded_judges) == (Status.UNBOUNDED, ("j0",))
+    at, cells = found.solution.parameters, found.comparisons
+    assert log_odds(at)[0] == pytest.approx(search.FURTHER)
+    height = evaluate(cells, LENGTH, at).log_likelihood
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        judges = at.judges + 1e-3 * rng.normal(size=at.judges.shape)
+        judges[1] = np.clip(judges[1], -2, 2)
+        there = Parameters(at.scores + 1e-3 * rng.normal(size=len(at.scores)), judges)
+        judges[0, 0] += np.log(search.FURTHER / log_odds(there)[0])
+        assert evaluate(cells, LENGTH, there).log_likelihood <= height + 1e-12
+
+
+def test_where_all_answers_are_certain_no_judge_is_held():
+    """The likelihood is flat there, so that a climb from another place would end at another one."""
+    cells, model = few("position_length", 2, 4).aggregate(), MODELS["position_length"]
+    end = climb(cells, model, Newton(), guess(cells, model, search.unweighted_scores(cells, Newton())))
+    assert end.status is Status.UNBOUNDED
+    assert search.held_far_out(cells, model, Newton(), end) is end
+
+
+def test_a_step_is_linear_in_the_predictors_of_a_judge_who_leads(cells_of):
+    cells = cells_of(("a", "b", "x", 9, 1), ("b", "c", "x", 8, 2), ("a", "b", "y", 6, 4), ("a", "c", "y", 7, 3))
+    at = Parameters(np.array([2.0, 0.0, -2.0]), np.array([[3.0, -3.0], [5.0, 0.1]]))
+    step = Parameters(np.array([0.3, -0.1, -0.2]), np.array([[0.5, -0.2], [7.0, 0.3]]))
+    rows = cells.judge == 0
+    here, half, whole = (
+        predictor(cells, POSITION_AWARE, moved(at, step, size, POSITION_AWARE.offsets, leader=0))[rows]
+        for size in (0.0, 0.5, 1.0)
+    )
+    np.testing.assert_allclose(whole - here, 2 * (half - here), rtol=1e-12)
+    assert np.ptp(whole - here) > 1

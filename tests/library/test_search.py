@@ -14,14 +14,16 @@ from judgerank.engine import search
 from judgerank.engine.choice import EQUAL_HEIGHT, highest
 from judgerank.engine.closure import NEGLIGIBLE, guess, slopes_at_zero
 from judgerank.engine.existence import near_maximum, rising_direction
-from judgerank.engine.far_out import far_starts
+from judgerank.engine.far_out import FarOut, far_starts
 from judgerank.engine.information import SINGULAR, covariance
 from judgerank.engine.localized import Localized, maximise
 from judgerank.engine.newton import Newton, climb
 from judgerank.engine.separation import separable_judges
 from judgerank.engine.solution import EQUAL, Solution, unerring_judges
 from judgerank.model.members import JUDGE_AWARE, MODELS, Parameters
+from judgerank.model.streams import generator
 from replication.random_designs import uniform_triples
+from replication.torture import designs
 
 
 def drawn(seed: int, ties: float = 0.1) -> Comparisons:
@@ -296,10 +298,22 @@ def test_a_judge_who_runs_off_above_an_ordinary_maximum_is_found_at_every_scale(
     ]
     assert {end.status for end in found} == {Status.UNBOUNDED}
     assert len({end.unbounded_judges for end in found}) == 1
-    monkeypatch.setattr(search, "far_starts", lambda *_: [])
+    monkeypatch.setattr(search, "far_starts", lambda *_: FarOut([], []))
     ordinary = search.maximise(cells, model, Newton())
     assert ordinary.status is Status.INTERIOR
     assert found[0].evaluation.log_likelihood > ordinary.evaluation.log_likelihood + 1
+
+
+def test_a_judge_runs_off_as_long_as_its_judgments_count_more_often(monkeypatch):
+    """A rough climb stopped at a tenth of the way, and from there the way led back to an ordinary maximum."""
+    settings = {"member": "judge_aware", "models": [15, 50], "judges": [4, 12], "comparisons": [500, 1500]}
+    cells = designs.drawn(settings, generator(2026, "torture_thin", "judge_aware", 60)).aggregate()
+    found = search.maximise(cells, JUDGE_AWARE, Newton())
+    assert (found.status, found.unbounded_judges) == (Status.UNBOUNDED, (3,))
+    monkeypatch.setattr(search, "carried_on", lambda *_: [])
+    ordinary = search.maximise(cells, JUDGE_AWARE, Newton())
+    assert ordinary.status is Status.BOUNDARY
+    assert found.evaluation.log_likelihood > ordinary.evaluation.log_likelihood + 0.1
 
 
 @pytest.mark.parametrize("member", ["judge_aware", "position_aware"])
@@ -316,5 +330,5 @@ def test_judges_who_can_run_off_are_those_of_a_linear_program(member):
 
 def test_where_nobody_can_run_off_nobody_is_tried(cells_of):
     cells = cells_of(*opposed(1.0))
-    assert far_starts(cells, JUDGE_AWARE, Parameters.zeros(JUDGE_AWARE, cells), np.array([], int), 2.0) == []
+    assert far_starts(cells, JUDGE_AWARE, Parameters.zeros(JUDGE_AWARE, cells), np.array([], int), 2.0) == ([], [])
     assert not separable_judges(cells, JUDGE_AWARE).size

@@ -12,6 +12,7 @@ import pytest
 from judgerank import Status, fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine import search
+from judgerank.engine.far_out import FarOut
 from judgerank.model.members import BTL, POSITION_ONLY
 from judgerank.model.streams import generator
 from replication.config import ROOT
@@ -113,7 +114,7 @@ def test_a_judge_who_runs_off_unseen_would_be_counted(monkeypatch):
         "starts": 1,
     }
     assert thin.runaway_missed(settings, generator(3)) == {"status": "unbounded", "bad": 0, "gap": 0.0}
-    monkeypatch.setattr(search, "far_starts", lambda *_: [])
+    monkeypatch.setattr(search, "far_starts", lambda *_: FarOut([], []))
     missed = thin.runaway_missed(settings, generator(3))
     assert missed["bad"] == 1
     assert missed["gap"] > 0.1

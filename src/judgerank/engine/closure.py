@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,24 +32,59 @@ LARGEST_EXPONENT = 100.0  # of e^{beta z}, lest it overflow under a bound that i
 NEGLIGIBLE = 1e-9  # slope at zero that counts as none, over the largest that so many comparisons could have
 FLAT = 1e-6  # curvature along a judge's discrimination and slope, over that across, that counts as none
 SLOPES_TRIED = 41  # values of beta_k at which a judge at zero is asked whether it should be in play
-Bound = tuple[float | FloatArray, float | FloatArray]  # least and largest slope, of all judges or by judge
+
+
+class Bound(NamedTuple):
+    """Least and largest slope, of all judges or by judge, and judges whose log-odds of a typical pair are held."""
+
+    least: float | FloatArray
+    largest: float | FloatArray
+    held: tuple[int, ...] = ()
+
+
+ANYWHERE = Bound(-np.inf, np.inf)
 
 
 def look(
     cells: Comparisons, model: Model, at: Parameters, bound: Bound, curvature: Curvature = "observed"
 ) -> Evaluation:
-    """The evaluation as the climb sees it: slopes at a bound that would go beyond are held there."""
+    """The evaluation as the climb sees it: slopes at a bound that would go beyond are held there.
+
+    So are typical log-odds, gamma_k times the standard deviation of the scores, of the judges in `bound.held`.
+    """
     here = evaluate(cells, model, at, curvature)
+    if bound.held:
+        here = _holding(at, here, list(bound.held))
     if not model.weights_vary:
         return here
-    (least, largest), slope, rise = bound, at.judges[1], here.judge_gradient[1]
-    held = ((slope <= least) & (rise < 0)) | ((slope >= largest) & (rise > 0))
+    slope, rise = at.judges[1], here.judge_gradient[1]
+    held = ((slope <= bound.least) & (rise < 0)) | ((slope >= bound.largest) & (rise > 0))
     gradient, cross = here.judge_gradient.copy(), here.cross_information.copy()
     own = here.judge_information.copy()
     gradient[1, held] = cross[1, held] = 0.0
     own[held, 1, :] = own[held, :, 1] = 0.0
     own[held, 1, 1] = np.maximum(own[held, 0, 0], 1.0)  # any positive number
     return replace(here, judge_gradient=gradient, judge_information=own, cross_information=cross)
+
+
+def _holding(at: Parameters, here: Evaluation, held: list[int]) -> Evaluation:
+    """The evaluation along what changes neither log gamma of these judges nor the size of the scores."""
+    s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
+    along = np.eye(len(s)) - np.outer(s, s)
+    gradient, cross = here.judge_gradient.copy(), here.cross_information @ along
+    gradient[0, held] = cross[0, held] = 0.0
+    own = here.judge_information.copy()
+    own[held, 0, 1:] = own[held, 1:, 0] = 0.0
+    own[held, 0, 0] = np.maximum(own[held, 0, 0], 1.0)  # any positive number
+    top, information = along @ here.top_gradient, along @ here.top_information @ along
+    return replace(
+        here,
+        top_gradient=top,
+        judge_gradient=gradient,
+        top_information=information,
+        judge_information=own,
+        cross_information=cross,
+    )
 
 
 def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
@@ -168,7 +204,7 @@ def taken_back(
     judges = at.judges.copy()
     share = mean_at_zero(cells) if model.has(Role.OFFSET) else np.broadcast_to(0.5, len(cells))
     least, largest = (
-        np.broadcast_to(edge, len(cells.judges)) for edge in (bound if model.weights_vary else (0.0, 0.0))
+        np.broadcast_to(edge, len(cells.judges)) for edge in (bound[:2] if model.weights_vary else (0.0, 0.0))
     )
     for k in np.flatnonzero(asked).tolist():
         start = best_from_zero(cells, at.scores, k, share, (least[k], largest[k]), least_rise)
@@ -186,12 +222,12 @@ def at_the_edge(
     """
     if not model.weights_vary:
         return at, here
-    for k in np.flatnonzero(at.in_play & (at.judges[1] > bound[0]) & (at.judges[1] < bound[1])).tolist():
+    for k in np.flatnonzero(at.in_play & (at.judges[1] > bound.least) & (at.judges[1] < bound.largest)).tolist():
         own = here.judge_information[k, :2, :2]
         values, vectors = np.linalg.eigh(own)
         if values[0] > FLAT * values[1] or vectors[1, 0] == 0:
             continue
-        for edge in bound:
+        for edge in bound[:2]:
             judges = at.judges.copy()
             least = float(np.broadcast_to(edge, len(cells.judges))[k])
             judges[:2, k] += (least - judges[1, k]) * vectors[:, 0] / vectors[1, 0]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,10 +30,23 @@ BARRIER, STEPS, TURNS = 0.03, 5, 12  # weight; steps in turn, after which starts
 AT_ONCE = 100_000  # rows times starts
 
 
-def far_starts(
-    cells: Comparisons, model: Model, at: Parameters, judges: IntArray, slope_bound: float
-) -> list[Parameters]:
-    """Points to climb from at which one or two of these judges are far out, best first; maybe none.
+class FarOut(NamedTuple):
+    """What climbs with judgments counted more often lead to.
+
+    Attributes
+    ----------
+    starts : list of Parameters
+        Points to climb from at which one or two judges are far out, best first.
+    alone : list of int and Parameters
+        Judges who are far out where theirs alone are counted `ALONE` times, and where that is.
+    """
+
+    starts: list[Parameters]
+    alone: list[tuple[int, Parameters]]
+
+
+def far_starts(cells: Comparisons, model: Model, at: Parameters, judges: IntArray, slope_bound: float) -> FarOut:
+    """Points to climb from at which one or two of these judges are far out; maybe none.
 
     Parameters
     ----------
@@ -47,23 +61,24 @@ def far_starts(
         Largest slope, where there are slopes.
     """
     if not judges.size:
-        return []
+        return FarOut([], [])
     rows = Rows(cells, model)
     bound = in_box(rows, BOX | {"slope": slope_bound})
     start = np.r_[at.scores, at.judges[: len(rows.blocks)].ravel()][:, None]
     start = np.clip(start, -MOST_FILLED * bound, MOST_FILLED * bound)
-    far = [x[:, _far_out(rows, x, times)] for times, x in _counted_more(rows, start, bound, judges)]
-    x = np.hstack([start[:, :0], *far])
-    if not x.shape[1]:
-        return []
-    x, here = climbed(rows, x, bound, BARRIER, STEPS)
-    kept = distinct(rows, here)
-    ties = at.judges[len(rows.blocks) :]
-    blocks = (x[rows.n :, place].reshape(-1, rows.k) for place in kept)
-    return [
-        Parameters(x[: rows.n, place].copy(), np.vstack([own, ties]))
-        for place, own in zip(kept, blocks, strict=True)
-    ]
+    ends = list(_counted_more(rows, start, bound, judges))
+    x, times = (np.hstack(parts) for parts in zip(*((x, times) for times, x in ends), strict=True))
+    far = _far_out(rows, x, times)
+    if not far.any():
+        return FarOut([], [])
+
+    def at_place(x: FloatArray, place: int) -> Parameters:
+        own = x[rows.n :, place].reshape(-1, rows.k)
+        return Parameters(x[: rows.n, place].copy(), np.vstack([own, at.judges[len(rows.blocks) :]]))
+
+    alone = [(int(k), at_place(x, place)) for place, k in enumerate(judges) if far[place]]
+    x, here = climbed(rows, x[:, far], bound, BARRIER, STEPS)
+    return FarOut([at_place(x, place) for place in distinct(rows, here)], alone)
 
 
 def _counted_more(

@@ -15,6 +15,7 @@ from judgerank.engine.solution import (
     LARGEST_LOG_ODDS,
     Solution,
     Status,
+    log_odds,
     require_positive,
     require_tolerance,
     unbounded_judges,
@@ -58,6 +59,7 @@ def climb(
     start: Parameters,
     bound: Bound | None = None,
     furthest: float = LARGEST_LOG_ODDS,
+    leader: int | None = None,
 ) -> Solution:
     """The maximum that a climb from one start reaches, over gamma_k >= 0.
 
@@ -72,13 +74,15 @@ def climb(
     model : Model
     settings : Newton
     start : Parameters
-    bound : pair of floats or of float arrays, shape (K,), optional
-        Least and largest slope, if not those of the settings. A judge for whom the two are equal is held there.
+    bound : Bound, optional
+        If not the slopes' of the settings. A judge for whom least and largest slope are equal is held there.
     furthest : float
         Log-odds of a typical pair beyond which a judge's discrimination counts as unbounded.
+    leader : int, optional
+        A judge who may run off. The climb then gets there in fewer steps.
     """
-    at, bound = start.normalised(), bound or (-settings.slope_bound, settings.slope_bound)
-    one = _Climb(cells, model, bound, settings.tolerance, furthest)
+    at, bound = start.normalised(), bound or Bound(-settings.slope_bound, settings.slope_bound)
+    one = _Climb(cells, model, bound, settings.tolerance, furthest, leader)
     (at, here), done, steps = ascended(one, (at, look(cells, model, at, bound)), settings.max_iterations)
     if not done:
         return _finished(cells, model, at, here, steps, bound, Status.ITERATION_LIMIT)
@@ -95,12 +99,13 @@ class _Climb(Ascent[tuple[Parameters, Evaluation]]):
     bound: Bound
     tolerance: float
     furthest: float
+    leader: int | None
 
     def settled(self, here: tuple[Parameters, Evaluation]) -> tuple[Parameters, Evaluation]:
         return set_aside(self.cells, self.model, *here, self.bound)
 
     def strays(self, here: tuple[Parameters, Evaluation]) -> bool:
-        return bool(unbounded_judges(self.model, here[0], self.furthest))
+        return bool(set(unbounded_judges(self.model, here[0], self.furthest)) - set(self.bound.held))
 
     def arrived(self, here: tuple[Parameters, Evaluation]) -> bool:
         return here[1].relative_gradient <= self.tolerance
@@ -111,7 +116,7 @@ class _Climb(Ascent[tuple[Parameters, Evaluation]]):
 
     def ahead(self, here: tuple[Parameters, Evaluation]) -> tuple[Parameters, Evaluation]:
         step = newton_step(self.cells, self.model, *here, self.bound)
-        return _line_search(self.cells, self.model, *here, step, self.bound)
+        return _line_search(self.cells, self.model, *here, step, self.bound, self.leader)
 
 
 def _polished(
@@ -159,7 +164,13 @@ def _finished(
 
 
 def _line_search(
-    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, step: Parameters, bound: Bound
+    cells: Comparisons,
+    model: Model,
+    at: Parameters,
+    here: Evaluation,
+    step: Parameters,
+    bound: Bound,
+    leader: int | None = None,
 ) -> tuple[Parameters, Evaluation]:
     """The point along the step at which the log-likelihood has risen enough.
 
@@ -170,9 +181,11 @@ def _line_search(
     """
 
     def try_at(size: float) -> tuple[Parameters, Evaluation]:
-        there = moved(at, step, size, model.offsets, never_weak(model, at)).normalised()
+        there = moved(at, step, size, model.offsets, never_weak(model, at), leader).normalised()
+        if bound.held:
+            there = with_log_odds(model, there, bound.held, log_odds(at))
         if model.weights_vary:
-            there.judges[1] = np.where(there.in_play, np.clip(there.judges[1], *bound), 0.0)
+            there.judges[1] = np.where(there.in_play, np.clip(there.judges[1], *bound[:2]), 0.0)
         return there, look(cells, model, there, bound)
 
     return backtracked(
@@ -182,3 +195,16 @@ def _line_search(
         rise_along(here, step),
         largest_size(model, at, step),
     )[1]
+
+
+def with_log_odds(model: Model, at: Parameters, held: tuple[int, ...], size: float | np.ndarray) -> Parameters:
+    """The point with typical log-odds of this size, shape (K,) or one for all, of these judges.
+
+    Those at zero discrimination stay there. The others' b and log nu are taken along.
+    """
+    chosen = np.isin(np.arange(len(at.in_play)), held) & at.in_play
+    times = (size / np.where(chosen, log_odds(at), 1.0))[chosen]
+    judges = at.judges.copy()
+    judges[0, chosen] += np.log(times)
+    judges[model.offsets, chosen] *= times
+    return Parameters(at.scores, judges).normalised()

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dposv
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.closure import Bound, look
+from judgerank.engine.closure import ANYWHERE, Bound, look
 from judgerank.engine.sums import Evaluation
 from judgerank.model.block import Role
 from judgerank.model.limits import movable
@@ -29,7 +29,7 @@ DAMPING = 1e-10  # relative to the mean information, where the information is si
 
 
 def newton_step(
-    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound = (-np.inf, np.inf)
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound = ANYWHERE
 ) -> Parameters:
     """Ascent direction: Newton's where minus the Hessian is positive definite, else Fisher scoring's."""
     try:
@@ -148,7 +148,12 @@ def decides(at: Parameters) -> BoolArray:
 
 
 def moved(
-    at: Parameters, step: Parameters, size: float, offsets: slice = slice(0), still: BoolArray | None = None
+    at: Parameters,
+    step: Parameters,
+    size: float,
+    offsets: slice = slice(0),
+    still: BoolArray | None = None,
+    leader: int | None = None,
 ) -> Parameters:
     """The point `size` steps away; judges at zero stay there.
 
@@ -156,6 +161,9 @@ def moved(
     decides most pairs: that adds to log gamma, along which the log-likelihood is then closer to a parabola, and
     takes b and log nu, the rows `offsets`, with it: where gamma runs off, their ratios to it stay. Those of judges
     who are `still`, shape (K,), stay as they are.
+
+    As a `leader` runs off, differences of scores shrink as its gamma grows. So the step is taken in units of the
+    scores in which that gamma stays one: there the leader's predictors are linear in all that moves.
     """
     judges = at.judges + size * step.judges
     rising = (step.judges[:1] > 0) & decides(at)
@@ -167,7 +175,12 @@ def moved(
         rise = np.broadcast_to(step.judges[0], taken.shape)[taken]
         offset, to_offset = at.judges[offsets][taken], step.judges[offsets][taken]
         judges[offsets][taken] = np.exp(size * rise) * (offset + size * (to_offset - offset * rise))
-    return Parameters(at.scores + size * step.scores, judges)
+    if leader is None or not rising[0, leader]:
+        return Parameters(at.scores + size * step.scores, judges)
+    growth = 1.0 + size * step.judges[0, leader]
+    judges[:, leader] = at.judges[:, leader] + size * step.judges[:, leader]
+    judges[0, leader] = at.judges[0, leader] + np.log(growth)
+    return Parameters(at.scores + size / growth * step.scores, judges)
 
 
 def largest_size(model: Model, at: Parameters, step: Parameters) -> float:

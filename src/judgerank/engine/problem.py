@@ -24,7 +24,7 @@ from judgerank.engine.penalty import (
     scale,
     shrunk_qualities,
 )
-from judgerank.engine.solution import ROUNDING, unbounded_judges
+from judgerank.engine.solution import ROUNDING, log_odds, unbounded_judges
 from judgerank.engine.sums import Curvature, Evaluation, evaluate
 from judgerank.model.members import Model, Parameters
 
@@ -264,7 +264,7 @@ def faint(at: Parameters, least: float) -> BoolArray:
     """Judges under whom a typical pair's log-odds are below a size, shape (K,)."""
     if not len(at.judges):
         return np.zeros(at.judges.shape[1], bool)
-    weak: BoolArray = np.exp(at.judges[0]) * at.score_spread < least
+    weak: BoolArray = log_odds(at) < least
     return weak
 
 

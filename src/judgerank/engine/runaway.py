@@ -15,7 +15,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.engine.closure import offsets_at_zero
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.problem import Problem
-from judgerank.engine.solution import Solution, Status, unbounded_judges, unerring_judges
+from judgerank.engine.solution import Solution, Status, log_odds, unbounded_judges, unerring_judges
 from judgerank.engine.sums import evaluate
 from judgerank.engine.units import in_units
 from judgerank.model.members import Model, Parameters
@@ -79,7 +79,7 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
         here, steps = problem.parameters(x), steps + more
         new = set(unbounded_judges(model, here) or unerring_judges(part, model, here)) - set(np.flatnonzero(away))
         unbounded = tuple(sorted({*unbounded, *play[list(new)].tolist()}))
-        falling = ~away & (np.exp(here.judges[0]) * here.scores.std() < NOTHING) & model.weighs_judges
+        falling = ~away & (log_odds(here) < NOTHING) & model.weighs_judges
         judges[:, play] = here.judges
         judges[0, play[falling]] = -np.inf
         judges[1:, play[falling]] = offsets_at_zero(part, model)[:, falling]

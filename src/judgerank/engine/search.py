@@ -9,6 +9,7 @@ an exact climb has already led to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import expit
@@ -18,13 +19,13 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import At, by_judge
 from judgerank.engine.basins import Ends, rough_maxima
 from judgerank.engine.choice import height, highest
-from judgerank.engine.closure import assurance, guess, offsets_at_zero
-from judgerank.engine.far_out import far_starts
-from judgerank.engine.newton import Newton, climb
+from judgerank.engine.closure import Bound, assurance, guess, offsets_at_zero
+from judgerank.engine.far_out import ALONE, FarOut, far_starts
+from judgerank.engine.newton import Newton, climb, with_log_odds
 from judgerank.engine.rows import Listed
 from judgerank.engine.separation import separable_judges
 from judgerank.engine.slopes import elsewhere
-from judgerank.engine.solution import LARGEST_LOG_ODDS, Solution, Status
+from judgerank.engine.solution import LARGEST_LOG_ODDS, Solution, Status, unbounded_judges
 from judgerank.engine.starts import Rows, apart, shares
 from judgerank.engine.units import in_units
 from judgerank.model.block import Role
@@ -100,14 +101,33 @@ def _highest(
         ends = more(ends, elsewhere(cells, model, best.parameters, settings))
         if highest(ends, unweighted).parameters is best.parameters:
             break
-    judges = separable_judges(cells, model)
+    judges, far = separable_judges(cells, model), FarOut([], [])
     for _ in range(ROUNDS_FAR_OUT):
         best = highest(ends, unweighted)
         left = np.setdiff1d(judges, best.unbounded_judges)
-        ends = more(ends, far_starts(cells, model, best.parameters, left, settings.slope_bound), FURTHER)
+        far = far_starts(cells, model, best.parameters, left, settings.slope_bound)
+        ends = more(ends, far.starts, FURTHER)
         if highest(ends, unweighted).parameters is best.parameters:
             break
-    return highest_at_limits(cells, model, settings, ends, unweighted)
+    if highest(ends, unweighted).status.converged:
+        ends = [*ends, *carried_on(cells, model, settings, far, ends)]
+    return held_far_out(cells, model, settings, highest_at_limits(cells, model, settings, ends, unweighted))
+
+
+def carried_on(
+    cells: Comparisons, model: Model, settings: Newton, far: FarOut, ends: list[Solution]
+) -> Iterator[Solution]:
+    """Ends of judges who run off as long as their judgments are counted more often, and in no end so far.
+
+    A rough climb stops where one that runs off still gains a little, and from there the way may lead back.
+    """
+    known = {k for end in ends for k in end.unbounded_judges}
+    for k, near in far.alone:
+        if k not in known:
+            counted = replace(cells, count=np.where(cells.judge == k, ALONE, 1.0) * cells.count)
+            there = climb(counted, model, settings, near, furthest=FURTHER, leader=k)
+            if k in unbounded_judges(model, there.parameters):
+                yield climb(cells, model, settings, there.parameters, furthest=FAR, leader=k)
 
 
 def highest_at_limits(
@@ -127,6 +147,25 @@ def highest_at_limits(
         return best
     settled = [climb(cells, model, settings, end.parameters, furthest=FAR) for end in away.values()]
     return highest([*(end for end in ends if end.status is not Status.UNBOUNDED), *settled], unweighted)
+
+
+def held_far_out(cells: Comparisons, model: Model, settings: Newton, best: Solution) -> Solution:
+    """The maximum with judges who run off held at one place, where nothing else does (`engine.runaway`).
+
+    Where a climb of theirs stops depends on its path, and so on rounding.
+    """
+    if best.status is not Status.UNBOUNDED or not model.weights_vary:
+        return best
+    found = climb(cells, model, settings, best.parameters, furthest=FURTHER)
+    bound, away = Bound(-settings.slope_bound, settings.slope_bound), unbounded_judges(model, found.parameters)
+    others = by_judge(cells, model, found.parameters) < -settings.tolerance
+    if not others[np.setdiff1d(np.flatnonzero(found.parameters.in_play), away)].any():
+        return best  # nobody whose answers are not all but certain says how far apart the models are
+    while away != bound.held:
+        bound = bound._replace(held=away)
+        found = climb(cells, model, settings, with_log_odds(model, found.parameters, away, FURTHER), bound)
+        away = tuple(sorted({*away, *unbounded_judges(model, found.parameters)}))
+    return replace(found, status=Status.UNBOUNDED, unbounded_judges=tuple(sorted({*away, *best.unbounded_judges})))
 
 
 def run(

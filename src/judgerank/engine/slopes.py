@@ -14,6 +14,7 @@ import numpy as np
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import by_judge
+from judgerank.engine.closure import Bound
 from judgerank.engine.newton import Newton, climb
 from judgerank.model.members import Model, Parameters
 
@@ -44,7 +45,7 @@ def elsewhere(cells: Comparisons, model: Model, at: Parameters, settings: Newton
         judges[:2, k] = alpha, slope
         least, largest = np.full(judges.shape[1], -bound), np.full(judges.shape[1], bound)
         least[k] = largest[k] = slope
-        yield climb(cells, model, settings, Parameters(at.scores, judges), (least, largest)).parameters
+        yield climb(cells, model, settings, Parameters(at.scores, judges), Bound(least, largest)).parameters
 
 
 def _others(cells: Comparisons, model: Model, at: Parameters, bound: float) -> list[tuple[int, float, float]]:

@@ -106,6 +106,11 @@ class Solution:
         return replace(self, evaluation=self.evaluation.times(factor), rival=rival, alone=alone)
 
 
+def log_odds(at: Parameters) -> np.ndarray:
+    """Of a typical pair under every judge: gamma_k times the standard deviation of the scores, shape (K,)."""
+    return np.asarray(np.exp(at.judges[0]) * at.score_spread, float)
+
+
 def unbounded_judges(model: Model, at: Parameters, furthest: float = LARGEST_LOG_ODDS) -> tuple[int, ...]:
     """Judges whose gamma has outgrown every sensible size: they order the models lexicographically.
 
@@ -113,7 +118,7 @@ def unbounded_judges(model: Model, at: Parameters, furthest: float = LARGEST_LOG
     """
     if not model.weighs_judges:
         return ()
-    return tuple(np.flatnonzero(np.exp(at.judges[0]) * at.score_spread > furthest).tolist())
+    return tuple(np.flatnonzero(log_odds(at) > furthest).tolist())
 
 
 def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
