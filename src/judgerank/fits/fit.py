@@ -175,25 +175,24 @@ def described(
     ------
     ConfigError, DataError
     """
-    chosen, records, asked = all_of(blocks), None, None if question is None else np.asarray(question)
+    records: Records | None = None
+    chosen, asked = all_of(blocks), None if question is None else np.asarray(question)
     keys: UIntArray | None = None
     number: IntArray | None = None
     if isinstance(judgments, Comparisons):
         comparisons = judgments
-    else:
-        if isinstance(judgments, Records):
-            records = judgments
-        else:
-            from judgerank.reading.read import read_judgments
-
-            read = read_judgments(judgments)
-            records = Records.of(read)
-            if asked is None and "question_id" in read.frame:
-                asked, keys = read.question, read.question_keys
-        comparisons = records.comparisons
+    elif isinstance(judgments, Records):
+        records, comparisons = judgments, judgments.comparisons
         if asked is None and "question_id" in records.frame:
             number, names = numbered_questions(records.frame["question_id"])
             asked, keys = number, question_keys(names)
+    else:
+        from judgerank.reading.read import read_judgments
+
+        read = read_judgments(judgments)
+        records, comparisons = Records.of(read) if chosen else None, read.comparisons
+        if asked is None and "question_id" in read.frame:
+            asked, keys = read.question, read.question_keys
     member = get_model(model, comparisons)
     further: tuple[Placed, ...] = ()
     columns = None
