@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.sparse import csr_array, kron, vstack
+from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from judgerank.data.arrays import BoolArray, IntArray
 from judgerank.data.comparisons import Comparisons
@@ -56,11 +56,11 @@ def chosen_against_others(
             continue
         answers, first = places[here], rows[here, 0]
         sets = sets_of(m, (1, *model.tie_sizes))
-        exponent = csr_array(kron(np.eye(len(first)), sets.share)) @ ahead[answers.ravel()]
+        exponent = csr_array(kron(eye_array(len(first)), sets.share)) @ ahead[answers.ravel()]
         there = np.ones((len(first), len(sets.size)), bool)
         for size in model.tie_sizes:
             level, of_size = Role.of_tie(size).size, (sets.size == size).astype(float)
-            exponent = exponent + csr_array(kron(tau[level][first], of_size[:, None]))
+            exponent = exponent + csr_array(kron(tau[level][first], csr_array(of_size[:, None])))
             there &= (of_size == 0) | used[level][first][:, None]
         given = np.searchsorted(sets.code, chosen[answers] @ (1 << np.arange(m, dtype=np.int64)))
         there[np.arange(len(first)), given] = False
