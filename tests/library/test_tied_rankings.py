@@ -448,6 +448,19 @@ def test_rankings_and_pairs_are_fitted_together(frame):
     assert found.log_likelihood == pytest.approx(direct(both, at.scores, *at.judges[:2], at.judges[2:], (2, 3)))
 
 
+def test_weights_between_two_answers_stay_what_they_are_in_pairs():
+    """Beside rankings, too: neither a tie nor refused."""
+    rankings = drawn(300, 2, (1.2, 0.8), ({2: 0.6}, {2: 0.9}), (0.3, 0.0))
+    cells = [read(each).comparisons for each in (rankings, as_pairs_of(rankings))]
+    weighed = np.random.default_rng(4).random(len(rankings)) < 0.2
+    cells = [replace(each, outcome=np.where(weighed, 0.3 + 0.5 * each.outcome, each.outcome)) for each in cells]
+    ours, theirs = (fit(each, "position_aware_ties") for each in cells)
+    assert ours.comparisons.stages is not None
+    assert ours.log_likelihood == pytest.approx(theirs.log_likelihood, rel=1e-11)
+    np.testing.assert_allclose(ours.solution.parameters.judges, theirs.solution.parameters.judges, atol=1e-9)
+    assert rising_direction(ours.comparisons, ours.model) is None
+
+
 def test_a_fit_is_saved_with_its_ties(tmp_path, frame):
     found = fit(frame, "position_aware_ties", cluster="question")
     found.save(tmp_path / "fit.npz")
