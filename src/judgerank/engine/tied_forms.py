@@ -67,9 +67,9 @@ def chosen_against_others(
         # of a weight between two answers, either of them alone
         one_by_one = many[which[here]] == 1
         stage, place = np.nonzero(np.where(one_by_one[:, None], bits, 0))
-        code = np.r_[bits[stage, place], bits[~one_by_one].sum(axis=1)]
-        stage = np.r_[stage, np.flatnonzero(~one_by_one)]
-        given = np.searchsorted(sets.code, code)
+        code = np.concatenate([bits[stage, place], bits[~one_by_one].sum(axis=1)])
+        stage = np.concatenate([stage, np.flatnonzero(~one_by_one)])
+        given: IntArray = np.asarray(np.searchsorted(sets.code, code), np.intp)
         choice, other = np.nonzero(there[stage] & (np.arange(len(sets.size)) != given[:, None]))
         start, exponent = stage[choice] * len(sets.size), csr_array(exponent)
         forms.append(csr_array(exponent[start + given[choice]] - exponent[start + other]))
