@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from dataclasses import replace
+from itertools import combinations, permutations
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import pandas as pd
 import pytest
 from scipy.optimize import approx_fprime, minimize
 
-from judgerank import fit, load, pairwise, read
+from judgerank import fit, load, pairwise, place, rank, read
 from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.data.rankings import with_tied_choices
 from judgerank.data.tied_choices import whole
 from judgerank.engine import rows as layout
 from judgerank.engine.at import row_by_row
@@ -27,6 +29,7 @@ from judgerank.model.judge_blocks import judge_block
 from judgerank.model.members import MODELS, Parameters
 from judgerank.model.naming import get_model
 from judgerank.order.scale import scale_at
+from judgerank.planning.plans import fitted_panel
 from judgerank.ranking.studies.prediction import compared
 
 NAMES = tuple("abcdef")
@@ -74,8 +77,8 @@ def direct(frame, scores, alpha, position, log_tie, sizes) -> float:
     for record in frame.itertuples():
         k = int(record.judge[1:])
         u = np.exp(alpha[k]) * np.asarray(scores)
-        for place, name in enumerate(record.shown.split(", ")):
-            u[NAMES.index(name)] -= position[k] * place
+        for shown, name in enumerate(record.shown.split(", ")):
+            u[NAMES.index(name)] -= position[k] * shown
         log_delta = {1: 0.0, **{size: own[k] for size, own in zip(sizes, log_tie, strict=True)}}
         groups = [[NAMES.index(name) for name in text.split("=")] for text in record.ranking.split(">")]
         left = [one for group in groups for one in group]
@@ -445,6 +448,19 @@ def test_rankings_and_pairs_are_fitted_together(frame):
     assert found.log_likelihood == pytest.approx(direct(both, at.scores, *at.judges[:2], at.judges[2:], (2, 3)))
 
 
+def test_weights_between_two_answers_stay_what_they_are_in_pairs():
+    """Beside rankings, too: neither a tie nor refused."""
+    rankings = drawn(300, 2, (1.2, 0.8), ({2: 0.6}, {2: 0.9}), (0.3, 0.0))
+    cells = [read(each).comparisons for each in (rankings, as_pairs_of(rankings))]
+    weighed = np.random.default_rng(4).random(len(rankings)) < 0.2
+    cells = [replace(each, outcome=np.where(weighed, 0.3 + 0.5 * each.outcome, each.outcome)) for each in cells]
+    ours, theirs = (fit(each, "position_aware_ties") for each in cells)
+    assert ours.comparisons.stages is not None
+    assert ours.log_likelihood == pytest.approx(theirs.log_likelihood, rel=1e-11)
+    np.testing.assert_allclose(ours.solution.parameters.judges, theirs.solution.parameters.judges, atol=1e-9)
+    assert rising_direction(ours.comparisons, ours.model) is None
+
+
 def test_a_fit_is_saved_with_its_ties(tmp_path, frame):
     found = fit(frame, "position_aware_ties", cluster="question")
     found.save(tmp_path / "fit.npz")
@@ -471,7 +487,7 @@ def test_held_out_losses_are_those_of_the_choices(frame):
     train, test = frame[:200], frame[200:]
     sets = [read(part).comparisons for part in (train, test)]
     fitted = fit(train, "position_aware_ties")
-    count, sizes = sets[1].with_tied_choices().count, (2, 3)
+    count, sizes = with_tied_choices(sets[1]).count, (2, 3)
     at = fitted.solution.parameters
     found = float(count @ choice_losses(fitted, *sets, sizes))
     assert found == pytest.approx(-direct(test, at.scores, *at.judges[:2], at.judges[2:], sizes), rel=1e-9)
@@ -522,3 +538,65 @@ def test_the_page_compares_members_with_ties(frame):
     losses = table.set_index("member")["log_loss"]
     assert losses.notna().all() and {*MEMBERS} <= {*losses.index}
     assert losses["judge_aware_ties"] < losses["judge_aware"]  # here ties say who is close
+
+
+def test_positions_by_category_count_the_places_between(frame):
+    """As a judge's own position does; else a choice's rows contradict each other, and no mode is found."""
+    found = fit(frame.assign(category=["x", "y"] * 120), "position_aware", blocks=["category_position"])
+    cells = found.comparisons
+    np.testing.assert_array_equal(cells.columns.sum(axis=1), cells.apart)
+
+
+def test_further_blocks_have_the_derivatives_of_differences(frame):
+    found = fit(frame.assign(category=["x", "y"] * 120), "position_aware_ties", blocks=["category_position"])
+    model, cells = found.model, found.comparisons
+    rng = np.random.default_rng(2)
+    at = Parameters(rng.normal(size=6), rng.normal(0, 0.4, (4, 3)), np.array([0.3, -0.2]))
+
+    def height(common):
+        return evaluate(cells, model, replace(at, common=common)).log_likelihood
+
+    found = evaluate(cells, model, at).top_gradient[6:]
+    np.testing.assert_allclose(found, approx_fprime(at.common, height, 1e-6), rtol=1e-5)
+
+
+def test_the_page_of_rankings_with_ties(frame):
+    found = rank(frame, model="position_aware_ties")
+    assert {"tie", "tie_3", "low_tie_3"} <= {*found.tables["judges"].columns}
+    assert "tie of 3" in found.to_html()
+    assert any("outcome of their own" in remark for remark in found.remarks)
+    # a ranking of four compares each of its models with three others, tied or not
+    times = frame["ranking"].str.split("[>=]").explode().value_counts() * 3
+    compared = found.to_frame().set_index("model")["comparisons"]
+    assert compared.to_dict() == times.to_dict()
+
+
+def test_the_other_commands_take_fits_with_ties(frame, tmp_path):
+    board = fit(frame[~frame["ranking"].str.contains("f")], "position_aware_ties", cluster="question")
+    new = frame[frame["ranking"].str.contains("f")]
+    found = place(board, read(new))
+    refit = found.newcomers.iloc[0]
+    assert found.newcomers["model"].tolist() == ["f"] and refit["low"] < refit["refit"] < refit["high"]
+    judgments = read(frame)
+    panel, _ = fitted_panel(judgments, lambda name: fit(judgments, name), "position_aware_ties")
+    assert panel.model.judge_blocks == MODELS["position_aware_ties"].judge_blocks
+
+
+def test_the_probabilities_of_all_rankings_add_up_to_one(frame):
+    """Of three answers there are 13 with ties, and six without; judges and models in another order."""
+    texts = [">".join(order) for order in permutations("abc")] + ["a=b=c"]
+    texts += [text for x, y, z in ("abc", "acb", "bca") for text in (f"{x}={y}>{z}", f"{z}>{x}={y}")]
+    assert len(texts) == 13
+    rankings = pd.DataFrame({"ranking": texts * 2, "judge": ["j2"] * 13 + ["j0"] * 13, "shown": ["c, a, b"] * 26})
+    rankings["question"] = [f"q{number:02}" for number in range(26)]
+    found = fit(frame, "position_aware_ties")
+    p = found.ranking_probability(read(rankings).comparisons)
+    np.testing.assert_allclose([p[:13].sum(), p[13:].sum()], 1.0, rtol=1e-12)
+    at = found.solution.parameters
+    log_p = direct(rankings.iloc[[8]], at.scores, *at.judges[:2], at.judges[2:], (2, 3))
+    assert p[8] == pytest.approx(np.exp(log_p), rel=1e-12)
+    plain = fit(frame, "judge_aware")
+    p = plain.ranking_probability(read(rankings.iloc[:6]).comparisons)
+    assert p.sum() == pytest.approx(1.0, rel=1e-12)
+    with pytest.raises(DataError, match="takes rankings without ties"):
+        plain.ranking_probability(read(rankings).comparisons)

@@ -20,7 +20,6 @@ from judgerank.data.listing import listed
 from judgerank.data.shown import Shown
 from judgerank.data.stages import Stages
 from judgerank.data.strengths import with_further
-from judgerank.data.tied_choices import of_ties
 from judgerank.data.two_answers import Choices
 from judgerank.data.validation import checked
 
@@ -246,19 +245,6 @@ class Comparisons(Choices, Shown):
         self.require_pairs("keeping track of ties")
         self._require_raw()
         return replace(self, tied=(self.outcome == OUTCOMES["c"]).astype(float))
-
-    def with_tied_choices(self) -> Comparisons:
-        """Rankings whose ties are an outcome, no average over their orders; of comparisons of two, `with_ties`.
-
-        Raises
-        ------
-        DataError
-            As `with_ties`, and if a choice is shared out unevenly.
-        """
-        if self.stages is None or self.tied is not None:
-            return self.with_ties()
-        count, tied = of_ties(self)
-        return replace(self, count=count, tied=tied)
 
     def with_strengths(self, many: int) -> Comparisons:
         """The same with room for so many strengths beyond better, also of those that no answer has.

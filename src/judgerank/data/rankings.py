@@ -21,6 +21,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.judgments import Judgments
 from judgerank.data.stages import Stages
+from judgerank.data.tied_choices import of_ties
 
 BEGINS, PAIRS = "begins", "comparisons"  # columns: which rows begin a stage, and how many comparisons each holds
 BROKEN = "Each ranking is taken as comparisons of two answers, with errors by question."  # by `as_pairs`
@@ -141,6 +142,20 @@ def with_stages(rows: Comparisons, columns: pd.DataFrame) -> Comparisons:
     known = not np.isnan(apart).any()
     stages = Stages(begins, neither, apart if known else None)
     return replace(rows, count=weight, stages=stages, ordered=known, tied=None)
+
+
+def with_tied_choices(rows: Comparisons) -> Comparisons:
+    """Rows of rankings whose ties are an outcome, no average over their orders; of two answers, as `with_ties`.
+
+    Raises
+    ------
+    DataError
+        As `Comparisons.with_ties`, and if a choice is shared out unevenly.
+    """
+    if rows.stages is None or rows.tied is not None:
+        return rows.with_ties()
+    count, tied = of_ties(rows)
+    return replace(rows, count=count, tied=tied)
 
 
 def number_of_ranking(rows: Comparisons, question: IntArray | None = None) -> IntArray:

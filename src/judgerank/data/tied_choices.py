@@ -44,10 +44,12 @@ def whole(rows: Rows) -> BoolArray:
 def chosen(rows: Rows) -> IntArray:
     """How many answers are tied for the best in the choice of every row, one where one alone is, shape (T,).
 
+    A weight between two answers is no tie, as in comparisons of two.
+
     Raises
     ------
     DataError
-        If a choice is shared out unevenly, as by weights between two models.
+        If a choice among more than two is shared out unevenly.
     """
     assert rows.stages is not None
     first, stage = rows.stages.first_rows, rows.stages.alternatives.stage
@@ -57,11 +59,12 @@ def chosen(rows: Rows) -> IntArray:
     uneven = np.abs(most * many - 1) > ROUNDING
     for share in (won, lost):
         uneven |= (share > ROUNDING) & (np.abs(share - most) > ROUNDING)
-    if uneven.any():
+    of_more = uneven & (rows.stages.size > 2)
+    if of_more.any():
         raise DataError(
-            f"row {int(uneven.argmax()) + 1} is a weight between answers: a model with ties takes whole answers"
+            f"row {int(of_more.argmax()) + 1} is a weight between answers: a model with ties takes whole answers"
         )
-    return many.astype(np.intp)
+    return np.where(uneven, 1, many).astype(np.intp)
 
 
 def tie_sizes(rows: Rows) -> tuple[int, ...]:
@@ -71,13 +74,12 @@ def tie_sizes(rows: Rows) -> tuple[int, ...]:
 
 
 def of_ties(rows: Rows) -> tuple[FloatArray, FloatArray]:
-    """Columns ``count`` and ``tied`` of the same rows with ties as an outcome.
+    """Columns ``count`` and ``tied``, shape (T,), of the same rows with ties as an outcome.
 
     Raises
     ------
     DataError
         As `chosen`.
     """
-    chosen(rows)
-    count = np.where(whole(rows), rows.count, NOTHING)
-    return count, 2 * np.maximum(np.minimum(rows.won, rows.lost), 0.0)
+    tied = np.where(chosen(rows) > 1, 2 * np.minimum(rows.won, rows.lost), 0.0)
+    return np.where(whole(rows), rows.count, NOTHING), np.maximum(tied, 0.0)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
+
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError
 from judgerank.data.stages import Stages
+from judgerank.data.tied_choices import ROUNDING, whole
 
 
 class Choices:
@@ -31,8 +34,15 @@ class Choices:
 
     @property
     def decided(self) -> FloatArray:
-        """How many comparisons of the two models each row holds, shape (T,): in a ranking, those with the best."""
-        return self.count if self.stages is None else self.choices * (1 - self.stages.neither)
+        """How many comparisons of the two models each row holds, shape (T,): in a ranking, those with the best.
+
+        Where ties are an outcome, those of all answers that are tied for the best.
+        """
+        if self.stages is None:
+            return self.count
+        if self.tied is None:
+            return self.choices * (1 - self.stages.neither)
+        return np.where(whole(self) & (self.stages.neither < 1 - ROUNDING), self.choices, 0.0)
 
     @property
     def choices(self) -> FloatArray:

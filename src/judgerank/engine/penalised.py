@@ -34,11 +34,9 @@ from judgerank.model.judge_blocks import JUDGE_BLOCKS, TIE, judge_block, strengt
 from judgerank.model.members import Model, Parameters
 
 NARROWEST, WIDEST = 0.05, 5.0  # standard deviations tried, in log-odds and log gamma
-DIFFERENCE = 1e-4  # of log tau, for the slope of the marginal likelihood
 REACH, SMALLEST_UNIT = (1e-3, 10.0), 0.1  # standard deviations of further blocks, in units of the scores' own
-STILL = 1e-6  # gain in log-likelihood that counts as none
-# log-odds of a typical pair below which a judge may be at zero, and how often it may be lost before it is
-FAINT, MOST_LOST = 1e-3, 2
+DIFFERENCE, STILL = 1e-4, 1e-6  # of log tau, for slopes of the marginal likelihood; gain in it that counts as none
+FAINT, MOST_LOST = 1e-3, 2  # log-odds of a typical pair below which a judge may be at zero; times it may be lost
 BACK, ROUNDS = 1e-3, 10  # discrimination with which a judge comes back, over the others' mean; and how often
 
 
@@ -50,10 +48,8 @@ class Penalised:
     ----------
     scores, log_discrimination, slope, position, log_tie, log_strong : float, optional
         Standard deviations tau of the blocks; by marginal likelihood where they are not given.
-    stronger : tuple of float
-        Those of the strengths beyond much better, the weakest first, likewise.
-    larger_ties : tuple of pairs of int and float
-        Those of ties of three and more answers of a ranking, by how many there are, likewise.
+    stronger, larger_ties : tuple of float, and of pairs of int and float
+        Those of the strengths beyond much better, the weakest first, and of ties of three or more, likewise.
     tolerance : float
         Largest gradient component of the penalised log-likelihood, over its size.
     max_iterations : int
@@ -81,14 +77,13 @@ class Penalised:
         changes: dict[str, Any] = {name: tau for name, tau in spread.items() if hasattr(self, name)}
         stronger = tuple(spread[name] for name in strengths(len(spread) + 1)[1:] if name in spread)
         ties = tuple((judge_block(name).role.tied, spread[name]) for name in spread if name.startswith(f"{TIE}_"))
-        changes |= {"stronger": stronger or self.stronger, "larger_ties": ties or self.larger_ties}
-        return replace(self, **changes)
+        return replace(self, **changes, stronger=stronger or self.stronger, larger_ties=ties or self.larger_ties)
 
     def given(self, name: str) -> float | None:
         """The standard deviation of a block, if it is given."""
-        of_stronger = dict(zip(strengths(len(self.stronger) + 1)[1:], self.stronger, strict=True))
         of_ties = {f"{TIE}_{size}": tau for size, tau in self.larger_ties}
-        return {**of_stronger, **of_ties}.get(name, getattr(self, name, None))
+        known = of_ties | dict(zip(strengths(len(self.stronger) + 1)[1:], self.stronger, strict=True))
+        return known.get(name, getattr(self, name, None))
 
     def maximise(
         self, cells: Comparisons, model: Model, start: Parameters | None = None, bar: float | None = None
@@ -250,9 +245,8 @@ def maximise(cells: Comparisons, model: Model, settings: Penalised, start: Param
     climb, spread = fitted_spread(climb, known, bounds)
     in_order = {name: spread[name] for name in (*names, *spread)}
     status = Status.SHRUNK if climb.done else Status.ITERATION_LIMIT
-    return Solution(
-        climb.at, climb.here(), status, climb.steps, spread=in_order, integrated=climb.marginal(spread)
-    )
+    marginal = climb.marginal(spread)
+    return Solution(climb.at, climb.here(), status, climb.steps, spread=in_order, integrated=marginal)
 
 
 def _begun(start: Parameters | None, model: Model, cells: Comparisons) -> Parameters:

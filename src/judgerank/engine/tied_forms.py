@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.sparse import csr_array, kron, vstack
+from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from judgerank.data.arrays import BoolArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.tied_choices import ROUNDING, whole
+from judgerank.data.tied_choices import ROUNDING, chosen, whole
 from judgerank.model.block import Role
 from judgerank.model.members import Model
 from judgerank.model.tied_law import sets_of
@@ -47,7 +47,8 @@ def chosen_against_others(
     """
     assert cells.stages is not None
     a, told = cells.stages.alternatives, whole(cells)[cells.stages.first_rows]
-    chosen = np.where(a.reference, cells.won[a.row], cells.lost[a.row]) > ROUNDING
+    share = np.where(a.reference, cells.won[a.row], cells.lost[a.row])
+    many = chosen(cells)[cells.stages.first_rows]
     ahead = csr_array(lead[a.row].multiply(np.where(a.reference, 0.0, -1.0)[:, None]))
     forms, judges = [csr_array((0, lead.shape[1]))], [np.zeros(0, np.intp)]
     for m, which, places, rows in a.by_size:
@@ -56,17 +57,21 @@ def chosen_against_others(
             continue
         answers, first = places[here], rows[here, 0]
         sets = sets_of(m, (1, *model.tie_sizes))
-        exponent = csr_array(kron(np.eye(len(first)), sets.share)) @ ahead[answers.ravel()]
+        exponent = csr_array(kron(eye_array(len(first)), sets.share)) @ ahead[answers.ravel()]
         there = np.ones((len(first), len(sets.size)), bool)
         for size in model.tie_sizes:
             level, of_size = Role.of_tie(size).size, (sets.size == size).astype(float)
-            exponent = exponent + csr_array(kron(tau[level][first], of_size[:, None]))
+            exponent = exponent + csr_array(kron(tau[level][first], csr_array(of_size[:, None])))
             there &= (of_size == 0) | used[level][first][:, None]
-        given = np.searchsorted(sets.code, chosen[answers] @ (1 << np.arange(m, dtype=np.int64)))
-        there[np.arange(len(first)), given] = False
-        stage, other = np.nonzero(there)
-        start = stage * len(sets.size)
-        exponent = csr_array(exponent)
-        forms.append(csr_array(exponent[start + given[stage]] - exponent[start + other]))
-        judges.append(cells.judge[first][stage])
+        bits = (share[answers] > ROUNDING) * (1 << np.arange(m, dtype=np.int64))
+        # of a weight between two answers, either of them alone
+        one_by_one = many[which[here]] == 1
+        stage, place = np.nonzero(np.where(one_by_one[:, None], bits, 0))
+        code = np.concatenate([bits[stage, place], bits[~one_by_one].sum(axis=1)])
+        stage = np.concatenate([stage, np.flatnonzero(~one_by_one)])
+        given: IntArray = np.asarray(np.searchsorted(sets.code, code), np.intp)
+        choice, other = np.nonzero(there[stage] & (np.arange(len(sets.size)) != given[:, None]))
+        start, exponent = stage[choice] * len(sets.size), csr_array(exponent)
+        forms.append(csr_array(exponent[start + given[choice]] - exponent[start + other]))
+        judges.append(cells.judge[first][stage[choice]])
     return csr_array(vstack(forms)), np.concatenate(judges)

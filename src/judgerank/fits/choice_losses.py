@@ -9,6 +9,7 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.rankings import with_tied_choices
 from judgerank.data.tied_choices import chosen, whole
 from judgerank.engine.at import row_by_row
 from judgerank.fits.result import Fit
@@ -39,7 +40,7 @@ def choice_losses(fitted: Fit, train: Comparisons, test: Comparisons, sizes: tup
     known = pd.Index(fitted.comparisons.judges).get_indexer(pd.Index(test.judges))
     of_ours = replace(at, judges=at.judges[:, known])
     ties = fitted.model.has_ties
-    here = row_by_row(test.with_tied_choices() if ties else test, fitted.model, of_ours)
+    here = row_by_row(with_tied_choices(test) if ties else test, fitted.model, of_ours)
     even = TiedLaw(here.eta, answers, {size: np.zeros(len(test)) for size in sizes})
     given = chosen(test)
     # of the set that was chosen among those of its size

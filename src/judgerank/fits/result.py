@@ -114,10 +114,10 @@ class Fit(Fitted):
         DataError
             If these are other comparisons than those fitted.
         """
-        rows = self.known_raw if comparisons is None else comparisons
+        rows = self.model.observed(self.known_raw if comparisons is None else comparisons)
         self.require_fitted(rows.models, rows.judges, rows.n_comparisons)
         asked = self.known_question if question is None else question
-        leads = leads_by_question(self.model.observed(rows), self.model, self.solution.parameters, asked)
+        leads = leads_by_question(rows, self.model, self.solution.parameters, asked)
         return replace(self, flips=leads)
 
     def test(self, block: str) -> BlockTest:

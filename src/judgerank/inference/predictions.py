@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,9 @@ from scipy.sparse import csr_array
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
+from judgerank.data.rankings import number_of_ranking
+from judgerank.data.tied_choices import tie_sizes
+from judgerank.engine.at import row_by_row
 from judgerank.inference.effects import Averaged
 from judgerank.inference.estimates import Estimates
 from judgerank.model.block import Role
@@ -61,6 +65,26 @@ class Predictions(Estimates):
         if not self.model.has(Role.STRONG) or levels is None:
             raise DataError(f"model {self.model.name!r} does not have the strength of an answer for an outcome")
         return levels
+
+    def ranking_probability(self, comparisons: Comparisons) -> FloatArray:
+        """P(each ranking) for rankings of the same models by the same judges, shape (R,); ties as they are given.
+
+        Raises
+        ------
+        DataError
+            As for `probability`; if these are no rankings; if they have ties, and the model does not have them for
+            an outcome, or not of so many answers.
+        """
+        c = self.model.observed(comparisons)
+        if c.stages is None or (not self.model.has_ties and tie_sizes(c)):
+            what = "rankings of several answers" if c.stages is None else "rankings without ties"
+            raise DataError(f"the probability of a ranking by {self.model.name!r} takes {what}")
+        models, judges = self.comparisons.models, self.comparisons.judges
+        first, second = (places(c.models, models)[:, 0][end] for end in (c.first, c.second))
+        who = places(c.judges, judges)[:, 0][c.judge]
+        rows = replace(c, models=models, judges=judges, first=first, second=second, judge=who)
+        here = row_by_row(rows, self.model, self.solution.parameters)
+        return np.exp(np.bincount(number_of_ranking(rows), rows.count * here.log_likelihood))
 
     def predict(
         self,

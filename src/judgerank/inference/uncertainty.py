@@ -206,11 +206,11 @@ class Uncertainty(Predictions):
             If the fit has no intervals.
         """
         self._require_few_parameters()
+        comparisons, at = self.model.observed(comparisons), self.solution.parameters
         self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
         many, rows = drawn_clusters(cluster, most)
         if rows is not None:
             comparisons, cluster = comparisons._rows(rows), cluster[rows]
-        comparisons, at = self.model.observed(comparisons), self.solution.parameters
         gradients = cluster_gradients(comparisons, self.model, at, cluster)
         chosen = gradients if self.chosen.all() else gradients[:, self.chosen]
         times = 1.0 if many is None else many / len(chosen)

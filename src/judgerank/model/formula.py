@@ -9,6 +9,10 @@ from judgerank.model.needs import Need
 
 TIES = "odds of first, second, tie e^(eta/2) : e^(-eta/2) : nu_k (Davidson, 1970), eta = "
 
+SETS = (
+    "odds of choosing the set C of answers nu_k|C| e^(mean of u over C), nu_k1 = 1 (Davidson-Luce model), a lead "
+)
+SETS += "in u is eta = "
 FIVE = "odds of much better, better, tie, worse, much worse kappa_k e^eta : e^(eta/2) : nu_k : e^(-eta/2) : "
 FIVE += "kappa_k e^(-eta) (Agresti, 1992), eta = "
 MORE = (
@@ -24,6 +28,8 @@ def formula(model: Model) -> str:
     said = [block.meaning for block in free if block.meaning and not has_columns]
     whose = ["the judge's", *["its"] * len(said)]
     meanings = " and ".join(text.format(whose=word) for text, word in zip(said, whose, strict=False))
+    if model.tie_sizes[1:]:
+        return SETS + ", ".join([eta, *([meanings] if meanings else [])])
     if model.uses(Need.TIES) or model.uses(Need.STRENGTH):
         levels = MORE if model.n_strengths > 1 else FIVE if model.uses(Need.STRENGTH) else TIES
         if not model.uses(Need.TIES):

@@ -25,12 +25,12 @@ from scipy.sparse import csr_array
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.elementary import exp
-from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.errors import ConfigError
 from judgerank.model.block import Placed, Role
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, JudgeBlock, in_order, judge_block, plain, strengths
 from judgerank.model.judge_values import JudgeValues
 from judgerank.model.needs import PAIRS_ALONE, Need
-from judgerank.model.tied_law import refuse_ties
+from judgerank.model.tied_law import observed_ties
 
 SCALE = "log_discrimination"  # the block that all others need
 
@@ -83,7 +83,7 @@ class Model:
 
     @cached_property
     def tie_sizes(self) -> tuple[int, ...]:
-        """Numbers of answers that a tie may have."""
+        """Numbers of answers that may be tied."""
         return tuple(block.role.tied for block in self.blocks if block.role.tied)
 
     def missing(self, comparisons: Comparisons) -> str | None:
@@ -100,23 +100,12 @@ class Model:
     def observed(self, comparisons: Comparisons) -> Comparisons:
         """The comparisons as this model takes them: ties apart or half a win for either, and the columns it uses.
 
-        Raises
-        ------
-        DataError
-            If ties are an outcome, and aggregated rows have lost them or rankings have larger ones than the model.
+        Raises DataError as `judgerank.model.tied_law.observed_ties`.
         """
-        if self.has_ties:
-            comparisons = comparisons.with_tied_choices()
-            if comparisons.stages is not None:
-                refuse_ties(comparisons, self.tie_sizes)
-        elif comparisons.stages is not None and comparisons.tied is not None:
-            raise DataError("in these rankings ties are an outcome already: give the rankings as they were read")
-        elif comparisons.tied is not None:
-            comparisons = replace(comparisons, tied=None)
-        if comparisons.strong is not None and not self.has(Role.STRONG):
-            comparisons = replace(comparisons, strong=None)
-        elif comparisons.strong is not None:
-            comparisons = comparisons.with_strengths(self.n_strengths)
+        comparisons = observed_ties(comparisons, self.tie_sizes)
+        if comparisons.strong is not None:
+            many = self.n_strengths
+            comparisons = comparisons.with_strengths(many) if many else replace(comparisons, strong=None)
         if comparisons.covariate is None or any(block.column == "covariate" for block in self.blocks):
             return comparisons
         return replace(comparisons, covariate=None)  # rows that differ in it alone merge

@@ -15,6 +15,7 @@ with ties, arXiv:1909.07123.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb
@@ -27,6 +28,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.elementary import exp
 from judgerank.data.errors import DataError
+from judgerank.data.rankings import with_tied_choices
 from judgerank.data.stages import Alternatives
 from judgerank.data.tied_choices import tie_sizes
 from judgerank.model.block import Role
@@ -69,14 +71,23 @@ def sets_of(m: int, sizes: tuple[int, ...]) -> Sets:
     return Sets(np.array([len(one) for one in found]), csr_array(share), both, code)
 
 
-def refuse_ties(comparisons: Comparisons, sizes: tuple[int, ...]) -> None:
-    """Refuse rankings with ties that a model lacks, or with more sets to choose from than can be listed.
+def observed_ties(comparisons: Comparisons, sizes: tuple[int, ...]) -> Comparisons:
+    """The comparisons as a model with ties of so many answers takes them, or without ties if there are none.
 
     Raises
     ------
     DataError
+        If aggregated rows have lost their ties, or rankings have ties that the model lacks, or more sets to choose
+        from than can be listed.
     """
-    assert comparisons.stages is not None
+    ranked = comparisons.stages is not None
+    if not sizes:
+        if ranked and comparisons.tied is not None:
+            raise DataError("in these rankings ties are an outcome already: give the rankings as they were read")
+        return comparisons if comparisons.tied is None else replace(comparisons, tied=None)
+    comparisons = with_tied_choices(comparisons)
+    if comparisons.stages is None:
+        return comparisons
     largest = max(tie_sizes(comparisons), default=1)
     if not {*tie_sizes(comparisons)} <= {*sizes}:
         raise DataError(
@@ -88,6 +99,7 @@ def refuse_ties(comparisons: Comparisons, sizes: tuple[int, ...]) -> None:
             f"a model with ties takes no rankings of {m} answers with ties of up to {max(sizes)}: fit one without "
             "ties, which averages over their orders"
         )
+    return comparisons
 
 
 class _Part(NamedTuple):

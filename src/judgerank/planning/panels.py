@@ -118,10 +118,12 @@ class Panel:
         scale = scale_of(result)
         errors = of_differences(scale.covariance(result.covariance)) / scale.scores.std()
         panel = replace(panel, doubt=errors)
-        fitted = result.solution.parameters
-        others = fitted.judges[1:, fitted.in_play]
+        fitted, model = result.solution.parameters, result.model.alone
+        of_pairs = [row for row, block in enumerate(model.blocks) if block.role.tied <= 2]
+        model = replace(model, judge_blocks=tuple(model.judge_blocks[row] for row in of_pairs))
+        others = fitted.judges[of_pairs[1:]][:, fitted.in_play]
         at = Parameters(panel.at.scores, np.vstack([panel.at.judges, others]))
-        panel = replace(panel, at=at, model=result.model.alone)
+        panel = replace(panel, at=at, model=model)
         return replace(panel, steadiness=panel._steady())
 
     def _steady(self) -> FloatArray:

@@ -135,7 +135,8 @@ class Candidates:
         index, gradient = [i, j], [(g, *rest), (-g, *rest)]
         for row, block in enumerate(result.model.blocks):
             index.append(self._place[row, k])
-            own = (nothing, *rest) if block.column else by_role[block.role]  # at mean zero
+            # lengths are at their mean, zero, and two answers are no tie of three
+            own = (nothing, *rest) if block.column or block.role.tied > 2 else by_role[block.role]
             gradient.append(result.free[row, k] * np.array(own))
         root = np.einsum("adt,tdr->tar", np.array(gradient), half)
         told = []

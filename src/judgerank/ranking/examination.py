@@ -143,9 +143,9 @@ def _won(c: Comparisons) -> dict[str, float]:
 
 
 def _ties(c: Comparisons, share: float, ordered: bool) -> str:
-    if c.stages is not None:
-        return "in a ranking, the average over all orders of the tied answers"
     members = " or ".join(member.name for member in _possible(ordered) if member.uses(Need.TIES))
+    if c.stages is not None:
+        return f"in a ranking, the average over all orders of the tied answers (to model ties: --model {members})"
     return f"{share:.0%} of the answers; each is half a win for either model (to model ties: --model {members})"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from judgerank.data.rankings import MOST_TIED
 from judgerank.data.strengths import MOST_STRENGTHS
-from judgerank.model.judge_blocks import JUDGE_BLOCKS, judge_block, strengths
+from judgerank.model.judge_blocks import JUDGE_BLOCKS, judge_block, larger_ties, strengths
 from judgerank.ranking.studies.next_comparisons import CHANCE
 
 HEADS = {"low": "from", "high": "to", "rank_low": "best rank", "rank_high": "worst rank", "judge_model": "judge"}
@@ -16,8 +17,12 @@ HEADS |= {"worse_error": "its standard error", "note": "why not compared", "stan
 HEADS |= {"to_separate": "comparisons needed", "elo": "Elo scale", "versus": "wins against", "band": "group"}
 HEADS |= {"separated": "significant", "unparsed": "unreadable"}
 HEADS |= {"p_adjusted": "p, adjusted", "flip_rate": "changed", "second_answer": "second answer adds"}
-BLOCKS = (*JUDGE_BLOCKS.values(), *map(judge_block, strengths(MOST_STRENGTHS)[1:]))
-HEADS |= {one.shown: one.shown.replace("strong_", "strength ") for one in BLOCKS[len(JUDGE_BLOCKS) :]}
+FURTHER = (*strengths(MOST_STRENGTHS)[1:], *larger_ties(range(MOST_TIED + 1)))
+BLOCKS = (*JUDGE_BLOCKS.values(), *map(judge_block, FURTHER))
+HEADS |= {
+    one.shown: one.shown.replace("strong_", "strength ").replace("tie_", "tie of ")
+    for one in BLOCKS[len(JUDGE_BLOCKS) :]
+}
 HEADS |= {f"{end}_{one.shown}": word for end, word in (("low", "from"), ("high", "to")) for one in BLOCKS}
 ABOUT = {
     "score": "quality in log-odds; scores sum to zero",

@@ -23,7 +23,9 @@ def block(*columns: str) -> tuple[Block, ...]:
                 "block 'category_position' is of the answer shown first, and nobody was shown an order"
             )
         code, names = categories(records, column, "category_position")
-        return Design(indicator(len(code), (code, 1.0), width=len(names)), names)
+        places = records.comparisons.apart  # of rankings, as for a judge's own position
+        values = 1.0 if places is None else places
+        return Design(indicator(len(code), (code, values), width=len(names)), names)
 
     what = "preference for the answer shown first, more in a category, in log-odds"
     return (Block("category_position", Role.OFFSET, design, shrunk=True, what=what),)

@@ -20,6 +20,7 @@ from judgerank.data.connectivity import split
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
+from judgerank.data.rankings import with_tied_choices
 from judgerank.data.tied_choices import tie_sizes
 from judgerank.engine.at import row_by_row
 from judgerank.engine.newton import Newton
@@ -186,7 +187,7 @@ def sampled(comparisons: Comparisons, unit: IntArray, told: str) -> Sample:
     without = len(c) - sum(len(rows) for *_, rows in parts)
     alone = f" ({without} by judges who are in one fold only left out)" if parts and without else ""
     tied = c.stages is not None and tie_sizes(c)
-    return Sample(c, unit, parts, told + alone, c.with_tied_choices().count if tied else c.count)
+    return Sample(c, unit, parts, told + alone, with_tied_choices(c).count if tied else c.count)
 
 
 def _in_order(comparisons: Comparisons) -> IntArray:

@@ -6,12 +6,14 @@ import numpy as np
 
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import counted
+from judgerank.model.members import JUDGE_AWARE_TIES, POSITION_AWARE_TIES
 from judgerank.ranking.study import Component, Finding
 
-TIED = (
-    "Ties inside rankings are averaged over the orders of the tied answers. This is an approximation: it does not "
-    "model how often judges tie."
+AVERAGED = (
+    "Ties inside rankings are averaged over the orders of the tied answers, which does not model how often judges "
+    "tie. To model ties: --model {}."
 )
+MODELLED = "Ties inside rankings are an outcome of their own: a judge may choose several answers at once."
 
 
 def of_component(component: Component) -> Finding:
@@ -28,4 +30,6 @@ def of_component(component: Component) -> Finding:
         "the data that changes the leader (judgerank trust has it), goodness of fit, and effects by judge."
     )
     tied = bool(((c.outcome == OUTCOMES["c"]) & (c.stages.neither < 1)).any())
-    return Finding([told, *([TIED] if tied else [])])
+    with_ties = POSITION_AWARE_TIES if c.ordered else JUDGE_AWARE_TIES
+    of_ties = MODELLED if component.shown.model.has_ties else AVERAGED.format(with_ties.name)
+    return Finding([told, *([of_ties] if tied else [])])
