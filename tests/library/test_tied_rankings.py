@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import combinations, permutations
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import approx_fprime, minimize
+from scipy.stats import chisquare
 
 from judgerank import fit, load, pairwise, place, rank, read
 from judgerank.data.errors import DataError, NoMaximumError
@@ -25,7 +27,9 @@ from judgerank.engine.sums import evaluate
 from judgerank.fits.choice_losses import choice_losses
 from judgerank.fits.crossvalidation import losses_with_ties
 from judgerank.inference.wald import cluster_gradients
+from judgerank.model.draw_rankings import draw_rankings
 from judgerank.model.judge_blocks import judge_block
+from judgerank.model.judge_values import JudgeValues
 from judgerank.model.members import MODELS, Parameters
 from judgerank.model.naming import get_model
 from judgerank.order.scale import scale_at
@@ -600,3 +604,28 @@ def test_the_probabilities_of_all_rankings_add_up_to_one(frame):
     assert p.sum() == pytest.approx(1.0, rel=1e-12)
     with pytest.raises(DataError, match="takes rankings without ties"):
         plain.ranking_probability(read(rankings).comparisons)
+
+
+def test_rankings_are_drawn_by_the_law():
+    """Frequencies of the 13 rankings of three answers by one judge, against products of the choices' chances."""
+    scores, values = np.array([0.6, -0.6, 0.0]), JudgeValues(np.array([1.4]), np.zeros(1), np.array([0.3]), None)
+    log_delta = {2: np.log([0.7]), 3: np.log([0.4])}
+    many, shown = 3_000, np.array([2, 0, 1])
+    drawn_ = draw_rankings(
+        np.random.default_rng(8), scores, values, log_delta, np.zeros(many, int), np.tile(shown, (many, 1))
+    )
+    assert all(one.shown == ("m2", "m0", "m1") for one in drawn_)
+    times = Counter(tuple(frozenset(group) for group in one.groups) for one in drawn_)
+    u, expected = 1.4 * scores - 0.3 * np.argsort(shown), dict[tuple[frozenset[str], ...], float]()
+
+    def follow(left, groups, chance):
+        if len(left) < 2:
+            groups = groups + [left] * bool(left)
+            expected[tuple(frozenset(f"m{one}" for one in group) for group in groups)] = chance
+            return
+        for one, p in zip(*chances(left, (1, 2, 3), u, {1: 0.0, 2: np.log(0.7), 3: np.log(0.4)}), strict=True):
+            follow(tuple(other for other in left if other not in one), [*groups, one], chance * p)
+
+    follow((0, 1, 2), [], 1.0)
+    assert len(expected) == 13 and {*times} <= {*expected}
+    assert chisquare([times[each] for each in expected], many * np.array([*expected.values()])).pvalue > 0.01

@@ -1,0 +1,54 @@
+"""Rankings drawn from the law of choices with ties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.rankings import Ranked
+from judgerank.model.judge_values import JudgeValues
+from judgerank.model.tied_law import sets_of
+
+
+def draw_rankings(
+    rng: np.random.Generator,
+    scores: FloatArray,
+    values: JudgeValues,
+    log_delta: Mapping[int, FloatArray],
+    judge: IntArray,
+    shown: IntArray,
+) -> list[Ranked]:
+    """Rankings by judges, of models named m0, m1, ... in the order of their scores' places.
+
+    Parameters
+    ----------
+    rng : Generator
+    scores : float array, shape (N,)
+    values : JudgeValues
+        Discriminations and positions are used.
+    log_delta : mapping of int to float array, shape (K,)
+        Log propensity to tie so many answers, by judge; no ties without any.
+    judge : int array, shape (R,)
+        Who ranks.
+    shown : int array, shape (R, k)
+        The models of each ranking in the order in which their answers are shown.
+    """
+    found, sizes = list[Ranked](), (1, *log_delta)
+    for k, those in zip(judge.tolist(), shown, strict=True):
+        u = values.gamma[k] * scores[those] - values.position[k] * np.arange(len(those))
+        left, groups = np.arange(len(those)), list[IntArray]()
+        while len(left) > 1:
+            sets = sets_of(len(left), sizes)
+            exponent = sets.share @ u[left]
+            for size, own in log_delta.items():
+                exponent[sets.size == size] += own[k]
+            weight = np.exp(exponent - exponent.max())
+            chosen = sets.share[[rng.choice(len(weight), p=weight / weight.sum())]].indices
+            groups.append(left[chosen])
+            left = np.delete(left, chosen)
+        groups += [left] if len(left) else []
+        names = [f"m{model}" for model in those.tolist()]
+        found.append(Ranked(tuple(tuple(names[place] for place in group) for group in groups), (), tuple(names)))
+    return found
