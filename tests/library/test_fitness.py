@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 from judgerank import Comparisons, fit
 from judgerank.data.errors import NoIntervalError
 from judgerank.inference.wald import cluster_gradients
-from judgerank.model.draw_levels import draw_graded
 from judgerank.model.judge_values import JudgeValues
 from judgerank.model.streams import generator
 from judgerank.trust.fitness import fitness, fitness_if_quick
@@ -17,6 +16,7 @@ from judgerank.trust.flipped_residuals import FlippedResiduals
 from judgerank.trust.odd_questions import Design as Questions
 from judgerank.trust.odd_questions import spread_of_answers
 from replication.fit_tests import Design, drawn
+from tests.drawn import draw_graded
 
 
 def panel(seed: int, **settings) -> tuple[Comparisons, np.ndarray]:

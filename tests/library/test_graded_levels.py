@@ -12,11 +12,12 @@ from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.existence import near_maximum, rising_direction
 from judgerank.engine.levels import offsets_with_strength
 from judgerank.engine.sums import evaluate
-from judgerank.model.draw_levels import draw_graded, graded_comparisons
+from judgerank.model.draw_levels import graded_comparisons
 from judgerank.model.judge_values import JudgeValues
 from judgerank.model.law import Law
 from judgerank.model.limits import ALWAYS_STRONG
 from judgerank.model.members import NAMED, Model, Parameters
+from tests.drawn import draw_graded
 
 MEMBER = NAMED["position_aware_graded"]
 WITHOUT_TIES = Model("strength", ("log_discrimination", "position", "log_strong"))

@@ -16,7 +16,6 @@ from judgerank.engine.questions.groups import grouped
 from judgerank.engine.questions.marginal import Marginal
 from judgerank.engine.sums import evaluate
 from judgerank.model.block import Role
-from judgerank.model.draw_levels import draw_graded
 from judgerank.model.formula import formula
 from judgerank.model.judge_values import JudgeValues
 from judgerank.model.law import Law
@@ -26,6 +25,7 @@ from judgerank.model.naming import get_model
 from judgerank.planning.panels import Panel
 from judgerank.reading.layouts.strength import shares_of
 from judgerank.trust.removable import judgments_as_units
+from tests.drawn import draw_graded
 
 NAME = "position_aware_graded"
 LEVELS = np.arange(-3, 4) / 2

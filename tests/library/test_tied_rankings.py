@@ -27,7 +27,6 @@ from judgerank.engine.sums import evaluate
 from judgerank.fits.choice_losses import choice_losses
 from judgerank.fits.crossvalidation import losses_with_ties
 from judgerank.inference.wald import cluster_gradients
-from judgerank.model.draw_rankings import draw_rankings
 from judgerank.model.judge_blocks import judge_block
 from judgerank.model.judge_values import JudgeValues
 from judgerank.model.members import MODELS, Parameters
@@ -35,6 +34,7 @@ from judgerank.model.naming import get_model
 from judgerank.order.scale import scale_at
 from judgerank.planning.plans import fitted_panel
 from judgerank.ranking.studies.prediction import compared
+from tests.drawn import draw_rankings
 
 NAMES = tuple("abcdef")
 SCORES = np.linspace(1.0, -1.0, 6)

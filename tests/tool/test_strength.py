@@ -7,10 +7,10 @@ import pytest
 from judgerank import fit, rank, read
 from judgerank.data.errors import DataError
 from judgerank.data.judgments import Judgments
-from judgerank.model.draw_levels import draw_graded
 from judgerank.model.judge_values import JudgeValues
 from judgerank.model.members import GRADED_MEMBERS
 from judgerank.reading.layouts.strength import shares_of
+from tests.drawn import draw_graded
 from tests.tool.command import judgerank
 
 VERDICTS = np.array(["B>>A", "B>A", "A=B", "A>B", "A>>B"])

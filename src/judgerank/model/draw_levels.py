@@ -6,8 +6,6 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.model.judge_values import JudgeValues
-from judgerank.model.law import Law
 
 
 def draw_levels(rng: np.random.Generator, probability: FloatArray) -> IntArray:
@@ -43,14 +41,3 @@ def graded_comparisons(
     tied = (level == tie).astype(float)
     first, second, judge = who
     return Comparisons(models, judges, first, second, judge, outcome, tied=tied, strong=strong)
-
-
-def draw_graded(rng: np.random.Generator, scores: FloatArray, values: JudgeValues, who: IntArray) -> Comparisons:
-    """Answers of judges with thresholds to comparisons (first, second, judge), shape (3, T)."""
-    i, j, k = who
-    eta = values.gamma[k] * (scores[i] - scores[j]) + values.position[k]
-    nu = None if values.nu is None else values.nu[k]
-    chance = Law(eta, nu, *values.log_strong[:, k]).levels
-    models = tuple(f"m{place}" for place in range(len(scores)))
-    judges = tuple(f"j{place}" for place in range(len(values.gamma)))
-    return graded_comparisons(models, judges, who, draw_levels(rng, chance), chance.shape[-1])

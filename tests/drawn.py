@@ -1,4 +1,4 @@
-"""Rankings drawn from the law of choices with ties."""
+"""Graded answers and rankings with ties, drawn from their laws for the tests."""
 
 from __future__ import annotations
 
@@ -7,9 +7,23 @@ from collections.abc import Mapping
 import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
 from judgerank.data.rankings import Ranked
+from judgerank.model.draw_levels import draw_levels, graded_comparisons
 from judgerank.model.judge_values import JudgeValues
+from judgerank.model.law import Law
 from judgerank.model.tied_law import sets_of
+
+
+def draw_graded(rng: np.random.Generator, scores: FloatArray, values: JudgeValues, who: IntArray) -> Comparisons:
+    """Answers of judges with thresholds to comparisons (first, second, judge), shape (3, T)."""
+    i, j, k = who
+    eta = values.gamma[k] * (scores[i] - scores[j]) + values.position[k]
+    nu = None if values.nu is None else values.nu[k]
+    chance = Law(eta, nu, *values.log_strong[:, k]).levels
+    models = tuple(f"m{place}" for place in range(len(scores)))
+    judges = tuple(f"j{place}" for place in range(len(values.gamma)))
+    return graded_comparisons(models, judges, who, draw_levels(rng, chance), chance.shape[-1])
 
 
 def draw_rankings(
