@@ -78,7 +78,7 @@ WIDE = [
 BATTLES = [
     {"model_a": a, "model_b": b, "winner": winner, "pref": pref, "source": source, "judge_model": judge}
     for a, b, winner, pref, source, judge in [
-        ("x", "y", "model_a", 0.2, "llm-judge", "j"),
+        ("x", "y", "model_a", 0.25, "llm-judge", "j"),
         ("x", "y", "model_b", 1.0, "llm-judge", "j"),
         ("z", "x", "tie", 0.5, "llm-judge", "j"),
         ("z", "x", "tie", None, "llm-judge", "j"),  # could not be parsed
@@ -103,7 +103,7 @@ REPORT = {
     "judge_model": "j",
     "swap_mode": "both",
     "metadata": {"baseline_assignment": "flat"},
-    "preferences": [0.2, 0.5, None, 1.0, 0.5, 0.0],
+    "preferences": [0.25, 0.5, None, 1.0, 0.5, 0.0],
 }
 
 
@@ -362,6 +362,7 @@ def test_a_reversed_battle_of_judgearena_showed_the_second_model_first(tmp_path)
         ("z", "x", "j", 0.5),
         ("y", "z", "human", 1.0),
     ]
+    assert found.comparisons.strong.tolist() == [[0, 0], [1, 0], [0, 0], [0, 0]]  # people's vote has no strength
     assert found.comparisons.dropped == {"unknown": 0, "null": 1}  # the tie that is none
     assert_array_equal(found.question, [0, 0, 1, 2])
     without_orders = judgments_of(pd.DataFrame(without(BATTLES, "orientation")))
@@ -380,6 +381,7 @@ def test_the_second_half_of_judgearenas_preferences_is_in_the_other_order(tmp_pa
         ("y", "x", "j", 0.5),
         ("y", "x", "j", 0.0),
     ]
+    assert found.comparisons.strong.tolist() == [[0, 0], [0, 0], [1, 0], [0, 0], [0, 1]]
     assert list(found.frame["question_id"]) == [f"alpaca-eval/{n}" for n in (0, 1, 2, 0, 1, 2)]
     fixed = judgments_of(pd.DataFrame([REPORT | {"swap_mode": "fixed"}]))
     assert [row[:2] for row in rows(fixed)] == [("x", "y")] * 5
