@@ -173,12 +173,28 @@ BESIDE = [
     )
 ]
 
+HELPSTEER = [
+    {
+        "domain": "general",
+        "language": "english",
+        "context": [{"role": "user", "content": f"question {place}"}],
+        "response1": "one",
+        "response2": "two",
+        "overall_preference": preference,
+        "individual_preference": [{"score": preference, "reasoning": "because"}],
+        "model_a": "xyz"[place],
+        "model_b": "xyz"[place - 1],
+    }
+    for place, preference in enumerate((-3, 1, 0))
+]
+
 # layout, records; then won by the first, by the second, ties and not read
 SAMPLES = {
     "the paper's columns": (RECORDS, 2, 1, 1, 2),
     "the arena's columns (LMArena)": (NAMES, 1, 1, 1, 0),
     "LLMFAO's and Evalica's columns (left, right, winner)": (LLMFAO, 1, 1, 1, 0),
     "the winner as one of three columns (LMSYS on Kaggle)": (ONE_HOT, 1, 1, 1, 0),
+    "HelpSteer3's preferences, with names of models": (HELPSTEER, 1, 1, 1, 0),
     "a wide table, one column a judge": (WIDE, 3, 1, 1, 1),
     "FastChat's pairwise judgments": (FASTCHAT, 2, 2, 1, 1),
     "arena-hard-auto's verdicts": (ARENA_HARD, 3, 3, 1, 1),
@@ -206,7 +222,7 @@ SAMPLES |= {
 
 
 NESTED = ("arena-hard-auto's verdicts", "evaluatorq's runs", "JudgeArena's reports")  # which are in JSON only
-NESTED += ("judgments of a panel in a log of inspect_ai",)
+NESTED += ("judgments of a panel in a log of inspect_ai", "HelpSteer3's preferences, with names of models")
 
 
 def rows(found) -> list[tuple]:
@@ -298,6 +314,28 @@ def test_a_preference_that_is_none_is_named_with_its_record(wrong, tmp_path):
     records[1] |= wrong
     with pytest.raises(DataError, match=f"{next(iter(wrong))} of record 2 has"):
         read(written(tmp_path, "jsonl", records))
+
+
+# preferences with a sign
+
+
+def test_helpsteers_preferences_below_zero_are_for_the_first_response(tmp_path):
+    found = read(written(tmp_path, "parquet", HELPSTEER))
+    assert rows(found) == [
+        ("x", "z", "one judge", 1.0),
+        ("y", "x", "one judge", 0.0),
+        ("z", "y", "one judge", 0.5),
+    ]
+    assert found.comparisons.strong.tolist() == [[0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+    assert found.frame["question_id"].nunique() == 3
+    whose = {"model_a": "m1", "model_b": "m2"}
+    named = pd.DataFrame(HELPSTEER).rename(columns=whose)
+    again = judgments_of(named, columns=whose | {"winner": "overall_preference"})
+    assert_array_equal(again.comparisons.outcome, found.comparisons.outcome)
+    turned = judgments_of(pd.DataFrame(HELPSTEER), winner_values={"1": "a"})  # what one says comes first
+    assert_array_equal(turned.comparisons.outcome, 1 - found.comparisons.outcome)
+    with pytest.raises(DataError, match=r"no column 'model_a' .* nearest to HelpSteer3's preferences"):
+        judgments_of(pd.DataFrame(without(without(HELPSTEER, "model_a"), "model_b")))
 
 
 # two games in a record

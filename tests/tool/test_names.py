@@ -137,6 +137,14 @@ def one_hot(names):
     ]
 
 
+@writes("HelpSteer3's preferences, with names of models")
+def helpsteer(names):
+    words = {"a": (-1, -3), "b": (2, 1), "c": (0, 0)}
+    texts = {"context": "c", "response1": "one", "response2": "two"}
+    told = flat(names, "model_a", "model_b", "overall_preference", "judge", "question", **texts)
+    return [r | {"overall_preference": words[r["overall_preference"]][n % 2]} for n, r in enumerate(told)]
+
+
 @writes("a wide table, one column a judge")
 def wide(names):
     rows: dict[tuple, dict] = {}
